@@ -1,0 +1,64 @@
+/** Every error name of the API with its HTTP status. Callers branch on the name, never on the message. */
+export const statusOf = {
+  invalid_idempotency_key: 400,
+  missing_api_key: 401,
+  restricted_api_key: 401,
+  plan_limit_reached: 402,
+  invalid_api_key: 403,
+  dashboard_only: 403,
+  view_only_member: 403,
+  reputation_paused: 403,
+  not_found: 404,
+  invalid_idempotent_request: 409,
+  concurrent_idempotent_requests: 409,
+  domain_conflict: 409,
+  invalid_attachment: 422,
+  validation_error: 422,
+  invalid_from_address: 422,
+  invalid_to_address: 422,
+  missing_required_field: 422,
+  reserved_recipient: 422,
+  daily_quota_exceeded: 429,
+  monthly_quota_exceeded: 429,
+  contact_limit_reached: 429,
+  ai_credits_exceeded: 429,
+  automation_quota_exceeded: 429,
+  rate_limit_exceeded: 429,
+  reputation_limit_exceeded: 429,
+  contacts_busy: 503,
+  contacts_timeout: 503,
+  batch_incomplete: 503,
+  sending_service_unavailable: 503,
+  sending_configuration_unavailable: 503,
+  application_error: 500,
+  internal_server_error: 500,
+} as const
+
+export type ErrorName = keyof typeof statusOf
+
+/** What a caller is told. Thrown anywhere below a route; `api/errors.ts` answers it as `{ statusCode, name, message }`. */
+export class ApiError extends Error {
+  override readonly name: ErrorName
+  readonly statusCode: number
+  readonly headers: Record<string, string>
+
+  constructor(
+    name: ErrorName,
+    message: string,
+    options: { statusCode?: number; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.name = name
+    this.statusCode = options.statusCode ?? statusOf[name]
+    this.headers = options.headers ?? {}
+  }
+
+  toJSON(): { statusCode: number; name: ErrorName; message: string } {
+    return { statusCode: this.statusCode, name: this.name, message: this.message }
+  }
+}
+
+/** The one 404: an unknown id and another account's id answer the same bytes. */
+export function notFound(resource: string): ApiError {
+  return new ApiError('not_found', `${resource} not found`)
+}
