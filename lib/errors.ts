@@ -62,3 +62,6 @@ export class ApiError extends Error {
 export function notFound(resource: string): ApiError {
   return new ApiError('not_found', `${resource} not found`)
 }
+
+/** The process cannot start. Its message is all an operator needs: one clear line, no stack. */
+export class StartupError extends Error {}

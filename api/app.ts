@@ -1,0 +1,54 @@
+import Router from '@koa/router'
+import Koa from 'koa'
+import { createAcceptEmail } from '../flows/accept_emails.ts'
+import type { Foundation } from '../flows/run_process.ts'
+import { notFound } from '../lib/errors.ts'
+import { authenticate, createFindCaller, fullAccess } from './auth.ts'
+import type { Middleware, Services, State } from './context.ts'
+import { answerErrors } from './errors.ts'
+import { apiKeys } from './routes/api_keys.ts'
+import { emails } from './routes/emails.ts'
+import { health } from './routes/health.ts'
+
+export type App = Koa<State, Services> & { readiness: Services['readiness'] }
+
+/** The resources of the API, one router each. */
+export const resources = [emails, apiKeys]
+
+export function createApp(foundation: Foundation): App {
+  const app = new Koa<State, Services>()
+  const readiness = { isStopping: false }
+  Object.assign(app.context, foundation, { acceptEmail: createAcceptEmail(foundation.pool), readiness })
+
+  const api = new Router<State, Services>({ prefix: '/api' })
+  for (const resource of resources) api.use(resource.routes())
+
+  app.use(answerErrors as Koa.Middleware)
+  app.use(collapseSlashes as Koa.Middleware)
+  app.use(health.routes() as unknown as Koa.Middleware)
+  app.use(
+    onlyUnder('/api', authenticate(createFindCaller(foundation.pool, foundation.secrets.pepper))) as Koa.Middleware,
+  )
+  app.use(api.routes() as unknown as Koa.Middleware)
+  app.use(unknownRoute as Koa.Middleware)
+  app.on('error', error => foundation.log.error({ err: error }, 'a response failed'))
+  return Object.assign(app, { readiness })
+}
+
+/** A base URL that ends in a slash makes clients ask for `//emails`. */
+const collapseSlashes: Middleware = (ctx, next) => {
+  if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
+  return next()
+}
+
+function onlyUnder(prefix: string, middleware: Middleware): Middleware {
+  return (ctx, next) => (ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? middleware(ctx, next) : next())
+}
+
+/** A key's scope is checked before the path (contract 1): a sending key learns nothing about other routes. */
+const unknownRoute: Middleware = ctx => {
+  const fail = () => {
+    throw notFound('Route')
+  }
+  return ctx.state.caller ? fullAccess(ctx, fail as never) : fail()
+}

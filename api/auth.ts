@@ -1,0 +1,67 @@
+import { hashApiKey, isWellFormedApiKey } from '../lib/api_key.ts'
+import { ApiError } from '../lib/errors.ts'
+import { type Caller, findCaller } from '../sql/api_keys.ts'
+import type { Pool } from '../sql/pool.ts'
+import type { Middleware } from './context.ts'
+import { headerValues } from './errors.ts'
+
+/** A revoked key is refused within this time everywhere: the contract allows 5 s. */
+const REMEMBER_MS = 4_000
+const MAX_REMEMBERED = 10_000
+
+/** Finds the caller of a key, asking the database once in 4 s for each key; concurrent requests share one question. */
+export function createFindCaller(pool: Pool, pepper: Buffer): (key: string) => Promise<Caller | null> {
+  const known = new Map<string, { caller: Promise<Caller | null>; until: number }>()
+
+  return key => {
+    const now = performance.now()
+    const remembered = known.get(key)
+    if (remembered && remembered.until > now) return remembered.caller
+    const caller = findCaller(pool, hashApiKey(key, pepper))
+    if (known.size >= MAX_REMEMBERED) known.clear()
+    known.set(key, { caller, until: now + REMEMBER_MS })
+    // Neither a failure nor a key that does not exist (yet) is remembered.
+    caller.then(
+      found => found ?? known.delete(key),
+      () => known.delete(key),
+    )
+    return caller
+  }
+}
+
+/** User-Agent, then the key: present, valid (contract 1, order of checks). Its scope is the route's to check. */
+export function authenticate(findCaller: (key: string) => Promise<Caller | null>): Middleware {
+  return async (ctx, next) => {
+    if (!ctx.get('user-agent').trim()) {
+      throw new ApiError('validation_error', 'Missing `User-Agent` header.', { statusCode: 403 })
+    }
+    const key = bearerKey(headerValues(ctx.req, 'authorization'))
+    const caller = isWellFormedApiKey(key) ? await findCaller(key) : null
+    if (!caller?.usable) throw new ApiError('invalid_api_key', 'API key is invalid, expired or revoked.')
+    ctx.state.caller = caller
+    await next()
+  }
+}
+
+function bearerKey(authorization: string[]): string {
+  const [value, another] = authorization
+  if (!value?.trim()) throw new ApiError('missing_api_key', 'Missing API key in the authorization header.')
+  const [, key] = /^bearer +(\S+)$/i.exec(value.trim()) ?? []
+  return another === undefined && key ? key : ''
+}
+
+/** Any action but sending. */
+export const fullAccess: Middleware = (ctx, next) => {
+  if (ctx.state.caller.permission !== 'full_access') {
+    throw new ApiError('restricted_api_key', 'This API key may only send emails.')
+  }
+  return next()
+}
+
+/** Sending: every key may. */
+export const sendingAccess: Middleware = (_ctx, next) => next()
+
+/** Managing keys: no key may, whatever its permission. */
+export const dashboardOnly: Middleware = () => {
+  throw new ApiError('dashboard_only', 'API keys are managed by the operator: npm run admin -- key create')
+}

@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { ApiError } from '../lib/errors.ts'
+import type { Middleware } from './context.ts'
+
+/** Answers every error with the envelope of the contract; what is not meant for callers is logged, not told. */
+export const answerErrors: Middleware = async (ctx, next) => {
+  try {
+    await next()
+  } catch (error) {
+    const answer = error instanceof ApiError ? error : unexpected()
+    if (answer.statusCode >= 500) ctx.log.error({ err: error, method: ctx.method, path: ctx.path }, 'a request failed')
+    ctx.status = answer.statusCode
+    ctx.set(answer.headers)
+    ctx.body = answer
+  }
+}
+
+function unexpected(): ApiError {
+  return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
+}
+
+/**
+ * Answers what Node refuses before there is a request: malformed HTTP (400), a client that is too slow (408), headers
+ * that are too large (431).
+ */
+export function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const statusCode = clientErrors[error.code ?? ''] ?? 400
+  const body = JSON.stringify(new ApiError('validation_error', messages[statusCode] as string, { statusCode }))
+  socket.end(
+    `HTTP/1.1 ${statusCode} Refused\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
+
+const clientErrors: Record<string, number> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 }
+
+const messages: Record<number, string> = {
+  400: 'The HTTP request is malformed.',
+  408: 'The request took too long to arrive.',
+  431: 'The headers of the request are too large.',
+}
+
+/** Every value of a header: Node itself keeps only the first of some, and joins others. */
+export function headerValues(request: IncomingMessage, name: string): string[] {
+  return request.headersDistinct[name] ?? []
+}

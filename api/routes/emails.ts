@@ -1,0 +1,30 @@
+import Router from '@koa/router'
+import { toDraft } from '../../flows/accept_emails.ts'
+import { notFound } from '../../lib/errors.ts'
+import { NewEmail } from '../../lib/new_email.ts'
+import { findEmail, listEmails } from '../../sql/emails.ts'
+import { fullAccess, sendingAccess } from '../auth.ts'
+import { readBody } from '../body.ts'
+import type { Services, State } from '../context.ts'
+import { readRequestKey } from '../idempotency.ts'
+import { parse, parseId, parsePage } from '../parse.ts'
+
+export const emails = new Router<State, Services>()
+
+emails.post('/emails', sendingAccess, readBody, async ctx => {
+  const email = parse(NewEmail, ctx.state.body)
+  const key = readRequestKey(ctx, '/emails')
+  const { id, replayed } = await ctx.acceptEmail(toDraft(ctx.state.caller, email, key, ctx.config.SIMULATOR_DOMAIN))
+  if (replayed) ctx.set('idempotent-replayed', 'true')
+  ctx.body = { id }
+})
+
+emails.get('/emails', fullAccess, async ctx => {
+  ctx.body = await listEmails(ctx.pool, ctx.state.caller.account_id, parsePage(ctx))
+})
+
+emails.get('/emails/:id', fullAccess, async ctx => {
+  const email = await findEmail(ctx.pool, ctx.state.caller.account_id, parseId('Email', ctx.params.id))
+  if (!email) throw notFound('Email')
+  ctx.body = email
+})

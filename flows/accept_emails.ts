@@ -1,0 +1,158 @@
+import { v7 as uuid } from 'uuid'
+import { formatAddress } from '../lib/address.ts'
+import { coalesce } from '../lib/coalesce.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { NewEmail } from '../lib/new_email.ts'
+import { isReservedDomain } from '../lib/reserved.ts'
+import { simulatedOutcome } from '../lib/simulator.ts'
+import { type Accepted, type Draft, type DraftRecipient, insertEmails, listStoredEmails } from '../sql/emails.ts'
+import { type Pool, type Queryable, sqlState } from '../sql/pool.ts'
+import { splitOnRefusal } from '../sql/retry.ts'
+
+/** Who sends: the account, and the domain its key is restricted to. */
+export type SendingParty = { account_id: string; domain_id: string | null }
+
+/** The Idempotency-Key of a request. `fingerprint` is hex. */
+export type RequestKey = { route: string; key: string; fingerprint: string }
+
+export type AcceptedEmail = { id: string; replayed: boolean }
+export type AcceptEmail = (draft: Draft) => Promise<AcceptedEmail>
+
+/** A valid email as `accept_emails` takes it: ids made here, recipients told apart. */
+export function toDraft(
+  party: SendingParty,
+  email: NewEmail,
+  request: RequestKey | null,
+  simulator_domain: string,
+): Draft {
+  const id = uuid()
+  return {
+    account_id: party.account_id,
+    id,
+    domain: email.from.domain,
+    key_domain_id: party.domain_id,
+    route: request?.route ?? '',
+    key: request?.key ?? null,
+    fingerprint: request?.fingerprint ?? null,
+    message_id: `${id}@${email.from.domain}`,
+    sender: formatAddress(email.from),
+    to: email.to.map(formatAddress),
+    cc: (email.cc ?? []).map(formatAddress),
+    bcc: (email.bcc ?? []).map(formatAddress),
+    reply_to: (email.reply_to ?? []).map(formatAddress),
+    subject: email.subject,
+    headers: email.headers ?? {},
+    tags: email.tags ?? [],
+    html: email.html ?? null,
+    text: email.text ?? null,
+    recipients: recipientsOf(email, simulator_domain),
+  }
+}
+
+/** One delivery per address, however often it is named; the first place it is named counts. */
+function recipientsOf(email: NewEmail, simulator_domain: string): DraftRecipient[] {
+  const recipients = new Map<string, DraftRecipient>()
+  for (const visible_in of ['to', 'cc', 'bcc'] as const) {
+    for (const address of email[visible_in] ?? []) {
+      if (recipients.has(address.address)) continue
+      recipients.set(address.address, {
+        id: uuid(),
+        recipient: address.address,
+        destination: address.domain,
+        visible_in,
+        reserved: isReservedDomain(address.domain),
+        simulated: simulatedOutcome(address, simulator_domain) !== null,
+      })
+    }
+  }
+  return [...recipients.values()]
+}
+
+/**
+ * Accepts drafts in the transaction of `db`: each gets its answer, or the ApiError that its caller alone is told.
+ * Callers without a transaction of their own use `createAcceptEmail`.
+ */
+export async function acceptEmails(db: Queryable, drafts: Draft[]): Promise<(AcceptedEmail | Error)[]> {
+  const rows = await insertEmails(db, drafts)
+  return drafts.map((draft, position) => answer(rows[position] as Accepted, draft))
+}
+
+function answer({ outcome, answer }: Accepted, draft: Draft): AcceptedEmail | ApiError {
+  switch (outcome) {
+    case 'accepted':
+    case 'replayed':
+      return { id: (answer as { id: string }).id, replayed: outcome === 'replayed' }
+    case 'key_conflict':
+      return keyConflict()
+    case 'domain_not_verified':
+      return new ApiError('validation_error', `The ${draft.domain} domain is not verified. Add and verify it first.`)
+    case 'domain_not_allowed':
+      return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
+    case 'all_suppressed':
+      return new ApiError('validation_error', 'All `to` recipients are suppressed.')
+  }
+}
+
+function keyConflict(): ApiError {
+  return new ApiError('invalid_idempotent_request', 'This idempotency key was used with another payload.')
+}
+
+/** Drafts of one commit weigh at most this many characters of text and html. */
+const MAX_WEIGHT = 4 << 20
+
+/**
+ * Accepts one email in a commit shared with whoever else is waiting, and answers after it. A second request with the
+ * same key while the first is under way is refused from memory.
+ */
+export function createAcceptEmail(pool: Pool): AcceptEmail {
+  const underWay = new Map<string, string>()
+  const accept = coalesce<Draft, AcceptedEmail>(drafts => acceptOnce(pool, drafts), {
+    in_flight: 2,
+    max_items: 50,
+    max_weight: MAX_WEIGHT,
+    weigh: draft => (draft.html?.length ?? 0) + (draft.text?.length ?? 0),
+  })
+
+  return async draft => {
+    if (draft.key === null) return accept(draft)
+    const name = JSON.stringify([draft.account_id, draft.route, draft.key])
+    const other = underWay.get(name)
+    if (other !== undefined) throw other === draft.fingerprint ? concurrent() : keyConflict()
+    underWay.set(name, draft.fingerprint as string)
+    try {
+      return await accept(draft)
+    } finally {
+      underWay.delete(name)
+    }
+  }
+}
+
+function concurrent(): ApiError {
+  const message = 'A request with this idempotency key is still in progress.'
+  return new ApiError('concurrent_idempotent_requests', message, { headers: { 'retry-after': '1' } })
+}
+
+async function acceptOnce(pool: Pool, drafts: Draft[]): Promise<(AcceptedEmail | Error)[]> {
+  try {
+    return await splitOnRefusal<Draft, AcceptedEmail>(drafts, part => acceptEmails(pool, part))
+  } catch (error) {
+    // Postgres answered: it was rolled back. Without an answer the commit may have happened: read back, never insert again.
+    if (sqlState(error) !== null) throw unavailable(error)
+    const stored = new Set(
+      await listStoredEmails(
+        pool,
+        drafts.map(draft => draft.id),
+      ).catch(() => throwUnavailable(error)),
+    )
+    return drafts.map(draft => (stored.has(draft.id) ? { id: draft.id, replayed: false } : unavailable(error)))
+  }
+}
+
+function throwUnavailable(cause: unknown): never {
+  throw unavailable(cause)
+}
+
+function unavailable(cause: unknown): ApiError {
+  const message = 'The request could not be stored in time. Retry with the same idempotency key.'
+  return new ApiError('sending_service_unavailable', message, { headers: { 'retry-after': '5' }, cause })
+}

@@ -1,0 +1,73 @@
+import { v7 as uuid } from 'uuid'
+import type { Config } from '../lib/config.ts'
+import type { Outcome } from '../lib/deliver.ts'
+import { retryDelay } from '../lib/retry_schedule.ts'
+import { returnPathLocal } from '../lib/return_path.ts'
+import type { Secrets } from '../lib/secrets.ts'
+import { simulatedOutcome } from '../lib/simulator.ts'
+import type { ClaimedDelivery, DeliveryResult } from '../sql/deliveries.ts'
+import { ComposeError, type Prepared, UnsendableError } from './prepare_message.ts'
+
+/** Composing fails for our own faults (memory, a bug): a few attempts, then it is final. */
+const COMPOSE_ATTEMPTS = 3
+
+/** What could not be read is tried again after this time. */
+const RELEASE_SECONDS = 10
+
+/** An email in doubt is sent once more after this time (reliability 3.1). */
+export const RESEND_AFTER_SECONDS = 15 * 60
+
+export type Verdict = Omit<DeliveryResult, 'account_id' | 'id' | 'attempt' | 'email_id' | 'lease_owner'>
+
+/** What is known before anything is composed: suppressed since it was accepted, or simulated. Null: it must be sent. */
+export function decideUnsent(delivery: ClaimedDelivery, config: Config): Verdict | null {
+  const address = { address: delivery.recipient, domain: delivery.destination }
+  switch (simulatedOutcome(address, config.SIMULATOR_DOMAIN)) {
+    case null:
+      if (delivery.suppressed) return { outcome: 'suppressed', reason: 'The address is on the suppression list.' }
+      return null
+    case 'delivered':
+      return { outcome: 'delivered', reply: '250 2.0.0 Simulated', via: 'simulator' }
+    case 'complained':
+      return { outcome: 'complained', reply: '250 2.0.0 Simulated', via: 'simulator' }
+    case 'suppressed':
+      return { outcome: 'suppressed', reason: 'Simulated suppression.' }
+    case 'bounced':
+      return { outcome: 'bounced', reason: 'Simulated bounce.', reply: '550 5.1.1 Simulated: no such user' }
+    case 'unknown':
+      return {
+        outcome: 'bounced',
+        reason: 'The simulator has no such mailbox.',
+        reply: '550 5.1.1 Simulated: no such user',
+      }
+  }
+}
+
+/** The envelope sender of one delivery: its local part names the delivery, signed (VERP). */
+export function returnPath(delivery: ClaimedDelivery, prepared: Prepared, config: Config, secrets: Secrets): string {
+  return `${returnPathLocal(delivery.id, secrets)}@${config.RETURN_PATH_DOMAIN ?? prepared.from_domain}`
+}
+
+/** What an outcome of the transport means for the delivery: when it is due again, whom it suppresses. */
+export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Config): Verdict {
+  switch (outcome.outcome) {
+    case 'deferred':
+      return { ...outcome, delay: retryDelay(delivery.attempt) }
+    case 'bounced':
+      return { ...outcome, suppression_id: uuid() }
+    case 'in_doubt':
+      return { ...outcome, delay: RESEND_AFTER_SECONDS, hold: config.IN_DOUBT === 'hold' }
+    default:
+      return outcome
+  }
+}
+
+/** What an error while preparing means: final if the email itself is at fault, else another attempt. */
+export function judgeError(error: unknown, delivery: ClaimedDelivery): Verdict {
+  const reason = error instanceof Error ? error.message : String(error)
+  if (error instanceof UnsendableError) return { outcome: 'failed', reason }
+  // Not the email's fault: the database or a key could not be read. It does not use up an attempt.
+  if (!(error instanceof ComposeError)) return { outcome: 'released', reason, delay: RELEASE_SECONDS }
+  if (delivery.attempt >= COMPOSE_ATTEMPTS) return { outcome: 'failed', reason }
+  return { outcome: 'deferred', reason, delay: retryDelay(delivery.attempt) }
+}

@@ -1,0 +1,16 @@
+import { v7 as uuid } from 'uuid'
+import { apiKeyPrefix, generateApiKey, hashApiKey } from '../lib/api_key.ts'
+import type { Secrets } from '../lib/secrets.ts'
+import { insertApiKey, type NewApiKey } from '../sql/api_keys.ts'
+import type { Queryable } from '../sql/pool.ts'
+
+/** Makes a key and answers it: only its hash is stored, so this is the one moment it can be shown. */
+export async function createApiKey(
+  db: Queryable,
+  secrets: Secrets,
+  key: Omit<NewApiKey, 'id' | 'hash' | 'prefix'>,
+): Promise<string> {
+  const text = generateApiKey()
+  await insertApiKey(db, { ...key, id: uuid(), prefix: apiKeyPrefix(text), hash: hashApiKey(text, secrets.pepper) })
+  return text
+}

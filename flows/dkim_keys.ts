@@ -1,0 +1,38 @@
+import { type DkimKey, loadDkimKey } from '../lib/dkim.ts'
+import type { Secrets } from '../lib/secrets.ts'
+import { findDkimKey } from '../sql/domains.ts'
+import type { Pool } from '../sql/pool.ts'
+
+/** A new key of a domain is used within this time. */
+const REMEMBER_MS = 60_000
+
+/** The key a domain signs with, opened once a minute; null for a domain without one. */
+export function createDkimKeys(
+  pool: Pool,
+  secrets: Secrets,
+): (account_id: string, domain_id: string) => Promise<DkimKey | null> {
+  const known = new Map<string, { key: Promise<DkimKey | null>; until: number }>()
+
+  const open = async (account_id: string, domain_id: string): Promise<DkimKey | null> => {
+    const row = await findDkimKey(pool, account_id, domain_id)
+    if (!row) return null
+    const der = secrets.open(row.private_key, dkimContext(row))
+    return { domain: row.domain, selector: row.selector, algorithm: row.algorithm, private_key: loadDkimKey(der) }
+  }
+
+  return (account_id, domain_id) => {
+    const now = performance.now()
+    const remembered = known.get(domain_id)
+    if (remembered && remembered.until > now) return remembered.key
+    const key = open(account_id, domain_id)
+    known.set(domain_id, { key, until: now + REMEMBER_MS })
+    // A failure is not remembered: the next message asks again.
+    key.catch(() => known.delete(domain_id))
+    return key
+  }
+}
+
+/** What a private key is sealed for (reliability of secrets at rest: the place is part of the seal). */
+export function dkimContext(key: { id: string; account_id: string }): string {
+  return `dkim_keys|private_key|${key.id}|${key.account_id}`
+}

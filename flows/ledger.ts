@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { coalesce } from '../lib/coalesce.ts'
+import type { Log } from '../lib/log.ts'
+import {
+  type ClaimedDelivery,
+  type DeliveryResult,
+  fenceDeliveries,
+  settleDeliveries,
+  type Token,
+} from '../sql/deliveries.ts'
+import type { Pool } from '../sql/pool.ts'
+import { splitOnRefusal } from '../sql/retry.ts'
+import type { Verdict } from './attempt_delivery.ts'
+
+/** What a worker writes about the deliveries it holds: many of them in one commit, each caller answered after its own. */
+export type Ledger = {
+  /** Whether the final dot may be written. */
+  fence(token: Token): Promise<boolean>
+  /** Writes a result, however long Postgres is away: it is forgotten only by `giveUp`. False: the token was outdated. */
+  settle(token: ClaimedDelivery, verdict: Verdict): Promise<boolean>
+  /** From now on a result that cannot be written is left to the sweep. */
+  giveUp(): void
+}
+
+const LONGEST_PAUSE_MS = 5_000
+
+export function createLedger(pool: Pool, log: Log, lease: { lease_owner: string; lease_seconds: number }): Ledger {
+  const gaveUp = new AbortController()
+
+  const fence = coalesce<Token, boolean>(
+    async tokens => {
+      const allowed = new Set(await fenceDeliveries(pool, tokens, lease))
+      return tokens.map(token => allowed.has(token.id))
+    },
+    { in_flight: 2, max_items: 100 },
+  )
+
+  const write = async (results: DeliveryResult[]): Promise<boolean[]> => {
+    const settled = new Set(await settleDeliveries(pool, results))
+    return results.map(result => settled.has(result.id))
+  }
+
+  const record = coalesce<DeliveryResult, boolean>(
+    async results => {
+      for (let pause = 100; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+        try {
+          return await splitOnRefusal<DeliveryResult, boolean>(results, write)
+        } catch (error) {
+          if (gaveUp.signal.aborted) throw error
+          log.error({ err: error, results: results.length }, 'results of deliveries wait for the database')
+          await sleep(pause, undefined, { signal: gaveUp.signal }).catch(() => {})
+        }
+      }
+    },
+    { in_flight: 2, max_items: 100 },
+  )
+
+  return {
+    fence,
+    settle: ({ account_id, id, attempt, email_id }, verdict) =>
+      record({ ...verdict, account_id, id, attempt, email_id, lease_owner: lease.lease_owner }),
+    giveUp: () => gaveUp.abort(),
+  }
+}

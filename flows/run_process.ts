@@ -1,0 +1,79 @@
+import { type Config, readConfig } from '../lib/config.ts'
+import { StartupError } from '../lib/errors.ts'
+import { createLog, type Log } from '../lib/log.ts'
+import type { Secrets } from '../lib/secrets.ts'
+import { unreachable } from '../sql/migrate.ts'
+import { listPendingMigrations } from '../sql/migrations.ts'
+import { createPool, type Pool, sqlState } from '../sql/pool.ts'
+import { openSecrets } from './open_secrets.ts'
+
+/** What every process starts from. */
+export type Foundation = { config: Config; log: Log; pool: Pool; secrets: Secrets }
+
+export type Running = {
+  /** Finishes what was begun, within the process's own limits. */
+  stop(): Promise<void>
+  /** Rejects when it can no longer do its work: the process then ends with code 1, to be replaced. */
+  failed?: Promise<never>
+}
+
+/** Reads the configuration, opens the database and its secrets. @throws {StartupError} */
+export async function layFoundation(config: Config, log: Log = createLog(config.LOG_LEVEL)): Promise<Foundation> {
+  if (!config.DATABASE_URL || !config.SECRET_KEY) throw new StartupError('DATABASE_URL is not set.')
+  const pool = createPool(config.DATABASE_URL, { onError: error => log.warn({ err: error }, 'a connection was lost') })
+  try {
+    const pending = await listPendingMigrations(pool).catch(error => {
+      throw sqlState(error) === null || sqlState(error)?.startsWith('28') ? unreachable(error) : error
+    })
+    if (pending.length > 0) throw new StartupError(`The database is not up to date; run: npm run migrate`)
+    return { config, log, pool, secrets: await openSecrets(pool, config.SECRET_KEY) }
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+}
+
+/** Runs one process of the Procfile: from its foundation to the signal that ends it. */
+export async function runProcess(start: (foundation: Foundation) => Promise<Running>): Promise<void> {
+  await superviseProcess(async () => {
+    const foundation = await layFoundation(readConfig())
+    const running = await start(foundation).catch(async error => {
+      await foundation.pool.end()
+      throw error
+    })
+    const stop = async () => {
+      await running.stop()
+      await foundation.pool.end()
+    }
+    return { ...running, stop }
+  })
+}
+
+/** Starts something and stops it on SIGTERM or SIGINT; a second signal ends the process at once. */
+export async function superviseProcess(start: () => Promise<Running>): Promise<void> {
+  let signalled: () => void = () => {}
+  const stopSignal = new Promise<void>(resolve => {
+    signalled = resolve
+  })
+  let signals = 0
+  const onSignal = () => {
+    if (++signals > 1) process.exit(1)
+    signalled()
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  try {
+    const running = await start()
+    await Promise.race([stopSignal, ...(running.failed ? [running.failed] : [])]).catch(async error => {
+      process.exitCode = 1
+      console.error(error)
+    })
+    await running.stop()
+  } catch (error) {
+    console.error(error instanceof StartupError ? error.message : error)
+    process.exitCode = 1
+  } finally {
+    process.removeListener('SIGTERM', onSignal)
+    process.removeListener('SIGINT', onSignal)
+  }
+}

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { v7 as uuid } from 'uuid'
+import { coalesce } from '../lib/coalesce.ts'
+import type { Config } from '../lib/config.ts'
+import type { Transport } from '../lib/deliver.ts'
+import type { Log } from '../lib/log.ts'
+import type { Secrets } from '../lib/secrets.ts'
+import { claimDeliveries, extendLeases } from '../sql/deliveries.ts'
+import type { Pool } from '../sql/pool.ts'
+import { createLedger } from './ledger.ts'
+import { Pipeline } from './pipeline.ts'
+import { createPrepareMessage } from './prepare_message.ts'
+
+/** Times of the delivery protocol; tests make them shorter. */
+export type SenderTimes = {
+  lease_seconds: number
+  heartbeat_ms: number
+  /** How often due mail is looked for: the most that a scheduled or deferred email is late. */
+  poll_ms: number
+  /** How long a stop waits for replies to a final dot. */
+  drain_ms: number
+}
+
+export const SENDER_TIMES: SenderTimes = { lease_seconds: 40, heartbeat_ms: 10_000, poll_ms: 500, drain_ms: 120_000 }
+
+/** Deliveries one process holds at the most, and those of one destination. */
+const CAPACITY = 1_000
+const DESTINATION_SHARE = 500
+
+/**
+ * Sends what is due: claims deliveries, holds them in memory by destination, writes what became of each, and keeps
+ * their leases alive by a heartbeat of its own. A job only tells it of new mail.
+ */
+export type Sender = {
+  /** Claims these emails' deliveries as far as there is room; the rest is claimed as room is made. Never waits for SMTP. */
+  offer(email_ids: string[]): Promise<void>
+  /** Starts looking for due mail by itself. */
+  start(): void
+  /** Resolves once nothing is held. */
+  idle(): Promise<void>
+  /** Stops claiming, gives back what has not reached its final dot, waits for what has. */
+  stop(): Promise<void>
+}
+
+type Dependencies = {
+  pool: Pool
+  log: Log
+  config: Config
+  secrets: Secrets
+  transport: Transport
+  times?: SenderTimes
+}
+
+export function createSender(deps: Dependencies): Sender {
+  const { pool, log, secrets, transport, times = SENDER_TIMES } = deps
+  const lease = { lease_owner: uuid(), lease_seconds: times.lease_seconds }
+  const ledger = createLedger(pool, log, lease)
+  const pipeline = new Pipeline({ ...deps, ledger, prepareMessage: createPrepareMessage(pool, secrets), onRoom })
+  const timers: NodeJS.Timeout[] = []
+  let isStopping = false
+  /** There may be due mail that was left for lack of room. */
+  let more = false
+
+  /** A wish of null is for whatever is due. */
+  const claim = coalesce<string[] | null, void>(
+    async wishes => {
+      const answers = wishes.map(() => undefined)
+      const limit = CAPACITY - pipeline.held.size
+      if (limit <= 0 || isStopping) {
+        more = true
+        return answers
+      }
+      const email_ids = wishes.includes(null) ? undefined : wishes.flatMap(ids => ids ?? [])
+      const busy_destinations = pipeline.busy(DESTINATION_SHARE)
+      const claimed = await claimDeliveries(pool, { ...lease, limit, email_ids, busy_destinations })
+      more = claimed.length === limit || (more && email_ids !== undefined)
+      for (const delivery of claimed) pipeline.take(delivery)
+      return answers
+    },
+    { in_flight: 1, max_items: CAPACITY },
+  )
+
+  function claimDue(): void {
+    claim(null).catch(error => log.error({ err: error }, 'due mail could not be claimed'))
+  }
+
+  function onRoom(): void {
+    if (!more || isStopping || pipeline.held.size > CAPACITY / 2) return
+    more = false
+    claimDue()
+  }
+
+  function beat(): void {
+    const tokens = [...pipeline.held.values()]
+    if (tokens.length === 0) return
+    extendLeases(pool, tokens, lease).catch(error => log.error({ err: error }, 'leases could not be extended'))
+  }
+
+  return {
+    offer: claim,
+    start() {
+      timers.push(setInterval(claimDue, times.poll_ms), setInterval(beat, times.heartbeat_ms))
+    },
+    idle: () => pipeline.idle(),
+    async stop() {
+      isStopping = true
+      // Queues up behind a claim that is under way, so that what it brings is given back too.
+      await claim([]).catch(error => log.error({ err: error }, 'a claim failed during the stop'))
+      pipeline.stop()
+      const drained = new AbortController()
+      const limit = sleep(times.drain_ms, undefined, { signal: drained.signal }).catch(() => {})
+      await Promise.race([pipeline.idle(), limit])
+      drained.abort()
+      ledger.giveUp()
+      for (const timer of timers) clearInterval(timer)
+      transport.close()
+    },
+  }
+}

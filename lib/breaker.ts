@@ -1,0 +1,41 @@
+const FAILURES_TO_OPEN = 5
+const FIRST_PAUSE_MS = 5_000
+const LONGEST_PAUSE_MS = 5 * 60_000
+
+/**
+ * Stops knocking at a door that does not open: after five failures in a row only one probe per pause goes through, the
+ * pause doubling from 5 s to 5 min, until one succeeds.
+ */
+export class Breaker {
+  #failures = 0
+  #pause = FIRST_PAUSE_MS
+  #probe_at = 0
+  #reason = ''
+  readonly #now: () => number
+
+  /** @param now a clock in ms that never goes back */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** Why not to try now, or null; null to one caller per pause while it is open. */
+  refuses(): string | null {
+    if (this.#failures < FAILURES_TO_OPEN) return null
+    if (this.#now() < this.#probe_at) return this.#reason
+    this.#probe_at = this.#now() + this.#pause
+    return null
+  }
+
+  failed(reason: string): void {
+    this.#failures++
+    this.#reason = `Not tried after ${this.#failures} failures in a row. ${reason}`
+    if (this.#failures < FAILURES_TO_OPEN) return
+    if (this.#failures > FAILURES_TO_OPEN) this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS)
+    this.#probe_at = this.#now() + this.#pause
+  }
+
+  succeeded(): void {
+    this.#failures = 0
+    this.#pause = FIRST_PAUSE_MS
+  }
+}

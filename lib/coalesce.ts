@@ -1,0 +1,66 @@
+export type CoalesceOptions<In> = {
+  /** Batches at work at the same moment. */
+  in_flight: number
+  /** Items in one batch at most. */
+  max_items: number
+  /** Weight of one batch at most; a heavier item goes alone. */
+  max_weight?: number
+  weigh?: (item: In) => number
+}
+
+/**
+ * Gathers concurrent callers into batches without a timer: an idle caller goes at once; while `in_flight` batches are at
+ * work the next callers queue up and go together. `run` answers one result per item, in order: a value, or an Error
+ * that only that caller gets. If `run` throws, every caller of that batch gets the error.
+ */
+export function coalesce<In, Out>(
+  run: (items: In[]) => Promise<(Out | Error)[]>,
+  options: CoalesceOptions<In>,
+): (item: In) => Promise<Out> {
+  const { in_flight, max_items, max_weight = Number.POSITIVE_INFINITY, weigh = () => 1 } = options
+  type Caller = { item: In; resolve: (value: Out) => void; reject: (error: unknown) => void }
+  const waiting: Caller[] = []
+  let running = 0
+
+  const nextBatch = (): Caller[] => {
+    let count = 0
+    let weight = 0
+    while (count < waiting.length && count < max_items) {
+      weight += weigh((waiting[count] as Caller).item)
+      if (count > 0 && weight > max_weight) break
+      count++
+    }
+    return waiting.splice(0, count)
+  }
+
+  const pump = () => {
+    while (running < in_flight && waiting.length > 0) {
+      running++
+      void runBatch(nextBatch()).finally(() => {
+        running--
+        pump()
+      })
+    }
+  }
+
+  const runBatch = async (batch: Caller[]): Promise<void> => {
+    try {
+      const results = await run(batch.map(caller => caller.item))
+      if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} items`)
+      batch.forEach((caller, index) => {
+        const result = results[index] as Out | Error
+        if (result instanceof Error) caller.reject(result)
+        else caller.resolve(result)
+      })
+    } catch (error) {
+      for (const caller of batch) caller.reject(error)
+    }
+  }
+
+  return item =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject })
+      // One turn of the event loop's microtasks, so that callers of the same moment go together.
+      queueMicrotask(pump)
+    })
+}

@@ -1,0 +1,79 @@
+import { availableParallelism, hostname } from 'node:os'
+import { z } from 'zod'
+import { StartupError } from './errors.ts'
+
+/** What the process was told by its environment is wrong. The message names every wrong key, one line each. */
+export class ConfigError extends StartupError {}
+
+const port = z.coerce.number().int().min(1).max(65535)
+const domain = z
+  .string()
+  .toLowerCase()
+  .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*$/, 'must be a domain name such as mail.acme.com')
+const count = z.coerce.number().int().min(0)
+
+const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''))
+const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
+const transport = z.union([z.literal('capture'), z.url({ protocol: /^smtps?$/ })], {
+  error: 'must be capture, smtp://user:pass@host:port or smtps://user:pass@host:port',
+})
+
+/** Every key of the environment that is read, with its meaning and default. `.env.example` is checked against it. */
+export const Environment = z.object({
+  DATABASE_URL: databaseUrl
+    .optional()
+    .describe('Postgres 16 or newer. Unset: npm start runs an embedded one in .data/.'),
+  SECRET_KEY: z
+    .string()
+    .min(32, 'must have at least 32 characters, for example from: openssl rand -base64 32')
+    .optional()
+    .describe('Encrypts stored keys and signs tokens. Required with DATABASE_URL, else generated into .data/.'),
+  PORT: port.default(3000).describe('Port of the HTTP API.'),
+  BASE_URL: httpUrl
+    .optional()
+    .describe('Public URL of this server; the API is BASE_URL + /api. Default http://localhost:PORT.'),
+  MAIL_TRANSPORT: transport
+    .default('capture')
+    .describe('capture (store, send nothing), or a relay: smtp://user:pass@host:port, smtps://...'),
+  SIMULATOR_DOMAIN: domain
+    .default('simulator.internal')
+    .describe('Mail to delivered@, bounced@, complained@ or suppressed@ here is simulated and never leaves.'),
+  HELO_NAME: z.string().min(1).default(hostname()).describe('Name given in EHLO. Default: this host’s name.'),
+  RETURN_PATH_DOMAIN: domain
+    .optional()
+    .describe('Domain of the envelope sender (where bounces return). Default: the domain of the From address.'),
+  IN_DOUBT: z
+    .enum(['resend', 'hold'])
+    .default('resend')
+    .describe('A reply that never came after the final dot: resend once after 15 minutes, or hold for a person.'),
+  SENDS_PER_MINUTE: count.default(60).describe('Send requests per minute and client address. 0 turns the limit off.'),
+  SEND_CONNECTIONS: count.min(1).max(1000).default(20).describe('SMTP connections of one worker to one host.'),
+  WEB_CONCURRENCY: count
+    .min(1)
+    .max(availableParallelism() * 4)
+    .default(1)
+    .describe('Web processes forked on this host.'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Least level logged.'),
+})
+
+export type Config = Omit<z.output<typeof Environment>, 'BASE_URL'> & { BASE_URL: string }
+
+/**
+ * The configuration of this process, read from its environment only.
+ *
+ * @throws {ConfigError} naming every key that is wrong, all at once
+ */
+export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const { success, data, error } = Environment.safeParse(given)
+  if (!success) {
+    throw new ConfigError(error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('\n'))
+  }
+  if (data.DATABASE_URL && !data.SECRET_KEY) {
+    throw new ConfigError('SECRET_KEY: required with DATABASE_URL, for example from: openssl rand -base64 32')
+  }
+  return { ...data, BASE_URL: data.BASE_URL ?? `http://localhost:${data.PORT}` }
+}

@@ -1,0 +1,29 @@
+/** One message for one recipient, ready for the wire. */
+export type Outgoing = {
+  account_id: string
+  delivery_id: string
+  mail_from: string
+  recipient: string
+  message: Buffer
+  /** Awaited before the final dot is written; false means that it must not be. */
+  fence: () => Promise<boolean>
+  /** Aborted when the process wants to stop: whoever has not passed the fence gives up at once. */
+  signal: AbortSignal
+}
+
+/** What one attempt came to. `reply` is the server's last word, printable and clipped. */
+export type Outcome =
+  | { outcome: 'delivered'; reply: string; via: string }
+  | { outcome: 'deferred' | 'bounced' | 'failed'; reason: string; reply?: string }
+  /** The dot was written or may have been, and no reply came. */
+  | { outcome: 'in_doubt'; reason: string }
+  /** Nothing was sent and nobody is to blame: stopped, or the lease was lost. */
+  | { outcome: 'released'; reason: string }
+
+/** How mail leaves: a relay, the recipient's own servers, or nowhere (capture). An outcome is data; nothing throws. */
+export type Transport = {
+  /** Deliveries at the same moment that make sense. */
+  concurrency: number
+  deliver(outgoing: Outgoing): Promise<Outcome>
+  close(): void
+}

@@ -1,0 +1,10 @@
+import { z } from 'zod'
+
+/** Every job by name, with its payload: ids only, an object always. The API writes them, `tasks/` act on them. */
+export const jobs = {
+  send_emails: z.object({ email_ids: z.array(z.uuid()) }),
+  purge: z.object({}),
+} as const
+
+export type JobName = keyof typeof jobs
+export type JobPayload<Name extends JobName> = z.output<(typeof jobs)[Name]>

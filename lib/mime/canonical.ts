@@ -1,0 +1,35 @@
+/**
+ * Relaxed header canonicalization, RFC 6376 section 3.4.2, without the CRLF at the end.
+ * `raw` is one field, `Name: value`, possibly folded.
+ */
+export function relaxedField(raw: string): string {
+  const colon = raw.indexOf(':')
+  const value = raw
+    .slice(colon + 1)
+    .replaceAll('\r\n', '')
+    .replace(/[ \t]+/g, ' ')
+  return `${raw.slice(0, colon).trim().toLowerCase()}:${value.trim()}`
+}
+
+/** Relaxed body canonicalization, RFC 6376 section 3.4.4, of CRLF lines. May return a view of its argument. */
+export function relaxedBody(body: Buffer): Buffer {
+  return endedOnce(hasExtraSpace(body) ? withoutExtraSpace(body) : body)
+}
+
+/** Scans at memory speed that spare nearly every body a rewrite: base64 has no white space, part headers single spaces. */
+function hasExtraSpace(body: Buffer): boolean {
+  return body.includes('\t') || body.includes('  ') || body.includes(' \r\n') || body.at(-1) === 0x20
+}
+
+function withoutExtraSpace(body: Buffer): Buffer {
+  const lines = body.toString('latin1').replace(/[ \t]+/g, ' ')
+  return Buffer.from(lines.replace(/ (?=\r\n|$)/g, ''), 'latin1')
+}
+
+/** Empty lines at the end do not count, an empty body stays empty, any other ends with one CRLF. */
+function endedOnce(body: Buffer): Buffer {
+  let end = body.length
+  while (end >= 2 && body[end - 2] === 0x0d && body[end - 1] === 0x0a) end -= 2
+  if (end === 0) return body.subarray(0, 0)
+  return end < body.length ? body.subarray(0, end + 2) : Buffer.concat([body, Buffer.from('\r\n')])
+}

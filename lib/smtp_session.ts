@@ -1,0 +1,294 @@
+import { Readable } from 'node:stream'
+import SMTPConnection, { type SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
+import type { Outcome, Outgoing } from './deliver.ts'
+import { classifyReply, parseReply, type Stage } from './smtp_reply.ts'
+
+/** A server and how to get in. */
+export type SmtpServer = {
+  host: string
+  port: number
+  /** What an event says of how the mail went: `relay`, or `direct` to the recipient's own server. */
+  via: 'relay' | 'direct'
+  /** TLS from the first byte (smtps); otherwise STARTTLS when the server offers it. */
+  secure: boolean
+  helo_name: string
+  auth?: { user: string; pass: string } | undefined
+  tls?: { rejectUnauthorized?: boolean; servername?: string } | undefined
+  require_tls?: boolean | undefined
+  ignore_tls?: boolean | undefined
+}
+
+/** Absolute limits in ms: a peer that dribbles a byte now and then gets no more time (RFC 5321 4.5.3.2 for the values). */
+export type SmtpTimeouts = {
+  /** TCP, greeting, EHLO, TLS and AUTH together. */
+  connect: number
+  /** MAIL to the last byte of the message but the dot, on top of the time for its size. */
+  message: number
+  /** From the final dot to its reply. */
+  dot: number
+}
+
+export const DEFAULT_TIMEOUTS: SmtpTimeouts = { connect: 60_000, message: 300_000, dot: 600_000 }
+
+/** A message may be this slow (bytes per ms) without losing its connection. */
+const SLOWEST = 10
+
+/** Before the message: the attempt failed without anything having been sent. */
+export class SmtpConnectError extends Error {
+  readonly reply: string | null
+  constructor(message: string, reply: string | null) {
+    super(message)
+    this.reply = reply
+  }
+}
+
+type ServerError = Error & { response?: string; responseCode?: number; command?: string }
+
+/** An open and authenticated connection to a server. One message at a time. */
+export class SmtpSession {
+  sent = 0
+  #connection: SMTPConnection
+  #timeouts: SmtpTimeouts
+  #server: SmtpServer
+  #open = true
+  #onClose: (() => void) | null = null
+
+  private constructor(connection: SMTPConnection, server: SmtpServer, timeouts: SmtpTimeouts) {
+    this.#connection = connection
+    this.#server = server
+    this.#timeouts = timeouts
+  }
+
+  get isOpen(): boolean {
+    return this.#open
+  }
+
+  /** @throws {SmtpConnectError} */
+  static async open(server: SmtpServer, timeouts: SmtpTimeouts, signal: AbortSignal): Promise<SmtpSession> {
+    const connection = new SMTPConnection(connectionOptions(server, timeouts))
+    const session = new SmtpSession(connection, server, timeouts)
+    await session
+      .#within(timeouts.connect, signal, async () => {
+        await called(connection, done => connection.connect(done))
+        const { auth } = server
+        if (auth) await called(connection, done => connection.login({ credentials: auth }, done))
+      })
+      .catch((error: ServerError) => {
+        session.close()
+        throw new SmtpConnectError(
+          `No connection to ${server.host}:${server.port}: ${error.message}`,
+          error.response ?? null,
+        )
+      })
+    connection.on('error', () => session.close())
+    connection.once('end', () => session.#ended())
+    return session
+  }
+
+  /** Sends one message. Whether a failure is safe to repeat depends on the phase reached, never on an error's code. */
+  async send(outgoing: Outgoing): Promise<Outcome> {
+    const attempt = new Attempt(outgoing, () => this.#open)
+    this.sent++
+    try {
+      const reply = await this.#exchange(outgoing, attempt)
+      if (attempt.phase !== 'dot') throw new Error('the server answered before the message had ended')
+      return { outcome: 'delivered', reply, via: this.#server.via }
+    } catch (error) {
+      return await this.#explain(error as ServerError, attempt, outgoing)
+    }
+  }
+
+  close(): void {
+    // Destroys the socket: whatever is still buffered, a dot included, is not sent.
+    this.#connection.close()
+    this.#ended()
+  }
+
+  quit(): void {
+    if (this.#open) this.#connection.quit()
+    this.#ended()
+  }
+
+  async #exchange(outgoing: Outgoing, attempt: Attempt): Promise<string> {
+    const envelope = { from: outgoing.mail_from, to: [outgoing.recipient] }
+    const message_ms = this.#timeouts.message + outgoing.message.length / SLOWEST
+    return this.#within(message_ms, outgoing.signal, (restart, ignoreSignal) => {
+      attempt.onDot = () => {
+        restart(this.#timeouts.dot)
+        ignoreSignal()
+      }
+      return new Promise<string>((resolve, reject) => {
+        this.#connection.send(envelope, attempt.content, (error, info) => {
+          if (error) reject(error)
+          else resolve(printable((info as { response: string }).response))
+        })
+      })
+    })
+  }
+
+  async #explain(error: ServerError, attempt: Attempt, outgoing: Outgoing): Promise<Outcome> {
+    if (error.responseCode && error.response) {
+      const reply = parseReply(error.response)
+      const stage = stageOf(error.command, attempt.phase)
+      if (reply.code === 421) this.close()
+      else await this.#reset()
+      const { outcome, class: reason } = classifyReply({ ...reply, stage })
+      return { outcome, reason: reasonText(outcome, reason), reply: printable(error.response) }
+    }
+    this.close()
+    if (attempt.phase === 'dot')
+      return { outcome: 'in_doubt', reason: `No reply to the end of the message: ${error.message}` }
+    if (attempt.phase === 'refused')
+      return { outcome: 'released', reason: 'The lease was lost before the message had ended.' }
+    if (outgoing.signal.aborted) return { outcome: 'released', reason: 'The worker stopped.' }
+    return { outcome: 'deferred', reason: `The connection to ${this.#server.host} failed: ${error.message}` }
+  }
+
+  /** Makes the connection ready for another message; one that does not answer is closed. */
+  async #reset(): Promise<void> {
+    const never = new AbortController().signal
+    try {
+      await this.#within(this.#timeouts.connect, never, () =>
+        called(this.#connection, done => this.#connection.reset(done)),
+      )
+    } catch {
+      this.close()
+    }
+  }
+
+  /** Runs a step of the conversation; at its deadline, or when aborted, the connection is destroyed. */
+  #within<T>(
+    ms: number,
+    signal: AbortSignal,
+    step: (restart: (ms: number) => void, ignoreSignal: () => void) => Promise<T>,
+  ): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const fail = (message: string) => {
+        settle()
+        this.close()
+        reject(new Error(message))
+      }
+      const onAbort = () => fail('stopped')
+      const start = (limit: number) => setTimeout(() => fail(`no answer in ${Math.round(limit / 1000)} s`), limit)
+      let timer = start(ms)
+      const settle = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onAbort)
+        this.#onClose = null
+      }
+      this.#onClose = () => fail('the server closed the connection')
+      if (signal.aborted) return onAbort()
+      signal.addEventListener('abort', onAbort)
+      const restart = (limit: number) => {
+        clearTimeout(timer)
+        timer = start(limit)
+      }
+      const ignoreSignal = () => signal.removeEventListener('abort', onAbort)
+      step(restart, ignoreSignal).then(resolve, reject).finally(settle)
+    })
+  }
+
+  #ended(): void {
+    if (!this.#open) return
+    this.#open = false
+    this.#onClose?.()
+  }
+}
+
+/** One message on its way: yields the bytes, then waits for the fence, and only then ends, which writes the dot. */
+class Attempt {
+  phase: 'pre' | 'refused' | 'dot' = 'pre'
+  onDot: () => void = () => {}
+  readonly content: Readable
+
+  constructor(outgoing: Outgoing, isOpen: () => boolean) {
+    let started = false
+    this.content = new Readable({
+      read: () => {
+        if (started) return
+        started = true
+        this.content.push(outgoing.message)
+        void this.#end(outgoing, isOpen)
+      },
+    })
+    // The session reports a destroyed stream itself; an unheard error event would end the process.
+    this.content.on('error', () => {})
+  }
+
+  async #end(outgoing: Outgoing, isOpen: () => boolean): Promise<void> {
+    let allowed = false
+    let cause = new Error('the lease was lost')
+    try {
+      allowed = await outgoing.fence()
+    } catch (error) {
+      cause = error as Error
+    }
+    if (!allowed) {
+      this.phase = 'refused'
+      this.content.destroy(cause)
+    } else if (isOpen()) {
+      this.phase = 'dot'
+      this.onDot()
+      this.content.push(null)
+    }
+    // Closed while we waited: no dot was written, so it stays safe to send again.
+  }
+}
+
+function connectionOptions(server: SmtpServer, timeouts: SmtpTimeouts): SMTPConnectionOptions {
+  return {
+    host: server.host,
+    port: server.port,
+    secure: server.secure,
+    name: server.helo_name,
+    ignoreTLS: server.ignore_tls,
+    requireTLS: server.require_tls,
+    tls: server.tls,
+    connectionTimeout: timeouts.connect,
+    greetingTimeout: timeouts.connect,
+    // Our own timers are absolute and shorter; this one only counts silence.
+    socketTimeout: timeouts.dot + timeouts.message,
+    socketCloseTimeout: 0,
+    logger: false,
+  }
+}
+
+/** One call of the connection as a promise. What the connection reports by its error event counts as well. */
+function called(connection: SMTPConnection, call: (done: (error?: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connection.once('error', reject)
+    call(error => {
+      connection.removeListener('error', reject)
+      if (error) reject(error)
+      else resolve()
+    })
+  })
+}
+
+function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {
+  if (command === 'MAIL FROM') return 'mail'
+  if (command === 'RCPT TO') return 'rcpt'
+  if (command === 'DATA') return phase === 'dot' ? 'dot' : 'data'
+  return 'connect'
+}
+
+function printable(response: string): string {
+  const { code, enhanced, text } = parseReply(response)
+  return [code || null, enhanced, text].filter(part => part !== null && part !== '').join(' ')
+}
+
+const reasons: Record<string, string> = {
+  recipient: 'The receiver refused the recipient.',
+  policy: 'The receiver refused it by its policy.',
+  content: 'The receiver refused the message.',
+  size: 'The receiver refused the message for its size.',
+  sender: 'The receiver refused the sender.',
+  infrastructure: 'The server refused our connection.',
+  transient: 'The receiver asked to try again later.',
+}
+
+function reasonText(outcome: string, reason: string): string {
+  return outcome === 'deferred' && reason !== 'infrastructure'
+    ? (reasons.transient as string)
+    : (reasons[reason] ?? reason)
+}

@@ -1,0 +1,87 @@
+import { parseConnectionUrl } from 'nodemailer/lib/shared'
+import { Breaker } from './breaker.ts'
+import type { Outcome, Outgoing, Transport } from './deliver.ts'
+import { parseReply } from './smtp_reply.ts'
+import { SmtpConnectError, type SmtpServer, SmtpSession, type SmtpTimeouts } from './smtp_session.ts'
+
+/** Servers close a connection that sends for ever; better to do it first. */
+const MESSAGES_PER_CONNECTION = 100
+const IDLE_MS = 5_000
+
+/** The server of a relay URL such as `smtp://user:pass@host:587?tls.rejectUnauthorized=false`. */
+export function relayServer(url: string, helo_name: string): SmtpServer {
+  const { host, port, secure, auth, tls, requireTLS, ignoreTLS } = parseConnectionUrl(url)
+  const withPassword = auth?.user !== undefined && auth.pass !== undefined
+  return {
+    host: host ?? 'localhost',
+    port: Number(port ?? (secure ? 465 : 25)),
+    secure: Boolean(secure),
+    via: 'relay',
+    helo_name,
+    auth: withPassword ? { user: String(auth.user), pass: String(auth.pass) } : undefined,
+    tls,
+    require_tls: Boolean(requireTLS),
+    ignore_tls: Boolean(ignoreTLS),
+  }
+}
+
+/** Sends everything through one server, over connections that are kept while there is mail. */
+export function createSmtpTransport(server: SmtpServer, timeouts: SmtpTimeouts, connections: number): Transport {
+  const idle: { session: SmtpSession; timer: NodeJS.Timeout }[] = []
+  const breaker = new Breaker()
+
+  const takeIdle = (): SmtpSession | null => {
+    for (let entry = idle.pop(); entry; entry = idle.pop()) {
+      clearTimeout(entry.timer)
+      if (entry.session.isOpen) return entry.session
+    }
+    return null
+  }
+
+  const giveBack = (session: SmtpSession) => {
+    if (!session.isOpen) return
+    if (session.sent >= MESSAGES_PER_CONNECTION) return session.quit()
+    idle.push({ session, timer: setTimeout(() => session.quit(), IDLE_MS) })
+  }
+
+  const sendOn = async (session: SmtpSession, outgoing: Outgoing): Promise<Outcome> => {
+    const outcome = await session.send(outgoing)
+    giveBack(session)
+    return outcome
+  }
+
+  const sendOnNew = async (outgoing: Outgoing): Promise<Outcome> => {
+    const closed = breaker.refuses()
+    if (closed) return { outcome: 'deferred', reason: closed }
+    let session: SmtpSession
+    try {
+      session = await SmtpSession.open(server, timeouts, outgoing.signal)
+    } catch (error) {
+      if (outgoing.signal.aborted) return { outcome: 'released', reason: 'The worker stopped.' }
+      if (!(error instanceof SmtpConnectError)) throw error
+      breaker.failed(error.message)
+      const reply = error.reply === null ? {} : { reply: parseReply(error.reply).text }
+      return { outcome: 'deferred', reason: error.message, ...reply }
+    }
+    breaker.succeeded()
+    return sendOn(session, outgoing)
+  }
+
+  return {
+    concurrency: connections,
+    async deliver(outgoing) {
+      const kept = takeIdle()
+      if (!kept) return sendOnNew(outgoing)
+      const outcome = await sendOn(kept, outgoing)
+      // A kept connection may have been closed by the server meanwhile: that is no failure of this message.
+      const stale = outcome.outcome === 'deferred' && outcome.reply === undefined && !kept.isOpen && kept.sent > 1
+      return stale ? sendOnNew(outgoing) : outcome
+    },
+    close() {
+      for (const { session, timer } of idle.splice(0)) {
+        clearTimeout(timer)
+        session.quit()
+      }
+    },
+  }
+}

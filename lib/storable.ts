@@ -1,0 +1,45 @@
+/** Deepest nesting of a request's JSON: an object that holds only plain values has one level. */
+export const MAX_DEPTH = 100
+
+const MAX_PATH = 200
+
+type Fault = { path: string; reason: string }
+
+/**
+ * Why parsed JSON cannot be stored, with the path to it (`tags[0].value contains a NUL character`), or null. Postgres
+ * refuses NUL and lone surrogates in text, and one such row would fail the statement it shares with other callers.
+ */
+export function findUnstorable(value: unknown, maxDepth: number = MAX_DEPTH): string | null {
+  const fault = findFault(value, maxDepth, maxDepth)
+  if (!fault) return null
+  const path = fault.path.replace(/^\./, '')
+  // A clipped path may end in half a character, which could not be stored either.
+  return `${path.length > MAX_PATH ? `${path.slice(0, MAX_PATH).toWellFormed()}…` : path || 'body'} ${fault.reason}`
+}
+
+// The path is put together on the way out, so that what is fine costs nothing.
+function findFault(value: unknown, levels: number, maxDepth: number): Fault | null {
+  if (typeof value === 'string') return faultOf(value, '')
+  if (typeof value !== 'object' || value === null) return null
+  if (levels === 0) return { path: '', reason: `is nested deeper than ${maxDepth} levels` }
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const fault = findFault(value[i], levels - 1, maxDepth)
+      if (fault) return { path: `[${i}]${fault.path}`, reason: fault.reason }
+    }
+    return null
+  }
+  for (const key of Object.keys(value)) {
+    const unnamed = faultOf(key, 'has a key that ')
+    if (unnamed) return unnamed
+    const fault = findFault((value as Record<string, unknown>)[key], levels - 1, maxDepth)
+    if (fault) return { path: `.${key}${fault.path}`, reason: fault.reason }
+  }
+  return null
+}
+
+function faultOf(text: string, prefix: string): Fault | null {
+  if (text.includes('\u0000')) return { path: '', reason: `${prefix}contains a NUL character` }
+  if (!text.isWellFormed()) return { path: '', reason: `${prefix}contains a lone surrogate` }
+  return null
+}

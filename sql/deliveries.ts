@@ -1,0 +1,173 @@
+import { z } from 'zod'
+import { type Queryable, sql } from './pool.ts'
+
+/** A delivery that this process may send; with `attempt` and its lease the token for a fence or a result. */
+export const ClaimedDelivery = z.object({
+  account_id: z.string(),
+  id: z.string(),
+  email_id: z.string(),
+  recipient: z.string(),
+  destination: z.string(),
+  attempt: z.int(),
+  suppressed: z.boolean(),
+})
+export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>
+
+export type ClaimOptions = {
+  lease_owner: string
+  lease_seconds: number
+  limit: number
+  /** Only deliveries of these emails. */
+  email_ids?: string[]
+  /** Destinations that have enough in memory here already. */
+  busy_destinations?: string[]
+}
+
+/**
+ * Claims due deliveries, oldest first, transactional before campaigns; skips what another worker is claiming. Tells of
+ * each whether its address was suppressed since it was accepted.
+ */
+export async function claimDeliveries(db: Queryable, options: ClaimOptions): Promise<ClaimedDelivery[]> {
+  const ids = options.email_ids
+  const busy = options.busy_destinations ?? []
+  const mine = ids ? sql.fragment`AND email_id = ANY(${sql.array(ids, 'uuid')})` : sql.fragment``
+  const elsewhere = busy.length ? sql.fragment`AND destination <> ALL(${sql.array(busy, 'text')})` : sql.fragment``
+  return db.any(sql.type(ClaimedDelivery)`
+    WITH due AS MATERIALIZED (
+      SELECT account_id, id FROM deliveries
+      WHERE state = 'queued' AND next_at <= now() ${mine} ${elsewhere}
+      ORDER BY priority, next_at, id LIMIT ${options.limit} FOR UPDATE SKIP LOCKED
+    )
+    UPDATE deliveries d SET
+      state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = ${options.lease_owner},
+      lease_until = now() + make_interval(secs => ${options.lease_seconds}), next_at = NULL, updated_at = now()
+    FROM due WHERE d.account_id = due.account_id AND d.id = due.id
+    RETURNING d.account_id, d.id, d.email_id, d.recipient, d.destination, d.attempt, EXISTS (
+      SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)
+        AND (s.expires_at IS NULL OR s.expires_at > now())
+    ) AS suppressed
+  `)
+}
+
+export type Token = { account_id: string; id: string; attempt: number }
+
+const Id = z.object({ id: z.string() })
+
+/**
+ * The last step before the final dot: only a claim whose lease still runs may go on, and from here on a lost lease is in
+ * doubt. Answers the ids that may; the dot of any other must not be written.
+ */
+export async function fenceDeliveries(
+  db: Queryable,
+  tokens: Token[],
+  lease: { lease_owner: string; lease_seconds: number },
+): Promise<string[]> {
+  const rows = await db.any(sql.prepared('fence_deliveries', Id)`
+    WITH mine AS MATERIALIZED (
+      SELECT d.account_id, d.id FROM ${unnestTokens(tokens)}
+      JOIN deliveries d ON d.account_id = token.account_id AND d.id = token.id AND d.attempt = token.attempt
+      WHERE d.lease_owner = ${lease.lease_owner} AND d.phase = 'pre' AND d.lease_until > now()
+      ORDER BY d.id FOR NO KEY UPDATE OF d
+    )
+    UPDATE deliveries d SET phase = 'dot', lease_until = now() + make_interval(secs => ${lease.lease_seconds})
+    FROM mine WHERE d.account_id = mine.account_id AND d.id = mine.id RETURNING d.id
+  `)
+  return rows.map(row => row.id)
+}
+
+/** Extends the leases of what this process holds in memory, while they run. Answers the ids it still holds. */
+export async function extendLeases(
+  db: Queryable,
+  tokens: Token[],
+  lease: { lease_owner: string; lease_seconds: number },
+): Promise<string[]> {
+  const rows = await db.any(sql.type(Id)`
+    WITH mine AS MATERIALIZED (
+      SELECT d.account_id, d.id FROM ${unnestTokens(tokens)}
+      JOIN deliveries d ON d.account_id = token.account_id AND d.id = token.id AND d.attempt = token.attempt
+      WHERE d.lease_owner = ${lease.lease_owner} AND d.lease_until > now()
+      ORDER BY d.id FOR NO KEY UPDATE OF d
+    )
+    UPDATE deliveries d SET
+      lease_until = greatest(lease_until, now() + make_interval(secs => ${lease.lease_seconds}))
+    FROM mine WHERE d.account_id = mine.account_id AND d.id = mine.id RETURNING d.id
+  `)
+  return rows.map(row => row.id)
+}
+
+function unnestTokens(tokens: Token[]) {
+  return sql.fragment`unnest(
+    ${sql.array(
+      tokens.map(token => token.account_id),
+      'uuid',
+    )},
+    ${sql.array(
+      tokens.map(token => token.id),
+      'uuid',
+    )},
+    ${sql.array(
+      tokens.map(token => token.attempt),
+      'int4',
+    )}
+  ) AS token(account_id, id, attempt)`
+}
+
+/** What became of a claimed delivery (sql/migrations/0004 says what each outcome means). */
+export type DeliveryResult = Token & {
+  email_id: string
+  lease_owner: string | null
+  outcome:
+    | 'delivered'
+    | 'complained'
+    | 'deferred'
+    | 'bounced'
+    | 'failed'
+    | 'suppressed'
+    | 'in_doubt'
+    | 'released'
+    | 'lost'
+    | 'resumed'
+  /** Seconds until the next attempt. */
+  delay?: number
+  reason?: string
+  reply?: string
+  via?: string
+  /** Given when the address goes onto the suppression list. */
+  suppression_id?: string
+  /** In doubt: keep it for a person instead of sending it once more. */
+  hold?: boolean
+}
+
+/** Answers the ids that were settled; the token of the others is out of date. */
+export async function settleDeliveries(db: Queryable, results: DeliveryResult[]): Promise<string[]> {
+  const rows = await db.any(sql.prepared('settle_deliveries', Id)`
+    SELECT id FROM settle_deliveries(${JSON.stringify(results)}::text::jsonb) AS id
+  `)
+  return rows.map(row => row.id)
+}
+
+const Stray = z.object({
+  account_id: z.string(),
+  id: z.string(),
+  email_id: z.string(),
+  attempt: z.int(),
+  lease_owner: z.string().nullable(),
+  phase: z.enum(['pre', 'dot']).nullable(),
+})
+export type Stray = z.infer<typeof Stray>
+
+/** Deliveries whose worker let the lease run out. */
+export async function listLostDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
+  return db.any(sql.type(Stray)`
+    SELECT account_id, id, email_id, attempt, lease_owner, phase FROM deliveries
+    WHERE state = 'sending' AND lease_until < now() ORDER BY lease_until LIMIT ${limit}
+  `)
+}
+
+/** Deliveries that were in doubt for long enough. */
+export async function listDoubtfulDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
+  return db.any(sql.type(Stray)`
+    SELECT account_id, id, email_id, attempt, lease_owner, phase FROM deliveries
+    WHERE state = 'in_doubt' AND next_at <= now() ORDER BY next_at LIMIT ${limit}
+  `)
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { type Queryable, sql } from './pool.ts'
+
+export const Domain = z.object({ id: z.string(), account_id: z.string(), name: z.string(), status: z.string() })
+export type Domain = z.infer<typeof Domain>
+
+export async function insertDomain(db: Queryable, domain: Domain): Promise<void> {
+  await db.run(sql.unsafe`
+    INSERT INTO domains (account_id, id, name, status, verified_at)
+    VALUES (${domain.account_id}, ${domain.id}, ${domain.name}, ${domain.status},
+      CASE WHEN ${domain.status} = 'verified' THEN now() END)
+  `)
+}
+
+export async function findDomainByName(db: Queryable, account_id: string, name: string): Promise<Domain | null> {
+  return db.maybeOne(sql.type(Domain)`
+    SELECT id, account_id, name, status FROM domains WHERE account_id = ${account_id} AND name = ${name}
+  `)
+}
+
+/** Whether a name is verified by any account: the operator is told, callers of the API never are. */
+export async function findVerifiedDomain(db: Queryable, name: string): Promise<Domain | null> {
+  return db.maybeOne(sql.type(Domain)`
+    SELECT id, account_id, name, status FROM domains
+    WHERE name = ${name} AND status IN ('verified', 'partially_verified', 'partially_failed')
+  `)
+}
+
+export const DkimKeyRow = z.object({
+  account_id: z.string(),
+  id: z.string(),
+  domain_id: z.string(),
+  domain: z.string(),
+  selector: z.string(),
+  algorithm: z.enum(['rsa-sha256', 'ed25519-sha256']),
+  private_key: z.instanceof(Buffer),
+})
+export type DkimKeyRow = z.infer<typeof DkimKeyRow>
+
+export type NewDkimKey = Omit<DkimKeyRow, 'domain'> & { public_key: string }
+
+export async function insertDkimKey(db: Queryable, key: NewDkimKey): Promise<void> {
+  await db.run(sql.unsafe`
+    INSERT INTO dkim_keys (account_id, id, domain_id, selector, algorithm, public_key, private_key)
+    VALUES (${key.account_id}, ${key.id}, ${key.domain_id}, ${key.selector}, ${key.algorithm}, ${key.public_key},
+      ${sql.binary(key.private_key)})
+  `)
+}
+
+/** The key a domain signs with: the newest. */
+export async function findDkimKey(db: Queryable, account_id: string, domain_id: string): Promise<DkimKeyRow | null> {
+  return db.maybeOne(sql.type(DkimKeyRow)`
+    SELECT k.account_id, k.id, k.domain_id, d.name AS domain, k.selector, k.algorithm, k.private_key
+    FROM dkim_keys k JOIN domains d ON d.account_id = k.account_id AND d.id = k.domain_id
+    WHERE k.account_id = ${account_id} AND k.domain_id = ${domain_id}
+    ORDER BY k.id DESC LIMIT 1
+  `)
+}

@@ -1,0 +1,145 @@
+-- Writes what became of deliveries: their state, events, suppressions and the status of their emails, in one commit.
+--
+-- results: [{ account_id, email_id, id, lease_owner, attempt, outcome, delay (seconds), reason, reply, via,
+--   suppression_id, hold }]
+-- outcome   delivered | complained | deferred | bounced | failed | suppressed | in_doubt   (an attempt ended)
+--           released  (given back before anything was sent: not an attempt)
+--           lost      (its worker died before the final dot: safe to send again)
+--           resumed   (in doubt for long enough: send once more)
+-- A result counts only with the token of its claim, and once. A result that comes after the lease was lost in the
+-- phase `dot` still settles the doubt. Answers the ids that were settled.
+CREATE FUNCTION settle_deliveries(results jsonb) RETURNS SETOF uuid
+LANGUAGE plpgsql AS $$
+DECLARE
+  changes jsonb;
+BEGIN
+  -- Emails first, in order: whoever changes an email and its deliveries takes the locks in this order. Only then can
+  -- two recipients that settle at the same moment not miss each other in the status below.
+  PERFORM 1 FROM emails e
+  WHERE (e.account_id, e.id) IN (
+    SELECT r.account_id, r.email_id FROM jsonb_to_recordset(results) AS r(account_id uuid, email_id uuid)
+  )
+  ORDER BY e.id FOR NO KEY UPDATE;
+
+  changes := change_deliveries(results);
+  IF changes IS NULL THEN
+    RETURN;
+  END IF;
+
+  -- The first 250 for any recipient is `sent`; then what became of each recipient.
+  INSERT INTO email_events (account_id, email_id, type, recipient, data)
+  SELECT n.account_id, n.email_id, n.type, n.recipient, n.data FROM (
+    SELECT DISTINCT c.account_id, c.email_id, 0 AS rank, 'sent' AS type, NULL AS recipient, '{}'::jsonb AS data
+    FROM jsonb_to_recordset(changes) AS c(account_id uuid, email_id uuid, state text)
+    JOIN emails e ON e.account_id = c.account_id AND e.id = c.email_id
+    WHERE c.state = 'delivered' AND e.sent_at IS NULL
+    UNION ALL
+    SELECT c.account_id, c.email_id, t.rank, t.type, c.recipient,
+      jsonb_strip_nulls(jsonb_build_object('reason', c.reason, 'reply', c.reply, 'via', c.via))
+    FROM jsonb_to_recordset(changes) AS c(account_id uuid, email_id uuid, recipient text, outcome text, state text,
+      reason text, reply text, via text)
+    CROSS JOIN LATERAL (VALUES
+      (1, CASE WHEN c.state <> 'queued' THEN c.state WHEN c.outcome = 'deferred' THEN 'delivery_delayed' END),
+      (2, CASE WHEN c.outcome = 'complained' THEN 'complained' END)
+    ) AS t(rank, type)
+    WHERE t.type IS NOT NULL
+  ) n
+  ORDER BY n.email_id, n.rank, n.recipient;
+
+  INSERT INTO suppressions (account_id, id, address, reason, detail, email_id)
+  SELECT DISTINCT ON (c.account_id, lower(c.recipient)) c.account_id, c.suppression_id, lower(c.recipient), 'bounced',
+    c.reply, c.email_id
+  FROM jsonb_to_recordset(changes)
+    AS c(account_id uuid, email_id uuid, recipient text, state text, reply text, suppression_id uuid)
+  WHERE c.state = 'bounced' AND c.suppression_id IS NOT NULL
+  ORDER BY c.account_id, lower(c.recipient)
+  ON CONFLICT (account_id, address) DO NOTHING;
+
+  PERFORM refresh_email_status(changes);
+
+  RETURN QUERY SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid);
+END
+$$;
+
+-- Answers the rows it changed as JSON, null when no token fitted.
+CREATE FUNCTION change_deliveries(results jsonb) RETURNS jsonb
+LANGUAGE sql AS $$
+  WITH locked AS MATERIALIZED (
+    SELECT d.account_id, d.id, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id,
+      r.hold OR d.in_doubt_count > 0 AS hold,
+      -- RFC 5321 4.5.4.1 gives up after 4-5 days; after 72 hours the callers of an API have stopped waiting.
+      coalesce(e.scheduled_at, e.created_at) + interval '72 hours' < now() + make_interval(secs => r.delay) AS expired,
+      d.lost_count >= 9 AS worn_out
+    FROM jsonb_to_recordset(results) AS r(account_id uuid, id uuid, lease_owner uuid, attempt integer, outcome text,
+      delay double precision, reason text, reply text, via text, suppression_id uuid, hold boolean)
+    JOIN deliveries d ON d.account_id = r.account_id AND d.id = r.id AND d.attempt = r.attempt
+    JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+    WHERE d.state = 'sending' AND d.lease_owner = r.lease_owner AND r.outcome <> 'resumed'
+      OR d.state = 'in_doubt' AND r.outcome NOT IN ('in_doubt', 'lost', 'released')
+    ORDER BY d.id FOR NO KEY UPDATE OF d
+  ), decided AS (
+    SELECT *,
+      CASE
+        WHEN outcome IN ('delivered', 'complained') THEN 'delivered'
+        WHEN outcome = 'deferred' AND expired OR outcome = 'lost' AND worn_out THEN 'failed'
+        WHEN outcome IN ('deferred', 'released', 'lost', 'resumed') THEN 'queued'
+        ELSE outcome
+      END AS state,
+      CASE
+        WHEN outcome = 'deferred' AND expired THEN concat_ws(' ', 'Given up after 72 hours.', reason)
+        WHEN outcome = 'lost' AND worn_out THEN 'Given up: ten workers died while they had it.'
+        ELSE reason
+      END AS verdict
+    FROM locked
+  ), changed AS (
+    UPDATE deliveries d SET
+      state = s.state, phase = NULL, lease_owner = NULL, lease_until = NULL, updated_at = now(),
+      attempt = d.attempt - CASE WHEN s.outcome = 'released' THEN 1 ELSE 0 END,
+      lost_count = d.lost_count + CASE WHEN s.outcome = 'lost' THEN 1 ELSE 0 END,
+      in_doubt_count = d.in_doubt_count + CASE WHEN s.outcome = 'in_doubt' THEN 1 ELSE 0 END,
+      complained = s.outcome = 'complained',
+      next_at = CASE
+        WHEN s.state = 'queued' OR s.state = 'in_doubt' AND NOT s.hold THEN now() + make_interval(secs => s.delay)
+      END,
+      reason = CASE WHEN s.state <> 'delivered' THEN coalesce(s.verdict, d.reason) END,
+      last_reply = coalesce(s.reply, d.last_reply)
+    FROM decided s WHERE d.account_id = s.account_id AND d.id = s.id
+    RETURNING d.account_id, d.email_id, d.id, d.recipient, s.outcome, d.state, d.reason, s.reply, s.via,
+      s.suppression_id
+  )
+  SELECT jsonb_agg(to_jsonb(changed)) FROM changed
+$$;
+
+-- emails.status is the first that applies: queued, delivery_delayed, sent (in doubt), then the worst final outcome.
+-- Runs in a statement of its own after the deliveries were changed under the emails' locks.
+CREATE FUNCTION refresh_email_status(changes jsonb) RETURNS void
+LANGUAGE sql AS $$
+  UPDATE emails e SET
+    status = s.status,
+    last_event = coalesce(l.last_event, e.last_event),
+    sent_at = CASE WHEN s.any_delivered THEN coalesce(e.sent_at, now()) ELSE e.sent_at END,
+    updated_at = now()
+  FROM (
+    SELECT d.account_id, d.email_id, bool_or(d.state = 'delivered') AS any_delivered,
+      CASE
+        WHEN bool_or(d.state = 'queued' AND d.attempt = 0 OR d.state = 'sending' AND d.attempt = 1) THEN 'queued'
+        WHEN bool_or(d.state IN ('queued', 'sending')) THEN 'delivery_delayed'
+        WHEN bool_or(d.state = 'in_doubt') THEN 'sent'
+        WHEN bool_or(d.state = 'bounced') THEN 'bounced'
+        WHEN bool_or(d.state = 'failed') THEN 'failed'
+        WHEN bool_or(d.complained) THEN 'complained'
+        WHEN bool_or(d.state = 'delivered') THEN 'delivered'
+        WHEN bool_or(d.state = 'suppressed') THEN 'suppressed'
+        ELSE 'canceled'
+      END AS status
+    FROM deliveries d
+    WHERE d.email_id IN (SELECT c.email_id FROM jsonb_to_recordset(changes) AS c(email_id uuid))
+    GROUP BY d.account_id, d.email_id
+  ) s
+  LEFT JOIN LATERAL (
+    SELECT CASE v.type WHEN 'in_doubt' THEN 'sent' ELSE v.type END AS last_event
+    FROM email_events v WHERE v.account_id = s.account_id AND v.email_id = s.email_id
+    ORDER BY v.id DESC LIMIT 1
+  ) l ON true
+  WHERE e.account_id = s.account_id AND e.id = s.email_id
+$$;

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sqlState } from './pool.ts'
+
+const MAX_RETRIES = 3
+
+/** Runs a statement again when Postgres undid it for a conflict with others (40001, 40P01): 3 times, with jitter. */
+export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
+  for (let retry = 0; ; retry++) {
+    try {
+      return await run()
+    } catch (error) {
+      const state = sqlState(error)
+      if ((state !== '40001' && state !== '40P01') || retry >= MAX_RETRIES) throw error
+      await sleep(Math.random() * 50 * 2 ** retry)
+    }
+  }
+}
+
+/** Postgres refused the data (class 22 or 23) and so nothing of the statement was done. */
+export function isRefusedData(error: unknown): boolean {
+  return /^2[23]/.test(sqlState(error) ?? '')
+}
+
+/**
+ * Runs a set-based statement; when Postgres refuses its data, runs its halves instead, until the culprit stands alone
+ * and gets the error as its result. Nobody fails for another's data.
+ */
+export async function splitOnRefusal<In, Out>(
+  items: In[],
+  run: (items: In[]) => Promise<(Out | Error)[]>,
+): Promise<(Out | Error)[]> {
+  try {
+    return await retryConflicts(() => run(items))
+  } catch (error) {
+    if (!isRefusedData(error)) throw error
+    if (items.length === 1) return [error as Error]
+    const middle = Math.ceil(items.length / 2)
+    return [...(await splitOnRefusal(items.slice(0, middle), run)), ...(await splitOnRefusal(items.slice(middle), run))]
+  }
+}

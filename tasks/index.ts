@@ -1,0 +1,25 @@
+import type { TaskList } from 'graphile-worker'
+import { type JobName, jobs } from '../lib/jobs.ts'
+import { purge } from './purge.ts'
+import { send_emails } from './send_emails.ts'
+import type { Task, Work } from './task.ts'
+
+/** Every task by the name of its job. */
+export const tasks: { [Name in JobName]: Task<Name> } = { send_emails, purge }
+
+/**
+ * Who runs what: `quick` tasks touch only SQL and are fetched many at a time; `slow` ones do network, heavy parsing or
+ * long statements, and must not hold up others in a local queue.
+ */
+export const lanes: { [Name in JobName]: 'quick' | 'slow' } = { send_emails: 'quick', purge: 'slow' }
+
+/** The tasks of one lane as graphile-worker wants them, their payloads checked. */
+export function taskList(lane: 'quick' | 'slow', work: Work): TaskList {
+  const names = (Object.keys(tasks) as JobName[]).filter(name => lanes[name] === lane)
+  return Object.fromEntries(names.map(name => [name, (payload: unknown) => run(name, payload, work)]))
+}
+
+async function run<Name extends JobName>(name: Name, payload: unknown, work: Work): Promise<void> {
+  // The schema and the task are of the same name, which the compiler cannot see through the index.
+  await (tasks[name] as (payload: unknown, work: Work) => Promise<void>)(jobs[name].parse(payload), work)
+}

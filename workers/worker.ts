@@ -1,0 +1,103 @@
+import { EventEmitter } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { type Runner, run, type WorkerEvents } from 'graphile-worker'
+import { type Foundation, type Running, runProcess } from '../flows/run_process.ts'
+import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts'
+import { sweepDeliveries, sweepPools } from '../flows/sweep.ts'
+import { createTransport } from '../flows/transports.ts'
+import type { SmtpTimeouts } from '../lib/smtp_session.ts'
+import { graphileLogger } from '../sql/graphile.ts'
+import { deleteHeartbeats, upsertHeartbeats } from '../sql/worker_heartbeats.ts'
+import { taskList } from '../tasks/index.ts'
+import type { Work } from '../tasks/task.ts'
+
+/** Times of a worker process; tests make them shorter. */
+export type WorkerTimes = SenderTimes & { sweep_ms: number; pool_beat_ms: number; pool_dead_seconds: number }
+
+export const WORKER_TIMES: WorkerTimes = {
+  ...SENDER_TIMES,
+  sweep_ms: 10_000,
+  pool_beat_ms: 15_000,
+  pool_dead_seconds: 60,
+}
+
+type Options = { times?: WorkerTimes; timeouts?: SmtpTimeouts }
+
+/** Runs the tasks, the sender, and the sweeps that move on what dead workers left. */
+export async function startWorker(foundation: Foundation, options: Options = {}): Promise<Running> {
+  const { config, log, pool } = foundation
+  const times = options.times ?? WORKER_TIMES
+  const transport = createTransport(config, pool, options.timeouts)
+  const sender = createSender({ ...foundation, transport, times })
+  const work: Work = { pool, log, sender }
+  const pool_ids = new Set<string>()
+  const quick = await startRunner('quick', foundation, work, pool_ids)
+  const slow = await startRunner('slow', foundation, work, pool_ids)
+  let isStopping = false
+
+  const every = (ms: number, what: string, act: () => Promise<void>) =>
+    setInterval(() => act().catch(error => log.error({ err: error }, `${what} failed`)), ms)
+  const beat = () => upsertHeartbeats(pool, [...pool_ids])
+  await beat()
+  sender.start()
+  const timers = [
+    every(times.pool_beat_ms, 'the heartbeat', beat),
+    every(times.sweep_ms, 'the sweep of deliveries', () => sweepDeliveries(pool, log, config)),
+    every(times.sweep_ms, 'the sweep of jobs', () => sweepPools(pool, log, times.pool_dead_seconds)),
+  ]
+
+  // A runner that settles while nobody stops it has given up, even when it resolves: the process must be replaced.
+  const failed = Promise.race([quick.promise, slow.promise]).then(() => {
+    if (isStopping) return new Promise<never>(() => {})
+    throw new Error('the job queue stopped by itself')
+  })
+  failed.catch(() => {})
+
+  return {
+    failed,
+    async stop() {
+      isStopping = true
+      for (const timer of timers) clearInterval(timer)
+      await Promise.all(
+        [quick, slow].map(runner => runner.stop().catch(error => log.warn({ err: error }, 'runner stop'))),
+      )
+      await sender.stop()
+      await deleteHeartbeats(pool, [...pool_ids])
+    },
+  }
+}
+
+/** Two runners: with one, quick jobs would wait in its local queue behind slow ones while another worker idles. */
+async function startRunner(
+  lane: 'quick' | 'slow',
+  { config, log }: Foundation,
+  work: Work,
+  pool_ids: Set<string>,
+): Promise<Runner> {
+  const events = new EventEmitter() as WorkerEvents
+  events.on('pool:create', ({ workerPool }) => pool_ids.add(workerPool.id))
+  events.on('pool:listen:error', ({ error }) => log.error({ err: error, lane }, 'the job queue lost its connection'))
+  return run({
+    connectionString: config.DATABASE_URL,
+    maxPoolSize: 4,
+    taskList: taskList(lane, work),
+    noHandleSignals: true,
+    logger: graphileLogger(log),
+    events,
+    ...(lane === 'slow'
+      ? { crontabFile: fileURLToPath(new URL('../tasks/crontab', import.meta.url)) }
+      : { crontab: '' }),
+    preset: {
+      worker: {
+        concurrentJobs: lane === 'quick' ? 10 : 4,
+        pollInterval: 500,
+        // Without these a job that finishes during a stop stays locked (regression test: test/workers/worker.test.ts).
+        completeJobBatchDelay: 0,
+        failJobBatchDelay: 0,
+        ...(lane === 'quick' ? { localQueue: { size: 100 } } : {}),
+      },
+    },
+  })
+}
+
+if (import.meta.main) await runProcess(startWorker)
