@@ -23,6 +23,7 @@ export function createApp(foundation: Foundation): App {
   const api = new Router<State, Services>({ prefix: '/api' })
   for (const resource of resources) api.use(resource.routes())
 
+  app.use(closeWhenStopping as Koa.Middleware)
   app.use(answerErrors as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
   app.use(health.routes() as unknown as Koa.Middleware)
@@ -33,6 +34,12 @@ export function createApp(foundation: Foundation): App {
   app.use(unknownRoute as Koa.Middleware)
   app.on('error', error => foundation.log.error({ err: error }, 'a response failed'))
   return Object.assign(app, { readiness })
+}
+
+/** A kept connection that is closed under a request just sent would reset it. */
+const closeWhenStopping: Middleware = (ctx, next) => {
+  if (ctx.readiness.isStopping) ctx.set('connection', 'close')
+  return next()
 }
 
 /** A base URL that ends in a slash makes clients ask for `//emails`. */

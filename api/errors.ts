@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ApiError } from '../lib/errors.ts'
-import type { Middleware } from './context.ts'
+import { NotConnectedError, sqlState } from '../sql/pool.ts'
+import type { Context, Middleware } from './context.ts'
 
 /** Answers every error with the envelope of the contract; what is not meant for callers is logged, not told. */
 export const answerErrors: Middleware = async (ctx, next) => {
   try {
     await next()
   } catch (error) {
-    const answer = error instanceof ApiError ? error : unexpected()
+    const answer = error instanceof ApiError ? error : unexpected(error, ctx)
     if (answer.statusCode >= 500) ctx.log.error({ err: error, method: ctx.method, path: ctx.path }, 'a request failed')
     ctx.status = answer.statusCode
     ctx.set(answer.headers)
@@ -16,8 +17,15 @@ export const answerErrors: Middleware = async (ctx, next) => {
   }
 }
 
-function unexpected(): ApiError {
-  return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
+/** Too much to do, or Postgres away for the moment: to be retried (contract 2, overload). */
+const OVERLOAD = /^(53|55P03|57)/
+
+function unexpected(error: unknown, ctx: Context): ApiError {
+  const isOverload = error instanceof NotConnectedError || OVERLOAD.test(sqlState(error) ?? '')
+  if (!isOverload) return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
+  const isSend = ctx.method === 'POST' && /^\/api\/emails(\/batch)?$/.test(ctx.path)
+  const name = isSend ? 'sending_service_unavailable' : 'internal_server_error'
+  return new ApiError(name, 'The service is overloaded. Retry later.', { headers: { 'retry-after': '5' } })
 }
 
 /**

@@ -1,11 +1,18 @@
+import cluster from 'node:cluster'
 import { createServer, type Server } from 'node:http'
-import { type Foundation, type Running, runProcess } from '../flows/run_process.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
+import { readConfig } from '../lib/config.ts'
 import { StartupError } from '../lib/errors.ts'
 import { createApp } from './app.ts'
+import { forkProcesses } from './cluster.ts'
 import { answerClientError } from './errors.ts'
 
 /** Requests that were begun get this long to finish when the process stops. */
 const DRAIN_MS = 25_000
+
+/** While it stops, answers close their connection; clients that keep one get this long to notice. */
+const GRACE_MS = 500
 
 /** Serves the API on PORT. */
 export async function startServer(foundation: Foundation): Promise<Running> {
@@ -18,6 +25,7 @@ export async function startServer(foundation: Foundation): Promise<Running> {
   return {
     async stop() {
       app.readiness.isStopping = true
+      await sleep(GRACE_MS)
       await close(server)
     },
   }
@@ -43,4 +51,10 @@ async function close(server: Server): Promise<void> {
   clearTimeout(limit)
 }
 
-if (import.meta.main) await runProcess(startServer)
+/** One process, or as many as WEB_CONCURRENCY says. */
+async function start(): Promise<Running> {
+  const { WEB_CONCURRENCY } = readConfig()
+  return WEB_CONCURRENCY > 1 && cluster.isPrimary ? forkProcesses(WEB_CONCURRENCY) : startOnFoundation(startServer)
+}
+
+if (import.meta.main) await superviseProcess(start)

@@ -6,7 +6,7 @@ import type { NewEmail } from '../lib/new_email.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
 import { type Accepted, type Draft, type DraftRecipient, insertEmails, listStoredEmails } from '../sql/emails.ts'
-import { type Pool, type Queryable, sqlState } from '../sql/pool.ts'
+import { NotConnectedError, type Pool, type Queryable, sqlState } from '../sql/pool.ts'
 import { splitOnRefusal } from '../sql/retry.ts'
 
 /** Who sends: the account, and the domain its key is restricted to. */
@@ -136,20 +136,16 @@ async function acceptOnce(pool: Pool, drafts: Draft[]): Promise<(AcceptedEmail |
   try {
     return await splitOnRefusal<Draft, AcceptedEmail>(drafts, part => acceptEmails(pool, part))
   } catch (error) {
-    // Postgres answered: it was rolled back. Without an answer the commit may have happened: read back, never insert again.
-    if (sqlState(error) !== null) throw unavailable(error)
-    const stored = new Set(
-      await listStoredEmails(
-        pool,
-        drafts.map(draft => draft.id),
-      ).catch(() => throwUnavailable(error)),
-    )
+    if (error instanceof NotConnectedError || sqlState(error) !== null) throw unavailable(error)
+    // Without an answer the commit may have happened: it is read back, and never inserted again.
+    const stored = await findStored(pool, drafts, error)
     return drafts.map(draft => (stored.has(draft.id) ? { id: draft.id, replayed: false } : unavailable(error)))
   }
 }
 
-function throwUnavailable(cause: unknown): never {
-  throw unavailable(cause)
+async function findStored(pool: Pool, drafts: Draft[], cause: unknown): Promise<Set<string>> {
+  const ids = drafts.map(draft => draft.id)
+  return new Set(await listStoredEmails(pool, ids).catch(() => Promise.reject(unavailable(cause))))
 }
 
 function unavailable(cause: unknown): ApiError {

@@ -4,7 +4,7 @@ import { createLog, type Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { unreachable } from '../sql/migrate.ts'
 import { listPendingMigrations } from '../sql/migrations.ts'
-import { createPool, type Pool, sqlState } from '../sql/pool.ts'
+import { createPool, NotConnectedError, type Pool } from '../sql/pool.ts'
 import { openSecrets } from './open_secrets.ts'
 
 /** What every process starts from. */
@@ -23,7 +23,7 @@ export async function layFoundation(config: Config, log: Log = createLog(config.
   const pool = createPool(config.DATABASE_URL, { onError: error => log.warn({ err: error }, 'a connection was lost') })
   try {
     const pending = await listPendingMigrations(pool).catch(error => {
-      throw sqlState(error) === null || sqlState(error)?.startsWith('28') ? unreachable(error) : error
+      throw error instanceof NotConnectedError ? unreachable(error) : error
     })
     if (pending.length > 0) throw new StartupError(`The database is not up to date; run: npm run migrate`)
     return { config, log, pool, secrets: await openSecrets(pool, config.SECRET_KEY) }
@@ -33,20 +33,18 @@ export async function layFoundation(config: Config, log: Log = createLog(config.
   }
 }
 
-/** Runs one process of the Procfile: from its foundation to the signal that ends it. */
-export async function runProcess(start: (foundation: Foundation) => Promise<Running>): Promise<void> {
-  await superviseProcess(async () => {
-    const foundation = await layFoundation(readConfig())
-    const running = await start(foundation).catch(async error => {
-      await foundation.pool.end()
-      throw error
-    })
-    const stop = async () => {
-      await running.stop()
-      await foundation.pool.end()
-    }
-    return { ...running, stop }
+/** Starts a process of the Procfile on a foundation of its own, which ends with it. */
+export async function startOnFoundation(start: (foundation: Foundation) => Promise<Running>): Promise<Running> {
+  const foundation = await layFoundation(readConfig())
+  const running = await start(foundation).catch(async error => {
+    await foundation.pool.end()
+    throw error
   })
+  const stop = async () => {
+    await running.stop()
+    await foundation.pool.end()
+  }
+  return { ...running, stop }
 }
 
 /** Starts something and stops it on SIGTERM or SIGINT; a second signal ends the process at once. */
@@ -64,16 +62,17 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
   process.on('SIGINT', onSignal)
   try {
     const running = await start()
-    await Promise.race([stopSignal, ...(running.failed ? [running.failed] : [])]).catch(async error => {
-      process.exitCode = 1
-      console.error(error)
-    })
+    await Promise.race([stopSignal, ...(running.failed ? [running.failed] : [])]).catch(report)
     await running.stop()
   } catch (error) {
-    console.error(error instanceof StartupError ? error.message : error)
-    process.exitCode = 1
+    report(error)
   } finally {
     process.removeListener('SIGTERM', onSignal)
     process.removeListener('SIGINT', onSignal)
   }
+}
+
+function report(error: unknown): void {
+  console.error(error instanceof StartupError ? error.message : error)
+  process.exitCode = 1
 }

@@ -21,8 +21,11 @@ function address(name: ErrorName, field: string) {
 }
 
 function expected(text: string): string {
-  const shown = JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
-  return `Expected \`email@domain\` or \`Name <email@domain>\`, got ${shown}.`
+  return `Expected \`email@domain\` or \`Name <email@domain>\`, got ${clip(text)}.`
+}
+
+function clip(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 }
 
 /** A list of addresses; one string stands for a list of one. */
@@ -40,7 +43,7 @@ const token = z.string().regex(/^[A-Za-z0-9_-]{1,256}$/, 'must be 1 to 256 lette
 
 const headers = z.record(z.string(), z.string()).superRefine((record, context) => {
   const refused = validateHeaders(record)
-  if (refused) context.addIssue({ code: 'custom', message: `${refused.name}: ${refused.reason}` })
+  if (refused) context.addIssue({ code: 'custom', message: `${clip(refused.name)} ${refused.reason}` })
 })
 
 /** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */

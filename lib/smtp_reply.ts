@@ -38,6 +38,12 @@ export function parseReply(text: string): Reply {
   return reply
 }
 
+/** A reply as it is shown: on one line, printable, `450 4.2.1 Mailbox busy`. */
+export function formatReply(text: string): string {
+  const { code, enhanced, text: words } = parseReply(text)
+  return [code === 0 ? null : code, enhanced, words].filter(part => part !== null && part !== '').join(' ')
+}
+
 /** What a refusal at a stage means for the delivery. The code says whether it is final, the status why. */
 export function classifyReply({ code, enhanced, stage }: Omit<Reply, 'text'> & { stage: Stage }): Verdict {
   if (code >= 400 && code < 500) return { outcome: 'deferred', class: 'transient' }

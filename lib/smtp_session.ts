@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import SMTPConnection, { type SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
 import type { Outcome, Outgoing } from './deliver.ts'
-import { classifyReply, parseReply, type Stage } from './smtp_reply.ts'
+import { classifyReply, formatReply, parseReply, type Stage } from './smtp_reply.ts'
 
 /** A server and how to get in. */
 export type SmtpServer = {
@@ -120,7 +120,7 @@ export class SmtpSession {
       return new Promise<string>((resolve, reject) => {
         this.#connection.send(envelope, attempt.content, (error, info) => {
           if (error) reject(error)
-          else resolve(printable((info as { response: string }).response))
+          else resolve(formatReply((info as { response: string }).response))
         })
       })
     })
@@ -133,7 +133,7 @@ export class SmtpSession {
       if (reply.code === 421) this.close()
       else await this.#reset()
       const { outcome, class: reason } = classifyReply({ ...reply, stage })
-      return { outcome, reason: reasonText(outcome, reason), reply: printable(error.response) }
+      return { outcome, reason: reasonText(outcome, reason), reply: formatReply(error.response) }
     }
     this.close()
     if (attempt.phase === 'dot')
@@ -270,11 +270,6 @@ function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {
   if (command === 'RCPT TO') return 'rcpt'
   if (command === 'DATA') return phase === 'dot' ? 'dot' : 'data'
   return 'connect'
-}
-
-function printable(response: string): string {
-  const { code, enhanced, text } = parseReply(response)
-  return [code || null, enhanced, text].filter(part => part !== null && part !== '').join(' ')
 }
 
 const reasons: Record<string, string> = {

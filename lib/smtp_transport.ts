@@ -1,7 +1,7 @@
 import { parseConnectionUrl } from 'nodemailer/lib/shared'
 import { Breaker } from './breaker.ts'
 import type { Outcome, Outgoing, Transport } from './deliver.ts'
-import { parseReply } from './smtp_reply.ts'
+import { formatReply } from './smtp_reply.ts'
 import { SmtpConnectError, type SmtpServer, SmtpSession, type SmtpTimeouts } from './smtp_session.ts'
 
 /** Servers close a connection that sends for ever; better to do it first. */
@@ -60,7 +60,7 @@ export function createSmtpTransport(server: SmtpServer, timeouts: SmtpTimeouts, 
       if (outgoing.signal.aborted) return { outcome: 'released', reason: 'The worker stopped.' }
       if (!(error instanceof SmtpConnectError)) throw error
       breaker.failed(error.message)
-      const reply = error.reply === null ? {} : { reply: parseReply(error.reply).text }
+      const reply = error.reply === null ? {} : { reply: formatReply(error.reply) }
       return { outcome: 'deferred', reason: error.message, ...reply }
     }
     breaker.succeeded()

@@ -5,6 +5,7 @@ import { readConfig } from '../lib/config.ts'
 import { StartupError } from '../lib/errors.ts'
 import { silentLogger } from './graphile.ts'
 import { listMigrations, migrationsDirectory } from './migrations.ts'
+import { NotConnectedError } from './pool.ts'
 
 /** Any fixed number: processes that migrate the same database at the same moment take turns. */
 const MIGRATION_LOCK = 7_205_113
@@ -31,16 +32,13 @@ async function connect(client: pg.Client): Promise<void> {
   try {
     await client.connect()
   } catch (cause) {
-    throw unreachable(cause)
+    throw unreachable(new NotConnectedError(cause))
   }
 }
 
 /** What to tell an operator whose database does not answer. */
-export function unreachable(cause: unknown): StartupError {
-  // A refused connection to a name with several addresses is an AggregateError with an empty message.
-  const inner = cause instanceof AggregateError ? cause.errors[0] : cause
-  const detail = inner instanceof Error ? inner.message : String(inner)
-  return new StartupError(`The database of DATABASE_URL cannot be reached: ${detail}`, { cause })
+export function unreachable(cause: NotConnectedError): StartupError {
+  return new StartupError(`The database of DATABASE_URL cannot be reached: ${cause.message}`, { cause })
 }
 
 async function apply(client: pg.Client, name: string): Promise<void> {

@@ -25,6 +25,15 @@ export type Pool = Queryable & {
 
 export type PoolOptions = { max?: number; application_name?: string; onError?: (error: Error) => void }
 
+/** No connection was free or could be made in time: nothing was sent, so nothing was done. */
+export class NotConnectedError extends Error {
+  constructor(cause: unknown) {
+    // A refused connection to a name with several addresses is an AggregateError with an empty message.
+    const inner = cause instanceof AggregateError ? cause.errors[0] : cause
+    super(inner instanceof Error ? inner.message : String(inner), { cause })
+  }
+}
+
 /** The client gives up a little after the server would have: only a dead network gets this far. */
 const STATEMENT_TIMEOUT_MS = 15_000
 const QUERY_TIMEOUT_MS = 17_000
@@ -51,18 +60,18 @@ export function createPool(database_url: string, options: PoolOptions = {}): Poo
   pool.on('error', options.onError ?? (() => {}))
 
   return {
-    ...queryable((text, values, name) => withClient(pool, client => client.query({ text, values, name }))),
-    transaction: work => withClient(pool, client => inTransaction(client, work)),
+    ...queryable((text, values, name) => withClient(pool, session => session(text, values, name))),
+    transaction: work => withClient(pool, session => inTransaction(session, work)),
     pg: pool,
     end: () => pool.end(),
   }
 }
 
-type Send = (text: string, values: unknown[], name?: string) => Promise<pg.QueryResult>
+type Session = (text: string, values?: unknown[], name?: string) => Promise<pg.QueryResult>
 
-function queryable(send: Send): Queryable {
+function queryable(session: Session): Queryable {
   const rows = async <Row>(query: Query<Row>): Promise<Row[]> => {
-    const result = await send(textOf(query), [...query.values], query.name)
+    const result = await session(textOf(query), [...query.values], query.name)
     return result.rows.map(row => query.parser.parse(row))
   }
   return {
@@ -73,7 +82,7 @@ function queryable(send: Send): Queryable {
       if (row === null) throw new Error('expected one row, found none')
       return row
     },
-    run: async query => (await send(textOf(query), [...query.values], query.name)).rowCount ?? 0,
+    run: async query => (await session(textOf(query), [...query.values], query.name)).rowCount ?? 0,
   }
 }
 
@@ -87,35 +96,50 @@ function atMostOne<Row>(rows: Row[]): Row | null {
   return rows[0] ?? null
 }
 
-async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  // A connection lost while checked out reports here as well as to its query; the query's error is the one we throw.
-  const ignore = () => {}
-  client.on('error', ignore)
-  let failure: unknown
+async function withClient<T>(pool: pg.Pool, work: (session: Session) => Promise<T>): Promise<T> {
+  const client = await connect(pool)
+  let broken: Error | undefined
+  const session: Session = async (text, values, name) => {
+    try {
+      return await client.query({ text, values, name } as pg.QueryConfig)
+    } catch (error) {
+      // Postgres answered with a SQLSTATE: the session is sound. Anything else leaves it in an unknown state.
+      if (sqlState(error) === null) broken = error as Error
+      throw error
+    }
+  }
+  // A connection lost while checked out reports here as well as to its query, whose error is the one we throw.
+  const onError = (error: Error) => {
+    broken = error
+  }
+  client.on('error', onError)
   try {
-    return await work(client)
-  } catch (error) {
-    failure = error
-    throw error
+    return await work(session)
   } finally {
-    client.removeListener('error', ignore)
-    // Postgres answered with a SQLSTATE: the session is sound. Anything else leaves it in an unknown state.
-    client.release(failure !== undefined && sqlState(failure) === null ? (failure as Error) : undefined)
+    client.removeListener('error', onError)
+    client.release(broken)
   }
 }
 
-async function inTransaction<T>(client: pg.PoolClient, work: (tx: Queryable) => Promise<T>): Promise<T> {
-  await client.query('BEGIN')
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (cause) {
+    throw new NotConnectedError(cause)
+  }
+}
+
+async function inTransaction<T>(session: Session, work: (tx: Queryable) => Promise<T>): Promise<T> {
+  await session('BEGIN')
   let result: T
   try {
-    result = await work(queryable((text, values, name) => client.query({ text, values, name })))
+    result = await work(queryable(session))
   } catch (error) {
     // The first error is the one to report: a rollback that fails too means that the connection is gone.
-    await client.query('ROLLBACK').catch(() => {})
+    await session('ROLLBACK').catch(() => {})
     throw error
   }
-  await client.query('COMMIT')
+  await session('COMMIT')
   return result
 }
 

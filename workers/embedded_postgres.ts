@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { StartupError } from '../lib/errors.ts'
 import { type Cluster, isAlive, openCluster } from './embedded_postgres_cluster.ts'
 import { findServer, launchServer, type Server, type Settings, signal, stopServer } from './embedded_postgres_server.ts'
-import { StartupError } from './embedded_postgres_user.ts'
-
-export { StartupError }
 
 /** `owned`: no other Mailbrook runs on it. `stop` ends the server, or leaves it to whoever still shares it. */
 export type EmbeddedPostgres = { url: string; owned: boolean; stop(): Promise<void> }
@@ -41,9 +39,7 @@ async function tryToJoin(
   cluster: Cluster,
   { share = false, settings = {} }: Options,
 ): Promise<EmbeddedPostgres | null> {
-  const session =
-    (await connect(cluster, await findServer(cluster))) ??
-    (await connect(cluster, await launchServer(cluster, settings)))
+  const session = (await connect(cluster, await findServer(cluster))) ?? (await launch(cluster, settings))
   if (!session) return null
   try {
     const owned = await takeLocks(session.client, cluster, share)
@@ -53,6 +49,16 @@ async function tryToJoin(
     await session.client.end().catch(() => {})
     if (isPassing(error)) return null
     throw error instanceof pg.DatabaseError ? new StartupError(`${cluster.data}: ${error.message}`) : error
+  }
+}
+
+async function launch(cluster: Cluster, settings: Settings): Promise<Session | null> {
+  const server = await launchServer(cluster, settings)
+  try {
+    return await connect(cluster, server)
+  } catch (error) {
+    if (server) await stopServer(server)
+    throw error
   }
 }
 

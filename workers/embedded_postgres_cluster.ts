@@ -15,7 +15,8 @@ import {
 } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { chooseRunner, finish, type Runner, StartupError } from './embedded_postgres_user.ts'
+import { StartupError } from '../lib/errors.ts'
+import { chooseRunner, finish, type Runner } from './embedded_postgres_user.ts'
 
 /** The files of one embedded Postgres, and how to run its programs. */
 export type Cluster = {

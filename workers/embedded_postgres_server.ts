@@ -3,8 +3,8 @@ import { open, readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { StartupError } from '../lib/errors.ts'
 import { type Cluster, isAlive, lastError, unwritable } from './embedded_postgres_cluster.ts'
-import { StartupError } from './embedded_postgres_user.ts'
 
 /** A running server. `gone` tells whether it has ended. */
 export type Server = { pid: number; port: number; gone(): Promise<boolean> }

@@ -2,9 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { chmod, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-
-/** What keeps Mailbrook from starting until its operator mends it. The message is one line, fit to be printed alone. */
-export class StartupError extends Error {}
+import { StartupError } from '../lib/errors.ts'
 
 /** Starts Postgres' programs as the user they run as; `uid` and `gid` are absent where that is simply our own user. */
 export type Runner = { uid?: number; gid?: number; run: Run }

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Runner, run, type WorkerEvents } from 'graphile-worker'
-import { type Foundation, type Running, runProcess } from '../flows/run_process.ts'
+import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
 import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts'
 import { sweepDeliveries, sweepPools } from '../flows/sweep.ts'
 import { createTransport } from '../flows/transports.ts'
@@ -100,4 +100,4 @@ async function startRunner(
   })
 }
 
-if (import.meta.main) await runProcess(startWorker)
+if (import.meta.main) await superviseProcess(() => startOnFoundation(startWorker))

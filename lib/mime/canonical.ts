@@ -16,7 +16,7 @@ export function relaxedBody(body: Buffer): Buffer {
   return endedOnce(hasExtraSpace(body) ? withoutExtraSpace(body) : body)
 }
 
-/** Scans at memory speed that spare nearly every body a rewrite: base64 has no white space, part headers single spaces. */
+/** Scans at memory speed, which spare most bodies a rewrite: base64 has no white space, part headers single spaces. */
 function hasExtraSpace(body: Buffer): boolean {
   return body.includes('\t') || body.includes('  ') || body.includes(' \r\n') || body.at(-1) === 0x20
 }

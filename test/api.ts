@@ -1,0 +1,61 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+import { createApp } from '../api/app.ts'
+import { answerClientError } from '../api/errors.ts'
+import type { Foundation } from '../flows/run_process.ts'
+
+/** `body` is what the API answered, by the fields tests look at most; `t.match` looks at any other. */
+export type AnswerBody = { id: string; name: string; message: string; status: string; data: AnswerBody[] }
+export type Answer = { status: number; headers: Headers; text: string; body: AnswerBody }
+
+export type Api = {
+  url: string
+  /** JSON in, JSON out. `key: null` sends no key. */
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+}
+
+export type RequestOptions = {
+  key?: string | null
+  body?: unknown
+  headers?: Record<string, string>
+  raw?: string | Buffer
+}
+
+/** The real API on a real socket. */
+export async function startApi(t: Test, foundation: Foundation, default_key: string): Promise<Api> {
+  const app = createApp(foundation)
+  const server = createServer(app.callback())
+  server.on('clientError', answerClientError)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(
+    () =>
+      new Promise<void>(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  )
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, request: (method, path, options) => request(url, default_key, method, path, options) }
+}
+
+async function request(
+  url: string,
+  default_key: string,
+  method: string,
+  path: string,
+  { key = default_key, body, headers = {}, raw }: RequestOptions = {},
+): Promise<Answer> {
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      'user-agent': 'test',
+      'content-type': 'application/json',
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...headers,
+    },
+    body: raw ?? (body === undefined ? null : JSON.stringify(body)),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text || 'null') }
+}

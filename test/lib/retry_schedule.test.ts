@@ -1,0 +1,29 @@
+import t from 'tap'
+import { GIVE_UP_AFTER_HOURS, retryDelay } from '../../lib/retry_schedule.ts'
+
+t.test('the wait grows from a minute to four hours and stays there', async t => {
+  const minutes = [1, 2, 3, 4, 5, 6, 7, 8, 20].map(attempt => retryDelay(attempt, () => 0.5) / 60)
+  t.strictSame(minutes, [1, 5, 10, 30, 60, 120, 240, 240, 240])
+})
+
+t.test('each wait is spread by a fifth to either side', async t => {
+  t.equal(
+    retryDelay(2, () => 0),
+    240,
+  )
+  t.equal(
+    retryDelay(2, () => 1),
+    360,
+  )
+  const delays = Array.from({ length: 1000 }, () => retryDelay(7))
+  t.ok(Math.min(...delays) >= 0.8 * 14_400 && Math.min(...delays) < 0.85 * 14_400)
+  t.ok(Math.max(...delays) <= 1.2 * 14_400 && Math.max(...delays) > 1.15 * 14_400)
+})
+
+t.test('a few attempts remain possible before it is given up', async t => {
+  let hours = 0
+  let attempts = 0
+  while (hours < GIVE_UP_AFTER_HOURS) hours += retryDelay(++attempts, () => 0.5) / 3600
+  t.equal(GIVE_UP_AFTER_HOURS, 72)
+  t.equal(attempts, 24)
+})

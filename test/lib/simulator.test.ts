@@ -1,0 +1,25 @@
+import t from 'tap'
+import { simulatedOutcome } from '../../lib/simulator.ts'
+
+const play = (address: string, domain = address.slice(address.indexOf('@') + 1)) =>
+  simulatedOutcome({ address, domain }, 'simulator.mailbrook.dev')
+
+t.test('each mailbox of the simulator plays what it is called', async t => {
+  for (const outcome of ['delivered', 'bounced', 'complained', 'suppressed']) {
+    t.equal(play(`${outcome}@simulator.mailbrook.dev`), outcome)
+    t.equal(play(`${outcome}+user-7+x@simulator.mailbrook.dev`), outcome)
+    t.equal(play(`${outcome.toUpperCase()}+Label@simulator.mailbrook.dev`), outcome)
+  }
+})
+
+t.test('any other mailbox there is unknown', async t => {
+  for (const local of ['nobody', 'delivered.', 'deliveredx', 'x+delivered', '+delivered', 'constructor', 'unknown']) {
+    t.equal(play(`${local}@simulator.mailbrook.dev`), 'unknown', local)
+  }
+})
+
+t.test('recipients elsewhere are real', async t => {
+  for (const domain of ['b.co', 'mailbrook.dev', 'x.simulator.mailbrook.dev', 'simulator.mailbrook.dev.co']) {
+    t.equal(play(`delivered@${domain}`), null, domain)
+  }
+})

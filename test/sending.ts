@@ -1,0 +1,50 @@
+import type { Test } from 'tap'
+import { acceptEmails, toDraft } from '../flows/accept_emails.ts'
+import type { Foundation } from '../flows/run_process.ts'
+import { createSender, type Sender, type SenderTimes } from '../flows/sender.ts'
+import { createTransport } from '../flows/transports.ts'
+import { NewEmail } from '../lib/new_email.ts'
+import type { SmtpTimeouts } from '../lib/smtp_session.ts'
+import { type Email, findEmail } from '../sql/emails.ts'
+import type { Work } from '../tasks/task.ts'
+import type { TestAccount } from './world.ts'
+
+/** Seconds instead of minutes. */
+export const TEST_TIMES: SenderTimes = { lease_seconds: 5, heartbeat_ms: 1_500, poll_ms: 100, drain_ms: 10_000 }
+export const TEST_TIMEOUTS: SmtpTimeouts = { connect: 1_000, message: 2_000, dot: 1_000 }
+
+export type TestWork = Work & { sender: Sender }
+
+/** What tasks work with. The sender does only what it is told: `sender.start()` makes it look for due mail by itself. */
+export function openWork(
+  t: Test,
+  foundation: Foundation,
+  mail_transport: string = foundation.config.MAIL_TRANSPORT,
+  { times = TEST_TIMES, timeouts = TEST_TIMEOUTS }: { times?: SenderTimes; timeouts?: SmtpTimeouts } = {},
+): TestWork {
+  const config = { ...foundation.config, MAIL_TRANSPORT: mail_transport }
+  const { pool, log } = foundation
+  const transport = createTransport(config, pool, timeouts)
+  const sender = createSender({ ...foundation, config, transport, times })
+  t.teardown(() => sender.stop())
+  return { pool, log, sender }
+}
+
+/** Accepts an email as POST /emails would; answers its id. */
+export async function acceptEmail(
+  { pool, config }: Foundation,
+  account: TestAccount,
+  fields: Record<string, unknown> = {},
+): Promise<string> {
+  const email = NewEmail.parse({ from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', ...fields })
+  const party = { account_id: account.id, domain_id: null }
+  const [accepted] = await acceptEmails(pool, [toDraft(party, email, null, config.SIMULATOR_DOMAIN)])
+  if (!accepted || accepted instanceof Error) throw accepted
+  return accepted.id
+}
+
+export async function readEmail({ pool }: Pick<Foundation, 'pool'>, account: TestAccount, id: string): Promise<Email> {
+  const email = await findEmail(pool, account.id, id)
+  if (!email) throw new Error(`no email ${id}`)
+  return email
+}

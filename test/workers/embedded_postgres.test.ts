@@ -1,0 +1,211 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { StartupError } from '../../lib/errors.ts'
+import { startEmbeddedPostgres } from '../../workers/embedded_postgres.ts'
+
+const common = await makeDirectory(t) // creating a cluster is what takes the time here
+
+t.test('starts, keeps what was written, and is gone when stopped', async t => {
+  const first = await startEmbeddedPostgres(common)
+  t.equal(first.owned, true)
+  await query(first.url, 'CREATE TABLE notes AS SELECT 1 AS note')
+  const { rows } = await query(first.url, "SELECT current_setting('fsync') AS fsync, getdatabaseencoding() AS encoding")
+  t.same(rows, [{ fsync: 'on', encoding: 'UTF8' }])
+  await first.stop()
+  await t.rejects(query(first.url, 'SELECT 1'), { code: 'ECONNREFUSED' })
+
+  const second = await startEmbeddedPostgres(common)
+  t.same((await query(second.url, 'SELECT note FROM notes')).rows, [{ note: 1 }])
+  await Promise.all([second.stop(), second.stop()])
+})
+
+t.test('is taken over when its Mailbrook was killed', async t => {
+  const { child, url } = await startElsewhere(t, common)
+  await kill(child)
+
+  const adopted = await startEmbeddedPostgres(common)
+  t.equal(adopted.url, url, 'the same server')
+  t.equal(adopted.owned, true)
+  await adopted.stop()
+  await t.rejects(query(url, 'SELECT 1'), { code: 'ECONNREFUSED' })
+})
+
+t.test('recovers when everything was killed', async t => {
+  const { child, url } = await startElsewhere(t, common)
+  await query(url, 'INSERT INTO notes VALUES (2)')
+  await kill(child)
+  process.kill(await readServerPid(common), 'SIGKILL')
+
+  const postgres = await startEmbeddedPostgres(common)
+  t.same((await query(postgres.url, 'SELECT note FROM notes')).rows, [{ note: 1 }, { note: 2 }])
+  await postgres.stop()
+})
+
+t.test('starts although the process id of the killed server is now of another process', async t => {
+  await startEmbeddedPostgres(common).then(postgres => postgres.stop())
+  const owner = process.getuid?.() === 0 ? { uid: 65534 } : {}
+  const other = spawn('sleep', ['60'], owner)
+  t.teardown(() => kill(other))
+  const lines = [other.pid, join(common, 'postgres'), 1, 1, '', '127.0.0.1', '', 'ready', '']
+  await writeFile(join(common, 'postgres', 'postmaster.pid'), lines.join('\n'))
+
+  const postgres = await startEmbeddedPostgres(common)
+  t.equal((await query(postgres.url, 'SELECT 1')).rowCount, 1)
+  await postgres.stop()
+})
+
+t.test('refuses a second Mailbrook and names the first', async t => {
+  const first = await startEmbeddedPostgres(common)
+
+  const message = `Mailbrook is already running in ${common}, process ${process.pid}`
+  await t.rejects(startEmbeddedPostgres(common), { message, constructor: StartupError })
+  t.equal((await query(first.url, 'SELECT 1')).rowCount, 1, 'the first goes on')
+  await first.stop()
+})
+
+t.test('lets one of two starts at the same moment win, also the very first ones', async t => {
+  const directory = await makeDirectory(t)
+  const starts = await Promise.allSettled([startElsewhere(t, directory), startElsewhere(t, directory)])
+  t.same(starts.map(start => start.status).sort(), ['fulfilled', 'rejected'])
+  const refused = starts.find(start => start.status === 'rejected')
+  t.match(refused?.reason.message, /^Mailbrook is already running in .*, process \d+$/)
+  await Promise.all(starts.map(start => start.status === 'fulfilled' && stopElsewhere(start.value.child)))
+  t.same((await readdir(directory)).sort(), ['postgres', 'postgres.log', 'postgres_password'])
+})
+
+t.test('is shared by short commands', async t => {
+  const share = () => startEmbeddedPostgres(common, { share: true })
+
+  await t.test('which leave a running Mailbrook alone', async t => {
+    const main = await startEmbeddedPostgres(common)
+    const command = await share()
+    t.match(command, { url: main.url, owned: false })
+    await command.stop()
+    t.equal((await query(main.url, 'SELECT 1')).rowCount, 1)
+    await main.stop()
+  })
+
+  await t.test('of which the last one ends it', async t => {
+    const [one, two] = [await share(), await share()]
+    t.equal(one.url, two.url)
+    t.equal(one.owned, true)
+    await one.stop()
+    t.equal((await query(two.url, 'SELECT 1')).rowCount, 1)
+    await two.stop()
+    await t.rejects(query(two.url, 'SELECT 1'), { code: 'ECONNREFUSED' })
+  })
+
+  await t.test('and outlived by a Mailbrook that came later', async t => {
+    const command = await share()
+    const main = await startEmbeddedPostgres(common)
+    await command.stop()
+    t.equal((await query(main.url, 'SELECT 1')).rowCount, 1)
+    await main.stop()
+  })
+})
+
+t.test('starts after a first start that was killed in the middle', async t => {
+  const directory = await makeDirectory(t)
+  const child = runElsewhere(t, directory)
+  while (!(await readdir(directory)).some(name => /^postgres\.new-/.test(name))) await sleep(5)
+  await sleep(100)
+  await kill(child)
+
+  const postgres = await startEmbeddedPostgres(directory)
+  t.equal((await query(postgres.url, 'SELECT 1')).rowCount, 1)
+  await postgres.stop()
+})
+
+t.test('says in one line why it cannot start', async t => {
+  const directory = await makeDirectory(t)
+  const file = join(directory, 'file')
+  await writeFile(file, '')
+  await t.rejects(startEmbeddedPostgres(file), {
+    message: `Cannot write to ${file} (EEXIST)`,
+    constructor: StartupError,
+  })
+
+  await startEmbeddedPostgres(directory).then(postgres => postgres.stop())
+  await writeFile(join(directory, 'postgres_password'), 'wrong\n')
+  await t.rejects(startEmbeddedPostgres(directory), { message: /postgres_password is not the password of/ })
+  await writeFile(join(directory, 'postgres', 'postgresql.auto.conf'), 'work_mem = lots\n')
+  await t.rejects(startEmbeddedPostgres(directory), { message: /^Postgres does not start: .*postgresql.auto.conf/ })
+})
+
+const notRoot = process.getuid?.() !== 0 && 'only root can'
+t.test('runs, as root, where root alone may enter', { skip: notRoot }, async t => {
+  const parent = await makeDirectory(t)
+  await chmod(parent, 0o700)
+  const directory = join(parent, 'data')
+  await mkdir(directory, { mode: 0o700 })
+
+  const postgres = await startEmbeddedPostgres(directory)
+  const status = await readFile(`/proc/${await readServerPid(directory)}/status`, 'utf8')
+  t.notMatch(status, /^Uid:\t0/m)
+  await query(postgres.url, 'CREATE TABLE notes AS SELECT 1 AS note; CHECKPOINT')
+  await postgres.stop()
+})
+
+async function makeDirectory(t: Test): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'mailbrook-test-'))
+  await chmod(directory, 0o755)
+  t.teardown(async () => {
+    const left = await readServerPid(directory).catch(() => null)
+    if (left) process.kill(left, 'SIGKILL')
+    await rm(directory, { recursive: true, force: true, maxRetries: 10 })
+  })
+  return directory
+}
+
+/** The process id is in the first line. */
+async function readServerPid(directory: string): Promise<number> {
+  return Number.parseInt(await readFile(join(directory, 'postgres', 'postmaster.pid'), 'utf8'), 10)
+}
+
+async function query(url: string, text: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  return client.query(text).finally(() => client.end())
+}
+
+/** What a Mailbrook process does with it. */
+const program = `
+  const { startEmbeddedPostgres } = await import(process.argv[1])
+  const postgres = await startEmbeddedPostgres(process.argv[2]).catch(error => ({ url: error.message }))
+  console.log(postgres.url)
+  process.once('SIGTERM', () => postgres.stop().then(() => process.exit()))
+`
+
+function runElsewhere(t: Test, directory: string): ChildProcess {
+  const module = import.meta.resolve('../../workers/embedded_postgres.ts')
+  const args = ['--input-type=module', '-e', program, module, directory]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => kill(child))
+  return child
+}
+
+async function startElsewhere(t: Test, directory: string): Promise<{ child: ChildProcess; url: string }> {
+  const child = runElsewhere(t, directory)
+  const [output] = child.stdout ? await once(child.stdout, 'data') : []
+  const url = String(output).trim()
+  if (!url.startsWith('postgres:')) throw new Error(url)
+  return { child, url }
+}
+
+async function stopElsewhere(child: ChildProcess): Promise<void> {
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}

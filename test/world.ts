@@ -1,0 +1,61 @@
+import type { Test } from 'tap'
+import { v7 as uuid } from 'uuid'
+import { createApiKey } from '../flows/create_api_key.ts'
+import { dkimContext } from '../flows/dkim_keys.ts'
+import { type Foundation, layFoundation } from '../flows/run_process.ts'
+import { type Config, readConfig } from '../lib/config.ts'
+import { generateDkimKey } from '../lib/dkim.ts'
+import { createLog } from '../lib/log.ts'
+import { insertAccount } from '../sql/accounts.ts'
+import { insertDkimKey, insertDomain } from '../sql/domains.ts'
+import { createDatabase } from './database.ts'
+
+export const SECRET_KEY = 'a secret key of the tests, of more than 32 characters'
+
+/** A database of its own with what a process starts from; closed at the end of the test. */
+export async function openWorld(t: Test, environment: Record<string, string> = {}): Promise<Foundation> {
+  const config = testConfig(await createDatabase(t), environment)
+  const foundation = await layFoundation(config, createLog(process.env.TEST_LOG_LEVEL ?? 'silent'))
+  t.teardown(() => foundation.pool.end())
+  return foundation
+}
+
+export function testConfig(database_url: string, environment: Record<string, string> = {}): Config {
+  return readConfig({ DATABASE_URL: database_url, SECRET_KEY, HELO_NAME: 'mailbrook.test', ...environment })
+}
+
+export type TestAccount = {
+  id: string
+  domain: string
+  domain_id: string
+  key: string
+  sending_key: string
+  dkim: { selector: string; public_key: string }
+}
+
+/** Making an RSA key takes longer than a test: one serves all domains of a process. */
+const dkimKey = generateDkimKey('rsa-sha256')
+let accounts = 0
+
+/** An account of its own: with a verified domain, a full-access key and a sending key. */
+export async function newAccount({ pool, secrets }: Foundation): Promise<TestAccount> {
+  const account_id = uuid()
+  const domain = `d${++accounts}-${account_id.slice(-6)}.acme.com`
+  const domain_id = uuid()
+  const row = { account_id, id: uuid(), domain_id, selector: 'mb1', algorithm: 'rsa-sha256' as const }
+  const { private_key, public_key } = await dkimKey
+  const key = { account_id, domain_id: null, expires_at: null }
+  return pool.transaction(async tx => {
+    await insertAccount(tx, { id: account_id, name: `account ${account_id}`, plan: 'unlimited' })
+    await insertDomain(tx, { account_id, id: domain_id, name: domain, status: 'verified' })
+    await insertDkimKey(tx, { ...row, public_key, private_key: secrets.seal(private_key, dkimContext(row)) })
+    return {
+      id: account_id,
+      domain,
+      domain_id,
+      dkim: { selector: row.selector, public_key },
+      key: await createApiKey(tx, secrets, { ...key, name: 'full', permission: 'full_access' }),
+      sending_key: await createApiKey(tx, secrets, { ...key, name: 'sending', permission: 'sending_access' }),
+    }
+  })
+}
