@@ -2,7 +2,7 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import { createAcceptEmail } from '../flows/accept_emails.ts'
 import type { Foundation } from '../flows/run_process.ts'
-import { notFound } from '../lib/errors.ts'
+import { ApiError, notFound } from '../lib/errors.ts'
 import { authenticate, createFindCaller, fullAccess } from './auth.ts'
 import type { Middleware, Services, State } from './context.ts'
 import { answerErrors } from './errors.ts'
@@ -25,6 +25,7 @@ export function createApp(foundation: Foundation): App {
 
   app.use(closeWhenStopping as Koa.Middleware)
   app.use(answerErrors as Koa.Middleware)
+  app.use(requireHost as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
   app.use(health.routes() as unknown as Koa.Middleware)
   app.use(
@@ -42,14 +43,24 @@ const closeWhenStopping: Middleware = (ctx, next) => {
   return next()
 }
 
+/** RFC 9112 3.2. Node's own refusal has no body. */
+const requireHost: Middleware = (ctx, next) => {
+  if (ctx.req.headers.host === undefined && ctx.req.httpVersion === '1.1') {
+    throw new ApiError('validation_error', 'Missing `Host` header.', { statusCode: 400 })
+  }
+  return next()
+}
+
 /** A base URL that ends in a slash makes clients ask for `//emails`. */
 const collapseSlashes: Middleware = (ctx, next) => {
   if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
   return next()
 }
 
+/** Whatever the case of the path: the router does not look at it either, and nothing may reach a route unasked. */
 function onlyUnder(prefix: string, middleware: Middleware): Middleware {
-  return (ctx, next) => (ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? middleware(ctx, next) : next())
+  const under = new RegExp(`^${prefix}(?:/|$)`, 'i')
+  return (ctx, next) => (under.test(ctx.path) ? middleware(ctx, next) : next())
 }
 
 /** A key's scope is checked before the path (contract 1): a sending key learns nothing about other routes. */

@@ -23,7 +23,7 @@ const OVERLOAD = /^(53|55P03|57)/
 function unexpected(error: unknown, ctx: Context): ApiError {
   const isOverload = error instanceof NotConnectedError || OVERLOAD.test(sqlState(error) ?? '')
   if (!isOverload) return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
-  const isSend = ctx.method === 'POST' && /^\/api\/emails(\/batch)?$/.test(ctx.path)
+  const isSend = ctx.method === 'POST' && /^\/api\/emails(\/batch)?\/?$/i.test(ctx.path)
   const name = isSend ? 'sending_service_unavailable' : 'internal_server_error'
   return new ApiError(name, 'The service is overloaded. Retry later.', { headers: { 'retry-after': '5' } })
 }

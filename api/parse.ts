@@ -25,7 +25,8 @@ function toApiError(issue: z.core.$ZodIssue): ApiError {
   return new ApiError('validation_error', `${place}${issue.message}`)
 }
 
-const Uuid = z.uuid()
+/** Of any version: a cursor is only a position. */
+const Uuid = z.guid()
 
 /** An id of a path. One of the wrong shape names nothing, so it is as unknown as any other. */
 export function parseId(resource: string, id: string | undefined): string {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
 import { readConfig } from '../lib/config.ts'
 import { StartupError } from '../lib/errors.ts'
-import { createApp } from './app.ts'
+import { type App, createApp } from './app.ts'
 import { forkProcesses } from './cluster.ts'
 import { answerClientError } from './errors.ts'
 
@@ -17,8 +17,7 @@ const GRACE_MS = 500
 /** Serves the API on PORT. */
 export async function startServer(foundation: Foundation): Promise<Running> {
   const app = createApp(foundation)
-  const server = createServer({ requestTimeout: 120_000, headersTimeout: 20_000 }, app.callback())
-  server.on('clientError', answerClientError)
+  const server = createHttpServer(app)
   await listen(server, foundation.config.PORT)
   foundation.log.info({ port: foundation.config.PORT }, 'the API listens')
 
@@ -29,6 +28,15 @@ export async function startServer(foundation: Foundation): Promise<Running> {
       await close(server)
     },
   }
+}
+
+/** The limits of a request; what Node would refuse without a body gets the envelope of every error. */
+export function createHttpServer(app: App): Server {
+  const answer = app.callback()
+  const server = createServer({ requestTimeout: 120_000, headersTimeout: 20_000, requireHostHeader: false }, answer)
+  server.on('clientError', answerClientError)
+  server.on('checkExpectation', answer) // an expectation that is not known may be ignored (RFC 9110 10.1.1)
+  return server
 }
 
 function listen(server: Server, port: number): Promise<void> {

@@ -7,7 +7,7 @@ import { isReservedDomain } from '../lib/reserved.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
 import { type Accepted, type Draft, type DraftRecipient, insertEmails, listStoredEmails } from '../sql/emails.ts'
 import { NotConnectedError, type Pool, type Queryable, sqlState } from '../sql/pool.ts'
-import { splitOnRefusal } from '../sql/retry.ts'
+import { isRefusedData, retryConflicts, splitOnRefusal } from '../sql/retry.ts'
 
 /** Who sends: the account, and the domain its key is restricted to. */
 export type SendingParty = { account_id: string; domain_id: string | null }
@@ -55,13 +55,14 @@ function recipientsOf(email: NewEmail, simulator_domain: string): DraftRecipient
   for (const visible_in of ['to', 'cc', 'bcc'] as const) {
     for (const address of email[visible_in] ?? []) {
       if (recipients.has(address.address)) continue
+      const simulated = simulatedOutcome(address, simulator_domain) !== null
       recipients.set(address.address, {
         id: uuid(),
         recipient: address.address,
         destination: address.domain,
         visible_in,
-        reserved: isReservedDomain(address.domain),
-        simulated: simulatedOutcome(address, simulator_domain) !== null,
+        reserved: isReservedDomain(address.domain) && !simulated,
+        simulated,
       })
     }
   }
@@ -111,6 +112,8 @@ export function createAcceptEmail(pool: Pool): AcceptEmail {
     max_items: 50,
     max_weight: MAX_WEIGHT,
     weigh: draft => (draft.html?.length ?? 0) + (draft.text?.length ?? 0),
+    // No connection was free for two seconds: whoever waits has waited too.
+    concerns_all: error => error instanceof ApiError && error.cause instanceof NotConnectedError,
   })
 
   return async draft => {
@@ -132,20 +135,28 @@ function concurrent(): ApiError {
   return new ApiError('concurrent_idempotent_requests', message, { headers: { 'retry-after': '1' } })
 }
 
-async function acceptOnce(pool: Pool, drafts: Draft[]): Promise<(AcceptedEmail | Error)[]> {
+/** What Postgres refuses is split until it stands alone; each part that is tried has an outcome of its own. */
+function acceptOnce(pool: Pool, drafts: Draft[]): Promise<(AcceptedEmail | Error)[]> {
+  return splitOnRefusal<Draft, AcceptedEmail>(drafts, part => acceptPart(pool, part))
+}
+
+/** Throws only when Postgres refuses the data: an earlier part may be stored, and its callers must be told so. */
+async function acceptPart(pool: Pool, drafts: Draft[]): Promise<(AcceptedEmail | Error)[]> {
   try {
-    return await splitOnRefusal<Draft, AcceptedEmail>(drafts, part => acceptEmails(pool, part))
+    return await retryConflicts(() => acceptEmails(pool, drafts))
   } catch (error) {
-    if (error instanceof NotConnectedError || sqlState(error) !== null) throw unavailable(error)
+    if (isRefusedData(error)) throw error
+    if (error instanceof NotConnectedError || sqlState(error) !== null) return drafts.map(() => unavailable(error))
     // Without an answer the commit may have happened: it is read back, and never inserted again.
-    const stored = await findStored(pool, drafts, error)
+    const stored = await findStored(pool, drafts)
     return drafts.map(draft => (stored.has(draft.id) ? { id: draft.id, replayed: false } : unavailable(error)))
   }
 }
 
-async function findStored(pool: Pool, drafts: Draft[], cause: unknown): Promise<Set<string>> {
+/** Nothing is known to be stored while the database cannot be asked. */
+async function findStored(pool: Pool, drafts: Draft[]): Promise<Set<string>> {
   const ids = drafts.map(draft => draft.id)
-  return new Set(await listStoredEmails(pool, ids).catch(() => Promise.reject(unavailable(cause))))
+  return new Set(await listStoredEmails(pool, ids).catch(() => []))
 }
 
 function unavailable(cause: unknown): ApiError {

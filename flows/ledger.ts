@@ -24,15 +24,16 @@ export type Ledger = {
 
 const LONGEST_PAUSE_MS = 5_000
 
-export function createLedger(pool: Pool, log: Log, lease: { lease_owner: string; lease_seconds: number }): Ledger {
+export function createLedger(pool: Pool, log: Log, lease_seconds: number): Ledger {
   const gaveUp = new AbortController()
 
   const fence = coalesce<Token, boolean>(
     async tokens => {
-      const allowed = new Set(await fenceDeliveries(pool, tokens, lease))
-      return tokens.map(token => allowed.has(token.id))
+      const allowed = await fenceDeliveries(pool, tokens, lease_seconds)
+      const owners = new Map(allowed.map(({ id, lease_owner }) => [id, lease_owner]))
+      return tokens.map(({ id, lease_owner }) => owners.get(id) === lease_owner)
     },
-    { in_flight: 2, max_items: 100 },
+    { in_flight: 1, max_items: 100 },
   )
 
   const write = async (results: DeliveryResult[]): Promise<boolean[]> => {
@@ -52,13 +53,13 @@ export function createLedger(pool: Pool, log: Log, lease: { lease_owner: string;
         }
       }
     },
-    { in_flight: 2, max_items: 100 },
+    { in_flight: 1, max_items: 100 },
   )
 
   return {
     fence,
-    settle: ({ account_id, id, attempt, email_id }, verdict) =>
-      record({ ...verdict, account_id, id, attempt, email_id, lease_owner: lease.lease_owner }),
+    settle: ({ account_id, id, attempt, lease_owner, email_id }, verdict) =>
+      record({ ...verdict, account_id, id, attempt, lease_owner, email_id }),
     giveUp: () => gaveUp.abort(),
   }
 }

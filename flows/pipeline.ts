@@ -26,7 +26,8 @@ type Waiting = { delivery: ClaimedDelivery; prepared: Prepared }
 
 /** The way of claimed deliveries through this process: prepared, sent, settled. Fair to destinations at each step. */
 export class Pipeline {
-  readonly held = new Map<string, ClaimedDelivery>()
+  /** By claim: one whose lease was lost may still be on its way here when its delivery is claimed again. */
+  readonly held = new Set<ClaimedDelivery>()
   readonly #deps: Dependencies
   readonly #toPrepare = new Lanes<ClaimedDelivery>(PREPARED_AHEAD)
   readonly #toSend: Lanes<Waiting>
@@ -46,7 +47,7 @@ export class Pipeline {
   }
 
   take(delivery: ClaimedDelivery): void {
-    this.held.set(delivery.id, delivery)
+    this.held.add(delivery)
     const shared = this.#messages.get(delivery.email_id)
     if (shared) shared.users++
     else this.#messages.set(delivery.email_id, { users: 1, message: null })
@@ -135,7 +136,7 @@ export class Pipeline {
   }
 
   #forget(delivery: ClaimedDelivery): void {
-    this.held.delete(delivery.id)
+    this.held.delete(delivery)
     const shared = this.#messages.get(delivery.email_id)
     if (shared && --shared.users === 0) this.#messages.delete(delivery.email_id)
     this.#deps.onRoom()

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { parseAddress } from '../lib/address.ts'
 import { coalesce } from '../lib/coalesce.ts'
 import { composeAndSign } from '../lib/compose.ts'
@@ -15,24 +16,31 @@ export class UnsendableError extends Error {}
 export class ComposeError extends Error {}
 
 export type Prepared = { from_domain: string; message: Buffer }
-export type PrepareMessage = (email: { account_id: string; id: string }) => Promise<Prepared>
+export type EmailId = { account_id: string; id: string }
+export type PrepareMessage = (email: EmailId) => Promise<Prepared>
 
 /** Loads, composes and signs. The same email gives the same bytes every time: its date and boundary are frozen. */
 export function createPrepareMessage(pool: Pool, secrets: Secrets): PrepareMessage {
   const dkimKeyOf = createDkimKeys(pool, secrets)
-  const load = coalesce<{ account_id: string; id: string }, EmailToSend>(
-    async ids => {
-      const emails = new Map((await listEmailsToSend(pool, ids)).map(email => [email.id, email]))
-      return ids.map(({ id }) => emails.get(id) ?? new UnsendableError('The email no longer exists.'))
-    },
-    { in_flight: 2, max_items: 100 },
-  )
+  const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), { in_flight: 2, max_items: 100 })
 
   return async id => {
     const email = await load(id)
     if (!email.sendable || !email.domain_id) throw new UnsendableError('The domain may no longer send.')
     const key = await dkimKeyOf(email.account_id, email.domain_id)
     return prepare(email, key)
+  }
+}
+
+/** When what is stored of one email cannot be read, that one alone fails. */
+async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Error)[]> {
+  try {
+    const emails = new Map((await listEmailsToSend(pool, ids)).map(email => [email.id, email]))
+    return ids.map(({ id }) => emails.get(id) ?? new UnsendableError('The email no longer exists.'))
+  } catch (cause) {
+    if (!(cause instanceof z.ZodError)) throw cause
+    if (ids.length === 1) return [new ComposeError('What is stored of it could not be read.', { cause })]
+    return (await Promise.all(ids.map(id => loadEach(pool, [id])))).flat()
   }
 }
 

@@ -23,9 +23,11 @@ export type SenderTimes = {
 
 export const SENDER_TIMES: SenderTimes = { lease_seconds: 40, heartbeat_ms: 10_000, poll_ms: 500, drain_ms: 120_000 }
 
-/** Deliveries one process holds at the most, and those of one destination. */
+/** Deliveries one process holds at the most. */
 const CAPACITY = 1_000
-const DESTINATION_SHARE = 500
+
+/** Of one claim; a destination with so many gets no more, so that one that is slow never holds a quarter of all. */
+const CLAIM = 125
 
 /**
  * Sends what is due: claims deliveries, holds them in memory by destination, writes what became of each, and keeps
@@ -53,28 +55,31 @@ type Dependencies = {
 
 export function createSender(deps: Dependencies): Sender {
   const { pool, log, secrets, transport, times = SENDER_TIMES } = deps
-  const lease = { lease_owner: uuid(), lease_seconds: times.lease_seconds }
-  const ledger = createLedger(pool, log, lease)
+  const { lease_seconds } = times
+  const ledger = createLedger(pool, log, lease_seconds)
   const pipeline = new Pipeline({ ...deps, ledger, prepareMessage: createPrepareMessage(pool, secrets), onRoom })
   const timers: NodeJS.Timeout[] = []
   let isStopping = false
-  /** There may be due mail that was left for lack of room. */
+  /** There may be due mail that was left for lack of room; it is claimed once no more than so many are held. */
   let more = false
+  let refill_at = 0
 
   /** A wish of null is for whatever is due. */
   const claim = coalesce<string[] | null, void>(
     async wishes => {
       const answers = wishes.map(() => undefined)
-      const limit = CAPACITY - pipeline.held.size
+      const limit = Math.min(CLAIM, CAPACITY - pipeline.held.size)
       if (limit <= 0 || isStopping) {
         more = true
         return answers
       }
       const email_ids = wishes.includes(null) ? undefined : wishes.flatMap(ids => ids ?? [])
-      const busy_destinations = pipeline.busy(DESTINATION_SHARE)
+      const busy_destinations = pipeline.busy(CLAIM)
+      const lease = { lease_owner: uuid(), lease_seconds }
       const claimed = await claimDeliveries(pool, { ...lease, limit, email_ids, busy_destinations })
-      more = claimed.length === limit || (more && email_ids !== undefined)
       for (const delivery of claimed) pipeline.take(delivery)
+      more = claimed.length === limit || busy_destinations.length > 0 || (more && email_ids !== undefined)
+      refill_at = Math.floor(pipeline.held.size / 2)
       return answers
     },
     { in_flight: 1, max_items: CAPACITY },
@@ -85,15 +90,15 @@ export function createSender(deps: Dependencies): Sender {
   }
 
   function onRoom(): void {
-    if (!more || isStopping || pipeline.held.size > CAPACITY / 2) return
+    if (!more || isStopping || pipeline.held.size > refill_at) return
     more = false
     claimDue()
   }
 
   function beat(): void {
-    const tokens = [...pipeline.held.values()]
+    const tokens = [...pipeline.held]
     if (tokens.length === 0) return
-    extendLeases(pool, tokens, lease).catch(error => log.error({ err: error }, 'leases could not be extended'))
+    extendLeases(pool, tokens, lease_seconds).catch(error => log.error({ err: error }, 'leases could not be extended'))
   }
 
   return {
@@ -111,9 +116,11 @@ export function createSender(deps: Dependencies): Sender {
       const limit = sleep(times.drain_ms, undefined, { signal: drained.signal }).catch(() => {})
       await Promise.race([pipeline.idle(), limit])
       drained.abort()
-      ledger.giveUp()
-      for (const timer of timers) clearInterval(timer)
+      // Whoever still waits for a reply is in doubt, and everything is written once more.
       transport.close()
+      ledger.giveUp()
+      await pipeline.idle()
+      for (const timer of timers) clearInterval(timer)
     },
   }
 }

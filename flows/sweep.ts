@@ -12,8 +12,7 @@ const BATCH = 500
  * Resends what has been in doubt for long enough. Any number of processes may sweep at the same moment.
  */
 export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Promise<void> {
-  const lost = await listLostDeliveries(pool, BATCH)
-  await settle(pool, lost, stray =>
+  const lost = await sweep(pool, listLostDeliveries, stray =>
     stray.phase === 'dot'
       ? {
           outcome: 'in_doubt',
@@ -23,19 +22,29 @@ export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Pro
         }
       : { outcome: 'lost', reason: 'Its worker died before it was sent.' },
   )
-  if (lost.length > 0) log.warn({ count: lost.length }, 'deliveries of a dead worker were taken over')
+  if (lost > 0) log.warn({ count: lost }, 'deliveries of a dead worker were taken over')
 
-  const doubtful = await listDoubtfulDeliveries(pool, BATCH)
-  await settle(pool, doubtful, () => ({ outcome: 'resumed', reason: 'It was in doubt and is sent once more.' }))
+  const reason = 'It was in doubt and is sent once more.'
+  await sweep(pool, listDoubtfulDeliveries, () => ({ outcome: 'resumed', reason }))
 }
 
-async function settle(pool: Pool, strays: Stray[], decide: (stray: Stray) => Verdict): Promise<void> {
-  if (strays.length === 0) return
-  const results = strays.map(stray => {
-    const { account_id, id, email_id, attempt, lease_owner } = stray
-    return { ...decide(stray), account_id, id, email_id, attempt, lease_owner }
-  })
-  await settleDeliveries(pool, results)
+/** Settles all that are listed, a batch at a time. Answers how many. */
+async function sweep(
+  pool: Pool,
+  list: (pool: Pool, limit: number) => Promise<Stray[]>,
+  decide: (stray: Stray) => Verdict,
+): Promise<number> {
+  for (let count = 0; ; ) {
+    const strays = await list(pool, BATCH)
+    const results = strays.map(stray => {
+      const { account_id, id, email_id, attempt, lease_owner } = stray
+      return { ...decide(stray), account_id, id, email_id, attempt, lease_owner }
+    })
+    const settled = results.length > 0 ? await settleDeliveries(pool, results) : []
+    count += settled.length
+    // What another sweep settles at the same moment is none of ours.
+    if (strays.length < BATCH || settled.length === 0) return count
+  }
 }
 
 /** Frees the jobs of worker pools that are gone. */

@@ -10,6 +10,7 @@ export class Breaker {
   #failures = 0
   #pause = FIRST_PAUSE_MS
   #probe_at = 0
+  #isProbing = false
   #reason = ''
   readonly #now: () => number
 
@@ -23,19 +24,23 @@ export class Breaker {
     if (this.#failures < FAILURES_TO_OPEN) return null
     if (this.#now() < this.#probe_at) return this.#reason
     this.#probe_at = this.#now() + this.#pause
+    this.#isProbing = true
     return null
   }
 
   failed(reason: string): void {
     this.#failures++
     this.#reason = `Not tried after ${this.#failures} failures in a row. ${reason}`
-    if (this.#failures < FAILURES_TO_OPEN) return
-    if (this.#failures > FAILURES_TO_OPEN) this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS)
+    // What was under way already when it opened says nothing new.
+    if (!this.#isProbing && this.#failures !== FAILURES_TO_OPEN) return
+    if (this.#isProbing) this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS)
+    this.#isProbing = false
     this.#probe_at = this.#now() + this.#pause
   }
 
   succeeded(): void {
     this.#failures = 0
     this.#pause = FIRST_PAUSE_MS
+    this.#isProbing = false
   }
 }

@@ -6,6 +6,8 @@ export type CoalesceOptions<In> = {
   /** Weight of one batch at most; a heavier item goes alone. */
   max_weight?: number
   weigh?: (item: In) => number
+  /** Whether an error would meet those who still wait as well: they get it at once, and do not wait for it in turn. */
+  concerns_all?: (error: unknown) => boolean
 }
 
 /**
@@ -17,7 +19,7 @@ export function coalesce<In, Out>(
   run: (items: In[]) => Promise<(Out | Error)[]>,
   options: CoalesceOptions<In>,
 ): (item: In) => Promise<Out> {
-  const { in_flight, max_items, max_weight = Number.POSITIVE_INFINITY, weigh = () => 1 } = options
+  const { in_flight, max_items, max_weight = Number.POSITIVE_INFINITY, weigh = () => 1, concerns_all } = options
   type Caller = { item: In; resolve: (value: Out) => void; reject: (error: unknown) => void }
   const waiting: Caller[] = []
   let running = 0
@@ -49,12 +51,17 @@ export function coalesce<In, Out>(
       if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} items`)
       batch.forEach((caller, index) => {
         const result = results[index] as Out | Error
-        if (result instanceof Error) caller.reject(result)
+        if (result instanceof Error) refuse([caller], result)
         else caller.resolve(result)
       })
     } catch (error) {
-      for (const caller of batch) caller.reject(error)
+      refuse(batch, error)
     }
+  }
+
+  const refuse = (callers: Caller[], error: unknown): void => {
+    for (const caller of callers) caller.reject(error)
+    if (concerns_all?.(error)) for (const caller of waiting.splice(0)) caller.reject(error)
   }
 
   return item =>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Address, parseAddress } from './address.ts'
 import type { ErrorName } from './errors.ts'
-import { validateHeaders } from './headers.ts'
+import { MAX_HEADERS, validateHeaders } from './headers.ts'
 
 const MAX_RECIPIENTS = 50
 const MAX_SUBJECT_LENGTH = 998
@@ -28,23 +28,41 @@ function clip(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 }
 
-/** A list of addresses; one string stands for a list of one. */
-function addresses(name: ErrorName, field: string) {
-  return z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name, field)))
+/** Refuses a list or object of more members than `max` before it looks at any: a body has room for a million. */
+function atMost<Schema extends z.ZodType>(max: number, what: string, schema: Schema) {
+  return z.preprocess((value, context) => {
+    if (countMembers(value) > max) context.addIssue({ code: 'custom', message: `at most ${max} ${what}` })
+    return value
+  }, schema)
 }
 
-const recipients = (field: string) =>
-  addresses('invalid_to_address', field).refine(
-    list => list.length <= MAX_RECIPIENTS,
-    `at most ${MAX_RECIPIENTS} recipients`,
-  )
+function countMembers(value: unknown): number {
+  if (Array.isArray(value)) return value.length
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
+}
+
+/** A list of addresses; one string stands for a list of one. */
+function addresses(name: ErrorName, field: string) {
+  const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name, field)))
+  return atMost(MAX_RECIPIENTS, 'addresses', list)
+}
+
+const recipients = (field: string) => addresses('invalid_to_address', field)
 
 const token = z.string().regex(/^[A-Za-z0-9_-]{1,256}$/, 'must be 1 to 256 letters, digits, _ or -')
 
-const headers = z.record(z.string(), z.string()).superRefine((record, context) => {
-  const refused = validateHeaders(record)
-  if (refused) context.addIssue({ code: 'custom', message: `${clip(refused.name)} ${refused.reason}` })
-})
+const headers = z.preprocess(
+  (value, context) => {
+    // zod leaves a member of this name out without a word.
+    const has = typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')
+    if (has) context.addIssue({ code: 'custom', message: '"__proto__" is not a header name' })
+    return value
+  },
+  z.record(z.string(), z.string()).superRefine((record, context) => {
+    const refused = validateHeaders(record)
+    if (refused) context.addIssue({ code: 'custom', message: `${clip(refused.name)} ${refused.reason}` })
+  }),
+)
 
 /** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
 const notYet = z.null('is not supported yet').optional()
@@ -62,11 +80,8 @@ export const NewEmail = z.object({
   cc: recipients('cc').nullish(),
   bcc: recipients('bcc').nullish(),
   reply_to: addresses('validation_error', 'reply_to').nullish(),
-  headers: headers.nullish(),
-  tags: z
-    .array(z.object({ name: token, value: token }))
-    .max(MAX_TAGS)
-    .nullish(),
+  headers: atMost(MAX_HEADERS, 'headers', headers.nullish()),
+  tags: atMost(MAX_TAGS, 'tags', z.array(z.object({ name: token, value: token })).nullish()),
   attachments: z.union([notYet, z.array(z.never()).length(0)], 'is not supported yet'),
   scheduled_at: notYet,
   template_id: notYet,

@@ -33,6 +33,12 @@ export const DEFAULT_TIMEOUTS: SmtpTimeouts = { connect: 60_000, message: 300_00
 /** A message may be this slow (bytes per ms) without losing its connection. */
 const SLOWEST = 10
 
+/** Of a message, handed over at a time: what the server has not taken yet holds back the rest, and the fence. */
+const SLICE = 64 * 1024
+
+/** How long the answer to QUIT is waited for; a server that owes it would keep this process alive. */
+const QUIT_MS = 2_000
+
 /** Before the message: the attempt failed without anything having been sent. */
 export class SmtpConnectError extends Error {
   readonly reply: string | null
@@ -44,9 +50,13 @@ export class SmtpConnectError extends Error {
 
 type ServerError = Error & { response?: string; responseCode?: number; command?: string }
 
+class DeadlineError extends Error {}
+
 /** An open and authenticated connection to a server. One message at a time. */
 export class SmtpSession {
   sent = 0
+  /** The server ended the connection before it looked at the last message. */
+  wasStale = false
   #connection: SMTPConnection
   #timeouts: SmtpTimeouts
   #server: SmtpServer
@@ -76,7 +86,7 @@ export class SmtpSession {
       .catch((error: ServerError) => {
         session.close()
         throw new SmtpConnectError(
-          `No connection to ${server.host}:${server.port}: ${error.message}`,
+          `No connection to ${server.host}:${server.port}: ${printable(error.message)}`,
           error.response ?? null,
         )
       })
@@ -89,6 +99,7 @@ export class SmtpSession {
   async send(outgoing: Outgoing): Promise<Outcome> {
     const attempt = new Attempt(outgoing, () => this.#open)
     this.sent++
+    this.wasStale = false
     try {
       const reply = await this.#exchange(outgoing, attempt)
       if (attempt.phase !== 'dot') throw new Error('the server answered before the message had ended')
@@ -105,7 +116,10 @@ export class SmtpSession {
   }
 
   quit(): void {
-    if (this.#open) this.#connection.quit()
+    if (!this.#open) return
+    const timer = setTimeout(() => this.#connection.close(), QUIT_MS)
+    this.#connection.once('end', () => clearTimeout(timer))
+    this.#connection.quit()
     this.#ended()
   }
 
@@ -127,21 +141,24 @@ export class SmtpSession {
   }
 
   async #explain(error: ServerError, attempt: Attempt, outgoing: Outgoing): Promise<Outcome> {
-    if (error.responseCode && error.response) {
-      const reply = parseReply(error.response)
+    const reply = parseReply(error.response ?? '')
+    if (reply.code >= 400) {
       const stage = stageOf(error.command, attempt.phase)
-      if (reply.code === 421) this.close()
+      this.wasStale = reply.code === 421 && stage === 'mail'
+      // A refusal in the middle of the message leaves the rest of it on its way: only a new connection is clean.
+      if (reply.code === 421 || (attempt.isBegun && attempt.phase !== 'dot')) this.close()
       else await this.#reset()
       const { outcome, class: reason } = classifyReply({ ...reply, stage })
-      return { outcome, reason: reasonText(outcome, reason), reply: formatReply(error.response) }
+      return { outcome, reason: reasonText(outcome, reason), reply: formatReply(error.response ?? '') }
     }
     this.close()
-    if (attempt.phase === 'dot')
-      return { outcome: 'in_doubt', reason: `No reply to the end of the message: ${error.message}` }
-    if (attempt.phase === 'refused')
-      return { outcome: 'released', reason: 'The lease was lost before the message had ended.' }
+    const cause = printable(error.message)
+    if (attempt.phase === 'dot') return { outcome: 'in_doubt', reason: `No reply to the end of the message: ${cause}` }
+    if (attempt.phase === 'refused') return { outcome: 'released', reason: `The message was not ended: ${cause}` }
     if (outgoing.signal.aborted) return { outcome: 'released', reason: 'The worker stopped.' }
-    return { outcome: 'deferred', reason: `The connection to ${this.#server.host} failed: ${error.message}` }
+    this.wasStale = !attempt.isBegun && !error.response && !(error instanceof DeadlineError)
+    const said = error.response ? { reply: formatReply(error.response) } : {}
+    return { outcome: 'deferred', reason: `The connection to ${this.#server.host} failed: ${cause}`, ...said }
   }
 
   /** Makes the connection ready for another message; one that does not answer is closed. */
@@ -163,25 +180,25 @@ export class SmtpSession {
     step: (restart: (ms: number) => void, ignoreSignal: () => void) => Promise<T>,
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const fail = (message: string) => {
+      const fail = (error: Error) => {
         settle()
         this.close()
-        reject(new Error(message))
+        reject(error)
       }
-      const onAbort = () => fail('stopped')
-      const start = (limit: number) => setTimeout(() => fail(`no answer in ${Math.round(limit / 1000)} s`), limit)
-      let timer = start(ms)
+      const onAbort = () => fail(new Error('stopped'))
+      const onDeadline = (limit: number) => fail(new DeadlineError(`no answer in ${Math.round(limit / 1000)} s`))
+      let timer = setTimeout(onDeadline, ms, ms)
       const settle = () => {
         clearTimeout(timer)
         signal.removeEventListener('abort', onAbort)
         this.#onClose = null
       }
-      this.#onClose = () => fail('the server closed the connection')
+      this.#onClose = () => fail(new Error('the server closed the connection'))
       if (signal.aborted) return onAbort()
       signal.addEventListener('abort', onAbort)
       const restart = (limit: number) => {
         clearTimeout(timer)
-        timer = start(limit)
+        timer = setTimeout(onDeadline, limit, limit)
       }
       const ignoreSignal = () => signal.removeEventListener('abort', onAbort)
       step(restart, ignoreSignal).then(resolve, reject).finally(settle)
@@ -191,24 +208,31 @@ export class SmtpSession {
   #ended(): void {
     if (!this.#open) return
     this.#open = false
-    this.#onClose?.()
+    // The connection says that it ended before it hands on the reply or the error it ended with: those come first.
+    if (this.#onClose) setImmediate(this.#onClose)
   }
 }
 
 /** One message on its way: yields the bytes, then waits for the fence, and only then ends, which writes the dot. */
 class Attempt {
   phase: 'pre' | 'refused' | 'dot' = 'pre'
+  /** The server has asked for the content. */
+  isBegun = false
   onDot: () => void = () => {}
   readonly content: Readable
 
   constructor(outgoing: Outgoing, isOpen: () => boolean) {
-    let started = false
+    const { message } = outgoing
+    let position = 0
     this.content = new Readable({
+      highWaterMark: SLICE,
       read: () => {
-        if (started) return
-        started = true
-        this.content.push(outgoing.message)
-        void this.#end(outgoing, isOpen)
+        this.isBegun = true
+        if (position >= message.length) return
+        const slice = message.subarray(position, position + SLICE)
+        position += slice.length
+        this.content.push(slice)
+        if (position >= message.length) void this.#end(outgoing, isOpen)
       },
     })
     // The session reports a destroyed stream itself; an unheard error event would end the process.
@@ -220,6 +244,8 @@ class Attempt {
     let cause = new Error('the lease was lost')
     try {
       allowed = await outgoing.fence()
+      // What has arrived meanwhile is heard first: a connection that is gone gets no dot.
+      await new Promise(resolve => setImmediate(resolve))
     } catch (error) {
       cause = error as Error
     }
@@ -263,6 +289,11 @@ function called(connection: SMTPConnection, call: (done: (error?: Error | null) 
       else resolve()
     })
   })
+}
+
+/** As it can be shown and stored: an error may repeat whatever bytes a server sent. */
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]+/g, '?').slice(0, 500)
 }
 
 function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {

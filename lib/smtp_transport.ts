@@ -28,7 +28,9 @@ export function relayServer(url: string, helo_name: string): SmtpServer {
 /** Sends everything through one server, over connections that are kept while there is mail. */
 export function createSmtpTransport(server: SmtpServer, timeouts: SmtpTimeouts, connections: number): Transport {
   const idle: { session: SmtpSession; timer: NodeJS.Timeout }[] = []
+  const busy = new Set<SmtpSession>()
   const breaker = new Breaker()
+  let isClosed = false
 
   const takeIdle = (): SmtpSession | null => {
     for (let entry = idle.pop(); entry; entry = idle.pop()) {
@@ -40,12 +42,14 @@ export function createSmtpTransport(server: SmtpServer, timeouts: SmtpTimeouts, 
 
   const giveBack = (session: SmtpSession) => {
     if (!session.isOpen) return
-    if (session.sent >= MESSAGES_PER_CONNECTION) return session.quit()
+    if (isClosed || session.sent >= MESSAGES_PER_CONNECTION) return session.quit()
     idle.push({ session, timer: setTimeout(() => session.quit(), IDLE_MS) })
   }
 
   const sendOn = async (session: SmtpSession, outgoing: Outgoing): Promise<Outcome> => {
+    busy.add(session)
     const outcome = await session.send(outgoing)
+    busy.delete(session)
     giveBack(session)
     return outcome
   }
@@ -74,10 +78,11 @@ export function createSmtpTransport(server: SmtpServer, timeouts: SmtpTimeouts, 
       if (!kept) return sendOnNew(outgoing)
       const outcome = await sendOn(kept, outgoing)
       // A kept connection may have been closed by the server meanwhile: that is no failure of this message.
-      const stale = outcome.outcome === 'deferred' && outcome.reply === undefined && !kept.isOpen && kept.sent > 1
-      return stale ? sendOnNew(outgoing) : outcome
+      return outcome.outcome === 'deferred' && kept.wasStale ? sendOnNew(outgoing) : outcome
     },
     close() {
+      isClosed = true
+      for (const session of busy) session.close()
       for (const { session, timer } of idle.splice(0)) {
         clearTimeout(timer)
         session.quit()

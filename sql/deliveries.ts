@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import { type Queryable, sql } from './pool.ts'
 
-/** A delivery that this process may send; with `attempt` and its lease the token for a fence or a result. */
-export const ClaimedDelivery = z.object({
-  account_id: z.string(),
-  id: z.string(),
+/** What a fence or a result must show. Every claim has an owner of its own: an attempt given back is counted again. */
+const Token = z.object({ account_id: z.string(), id: z.string(), attempt: z.int(), lease_owner: z.string() })
+export type Token = z.infer<typeof Token>
+
+/** A delivery that this process may send. */
+export const ClaimedDelivery = Token.extend({
   email_id: z.string(),
   recipient: z.string(),
   destination: z.string(),
-  attempt: z.int(),
   suppressed: z.boolean(),
 })
 export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>
@@ -42,78 +43,66 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
       state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = ${options.lease_owner},
       lease_until = now() + make_interval(secs => ${options.lease_seconds}), next_at = NULL, updated_at = now()
     FROM due WHERE d.account_id = due.account_id AND d.id = due.id
-    RETURNING d.account_id, d.id, d.email_id, d.recipient, d.destination, d.attempt, EXISTS (
+    RETURNING d.account_id, d.id, d.attempt, d.lease_owner, d.email_id, d.recipient, d.destination, EXISTS (
       SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)
         AND (s.expires_at IS NULL OR s.expires_at > now())
     ) AS suppressed
   `)
 }
 
-export type Token = { account_id: string; id: string; attempt: number }
-
 const Id = z.object({ id: z.string() })
 
 /**
  * The last step before the final dot: only a claim whose lease still runs may go on, and from here on a lost lease is in
- * doubt. Answers the ids that may; the dot of any other must not be written.
+ * doubt. Answers those that may; the dot of any other must not be written.
  */
-export async function fenceDeliveries(
-  db: Queryable,
-  tokens: Token[],
-  lease: { lease_owner: string; lease_seconds: number },
-): Promise<string[]> {
-  const rows = await db.any(sql.prepared('fence_deliveries', Id)`
+export async function fenceDeliveries(db: Queryable, tokens: Token[], lease_seconds: number): Promise<Token[]> {
+  return db.any(sql.prepared('fence_deliveries', Token)`
     WITH mine AS MATERIALIZED (
-      SELECT d.account_id, d.id FROM ${unnestTokens(tokens)}
-      JOIN deliveries d ON d.account_id = token.account_id AND d.id = token.id AND d.attempt = token.attempt
-      WHERE d.lease_owner = ${lease.lease_owner} AND d.phase = 'pre' AND d.lease_until > now()
-      ORDER BY d.id FOR NO KEY UPDATE OF d
+      SELECT d.account_id, d.id FROM ${lockTokens(tokens)} WHERE d.phase = 'pre' AND d.lease_until > now()
     )
-    UPDATE deliveries d SET phase = 'dot', lease_until = now() + make_interval(secs => ${lease.lease_seconds})
-    FROM mine WHERE d.account_id = mine.account_id AND d.id = mine.id RETURNING d.id
+    UPDATE deliveries d SET phase = 'dot', lease_until = now() + make_interval(secs => ${lease_seconds})
+    FROM mine WHERE d.account_id = mine.account_id AND d.id = mine.id
+    RETURNING d.account_id, d.id, d.attempt, d.lease_owner
   `)
-  return rows.map(row => row.id)
 }
 
 /** Extends the leases of what this process holds in memory, while they run. Answers the ids it still holds. */
-export async function extendLeases(
-  db: Queryable,
-  tokens: Token[],
-  lease: { lease_owner: string; lease_seconds: number },
-): Promise<string[]> {
+export async function extendLeases(db: Queryable, tokens: Token[], lease_seconds: number): Promise<string[]> {
   const rows = await db.any(sql.type(Id)`
     WITH mine AS MATERIALIZED (
-      SELECT d.account_id, d.id FROM ${unnestTokens(tokens)}
-      JOIN deliveries d ON d.account_id = token.account_id AND d.id = token.id AND d.attempt = token.attempt
-      WHERE d.lease_owner = ${lease.lease_owner} AND d.lease_until > now()
-      ORDER BY d.id FOR NO KEY UPDATE OF d
+      SELECT d.account_id, d.id FROM ${lockTokens(tokens)} WHERE d.lease_until > now()
     )
-    UPDATE deliveries d SET
-      lease_until = greatest(lease_until, now() + make_interval(secs => ${lease.lease_seconds}))
+    UPDATE deliveries d SET lease_until = greatest(lease_until, now() + make_interval(secs => ${lease_seconds}))
     FROM mine WHERE d.account_id = mine.account_id AND d.id = mine.id RETURNING d.id
   `)
   return rows.map(row => row.id)
 }
 
-function unnestTokens(tokens: Token[]) {
-  return sql.fragment`unnest(
-    ${sql.array(
-      tokens.map(token => token.account_id),
-      'uuid',
-    )},
-    ${sql.array(
-      tokens.map(token => token.id),
-      'uuid',
-    )},
-    ${sql.array(
-      tokens.map(token => token.attempt),
-      'int4',
-    )}
-  ) AS token(account_id, id, attempt)`
+/**
+ * Locks the deliveries whose tokens still fit: one by one in the order of ids, so that two statements cannot deadlock,
+ * and by their key, whatever the planner believes about the table.
+ */
+function lockTokens(tokens: Token[]) {
+  const column = <Key extends keyof Token>(key: Key, type: string) =>
+    sql.array(
+      tokens.map(token => token[key]),
+      type,
+    )
+  return sql.fragment`(
+      SELECT * FROM unnest(${column('account_id', 'uuid')}, ${column('id', 'uuid')}, ${column('attempt', 'int4')},
+        ${column('lease_owner', 'uuid')}) AS token(account_id, id, attempt, lease_owner) ORDER BY id
+    ) AS token
+    CROSS JOIN LATERAL (
+      SELECT * FROM deliveries d
+      WHERE d.account_id = token.account_id AND d.id = token.id AND d.attempt = token.attempt
+        AND d.lease_owner = token.lease_owner
+      FOR NO KEY UPDATE
+    ) AS d`
 }
 
 /** What became of a claimed delivery (sql/migrations/0004 says what each outcome means). */
-export type DeliveryResult = Token & {
+export type DeliveryResult = Omit<Token, 'lease_owner'> & {
   email_id: string
   lease_owner: string | null
   outcome:

@@ -206,9 +206,8 @@ export async function listEmailsToSend(
     SELECT e.account_id, e.id, e.domain_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
       c.headers, c.html, c.text, coalesce(e.scheduled_at, e.created_at) AS submitted_at,
       coalesce(o.status IN ('verified', 'partially_verified', 'partially_failed'), false) AS sendable
-    FROM unnest(${accounts}, ${emails}) AS wanted(account_id, id)
-    JOIN emails e ON e.account_id = wanted.account_id AND e.id = wanted.id
-    JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
+    FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
     LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
+    WHERE e.account_id = ANY(${accounts}) AND e.id = ANY(${emails})
   `)
 }

@@ -32,6 +32,7 @@ export type Cluster = {
 export async function openCluster(directory: string): Promise<Cluster> {
   await mkdir(directory, { recursive: true }).catch(unwritable(directory))
   await access(directory, constants.W_OK | constants.X_OK).catch(unwritable(directory))
+  await removeInterrupted(directory)
   const data = join(directory, 'postgres')
   const postgres = findPostgres()
   const runner = await chooseRunner(directory, data, postgres)
@@ -81,7 +82,6 @@ async function readPassword(directory: string): Promise<string> {
 
 /** Under a temporary name until it is complete, so that an interrupted one is never taken for a cluster. */
 async function initialize(directory: string, data: string, postgres: string, { uid, gid, run }: Runner): Promise<void> {
-  await removeInterrupted(directory)
   const draft = `${data}.new-${process.pid}`
   await mkdir(draft, { mode: 0o700 }).catch(unwritable(directory))
   if (uid !== undefined && gid !== undefined) await chown(draft, uid, gid)
@@ -95,11 +95,12 @@ async function initialize(directory: string, data: string, postgres: string, { u
   await parent.sync().finally(() => parent.close()) // initdb flushes what is in the cluster, not its name
 }
 
+/** What starts left that were killed in the middle. Their initdb may still be at it, then the next start gets there. */
 async function removeInterrupted(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
-    const pid = Number(/\.new-(\d+)$/.exec(name)?.[1])
-    if (pid && (pid === process.pid || !isAlive(pid)))
-      await rm(join(directory, name), { recursive: true }).catch(() => {}) // initdb may still be at it
+    const pid = Number(/^postgres.*\.new-(\d+)$/.exec(name)?.[1])
+    if (pid === process.pid || (pid && !isAlive(pid)))
+      await rm(join(directory, name), { recursive: true }).catch(() => {})
   }
 }
 

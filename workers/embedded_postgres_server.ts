@@ -51,7 +51,7 @@ export async function launchServer(cluster: Cluster, more: Settings): Promise<Se
   const server = { pid: child.pid, port, gone: async () => child.exitCode !== null || child.signalCode !== null }
   if (await becomesReady(cluster, server)) return server
 
-  const output = (await readFile(cluster.log, 'utf8')).slice(start)
+  const output = (await readFile(cluster.log)).toString('utf8', start)
   if (/could not bind|lock file .* already exists|still in use/.test(output)) return null
   throw new StartupError(`Postgres does not start: ${lastError(output)} (${cluster.log})`)
 }

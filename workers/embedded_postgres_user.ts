@@ -92,7 +92,12 @@ const start: Run = (program, args, more) =>
 
 /** Waits for a short program; `code` is null when it did not start or died by a signal. */
 export async function finish(child: ChildProcess): Promise<{ code: number | null; output: string }> {
-  const ended = new Promise<number | null>(resolve => child.once('close', resolve).once('error', () => resolve(null)))
+  let failure = ''
+  child.once('error', error => {
+    failure = error.message
+  })
+  const closed = new Promise<number | null>(resolve => child.once('close', resolve))
   const outputs = await Promise.all([child.stdout, child.stderr].map(stream => (stream ? text(stream) : '')))
-  return { code: await ended, output: outputs.join('').trim() }
+  const code = await closed
+  return { code: failure ? null : code, output: `${outputs.join('')}${failure}`.trim() }
 }

@@ -8,18 +8,20 @@
 --           resumed   (in doubt for long enough: send once more)
 -- A result counts only with the token of its claim, and once. A result that comes after the lease was lost in the
 -- phase `dot` still settles the doubt. Answers the ids that were settled.
+--
+-- A list in JSON tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
+-- statement here is to go by index, row by row.
 CREATE FUNCTION settle_deliveries(results jsonb) RETURNS SETOF uuid
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   changes jsonb;
 BEGIN
   -- Emails first, in order: whoever changes an email and its deliveries takes the locks in this order. Only then can
   -- two recipients that settle at the same moment not miss each other in the status below.
-  PERFORM 1 FROM emails e
-  WHERE (e.account_id, e.id) IN (
-    SELECT r.account_id, r.email_id FROM jsonb_to_recordset(results) AS r(account_id uuid, email_id uuid)
-  )
-  ORDER BY e.id FOR NO KEY UPDATE;
+  PERFORM 1
+  FROM (SELECT DISTINCT r.account_id, r.email_id FROM jsonb_to_recordset(results) AS r(account_id uuid, email_id uuid)) w
+  JOIN emails e ON e.account_id = w.account_id AND e.id = w.email_id
+  ORDER BY e.id FOR NO KEY UPDATE OF e;
 
   changes := change_deliveries(results);
   IF changes IS NULL THEN
@@ -63,30 +65,42 @@ $$;
 
 -- Answers the rows it changed as JSON, null when no token fitted.
 CREATE FUNCTION change_deliveries(results jsonb) RETURNS jsonb
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+DECLARE
+  changes jsonb;
+BEGIN
   WITH locked AS MATERIALIZED (
     SELECT d.account_id, d.id, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id,
       r.hold OR d.in_doubt_count > 0 AS hold,
       -- RFC 5321 4.5.4.1 gives up after 4-5 days; after 72 hours the callers of an API have stopped waiting.
       coalesce(e.scheduled_at, e.created_at) + interval '72 hours' < now() + make_interval(secs => r.delay) AS expired,
       d.lost_count >= 9 AS worn_out
-    FROM jsonb_to_recordset(results) AS r(account_id uuid, id uuid, lease_owner uuid, attempt integer, outcome text,
-      delay double precision, reason text, reply text, via text, suppression_id uuid, hold boolean)
-    JOIN deliveries d ON d.account_id = r.account_id AND d.id = r.id AND d.attempt = r.attempt
+    FROM (
+      SELECT * FROM jsonb_to_recordset(results) AS r(account_id uuid, id uuid, lease_owner uuid, attempt integer,
+        outcome text, delay double precision, reason text, reply text, via text, suppression_id uuid, hold boolean)
+      ORDER BY r.id
+    ) r
+    -- One by one, in the order of ids: by their key, whatever the planner believes about the tables.
+    CROSS JOIN LATERAL (
+      SELECT * FROM deliveries d
+      WHERE d.account_id = r.account_id AND d.id = r.id AND d.attempt = r.attempt
+        AND (d.state = 'sending' AND d.lease_owner = r.lease_owner AND r.outcome <> 'resumed'
+            -- A fence that was under way when the sweep looked may have passed since: its dot may be written.
+            AND (r.outcome <> 'lost' OR d.phase = 'pre' AND d.lease_until < now())
+          OR d.state = 'in_doubt' AND r.outcome NOT IN ('in_doubt', 'lost', 'released'))
+      FOR NO KEY UPDATE
+    ) d
     JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
-    WHERE d.state = 'sending' AND d.lease_owner = r.lease_owner AND r.outcome <> 'resumed'
-      OR d.state = 'in_doubt' AND r.outcome NOT IN ('in_doubt', 'lost', 'released')
-    ORDER BY d.id FOR NO KEY UPDATE OF d
   ), decided AS (
     SELECT *,
       CASE
         WHEN outcome IN ('delivered', 'complained') THEN 'delivered'
-        WHEN outcome = 'deferred' AND expired OR outcome = 'lost' AND worn_out THEN 'failed'
+        WHEN outcome IN ('deferred', 'released') AND expired OR outcome = 'lost' AND worn_out THEN 'failed'
         WHEN outcome IN ('deferred', 'released', 'lost', 'resumed') THEN 'queued'
         ELSE outcome
       END AS state,
       CASE
-        WHEN outcome = 'deferred' AND expired THEN concat_ws(' ', 'Given up after 72 hours.', reason)
+        WHEN outcome IN ('deferred', 'released') AND expired THEN concat_ws(' ', 'Given up after 72 hours.', reason)
         WHEN outcome = 'lost' AND worn_out THEN 'Given up: ten workers died while they had it.'
         ELSE reason
       END AS verdict
@@ -107,13 +121,16 @@ LANGUAGE sql AS $$
     RETURNING d.account_id, d.email_id, d.id, d.recipient, s.outcome, d.state, d.reason, s.reply, s.via,
       s.suppression_id
   )
-  SELECT jsonb_agg(to_jsonb(changed)) FROM changed
+  SELECT jsonb_agg(to_jsonb(changed)) INTO changes FROM changed;
+  RETURN changes;
+END
 $$;
 
 -- emails.status is the first that applies: queued, delivery_delayed, sent (in doubt), then the worst final outcome.
 -- Runs in a statement of its own after the deliveries were changed under the emails' locks.
 CREATE FUNCTION refresh_email_status(changes jsonb) RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+BEGIN
   UPDATE emails e SET
     status = s.status,
     last_event = coalesce(l.last_event, e.last_event),
@@ -132,8 +149,8 @@ LANGUAGE sql AS $$
         WHEN bool_or(d.state = 'suppressed') THEN 'suppressed'
         ELSE 'canceled'
       END AS status
-    FROM deliveries d
-    WHERE d.email_id IN (SELECT c.email_id FROM jsonb_to_recordset(changes) AS c(email_id uuid))
+    FROM (SELECT DISTINCT c.email_id FROM jsonb_to_recordset(changes) AS c(email_id uuid)) w
+    JOIN deliveries d ON d.email_id = w.email_id
     GROUP BY d.account_id, d.email_id
   ) s
   LEFT JOIN LATERAL (
@@ -141,5 +158,6 @@ LANGUAGE sql AS $$
     FROM email_events v WHERE v.account_id = s.account_id AND v.email_id = s.email_id
     ORDER BY v.id DESC LIMIT 1
   ) l ON true
-  WHERE e.account_id = s.account_id AND e.id = s.email_id
+  WHERE e.account_id = s.account_id AND e.id = s.email_id;
+END
 $$;

@@ -1,0 +1,42 @@
+import t from 'tap'
+import { createApiKey } from '../../flows/create_api_key.ts'
+import { startApi } from '../api.ts'
+import { newAccount, openWorld } from '../world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+
+const send = (from: string, key = account.key) =>
+  api.request('POST', '/api/emails', { key, body: { from, to: 'bob@b.com', subject: 'Hi' } })
+
+let domains = 0
+
+t.test('a key of one domain sends from no other', async t => {
+  const { domain: second, id } = await addDomain('verified')
+  const party = { account_id: account.id, domain_id: id, expires_at: null }
+  const key = await createApiKey(world.pool, world.secrets, { ...party, name: 'one', permission: 'sending_access' })
+
+  t.match(await send(`ann@${second}`, key), { status: 200 })
+  const message = `This API key may not send from the ${account.domain} domain.`
+  t.match((await send(`ann@${account.domain}`, key)).body, { statusCode: 422, name: 'validation_error', message })
+})
+
+t.test('a domain sends in three states, and only under its very name', async t => {
+  for (const status of ['verified', 'partially_verified', 'partially_failed', 'pending', 'not_started', 'failed']) {
+    const { domain } = await addDomain(status)
+    const expected = /verified|partially/.test(status) ? 200 : 422
+    t.match(await send(`ann@${domain.toUpperCase()}`), { status: expected }, status)
+    t.match(await send(`ann@mail.${domain}`), { status: 422 })
+    t.match(await send(`ann@${domain}.com`), { status: 422 })
+  }
+})
+
+async function addDomain(status: string): Promise<{ domain: string; id: string }> {
+  const domain = `second${++domains}.${account.domain}`
+  const { rows } = await world.pool.pg.query(
+    'INSERT INTO domains (account_id, id, name, status) VALUES ($1, gen_random_uuid(), $2, $3) RETURNING id',
+    [account.id, domain, status],
+  )
+  return { domain, id: rows[0].id }
+}

@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { request } from 'undici'
+import { type Sink, startSink } from '../faults/sink.ts'
+import { EMAIL, generateLoad } from './generate_load.ts'
+import { type Child, interleave, openStage, percentile, report, type Stage } from './stage.ts'
+
+const COUNT = 6_000
+const IDLE_POSTS = 200
+const API = 'http://127.0.0.1:4601/api/emails'
+
+/** Sends per second to a sink, signed with RSA-2048, every row written, beside nodemailer and beside bare signing. */
+export async function benchDeliver(): Promise<void> {
+  const stage = await openStage()
+  const sink = await startSink({ discard: true })
+  try {
+    await stage.spawn('api/server.ts', { PORT: '4601' })
+    const worker = await stage.spawn('test/bench/worker.ts', { MAIL_TRANSPORT: sink.url })
+    await endToEnd(stage, sink) // not counted: no process is fast before it is warm, and the baselines warm up as well
+    const figures = await interleave({
+      'end to end, API load and worker': () => endToEnd(stage, sink),
+      'worker draining a queue': () => drain(stage, sink, worker),
+      'nodemailer pooled sendMail, RSA': () => inProcess('nodemailer_sender.ts', sink),
+      'RSA-2048 on the thread pool alone': () => inProcess('rsa_signer.ts', sink),
+    })
+    const total = figures['end to end, API load and worker'] / figures['nodemailer pooled sendMail, RSA']
+    const drained = figures['worker draining a queue'] / figures['RSA-2048 on the thread pool alone']
+    report('B2 end to end', `${total.toFixed(1)} x nodemailer with RSA`, '>= 1.5 x', total >= 1.5)
+    report('B4 drain', `${(100 * drained).toFixed(0)} % of bare RSA signing`, '>= 40 %', drained >= 0.4)
+    await measureIdle(stage, sink)
+  } finally {
+    await stage.close()
+    await sink.close()
+  }
+}
+
+async function endToEnd(stage: Stage, sink: Sink): Promise<number> {
+  const start = performance.now()
+  const arrived = sink.arrived(sink.messages + COUNT)
+  await generateLoad(API, stage.key, COUNT)
+  await arrived
+  return COUNT / ((performance.now() - start) / 1000)
+}
+
+/** The worker sleeps while the queue is filled. */
+async function drain(stage: Stage, sink: Sink, worker: Child): Promise<number> {
+  worker.process.kill('SIGSTOP')
+  await generateLoad(API, stage.key, COUNT)
+  const arrived = sink.arrived(sink.messages + COUNT)
+  worker.process.kill('SIGCONT')
+  const start = performance.now()
+  await arrived
+  return COUNT / ((performance.now() - start) / 1000)
+}
+
+/** Runs one of the baselines in a process of its own, as the worker is; it prints its rate. */
+async function inProcess(file: string, sink: Sink): Promise<number> {
+  const environment = { SINK_URL: sink.url, COUNT: String(COUNT), EMAIL: JSON.stringify(EMAIL) }
+  const path = join(import.meta.dirname, file)
+  const { stdout } = await promisify(execFile)(process.execPath, [path], { env: environment })
+  return Number(stdout)
+}
+
+/** One email at a time through an idle system: from the request to the last byte at the sink. */
+async function measureIdle(stage: Stage, sink: Sink): Promise<void> {
+  const headers = { authorization: `Bearer ${stage.key}`, 'content-type': 'application/json', 'user-agent': 'bench' }
+  const times: number[] = []
+  for (let count = 0; count < IDLE_POSTS; count++) {
+    const arrived = sink.arrived(sink.messages + 1)
+    const start = performance.now()
+    const answer = await request(API, { method: 'POST', headers, body: JSON.stringify(EMAIL) })
+    await answer.body.dump()
+    await arrived
+    times.push(performance.now() - start)
+    await sleep(10)
+  }
+  const p50 = percentile(times, 0.5)
+  report(
+    'B7 idle POST to sink',
+    `p50 ${p50.toFixed(1)} ms, p99 ${percentile(times, 0.99).toFixed(1)} ms`,
+    'p50 <= 20 ms',
+    p50 <= 20,
+  )
+}

@@ -1,0 +1,17 @@
+/** Each benchmark by name: `npm run bench -- accept`, or several, or all of them without a name. */
+const benchmarks: Record<string, () => Promise<void>> = {
+  accept: async () => (await import('./accept.ts')).benchAccept(),
+  deliver: async () => (await import('./deliver.ts')).benchDeliver(),
+}
+
+const names = process.argv.slice(2)
+const unknown = names.filter(name => !benchmarks[name])
+if (unknown.length > 0) {
+  console.error(`No benchmark ${unknown.join(', ')}; there are: ${Object.keys(benchmarks).join(', ')}`)
+  process.exitCode = 1
+} else {
+  for (const name of names.length > 0 ? names : Object.keys(benchmarks)) {
+    console.log(`\n${name}`)
+    await benchmarks[name]?.()
+  }
+}

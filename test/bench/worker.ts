@@ -1,0 +1,9 @@
+import { startOnFoundation, superviseProcess } from '../../flows/run_process.ts'
+import { startWorker } from '../../workers/worker.ts'
+
+/** The worker process, which says when it is ready. */
+await superviseProcess(async () => {
+  const running = await startOnFoundation(startWorker)
+  console.log('ready')
+  return running
+})

@@ -1,0 +1,53 @@
+import { hash } from 'node:crypto'
+import { closeSync, openSync, writeSync } from 'node:fs'
+
+/** A message taken over, for one recipient. `time` is in ms since 1970. */
+export type Entry = {
+  time: number
+  mail_from: string
+  rcpt: string
+  message_id: string
+  body_sha256: string
+  /** Of everything but the DKIM-Signature fields, which a second signing may change. */
+  message_sha256: string
+}
+
+export type Ledger = {
+  entries: Entry[]
+  record(mail_from: string, rcpts: string[], content: Buffer): void
+  close(): void
+}
+
+/** On file, a line of JSON each, it is written when `record` returns: whatever happens to the process that sent the mail. */
+export function openLedger(file?: string): Ledger {
+  const entries: Entry[] = []
+  const descriptor = file ? openSync(file, 'a') : null
+  return {
+    entries,
+    record(mail_from, rcpts, content) {
+      const digest = digestMessage(unstuff(content))
+      const added = rcpts.map(rcpt => ({ time: Date.now(), mail_from, rcpt, ...digest }))
+      entries.push(...added)
+      if (descriptor !== null) writeSync(descriptor, added.map(entry => `${JSON.stringify(entry)}\n`).join(''))
+    },
+    close: () => descriptor !== null && closeSync(descriptor),
+  }
+}
+
+/** RFC 5321, 4.5.2: a leading dot of a line is doubled. */
+function unstuff(content: Buffer): Buffer {
+  if (!content.includes('\r\n..') && !content.subarray(0, 2).equals(Buffer.from('..'))) return content
+  return Buffer.from(content.toString('latin1').replace(/(^|\r\n)\.\./g, '$1.'), 'latin1')
+}
+
+function digestMessage(message: Buffer): Pick<Entry, 'message_id' | 'body_sha256' | 'message_sha256'> {
+  const end = message.indexOf('\r\n\r\n')
+  const header = message.toString('latin1', 0, end < 0 ? message.length : end + 2)
+  const unsigned = header.replace(/^DKIM-Signature:.*\r\n(?:[ \t].*\r\n)*/gim, '')
+  const body = message.subarray(end < 0 ? message.length : end + 4)
+  return {
+    message_id: /^Message-ID:\s*(\S+)/im.exec(header)?.[1] ?? '',
+    body_sha256: hash('sha256', body),
+    message_sha256: hash('sha256', Buffer.concat([Buffer.from(unsigned, 'latin1'), message.subarray(header.length)])),
+  }
+}

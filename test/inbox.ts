@@ -1,0 +1,91 @@
+import { EventEmitter, once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import type { Test } from 'tap'
+
+export type Message = { mail_from: string; rcpt_to: string[]; raw: Buffer }
+export type Stage = 'connect' | 'mail' | 'rcpt' | 'data'
+
+/** A receiving SMTP server. It greets 100 ms after the connection at the earliest: smtp-server looks for early talkers. */
+export type Inbox = {
+  url: string
+  /** What was accepted, in order. */
+  messages: Message[]
+  /** From now on; `data` is the reply to the final dot. */
+  refuse(code: number, text: string, at?: Stage): void
+  accept(): void
+  /** The messages, once there are `count` of them. */
+  waitFor(count: number, ms?: number): Promise<Message[]>
+  close(): Promise<void>
+}
+
+type Options = SMTPServerOptions & { starttls?: boolean }
+type Callback = (error?: Error | null) => void
+
+/** `starttls`: offered, with a certificate of nobody's. */
+export async function startInbox(t: Test, options: Options = {}): Promise<Inbox> {
+  const messages: Message[] = []
+  const arrivals = new EventEmitter().setMaxListeners(0)
+  let refusal: { error: Error; at: Stage } | null = null
+  const answer = (at: Stage, callback: Callback) => callback(refusal?.at === at ? refusal.error : null)
+  const receive = (message: Message, callback: Callback) =>
+    answer('data', error => {
+      if (!error) messages.push(message)
+      arrivals.emit('message')
+      callback(error)
+    })
+
+  const server = createServer(options, answer, receive)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.server.address() as AddressInfo
+
+  let closed: Promise<void> | undefined
+  const close = () => (closed ??= new Promise(resolve => server.close(resolve)))
+  t.teardown(close)
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    messages,
+    refuse: (code, text, at = 'rcpt') => {
+      refusal = { error: Object.assign(new Error(text), { responseCode: code }), at }
+    },
+    accept: () => {
+      refusal = null
+    },
+    waitFor: (count, ms = 5_000) => waitFor(messages, arrivals, count, ms),
+    close,
+  }
+}
+
+function createServer(
+  { starttls = false, ...options }: Options,
+  answer: (at: Stage, callback: Callback) => void,
+  receive: (message: Message, callback: Callback) => void,
+): SMTPServer {
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: starttls ? ['AUTH'] : ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    logger: false,
+    closeTimeout: 100, // ms, for connections that a client's pool keeps
+    onConnect: (_session, callback) => answer('connect', callback),
+    onMailFrom: (_address, _session, callback) => answer('mail', callback),
+    onRcptTo: (_address, _session, callback) => answer('rcpt', callback),
+    onData: async (stream, { envelope }, callback) => {
+      const mail_from = envelope.mailFrom ? envelope.mailFrom.address : ''
+      receive({ mail_from, rcpt_to: envelope.rcptTo.map(rcpt => rcpt.address), raw: await buffer(stream) }, callback)
+    },
+    ...options,
+  })
+  return server.on('error', () => {}) // of connections that clients drop
+}
+
+async function waitFor(messages: Message[], arrivals: EventEmitter, count: number, ms: number): Promise<Message[]> {
+  const signal = AbortSignal.timeout(ms)
+  while (messages.length < count) {
+    await once(arrivals, 'message', { signal }).catch(() => {
+      throw new Error(`${messages.length} of ${count} messages arrived within ${ms} ms`)
+    })
+  }
+  return messages
+}

@@ -1,0 +1,77 @@
+import t from 'tap'
+import { Lanes } from '../../lib/lanes.ts'
+
+t.test('turns go round among destinations, and within one in order', t => {
+  const lanes = fill(new Lanes<string>(100, 100), { a: 4, b: 2, c: 1 })
+  t.strictSame(takeAll(lanes), ['a0', 'b0', 'c0', 'a1', 'b1', 'a2', 'a3'])
+  t.end()
+})
+
+t.test('a destination gets half of the slots at most, and not more than there are', t => {
+  const lanes = fill(new Lanes<string>(5), { a: 10, b: 1 })
+  t.strictSame(takeAll(lanes), ['a0', 'b0', 'a1', 'a2'])
+  lanes.push('c', 'c0')
+  lanes.push('c', 'c1')
+  t.strictSame(takeAll(lanes), ['c0'], 'five are taken')
+  lanes.free('b')
+  t.strictSame(takeAll(lanes), ['c1'])
+  lanes.free('c')
+  t.strictSame(takeAll(lanes), [], 'it has its half still')
+  lanes.free('a')
+  t.strictSame(takeAll(lanes), ['a3'])
+
+  const one = fill(new Lanes<string>(1), { a: 2 })
+  t.strictSame(takeAll(one), ['a0'], 'half of one is one')
+  t.end()
+})
+
+t.test('one that never frees its slots leaves the others theirs', t => {
+  const lanes = fill(new Lanes<string>(4), { slow: 1_000, fast: 1_000 })
+  const taken = takeAll(lanes)
+  for (let i = 0; i < 998; i++) {
+    lanes.free('fast')
+    taken.push(...takeAll(lanes))
+  }
+  t.equal(taken.filter(item => item.startsWith('fast')).length, 1_000)
+  t.equal(taken.filter(item => item.startsWith('slow')).length, 2)
+  t.end()
+})
+
+t.test('tells who has many, waiting or active', t => {
+  const lanes = fill(new Lanes<string>(4), { a: 3, b: 2 })
+  t.strictSame(lanes.busy(3), ['a'])
+  takeAll(lanes)
+  t.strictSame(lanes.busy(3), ['a'])
+  t.strictSame(lanes.busy(2).sort(), ['a', 'b'])
+  lanes.free('a')
+  t.strictSame(lanes.busy(3), [])
+  t.end()
+})
+
+t.test('gives back what waits; what is active can still be freed', t => {
+  const lanes = fill(new Lanes<string>(2), { a: 3, b: 1 })
+  t.equal(takeAll(lanes).length, 2)
+  t.strictSame(lanes.clear(), ['a1', 'a2'])
+  t.strictSame(lanes.clear(), [])
+  lanes.push('a', 'late')
+  lanes.free('a')
+  t.strictSame(takeAll(lanes), ['late'])
+  lanes.free('a')
+  lanes.free('b')
+  t.strictSame(lanes.busy(0), [], 'nothing is left behind')
+  t.throws(() => lanes.free('a'), /no slot of a is taken/)
+  t.end()
+})
+
+function fill(lanes: Lanes<string>, counts: Record<string, number>): Lanes<string> {
+  for (const [destination, count] of Object.entries(counts)) {
+    for (let i = 0; i < count; i++) lanes.push(destination, `${destination}${i}`)
+  }
+  return lanes
+}
+
+function takeAll(lanes: Lanes<string>): string[] {
+  const items: string[] = []
+  for (let item = lanes.take(); item; item = lanes.take()) items.push(item)
+  return items
+}

@@ -1,0 +1,126 @@
+import t from 'tap'
+import { parse } from '../../api/parse.ts'
+import { ApiError } from '../../lib/errors.ts'
+import { NewEmail } from '../../lib/new_email.ts'
+
+const email = { from: 'a@b.com', to: ['c@d.com'], subject: 'Hi' }
+
+/** How the API refuses an email with these fields: name and message, or null when it does not. */
+function refusal(fields: object): string | null {
+  try {
+    parse(NewEmail, { ...email, ...fields })
+    return null
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return `${error.name} ${error.message}`
+  }
+}
+
+const form = '`email@domain` or `Name <email@domain>`'
+
+t.test('it names the first field that is missing, before anything that is wrong', async t => {
+  t.equal(refusal({ from: undefined, to: undefined }), 'missing_required_field Missing `from` field.')
+  t.equal(refusal({ to: undefined }), 'missing_required_field Missing `to` field.')
+  t.equal(refusal({ from: 'x', headers: 1, subject: undefined }), 'missing_required_field Missing `subject` field.')
+  t.equal(refusal({ tags: [{ name: 'a' }] }), 'missing_required_field Missing `tags.0.value` field.')
+})
+
+t.test('a field of another type is wrong, not missing', async t => {
+  for (const [field, values] of Object.entries({
+    from: [null, 1, true, [], ['a@b.com'], {}, { address: 'a@b.com' }],
+    to: [null, 1, {}, [1], [null], [['c@d.com']], [{ address: 'c@d.com' }]],
+    cc: [1, {}, [null]],
+    bcc: [true, [1]],
+    reply_to: [1, {}, [null]],
+    subject: [null, 1, [], {}],
+    html: [1, [], {}],
+    text: [false, {}],
+    headers: [1, 'X: y', [], [['X', 'y']], { X: 1 }, { X: null }, { X: ['y'] }, { X: { prepared: true, value: 'y' } }],
+    tags: [1, {}, 'a', [1], [{ name: 1, value: 'a' }], [{ name: 'a', value: null }], [['a', 'b']]],
+  })) {
+    for (const value of values) {
+      t.match(refusal({ [field]: value }), `validation_error Invalid \`${field}`, `${field}: ${JSON.stringify(value)}`)
+    }
+  }
+})
+
+t.test('a body that is no object is wrong as a whole', async t => {
+  for (const body of [undefined, null, 1, 'a', [], [email]]) {
+    t.throws(() => parse(NewEmail, body), { name: 'validation_error', message: /^Invalid body: / })
+  }
+})
+
+t.test('each field of addresses refuses what is not one mailbox, by its own name', async t => {
+  for (const text of [
+    ...['', ' ', 'a', '@', 'a@', '@b.com', 'a@b', 'a b@c.com', 'a@b.com,c@d.com', 'a@b.com;c@d.com', 'a@b.com c@d.com'],
+    ...['<a@b.com', 'a@b.com>', 'A <a@b.com> x', 'a@[127.0.0.1]', 'a@127.0.0.1', 'a@b..com', 'a@-b.com', '.a@b.com'],
+    ...['a@b.com\r\nBcc: e@e.com', 'a@b.com\n', 'a\0@b.com', 'A\r\nTo: x <a@b.com>', 'a@b.com\u2028', 'a@b.com\u0085'],
+    ...['b@y.com> <evil@z.com', 'b@y.com> ORCPT=x <evil@z.com', '=?utf-8?q?a?= <a@b.com>', 'g: a@b.com;', '"a"@c.com'],
+    ...[`${'a'.repeat(65)}@b.com`, `a@${'b'.repeat(250)}.com`, 'a@b.com\u202e', 'x'.repeat(100_000)],
+  ]) {
+    const shown = encodeURIComponent(text.slice(0, 30))
+    t.match(refusal({ from: text }), `invalid_from_address Invalid \`from\` field. Expected ${form}, got "`, shown)
+    for (const field of ['to', 'cc', 'bcc']) {
+      const name = `invalid_to_address Invalid \`${field}\` field. Expected ${form}, got "`
+      t.match(refusal({ [field]: text }), name, shown)
+      t.match(refusal({ [field]: ['e@f.com', text] }), name, shown)
+    }
+    t.match(refusal({ reply_to: text }), 'validation_error Invalid `reply_to` field.', shown)
+  }
+})
+
+t.test('what it was given is shown clipped', async t => {
+  t.equal((refusal({ to: 'x'.repeat(5_000) }) ?? '').length, 197)
+})
+
+t.test('a list may hold 50 addresses, 100 headers and 50 tags', async t => {
+  const many = <T>(count: number, one: (i: number) => T) => Array.from({ length: count }, (_, i) => one(i))
+  const headers = (count: number) => Object.fromEntries(many(count, i => [`X-${i}`, '']))
+  const tag = () => ({ name: 'a', value: 'b' })
+  for (const field of ['to', 'cc', 'bcc', 'reply_to']) {
+    t.equal(refusal({ [field]: many(50, i => `a${i}@b.com`) }), null)
+    t.equal(
+      refusal({ [field]: many(51, () => 1) }),
+      `validation_error Invalid \`${field}\` field: at most 50 addresses`,
+    )
+  }
+  t.equal(refusal({ headers: headers(100), tags: many(50, tag) }), null)
+  t.equal(refusal({ headers: headers(101) }), 'validation_error Invalid `headers` field: at most 100 headers')
+  t.equal(refusal({ tags: many(51, tag) }), 'validation_error Invalid `tags` field: at most 50 tags')
+  t.equal(refusal({ to: [] }), 'validation_error Invalid `to` field: at least one recipient')
+})
+
+t.test('a subject is one line of 998 characters at most', async t => {
+  t.equal(refusal({ subject: '' }), null)
+  t.equal(refusal({ subject: 'é'.repeat(998) }), null)
+  t.match(refusal({ subject: 'x'.repeat(999) }), /^validation_error Invalid `subject` field: /)
+  for (const subject of ['a\r\nBcc: e@e.com', 'a\n', '\rb', 'a\r\n b']) {
+    t.equal(refusal({ subject }), 'validation_error Invalid `subject` field: must be one line')
+  }
+})
+
+t.test('headers that the message is made of, or that would break it, are refused', async t => {
+  for (const name of [
+    ...['From', 'to', 'CC', 'Bcc', 'Reply-To', 'Subject', 'Sender', 'Date', 'Message-ID', 'MIME-Version', 'Received'],
+    ...['Return-Path', 'DKIM-Signature', 'Content-Type', 'content-transfer-encoding', 'ARC-Seal', 'Resent-To'],
+    ...['Authentication-Results', '', ' ', 'X Y', 'X:', 'X\r\nBcc', 'X\n', 'Ж', 'X_Y', 'x'.repeat(65), '__proto__'],
+  ]) {
+    const headers = JSON.parse(`{"X-Fine":"y",${JSON.stringify(name)}:"z"}`)
+    t.match(refusal({ headers }), 'validation_error Invalid `headers`', encodeURIComponent(name))
+  }
+  const breaks = ['a\r\nBcc: e@e.com', 'a\r\n b', 'a\n', '\r', 'a\0', 'a\u2028b', 'a\u2029', 'a\u0085', '\x1b[0m']
+  for (const value of [...breaks, 'x'.repeat(8_001)]) {
+    const refused = refusal({ headers: { 'X-Y': value } })
+    t.match(refused, 'validation_error Invalid `headers` field: "X-Y" ', encodeURIComponent(value.slice(0, 20)))
+  }
+  t.match(refusal({ headers: { 'X-Y': 'a', 'x-y': 'b' } }), /given twice/)
+  t.equal(refusal({ headers: { 'X-Y': 'a\tb é 🎉', 'In-Reply-To': '<a@b.com>', constructor: 'x' } }), null)
+})
+
+t.test('tags are words', async t => {
+  for (const word of ['', 'a b', 'é', 'a.b', 'a'.repeat(257), 'a\n']) {
+    t.match(refusal({ tags: [{ name: word, value: 'a' }] }), /^validation_error Invalid `tags.0.name` field/)
+    t.match(refusal({ tags: [{ name: 'a', value: word }] }), /^validation_error Invalid `tags.0.value` field/)
+  }
+  t.equal(refusal({ tags: [{ name: 'a'.repeat(256), value: 'A_b-9', more: 1 }] }), null)
+})

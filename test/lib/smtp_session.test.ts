@@ -1,0 +1,157 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Outgoing } from '../../lib/deliver.ts'
+import { SmtpSession } from '../../lib/smtp_session.ts'
+
+const TIMEOUTS = { connect: 400, message: 600, dot: 400 }
+
+/** What a server answers to a line; nothing when null. */
+type Script = (line: string, socket: Socket) => string | null | Promise<string>
+const OBLIGING: Record<string, string> = { DATA: '354 Go', '.': '250 2.0.0 Queued' }
+const oblige: Script = line => OBLIGING[line] ?? '250 Ok'
+
+t.test('says what SMTP asks for, and doubles dots', async t => {
+  const server = await startScript(t, oblige)
+  const session = await server.open()
+  const outcome = await session.send(outgoing({ message: Buffer.from('A: b\r\n\r\n.x\r\n') }))
+
+  t.strictSame(outcome, { outcome: 'delivered', reply: '250 2.0.0 Queued', via: 'relay' })
+  const commands = ['EHLO me.test', 'MAIL FROM:<b@x.com>', 'RCPT TO:<a@y.com>', 'DATA', 'A: b', '', '..x', '.']
+  t.strictSame(server.lines, commands)
+  t.strictSame(await session.send(outgoing()), outcome, 'and again on the same connection')
+})
+
+t.test('leaves with QUIT, whether it is answered or not', async t => {
+  for (const answer of ['221 Bye', null]) {
+    const server = await startScript(t, line => (line === 'QUIT' ? answer : '250 Ok'))
+    const session = await server.open({ ...TIMEOUTS, dot: 600_000 })
+    session.quit()
+    t.notOk(session.isOpen)
+    await server.closed
+    t.strictSame(server.lines, ['EHLO me.test', 'QUIT'])
+  }
+})
+
+t.test('writes no dot without the fence', async t => {
+  const fences = {
+    'the lease was lost': async () => false,
+    'no ? database': () => Promise.reject(Error('no \0 database')),
+  }
+  for (const [cause, fence] of Object.entries(fences)) {
+    const server = await startScript(t, oblige)
+    const session = await server.open()
+    const reason = `The message was not ended: ${cause}`
+    t.strictSame(await session.send(outgoing({ fence })), { outcome: 'released', reason })
+    t.notOk(session.isOpen)
+    await server.closed
+    t.notOk(server.lines.includes('.'))
+  }
+})
+
+t.test('asks for the fence once the server has taken the message', async t => {
+  const order: string[] = []
+  const server = await startScript(t, (line, socket) => {
+    if (line === 'DATA') {
+      socket.pause()
+      setTimeout(() => socket.resume() && order.push('taken'), 300)
+    }
+    return oblige(line, socket)
+  })
+  const fence = async () => order.push('fence') > 0
+  const session = await server.open({ ...TIMEOUTS, message: 10_000, dot: 10_000 })
+  const message = Buffer.alloc(12 << 20, `${'x'.repeat(70)}\r\n`)
+  t.match(await session.send(outgoing({ message, fence })), { outcome: 'delivered' })
+  t.strictSame(order, ['taken', 'fence'])
+})
+
+t.test('a refusal in the middle of the message counts, and its connection is not used again', async t => {
+  const server = await startScript(t, (line, socket) =>
+    line === 'Subject: x' ? '552 5.3.4 Big' : oblige(line, socket),
+  )
+  const session = await server.open()
+  const reason = 'The receiver refused the message for its size.'
+  const outcome = await session.send(outgoing({ fence: () => sleep(100, true) }))
+  t.strictSame(outcome, { outcome: 'failed', reason, reply: '552 5.3.4 Big' })
+  t.notOk(session.isOpen)
+  await server.closed
+  await sleep(150)
+  t.notOk(server.lines.includes('.') || server.lines.includes('RSET'), 'nor is the rest of the message sent')
+})
+
+t.test('stops at once before the dot, and waits for the reply after it', async t => {
+  for (const [at, outcome] of Object.entries({ RCPT: 'released', DATA: 'released', '.': 'delivered' })) {
+    const stop = new AbortController()
+    const server = await startScript(t, (line, socket) => {
+      if (!line.startsWith(at)) return oblige(line, socket)
+      setTimeout(() => stop.abort(), 10)
+      return at === '.' ? sleep(100, '250 Late') : null
+    })
+    const session = await server.open({ ...TIMEOUTS, message: 10_000 })
+    t.match(await session.send(outgoing({ signal: stop.signal })), { outcome })
+    session.close()
+  }
+  const server = await startScript(t, oblige)
+  await t.rejects(server.open(TIMEOUTS, AbortSignal.abort()), { message: /: stopped$/ })
+})
+
+t.test('an attempt ends at its deadline, however the server keeps it waiting', async t => {
+  const waits = ['', '2', '250-x\r\n'].flatMap(text =>
+    ['EHLO', 'MAIL', 'RCPT', 'DATA', '.'].map(at => [text, at] as const),
+  )
+  const attempt = async ([text, at]: readonly [string, string]) => {
+    const server = await startScript(t, (line, socket) =>
+      line.startsWith(at) ? dribble(socket, text) : oblige(line, socket),
+    )
+    const start = performance.now()
+    const told = await server.open().then(
+      session => session.send(outgoing()),
+      ({ message }: Error) => ({ outcome: 'no connection', reason: message }),
+    )
+    const outcome = at === 'EHLO' ? 'no connection' : at === '.' ? 'in_doubt' : 'deferred'
+    t.match(told, { outcome, reason: /no answer in [01] s$/ }, `${JSON.stringify(text)} at ${at}`)
+    t.ok(performance.now() - start < 5_000)
+    await server.closed
+  }
+  await Promise.all(waits.map(attempt))
+})
+
+function dribble(socket: Socket, text: string): null {
+  const timer = setInterval(() => socket.write(text), 20)
+  socket.once('close', () => clearInterval(timer))
+  return null
+}
+
+function outgoing(more: Partial<Outgoing> = {}): Outgoing {
+  const message = Buffer.from('Subject: x\r\n\r\nx\r\n')
+  const ids = { account_id: '1', delivery_id: '2', mail_from: 'b@x.com', recipient: 'a@y.com' }
+  return { ...ids, message, fence: async () => true, signal: new AbortController().signal, ...more }
+}
+
+/** Answers line by line; within the content only the final dot, and whatever is to be refused. */
+async function startScript(t: Test, script: Script) {
+  const lines: string[] = []
+  const server = createServer(socket => {
+    let isContent = false
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {}).write('220 script\r\n')
+    const reader = createInterface(socket).on('error', () => {})
+    reader.on('line', async line => {
+      lines.push(line)
+      const isCommand = !isContent || line === '.'
+      isContent = line === 'DATA' || (isContent && line !== '.')
+      const answer = isCommand || line.startsWith('Subject') ? await script(line, socket) : null
+      if (answer && (isCommand || answer.startsWith('5'))) socket.write(`${answer}\r\n`)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const closed = once(server, 'connection').then(([socket]) => new Promise(resolve => socket.once('close', resolve)))
+  const { port } = server.address() as AddressInfo
+  const relay = { host: '127.0.0.1', port, via: 'relay', secure: false, helo_name: 'me.test' } as const
+  const open = (timeouts = TIMEOUTS, signal = new AbortController().signal) => SmtpSession.open(relay, timeouts, signal)
+  return { lines, open, closed }
+}

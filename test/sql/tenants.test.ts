@@ -1,0 +1,109 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import t from 'tap'
+import { send_emails } from '../../tasks/send_emails.ts'
+import { acceptEmail, openWork } from '../sending.ts'
+import { newAccount, openWorld, type TestAccount } from '../world.ts'
+
+const world = await openWorld(t)
+const { pg } = world.pool
+
+type Reference = { name: string; table: string; columns: string[]; target: string; target_columns: string[] }
+
+/** Every foreign key from or to a table of tenants, from the catalog. */
+const { rows: references } = await pg.query<Reference>(`
+  SELECT conname AS name, conrelid::regclass::text AS table, confrelid::regclass::text AS target,
+    (SELECT array_agg(attname::text ORDER BY n) FROM unnest(conkey) WITH ORDINALITY AS k(num, n)
+      JOIN pg_attribute ON attrelid = conrelid AND attnum = num) AS columns,
+    (SELECT array_agg(attname::text ORDER BY n) FROM unnest(confkey) WITH ORDINALITY AS k(num, n)
+      JOIN pg_attribute ON attrelid = confrelid AND attnum = num) AS target_columns
+  FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace
+`)
+const { rows: columns } = await pg.query<{ table: string; name: string }>(`
+  SELECT c.oid::regclass::text AS table, a.attname AS name
+  FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
+`)
+const tenantTables = columns.filter(column => column.name === 'account_id').map(column => column.table)
+const between = references.filter(({ table, target }) => tenantTables.includes(table) && tenantTables.includes(target))
+
+const mine = await fill(await newAccount(world))
+const theirs = await fill(await newAccount(world))
+
+/** Columns that are named like a reference and are none: a suppression outlives its email, a Message-ID is text. */
+const unbound = ['suppressions.email_id', 'emails.message_id']
+
+t.test('every reference between tables of tenants holds the account, first on both sides', async t => {
+  t.ok(between.length > 0)
+  for (const { table, columns, target, target_columns } of between) {
+    t.match(
+      { columns, target_columns },
+      { columns: ['account_id'], target_columns: ['account_id'] },
+      `${table} ${target}`,
+    )
+  }
+})
+
+t.test('every column with the id of another row is a reference', async t => {
+  for (const { table, name } of columns.filter(column => tenantTables.includes(column.table))) {
+    if (!name.endsWith('_id') || name === 'account_id' || unbound.includes(`${table}.${name}`)) continue
+    t.ok(
+      between.some(reference => reference.table === table && reference.columns.includes(name)),
+      `${table}.${name}`,
+    )
+  }
+})
+
+t.test('every table of tenants refers to an account, itself or by way of another', async t => {
+  for (const table of tenantTables) {
+    t.ok(
+      references.some(reference => reference.table === table && reference.columns.includes('account_id')),
+      table,
+    )
+  }
+})
+
+for (const { name, table, columns: own, target, target_columns } of between) {
+  const [, column = ''] = own
+  const [, id = ''] = target_columns
+  t.test(`a ${table} row with the ${column} of another account is refused`, async t => {
+    const { rows } = await pg.query(`SELECT "${id}" AS id FROM ${target} WHERE account_id = $1`, [theirs.id])
+    await t.rejects(insertCopy(table, mine.id, column, rows[0].id), { code: '23503', constraint: name })
+  })
+}
+
+/** Gives an account a row in every table. */
+async function fill(account: TestAccount): Promise<TestAccount> {
+  const id = await acceptEmail(world, account)
+  const work = openWork(t, world, 'capture')
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
+  await pg.query(`INSERT INTO suppressions VALUES ($1, $2, 'a@b.com', 'manual')`, [account.id, randomUUID()])
+  for (const table of tenantTables) {
+    const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
+    if (rows.length === 0) throw new Error(`${table}: give it a row here`)
+  }
+  return account
+}
+
+/** Inserts a row of the account again with another reference, and whatever must be unique besides it made anew. */
+async function insertCopy(table: string, account_id: string, column: string, id: string): Promise<void> {
+  const { rows: unique } = await pg.query<{ name: string; type: string }>(
+    `SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type
+     FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[i.indnkeyatts - 1]
+     JOIN pg_attribute changed ON changed.attrelid = i.indrelid AND changed.attname = $2
+     WHERE i.indrelid = $1::regclass AND i.indisunique AND changed.attnum <> ALL (i.indkey)`,
+    [table, column],
+  )
+  const fresh = unique.map(({ name, type }) => [name, freshValue(type)])
+  await pg.query(
+    `INSERT INTO ${table} OVERRIDING SYSTEM VALUE
+     SELECT (jsonb_populate_record(t, $2)).* FROM ${table} t WHERE account_id = $1 LIMIT 1`,
+    [account_id, JSON.stringify({ ...Object.fromEntries(fresh), [column]: id })],
+  )
+}
+
+function freshValue(type: string): unknown {
+  if (type === 'uuid') return randomUUID()
+  return type === 'bytea' ? `\\x${randomBytes(16).toString('hex')}` : randomBytes(8).toString('hex')
+}
