@@ -36,7 +36,10 @@ export function createPrepareMessage(pool: Pool, secrets: Secrets): PrepareMessa
 async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Error)[]> {
   try {
     const emails = new Map((await listEmailsToSend(pool, ids)).map(email => [email.id, email]))
-    return ids.map(({ id }) => emails.get(id) ?? new UnsendableError('The email no longer exists.'))
+    return ids.map(({ account_id, id }) => {
+      const email = emails.get(id)
+      return email?.account_id === account_id ? email : new UnsendableError('The email no longer exists.')
+    })
   } catch (cause) {
     if (!(cause instanceof z.ZodError)) throw cause
     if (ids.length === 1) return [new ComposeError('What is stored of it could not be read.', { cause })]

@@ -47,29 +47,39 @@ export async function startOnFoundation(start: (foundation: Foundation) => Promi
   return { ...running, stop }
 }
 
-/** Starts something and stops it on SIGTERM or SIGINT; a second signal ends the process at once. */
+/** One wish to stop may arrive by several ways: Ctrl-C reaches npm and us, and npm passes it on. */
+const SAME_SIGNAL_MS = 1_000
+
+/** What is left open when everything has stopped, such as a connection to a database that is gone, is cut off. */
+const LINGER_MS = 3_000
+
+/**
+ * Starts something and stops it on SIGTERM or SIGINT; a signal that comes later on ends the process at once. An error
+ * that nobody expected also stops it, with code 1: what was begun is finished before the process is replaced.
+ */
 export async function superviseProcess(start: () => Promise<Running>): Promise<void> {
-  let signalled: () => void = () => {}
-  const stopSignal = new Promise<void>(resolve => {
-    signalled = resolve
-  })
-  let signals = 0
+  const stopped = Promise.withResolvers<void>()
+  let signalled_at = Number.POSITIVE_INFINITY
   const onSignal = () => {
-    if (++signals > 1) process.exit(1)
-    signalled()
+    if (performance.now() > signalled_at + SAME_SIGNAL_MS) process.exit(1)
+    signalled_at = Math.min(signalled_at, performance.now())
+    stopped.resolve()
+  }
+  const onError = (error: unknown) => {
+    report(error)
+    stopped.resolve()
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
+  process.on('uncaughtException', onError) // rejections that nobody handles as well
   try {
     const running = await start()
-    await Promise.race([stopSignal, ...(running.failed ? [running.failed] : [])]).catch(report)
+    await Promise.race([stopped.promise, ...(running.failed ? [running.failed] : [])]).catch(report)
     await running.stop()
   } catch (error) {
     report(error)
-  } finally {
-    process.removeListener('SIGTERM', onSignal)
-    process.removeListener('SIGINT', onSignal)
   }
+  setTimeout(() => process.exit(), LINGER_MS).unref()
 }
 
 function report(error: unknown): void {

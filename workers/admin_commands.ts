@@ -1,8 +1,11 @@
-import { v7 as uuid } from 'uuid'
+import { domainToASCII } from 'node:url'
+import { validate as isUuid, v7 as uuid } from 'uuid'
+import { z } from 'zod'
 import { createApiKey } from '../flows/create_api_key.ts'
 import { createDomain } from '../flows/create_domain.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { hashApiKey, isWellFormedApiKey } from '../lib/api_key.ts'
+import { dkimRecordValue } from '../lib/dkim.ts'
 import { type Account, findAccount, insertAccount } from '../sql/accounts.ts'
 import { revokeApiKey } from '../sql/api_keys.ts'
 import { findCapturedMessage, listCapturedMessages } from '../sql/captured_messages.ts'
@@ -22,69 +25,86 @@ npm run admin -- account create --name NAME [--plan PLAN]
 An ACCOUNT is given by its name or its id.`
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
-export type Command = (foundation: Foundation, values: Values, words: string[]) => Promise<void>
+
+type Run = (foundation: Foundation, values: Values, words: string[]) => Promise<void>
+
+/** `words`: how many follow its name; `options`: those it knows. */
+export type Command = { words: number; options: string[]; run: Run }
+const takes = (words: number, options: string[], run: Run): Command => ({ words, options, run })
 
 const PLANS = ['free', 'unlimited']
+const MAX_LISTED = 10_000
 
-/** Each prints what was asked for on stdout, nothing else, so that scripts can use it. */
+/** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
 export const commands: Record<string, Command> = {
-  'account create': async ({ pool }, values) => {
+  'account create': takes(0, ['name', 'plan'], async ({ pool }, values) => {
     const plan = optional(values, 'plan') ?? 'unlimited'
     if (!PLANS.includes(plan)) throw new UsageError(`--plan must be one of: ${PLANS.join(', ')}`)
     const account = { id: uuid(), name: required(values, 'name'), plan }
     if (await findAccount(pool, account.name)) throw new UsageError(`There is an account ${account.name} already.`)
     await insertAccount(pool, account)
     console.log(account.id)
-  },
+  }),
 
-  'key create': async ({ pool, secrets }, values) => {
-    const name = required(values, 'name')
-    const account = await accountOf(pool, values)
-    const domain = optional(values, 'domain')
-    const key = await createApiKey(pool, secrets, {
-      account_id: account.id,
-      name,
-      permission: values['sending-only'] ? 'sending_access' : 'full_access',
-      domain_id: domain ? await domainId(pool, account, domain) : null,
-      expires_at: expiry(values),
-    })
-    console.log(key)
-  },
+  'key create': takes(
+    0,
+    ['account', 'name', 'sending-only', 'domain', 'expires'],
+    async ({ pool, secrets }, values) => {
+      const name = required(values, 'name')
+      const account = await accountOf(pool, values)
+      const domain = optional(values, 'domain')
+      // A key that reads everything and only sends from one domain would be mistaken for a harmless one.
+      if (domain && !values['sending-only']) throw new UsageError('--domain limits a key that is --sending-only')
+      const key = await createApiKey(pool, secrets, {
+        account_id: account.id,
+        name,
+        permission: values['sending-only'] ? 'sending_access' : 'full_access',
+        domain_id: domain ? await domainId(pool, account, domain) : null,
+        expires_at: expiry(values),
+      })
+      console.log(key)
+    },
+  ),
 
-  'key revoke': async ({ pool, secrets }, _values, [key]) => {
+  'key revoke': takes(1, [], async ({ pool, secrets }, _values, [key]) => {
     if (!key) throw new UsageError('Which key?')
     const hash = isWellFormedApiKey(key) ? hashApiKey(key, secrets.pepper) : null
-    const isId = /^[0-9a-f-]{36}$/i.test(key)
-    if (!hash && !isId) throw new UsageError('A key is given whole (mb_...) or by its id.')
-    if (!(await revokeApiKey(pool, isId ? key : null, hash))) throw new UsageError('There is no such key in use.')
+    if (!hash && !isUuid(key)) throw new UsageError('A key is given whole (mb_...) or by its id.')
+    if (!(await revokeApiKey(pool, hash ? null : key, hash))) throw new UsageError('There is no such key in use.')
     console.log('revoked')
-  },
+  }),
 
-  'domain add': async ({ pool, secrets }, values, [name]) => {
+  'domain add': takes(1, ['account', 'verified'], async ({ pool, secrets }, values, [name]) => {
     if (!name) throw new UsageError('Which domain?')
     const account = await accountOf(pool, values)
-    const domain = await createDomain(pool, secrets, {
-      account_id: account.id,
-      name,
-      isVerified: Boolean(values.verified),
-    })
+    const isVerified = Boolean(values.verified)
+    const { dkim_key, ...domain } = await createDomain(pool, secrets, { account_id: account.id, name, isVerified })
     console.log(domain.id)
-  },
+    const record = dkimRecordValue(dkim_key.algorithm, dkim_key.public_key)
+    console.error(`Publish: ${dkim_key.selector}._domainkey.${domain.name} TXT "${record}"`)
+  }),
 
-  'captured list': async ({ pool }, values) => {
+  'captured list': takes(0, ['limit'], async ({ pool }, values) => {
     const limit = Number(optional(values, 'limit') ?? 50)
-    if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit must be a positive number')
-    for (const { id, created_at, recipient, subject, size } of await listCapturedMessages(pool, limit)) {
-      console.log([id, created_at.toISOString(), recipient, `${size} bytes`, subject].join('  '))
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED) {
+      throw new UsageError(`--limit must be a number from 1 to ${MAX_LISTED}`)
     }
-  },
+    for (const { id, created_at, recipient, subject, size } of await listCapturedMessages(pool, limit)) {
+      console.log([id, created_at.toISOString(), recipient, `${size} bytes`, printable(subject)].join('  '))
+    }
+  }),
 
-  'captured show': async ({ pool }, _values, [id]) => {
-    if (!id || !/^[0-9a-f-]{36}$/i.test(id)) throw new UsageError('Which message? Its id is in: captured list')
+  'captured show': takes(1, [], async ({ pool }, _values, [id]) => {
+    if (!id || !isUuid(id)) throw new UsageError('Which message? Its id is in: captured list')
     const found = await findCapturedMessage(pool, id)
     if (!found) throw new UsageError(`There is no captured message ${id}.`)
     process.stdout.write(found.message)
-  },
+  }),
+}
+
+/** On one line and without power over the terminal: a subject is whatever its sender wrote. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '?')
 }
 
 function optional(values: Values, name: string): string | undefined {
@@ -108,16 +128,19 @@ async function accountOf(pool: Pool, values: Values): Promise<Account> {
 }
 
 async function domainId(pool: Pool, account: Account, name: string): Promise<string> {
-  const domain = await findDomainByName(pool, account.id, name.toLowerCase())
+  const domain = await findDomainByName(pool, account.id, domainToASCII(name))
   if (!domain) throw new UsageError(`The account ${account.name} has no domain ${name}.`)
   return domain.id
 }
 
+/** With its zone: without one it would be the server's, whichever that is. */
+const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
+
 function expiry(values: Values): string | null {
   const text = optional(values, 'expires')
   if (text === undefined) return null
+  if (!Time.safeParse(text).success) throw new UsageError('--expires must be a time such as 2027-01-31T12:00:00Z')
   const time = new Date(text)
-  if (Number.isNaN(time.getTime())) throw new UsageError('--expires must be a time such as 2027-01-31T12:00:00Z')
   if (time.getTime() <= Date.now()) throw new UsageError('--expires lies in the past')
   return time.toISOString()
 }

@@ -21,11 +21,12 @@ async function startAll(): Promise<Running> {
     await migrate(config.DATABASE_URL as string)
     const foundation = await layFoundation(config, log)
     stops.push(() => foundation.pool.end())
-    const key = await setUp(foundation.pool, foundation.secrets)
     const worker = await startWorker(foundation)
     stops.push(worker.stop)
     const server = await startServer(foundation)
     stops.push(server.stop)
+    // Last, when nothing can fail any more: a key that was made and never shown would be lost.
+    const key = await setUp(foundation.pool, foundation.secrets)
     console.log(welcome(config, key))
     return { stop, failed: worker.failed as Promise<never> }
   } catch (error) {

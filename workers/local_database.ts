@@ -6,6 +6,9 @@ import { StartupError } from '../lib/errors.ts'
 
 export const DATA_DIRECTORY = join(import.meta.dirname, '..', '.data')
 
+/** Characters: 32 bytes in base64. */
+const KEY_LENGTH = 44
+
 /** The configuration with a database: the one of DATABASE_URL, or the embedded one of `.data/`. */
 export type LocalDatabase = { config: Config; stop(): Promise<void> }
 
@@ -37,9 +40,19 @@ async function makeDirectory(directory: string): Promise<void> {
 async function readSecretKey(): Promise<string> {
   const file = join(DATA_DIRECTORY, 'secret_key')
   try {
-    await writeFile(file, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    await writeFile(file, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true })
+  } catch (cause) {
+    if (errorCode(cause) !== 'EEXIST')
+      throw new StartupError(`Cannot write to ${file} (${errorCode(cause)})`, { cause })
   }
-  return (await readFile(file, 'utf8')).trim()
+  const key = await readFile(file, 'utf8').catch(cause => {
+    throw new StartupError(`Cannot read ${file} (${errorCode(cause)})`, { cause })
+  })
+  // Cut short by a full disk, say. Whatever an empty one encrypts, anybody could read.
+  if (key.trim().length < KEY_LENGTH) throw new StartupError(`${file} holds no whole key: restore it`)
+  return key.trim()
+}
+
+function errorCode(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code
 }

@@ -1,10 +1,12 @@
 import { EventEmitter } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Runner, run, type WorkerEvents } from 'graphile-worker'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
 import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts'
 import { sweepDeliveries, sweepPools } from '../flows/sweep.ts'
 import { createTransport } from '../flows/transports.ts'
+import type { Log } from '../lib/log.ts'
 import type { SmtpTimeouts } from '../lib/smtp_session.ts'
 import { graphileLogger } from '../sql/graphile.ts'
 import { deleteHeartbeats, upsertHeartbeats } from '../sql/worker_heartbeats.ts'
@@ -20,6 +22,9 @@ export const WORKER_TIMES: WorkerTimes = {
   pool_beat_ms: 15_000,
   pool_dead_seconds: 60,
 }
+
+/** Jobs end when their statements do; without a database graphile-worker itself would try for minutes, or for ever. */
+const RUNNERS_STOP_MS = 20_000
 
 type Options = { times?: WorkerTimes; timeouts?: SmtpTimeouts }
 
@@ -58,13 +63,18 @@ export async function startWorker(foundation: Foundation, options: Options = {})
     async stop() {
       isStopping = true
       for (const timer of timers) clearInterval(timer)
-      await Promise.all(
-        [quick, slow].map(runner => runner.stop().catch(error => log.warn({ err: error }, 'runner stop'))),
-      )
-      await sender.stop()
-      await deleteHeartbeats(pool, [...pool_ids])
+      await Promise.all([stopRunners([quick, slow], log), sender.stop()])
+      await deleteHeartbeats(pool, [...pool_ids]).catch(error => log.warn({ err: error }, 'heartbeats are left'))
     },
   }
+}
+
+async function stopRunners(runners: Runner[], log: Log): Promise<void> {
+  const enough = new AbortController()
+  const limit = sleep(RUNNERS_STOP_MS, undefined, { signal: enough.signal }).catch(() => {})
+  const stops = runners.map(runner => runner.stop().catch(error => log.warn({ err: error }, 'runner stop')))
+  await Promise.race([Promise.all(stops), limit])
+  enough.abort()
 }
 
 /** Two runners: with one, quick jobs would wait in its local queue behind slow ones while another worker idles. */

@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util'
+import { findViolations } from './oracle.ts'
+import { Postgres } from './postgres.ts'
+import type { Entry } from './sink_ledger.ts'
+import { openStage, type Stage } from './stage.ts'
+
+/** What came out of a campaign: figures to read, and a sentence for each thing that must not be. */
+export class Report {
+  readonly figures: Record<string, unknown> = {}
+  readonly faults: string[] = []
+
+  note(figures: Record<string, unknown>): void {
+    Object.assign(this.figures, figures)
+  }
+
+  expect(holds: boolean, sentence: string): void {
+    if (!holds) this.faults.push(sentence)
+  }
+
+  /** The oracle's word on the database and the sink. */
+  async consult(stage: Stage, evidence: { sent?: Entry[]; answered?: string[] } = {}): Promise<void> {
+    for (const { invariant, count, first } of await findViolations(stage.url, evidence)) {
+      this.faults.push(`${invariant}: ${count} do not, such as ${JSON.stringify(first)}`)
+    }
+  }
+}
+
+/** Numbers of the command line: `--emails 20000`. */
+export function readOptions<Name extends string>(defaults: Record<Name, number>): Record<Name, number> {
+  const names = Object.keys(defaults) as Name[]
+  const options = Object.fromEntries(names.map(name => [name, { type: 'string' as const }]))
+  const { values } = parseArgs({ options })
+  return Object.fromEntries(names.map(name => [name, Number(values[name] ?? defaults[name])])) as Record<Name, number>
+}
+
+/** Runs a campaign on a Postgres of its own; prints its figures and PASS, or what went wrong and FAIL with code 1. */
+export async function runCampaign(
+  title: string,
+  act: (stage: Stage, postgres: Postgres) => Promise<Report>,
+  settings: Record<string, string> = {},
+): Promise<void> {
+  // The exit handlers end what was started.
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1))
+  console.log(title)
+  const start = performance.now()
+  let passed = false
+  const postgres = await Postgres.create(settings)
+  try {
+    const stage = await openStage(postgres.url)
+    const report = await act(stage, postgres).finally(() => stage.close())
+    report.note({ seconds: Math.round((performance.now() - start) / 1_000) })
+    for (const [name, figure] of Object.entries(report.figures)) console.log(`  ${name.padEnd(34)} ${format(figure)}`)
+    for (const fault of report.faults) console.log(`  wrong: ${fault}`)
+    passed = report.faults.length === 0
+  } catch (error) {
+    console.error(error)
+  } finally {
+    await postgres.close()
+  }
+  console.log(passed ? 'PASS' : 'FAIL')
+  if (!passed) process.exitCode = 1
+}
+
+function format(figure: unknown): string {
+  return typeof figure === 'object' ? JSON.stringify(figure) : String(figure)
+}

@@ -1,0 +1,150 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const ROOT = join(import.meta.dirname, '..', '..')
+const isRoot = process.getuid?.() === 0
+
+/** Who tries it, and where. */
+export type Person = { name: string; uid?: number; gid?: number }
+export type Place = Person & { directory: string }
+
+export const root: Person | null = isRoot ? { name: 'root' } : null
+export const ordinaryUser: Person = { name: 'an ordinary user', ...(isRoot ? { uid: 65534, gid: 65534 } : {}) }
+
+/** A newcomer's: no Node of ours, nothing that npm hands down. */
+const plain = (process.env.PATH ?? '').split(':').filter(entry => !entry.includes('node_modules'))
+const PATH = plain.join(':')
+
+/** What a clone would have and what is not committed yet, in a directory with a space, where its owner alone may enter. */
+export async function makeClone(person: Person): Promise<Place> {
+  const directory = join(await mkdtemp(join(tmpdir(), 'mailbrook-test-')), 'mail brook')
+  const list = ['-c', 'safe.directory=*', 'ls-files', '--cached', '--others', '--exclude-standard', '-z']
+  const { stdout } = await run('git', list, { cwd: ROOT, maxBuffer: 1 << 26 })
+  for (const file of stdout.split('\0').filter(Boolean)) {
+    await mkdir(dirname(join(directory, file)), { recursive: true })
+    await copyFile(join(ROOT, file), join(directory, file)).catch(error => {
+      if (error.code !== 'ENOENT') throw error // deleted, and that not committed yet
+    })
+  }
+  const { uid, gid } = person
+  if (uid !== undefined) await run('chown', ['-R', `${uid}:${gid}`, dirname(directory)])
+  return { ...person, directory }
+}
+
+/** Ends the Postgres that may still run there. */
+export async function removeClone({ directory }: Place): Promise<void> {
+  const pid = await findPostgres(directory)
+  if (pid > 0) kill(pid, 'SIGKILL')
+  await rm(dirname(directory), { recursive: true, force: true, maxRetries: 10 })
+}
+
+/** The process id of the embedded Postgres that runs there, or 0. */
+export async function findPostgres(directory: string): Promise<number> {
+  const file = join(directory, '.data', 'postgres', 'postmaster.pid')
+  return Number.parseInt(await readFile(file, 'utf8').catch(() => '0'), 10)
+}
+
+/** A command as someone in a terminal has it: a process group, what it printed, its code once it has ended. */
+export class Command {
+  stdout = ''
+  stderr = ''
+  readonly ended: Promise<number | null>
+  #isRunning = true
+  readonly #process: ChildProcess
+
+  constructor(words: string[], { directory, uid, gid }: Place, environment: Record<string, string> = {}) {
+    const [program = '', ...args] = words
+    const env = { PATH, HOME: dirname(directory), ...environment }
+    const user = uid === undefined ? {} : { uid, gid }
+    const child = spawn(program, args, { cwd: directory, env, detached: true, ...user })
+    child.stdout.setEncoding('utf8').on('data', text => (this.stdout += text))
+    child.stderr.setEncoding('utf8').on('data', text => (this.stderr += text))
+    const killGroup = () => this.signal('SIGKILL')
+    process.once('exit', killGroup)
+    this.#process = child
+    this.ended = once(child, 'close').then(([code]) => {
+      this.#isRunning = false
+      process.removeListener('exit', killGroup)
+      return code
+    })
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0
+  }
+
+  /** To the whole group, as Ctrl-C in a terminal. */
+  signal(name: NodeJS.Signals): void {
+    if (this.#isRunning && this.pid > 0) kill(-this.pid, name)
+  }
+
+  /** What fits of the output, once it is there. */
+  async prints(pattern: RegExp, ms = 60_000): Promise<string> {
+    for (const limit = performance.now() + ms; performance.now() < limit; await sleep(20)) {
+      const [found] = pattern.exec(this.stdout) ?? []
+      if (found !== undefined) return found
+      if (!this.#isRunning) break
+    }
+    throw new Error(`${pattern} was not printed:\n${this.stdout}${this.stderr}`)
+  }
+
+  /** Stops it; its code is null when it had to be killed. */
+  async stop(name: NodeJS.Signals, ms = 60_000): Promise<number | null> {
+    this.signal(name)
+    const limit = setTimeout(() => this.signal('SIGKILL'), ms)
+    return this.ended.finally(() => clearTimeout(limit))
+  }
+}
+
+function kill(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has ended.
+  }
+}
+
+export async function findFreePort(): Promise<string> {
+  const server = createServer().listen(0)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return String(port)
+}
+
+export type Sent = { url: string; key: string; id: string }
+
+/** Runs the curl command that a start prints, as it is printed but for `change`; by fetch where there is no curl. */
+export async function runPrintedCurl(mailbrook: Command, place: Place, change = (text: string) => text): Promise<Sent> {
+  const text = change(await mailbrook.prints(/^curl (?:.*\\\n)*.*\n/m))
+  const [, url = ''] = /^curl (\S+)/.exec(text) ?? []
+  const [, key = ''] = /Bearer (\w+)/.exec(text) ?? []
+  const curl = new Command(['sh', '-c', text], place)
+  const isMissing = (await curl.ended) === 127
+  const answer = isMissing ? await fetch(url, readCurl(text)).then(response => response.text()) : curl.stdout
+  return { url, key, id: JSON.parse(answer).id }
+}
+
+function readCurl(text: string): RequestInit {
+  const headers = Array.from(text.matchAll(/-H '(.+?): (.*?)'/g), ([, name = '', value = '']) => [name, value] as const)
+  return { method: 'POST', headers: Object.fromEntries(headers), body: /-d '(.*)'/.exec(text)?.[1] ?? '' }
+}
+
+type Email = { status: string; events: { type: string }[] }
+
+/** The email as the API shows it, once it is settled. */
+export async function readSettled(url: string, key: string, id: string, ms = 30_000): Promise<Email> {
+  for (const limit = performance.now() + ms; ; await sleep(50)) {
+    const answer = await fetch(`${url}/${id}`, { headers: { authorization: `Bearer ${key}` } })
+    const email = (await answer.json()) as Email
+    if ((answer.ok && email.status !== 'queued') || performance.now() > limit) return email
+  }
+}

@@ -1,0 +1,113 @@
+export type Invariant = { name: string; query: string; needs_sent?: boolean }
+
+const TERMINAL = `('delivered', 'bounced', 'failed', 'canceled', 'suppressed')`
+
+/** The names I1 to I9 are of the fault table; those of features to come are missing. */
+export const invariants: Invariant[] = [
+  {
+    name: 'an id that was answered is stored',
+    query: 'SELECT a.id FROM answered a WHERE NOT EXISTS (SELECT FROM emails e WHERE e.id = a.id)',
+  },
+  {
+    name: 'I1 every recipient of an accepted email has a delivery',
+    query: `
+      SELECT e.id, r.address FROM emails e
+      CROSS JOIN LATERAL (
+        SELECT regexp_replace(text, '^.*<(.*)>$', '\\1') AS address FROM unnest(e."to" || e.cc || e.bcc) AS text
+      ) r
+      WHERE NOT EXISTS (
+        SELECT FROM deliveries d WHERE d.account_id = e.account_id AND d.email_id = e.id AND d.recipient = r.address
+      )`,
+  },
+  {
+    name: 'I1 every accepted email has contents',
+    query: `
+      SELECT e.id FROM emails e
+      WHERE NOT EXISTS (SELECT FROM email_contents c WHERE c.account_id = e.account_id AND c.email_id = e.id)`,
+  },
+  {
+    name: 'I2 a delivery is settled, due, leased or in doubt',
+    query: `
+      SELECT id, state FROM deliveries
+      WHERE state NOT IN ${TERMINAL} AND (state <> 'queued' OR next_at IS NULL)
+        AND (state <> 'sending' OR lease_until IS NULL) AND (state <> 'in_doubt' OR in_doubt_count = 0)`,
+  },
+  {
+    name: 'I2 nothing due is left lying',
+    query: `
+      SELECT id, next_at FROM deliveries
+      WHERE (state = 'queued' OR state = 'in_doubt') AND next_at < now() - interval '1 minute'`,
+  },
+  {
+    name: 'I3 a lost lease is taken over',
+    query: `SELECT id, lease_until FROM deliveries WHERE state = 'sending' AND lease_until < now() - interval '30 s'`,
+  },
+  {
+    name: 'I5 every copy beyond the first was in doubt',
+    needs_sent: true,
+    query: `
+      SELECT d.id, d.in_doubt_count, count(*) AS copies FROM sent s
+      JOIN emails e ON e.message_id = s.message_id
+      JOIN deliveries d ON d.account_id = e.account_id AND d.email_id = e.id AND d.recipient = s.rcpt
+      GROUP BY d.account_id, d.id HAVING count(*) > 1 + d.in_doubt_count`,
+  },
+  {
+    name: 'I5 what is delivered did arrive',
+    needs_sent: true,
+    query: `
+      SELECT d.id FROM deliveries d JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+      WHERE d.state = 'delivered' AND d.destination LIKE '%sink.internal'
+        AND NOT EXISTS (SELECT FROM sent s WHERE s.message_id = e.message_id AND s.rcpt = d.recipient)`,
+  },
+  {
+    name: 'I5 what arrived is delivered, under way or in doubt',
+    needs_sent: true,
+    query: `
+      SELECT d.id, d.state FROM sent s
+      LEFT JOIN emails e ON e.message_id = s.message_id
+      LEFT JOIN deliveries d ON d.account_id = e.account_id AND d.email_id = e.id AND d.recipient = s.rcpt
+      WHERE d.id IS NULL OR d.state NOT IN ('delivered', 'sending', 'in_doubt') AND d.in_doubt_count = 0`,
+  },
+  {
+    name: 'I5 every copy of a message is the same, but for its signature',
+    needs_sent: true,
+    query: 'SELECT message_id FROM sent GROUP BY message_id HAVING count(DISTINCT message_sha256) > 1',
+  },
+  {
+    name: 'I6 a settled delivery has one outcome',
+    query: `
+      SELECT d.id, d.state, array_agg(v.type) AS events FROM deliveries d
+      LEFT JOIN email_events v ON v.account_id = d.account_id AND v.email_id = d.email_id AND v.recipient = d.recipient
+        AND v.type IN ${TERMINAL}
+      WHERE d.state IN ${TERMINAL}
+      GROUP BY d.account_id, d.id HAVING count(v.id) <> 1 OR max(v.type) <> d.state`,
+  },
+  {
+    name: 'I6 an email is sent once',
+    query: `
+      SELECT email_id FROM email_events WHERE type = 'sent' GROUP BY account_id, email_id HAVING count(*) > 1`,
+  },
+  {
+    name: 'I6 an email is settled with its last recipient',
+    query: `
+      SELECT e.id, e.status FROM emails e
+      WHERE e.status IN ('queued', 'sent', 'delivery_delayed') AND NOT EXISTS (
+        SELECT FROM deliveries d
+        WHERE d.account_id = e.account_id AND d.email_id = e.id AND d.state NOT IN ${TERMINAL}
+      )`,
+  },
+  {
+    name: 'I7 no job is locked by a pool that does not beat',
+    query: `
+      SELECT j.id, j.locked_by, j.locked_at FROM graphile_worker.jobs j
+      WHERE j.locked_at < now() - interval '1 minute' AND NOT EXISTS (
+        SELECT FROM worker_heartbeats h WHERE h.pool_id = j.locked_by AND h.seen_at > now() - interval '1 minute'
+      )`,
+  },
+  {
+    name: 'I9 a key is bound to an email that exists',
+    query: `
+      SELECT k.key FROM idempotency_keys k
+      WHERE NOT EXISTS (SELECT FROM emails e WHERE e.account_id = k.account_id AND e.id = (k.answer ->> 'id')::uuid)`,
+  },
+]

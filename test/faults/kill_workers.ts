@@ -1,0 +1,57 @@
+import { Report, readOptions, runCampaign } from './campaign.ts'
+import { countStates, listBeyondFence, makeAllDue, waitForNone } from './deliveries.ts'
+import { feed, type Stage } from './stage.ts'
+
+type Options = { emails: number; kills: number; connections: number; behaviours: string[] }
+
+/**
+ * Row 17: a worker is killed again and again in the middle of sending. No email is lost, and only what was recorded as
+ * in doubt may arrive twice, as the same message.
+ */
+export async function killWorkers(stage: Stage, options: Options): Promise<Report> {
+  const { emails, kills, connections } = options
+  const report = new Report()
+  const sink = await stage.startSink()
+  await feed(stage, emails, 0, options.behaviours)
+  const worker = stage.supervise('test/faults/worker.ts', {
+    MAIL_TRANSPORT: sink.url,
+    SEND_CONNECTIONS: String(connections),
+    LOG_LEVEL: 'error',
+  })
+  const seen = new Set<string>()
+  const in_doubt: number[] = []
+  for (let kill = 1; kill <= kills; kill++) {
+    await sink.ledger.reaches(Math.floor((emails * kill) / (kills + 1)))
+    worker.child.kill('SIGKILL')
+    await worker.child.ended
+    const left = (await listBeyondFence(stage)).filter(id => !seen.has(id))
+    for (const id of left) seen.add(id)
+    in_doubt.push(left.length)
+  }
+  const taken_over = await waitForNone(stage, ['queued', 'sending'], 120_000)
+  const doubted = await countStates(stage)
+  await makeAllDue(stage)
+  const resent = await waitForNone(stage, ['queued', 'sending', 'in_doubt'])
+  await worker.stop()
+
+  const { delivered, ever_in_doubt = 0 } = await countStates(stage)
+  const duplicates = sink.ledger.duplicates()
+  report.note({ emails, kills, connections, in_doubt_by_kill: in_doubt, ever_in_doubt, duplicates })
+  report.note({ in_doubt_after_last: doubted.in_doubt ?? 0, settled_after_s: taken_over, resent_after_s: resent })
+  report.expect(delivered === emails, `${delivered} of ${emails} are delivered`)
+  report.expect(new Set(sink.ledger.read().map(entry => entry.rcpt)).size === emails, 'every recipient got it')
+  report.expect(duplicates <= ever_in_doubt, 'no more duplicates than were in doubt')
+  report.expect(Math.max(...in_doubt) <= connections, 'a kill leaves no more in doubt than there are connections')
+  await report.consult(stage, { sent: sink.ledger.read() })
+  return report
+}
+
+/** node test/faults/kill_workers.ts [--emails 20000] [--kills 15] [--connections 40] */
+if (import.meta.main) {
+  const options = readOptions({ emails: 5_000, kills: 15, connections: 40 })
+  for (const behaviours of [['ok'], ['slow250-50']]) {
+    await runCampaign(`kill -9 of a worker while it sends to ${behaviours}`, stage =>
+      killWorkers(stage, { ...options, behaviours }),
+    )
+  }
+}

@@ -1,0 +1,44 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Entry } from './sink_ledger.ts'
+
+const CHUNK = 1 << 20
+
+/** What a sink of another process has taken over, read from its file as it grows. */
+export class LedgerFile {
+  readonly entries: Entry[] = []
+  readonly #descriptor: number
+  #rest = ''
+
+  constructor(path: string) {
+    this.#descriptor = openSync(path, 'a+')
+  }
+
+  /** All entries up to this moment. */
+  read(): Entry[] {
+    const chunk = Buffer.alloc(CHUNK)
+    for (let bytes = readSync(this.#descriptor, chunk); bytes > 0; bytes = readSync(this.#descriptor, chunk)) {
+      const lines = (this.#rest + chunk.toString('utf8', 0, bytes)).split('\n')
+      this.#rest = lines.pop() ?? ''
+      this.entries.push(...lines.map(line => JSON.parse(line) as Entry))
+    }
+    return this.entries
+  }
+
+  async reaches(count: number, ms = 60_000): Promise<void> {
+    const limit = performance.now() + ms
+    while (this.read().length < count) {
+      if (performance.now() > limit) throw new Error(`${this.entries.length} of ${count} messages within ${ms} ms`)
+      await sleep(20)
+    }
+  }
+
+  /** Copies beyond the first, of one message for one recipient. */
+  duplicates(): number {
+    return this.read().length - new Set(this.entries.map(({ message_id, rcpt }) => `${message_id} ${rcpt}`)).size
+  }
+
+  close(): void {
+    closeSync(this.#descriptor)
+  }
+}

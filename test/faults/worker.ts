@@ -1,0 +1,24 @@
+import { startOnFoundation, superviseProcess } from '../../flows/run_process.ts'
+import { startWorker, type WorkerTimes } from '../../workers/worker.ts'
+
+/** Seconds where the worker of production takes tens of them. */
+export const FAULT_TIMES: WorkerTimes = {
+  lease_seconds: 5,
+  heartbeat_ms: 1_500,
+  poll_ms: 200,
+  drain_ms: 20_000,
+  sweep_ms: 1_000,
+  pool_beat_ms: 1_500,
+  pool_dead_seconds: 5,
+}
+
+const timeouts = { connect: 5_000, message: 20_000, dot: 30_000 }
+
+/** The worker process with short times, which says when it is ready. */
+if (import.meta.main) {
+  await superviseProcess(async () => {
+    const running = await startOnFoundation(foundation => startWorker(foundation, { times: FAULT_TIMES, timeouts }))
+    console.log('ready')
+    return running
+  })
+}

@@ -1,0 +1,74 @@
+import { simpleParser } from 'mailparser'
+import t from 'tap'
+import { v7 as uuid } from 'uuid'
+import { ComposeError, createPrepareMessage, UnsendableError } from '../../flows/prepare_message.ts'
+import { createPool } from '../../sql/pool.ts'
+import { startPgProxy } from '../faults/pg_proxy.ts'
+import { acceptEmail } from '../sending.ts'
+import { newAccount, openWorld } from '../world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const prepareMessage = createPrepareMessage(world.pool, world.secrets)
+const accept = (fields = {}) => acceptEmail(world, account, fields)
+const prepare = (id: string) => prepareMessage({ account_id: account.id, id })
+
+t.test('the same email gives the same bytes, in whatever process and whenever', async t => {
+  const id = await accept({ text: 'Hi', html: '<p>Hi</p>' })
+  const { message, from_domain } = await prepare(id)
+  t.equal(from_domain, account.domain)
+  await new Promise(resolve => setTimeout(resolve, 1_100)) // dates have seconds
+  const other = createPrepareMessage(world.pool, world.secrets)
+  t.ok((await other({ account_id: account.id, id })).message.equals(message))
+})
+
+t.test('its date is when it was due', async t => {
+  const id = await accept()
+  const { rows } = await world.pool.pg.query(`UPDATE emails SET created_at = '2026-01-02T03:04:05Z' WHERE id = $1`, [
+    id,
+  ])
+  t.strictSame(rows, [])
+  t.same((await simpleParser((await prepare(id)).message)).date, new Date('2026-01-02T03:04:05Z'))
+  await world.pool.pg.query(`UPDATE emails SET scheduled_at = '2026-02-02T03:04:05Z' WHERE id = $1`, [id])
+  t.same((await simpleParser((await prepare(id)).message)).date, new Date('2026-02-02T03:04:05Z'))
+})
+
+t.test('a domain without a key sends unsigned', async t => {
+  const id = await accept()
+  t.match((await prepare(id)).message.toString(), /^DKIM-Signature: v=1;/)
+  const keyless = await newAccount(world)
+  await world.pool.pg.query('DELETE FROM dkim_keys WHERE account_id = $1', [keyless.id])
+  const { message } = await prepareMessage({ account_id: keyless.id, id: await acceptEmail(world, keyless) })
+  t.notMatch(message.toString(), /DKIM-Signature/)
+})
+
+t.test('of many emails at the same moment each gets its own message, or its own error', async t => {
+  const other = await newAccount(world)
+  const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => accept({ subject: `number ${i}` })))
+  const [unreadable, foreign] = [await accept(), await acceptEmail(world, other)]
+  await world.pool.pg.query(`UPDATE email_contents SET headers = '[]' WHERE email_id = $1`, [unreadable])
+  const also = prepareMessage({ account_id: other.id, id: foreign })
+  const [wrong, none, hidden, ...right] = await Promise.allSettled([unreadable, uuid(), foreign, ...ids].map(prepare))
+
+  t.ok(wrong?.status === 'rejected' && wrong.reason instanceof ComposeError)
+  t.ok(none?.status === 'rejected' && none.reason instanceof UnsendableError)
+  t.ok(hidden?.status === 'rejected' && hidden.reason instanceof UnsendableError, 'nobody else’s email')
+  t.match(await also, { from_domain: other.domain })
+  for (const [i, result] of right.entries()) {
+    const message = result.status === 'fulfilled' ? result.value.message.toString() : ''
+    t.match(message, `Subject: number ${i}\r\n`)
+  }
+})
+
+t.test('a database that is away is no fault of the email', async t => {
+  const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
+  const pool = createPool(proxy.url)
+  t.teardown(() => Promise.all([pool.end(), proxy.close()]))
+  const away = createPrepareMessage(pool, world.secrets)
+  const id = await accept()
+  proxy.refuse(true)
+  const error: unknown = await away({ account_id: account.id, id }).catch(error => error)
+  t.ok(error instanceof Error && !(error instanceof ComposeError) && !(error instanceof UnsendableError))
+  proxy.refuse(false)
+  await away({ account_id: account.id, id })
+})

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { acceptEmails, toDraft } from '../../flows/accept_emails.ts'
+import { NewEmail } from '../../lib/new_email.ts'
+import { send_emails } from '../../tasks/send_emails.ts'
+import { startSink } from '../faults/sink.ts'
+import { acceptEmail, openWork, readEmail } from '../sending.ts'
+import { newAccount, openWorld, type TestAccount } from '../world.ts'
+
+const world = await openWorld(t, { SEND_CONNECTIONS: '20' })
+
+t.test('two senders on one database send everything once', async t => {
+  const account = await newAccount(world)
+  const sink = await open(t)
+  await acceptMany(account, 2_000, i => `ok-${i}@y${i % 3}.com`)
+  const senders = [openWork(t, world, sink.url).sender, openWork(t, world, sink.url).sender]
+  for (const sender of senders) sender.start()
+  await untilSettled(account)
+
+  t.equal(sink.messages, 2_000)
+  t.equal(new Set(sink.ledger.map(entry => entry.rcpt)).size, 2_000)
+  t.strictSame(await countStates(account), { 'delivered 1': 2_000 })
+  await Promise.all(senders.map(sender => sender.stop()))
+})
+
+t.test('what there is no room for is sent as room is made, without being told again', async t => {
+  const account = await newAccount(world)
+  const ids = await acceptMany(account, 3_000, i => `ok-${i}@y.com`)
+  const work = openWork(t, world, 'capture')
+  await send_emails({ email_ids: ids.slice(0, 1) }, work)
+  await send_emails({ email_ids: ids }, work)
+  await untilSettled(account)
+  t.strictSame(await countStates(account), { 'delivered 1': 3_000 })
+})
+
+t.test('a slow destination with more mail than there is room for does not keep others from being sent', async t => {
+  const account = await newAccount(world)
+  const sink = await open(t)
+  const { sender } = openWork(t, world, sink.url, { timeouts: { connect: 5_000, message: 60_000, dot: 60_000 } })
+  await acceptMany(account, 1_500, i => `dribble-${i}@slow.com`)
+  sender.start()
+  await sleep(500)
+  await acceptMany(account, 100, i => `ok-${i}@fast.com`)
+  while ((await countStates(account))['delivered 1'] !== 100) await sleep(20)
+  t.equal(sink.connections, 20, 'half of them for each')
+  await sender.stop()
+  t.strictSame(await countStates(account), { 'delivered 1': 100, 'queued 0': 1_500 })
+})
+
+t.test('nothing is sent from a domain that may no longer send', async t => {
+  const account = await newAccount(world)
+  const sink = await open(t)
+  const work = openWork(t, world, sink.url)
+  const gone = await acceptEmail(world, account)
+  const refused = await acceptEmail(world, account)
+  await world.pool.pg.query(`UPDATE emails SET domain_id = NULL WHERE id = $1`, [gone])
+  await world.pool.pg.query(`UPDATE domains SET status = 'failed' WHERE id = $1`, [account.domain_id])
+  await send_emails({ email_ids: [gone, refused] }, work)
+  await work.sender.idle()
+
+  const reason = 'The domain may no longer send.'
+  for (const id of [gone, refused]) {
+    t.match(await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
+  }
+  t.equal(sink.connections, 0)
+})
+
+t.test('a job may run twice, and at the same moment', async t => {
+  const account = await newAccount(world)
+  const sink = await open(t)
+  const works = [openWork(t, world, sink.url), openWork(t, world, sink.url)]
+  const ids = await acceptMany(account, 60, i => `ok-${i}@y.com`)
+  await Promise.all([...works, ...works].map(work => send_emails({ email_ids: ids }, work)))
+  await Promise.all(works.map(work => work.sender.idle()))
+  await Promise.all(works.map(work => send_emails({ email_ids: ids }, work)))
+  await untilSettled(account)
+  t.equal(sink.messages, 60)
+})
+
+async function open(t: Test) {
+  const sink = await startSink()
+  t.teardown(() => sink.close())
+  return sink
+}
+
+/** So many recipients, 50 to an email. */
+async function acceptMany(account: TestAccount, count: number, address: (i: number) => string): Promise<string[]> {
+  const all = Array.from({ length: count }, (_, i) => address(i))
+  const drafts = Array.from({ length: Math.ceil(count / 50) }, (_, i) => {
+    const to = all.slice(50 * i, 50 * i + 50)
+    const email = NewEmail.parse({ from: `hello@${account.domain}`, to, subject: 'Hello', text: 'Hello' })
+    return toDraft({ account_id: account.id, domain_id: null }, email, null, world.config.SIMULATOR_DOMAIN)
+  })
+  await acceptEmails(world.pool, drafts)
+  return drafts.map(draft => draft.id)
+}
+
+async function countStates(account: TestAccount): Promise<Record<string, number>> {
+  const { rows } = await world.pool.pg.query(
+    `SELECT state || ' ' || attempt AS state, count(*) FROM deliveries WHERE account_id = $1 GROUP BY 1`,
+    [account.id],
+  )
+  return Object.fromEntries(rows.map(row => [row.state, Number(row.count)]))
+}
+
+async function untilSettled(account: TestAccount): Promise<void> {
+  const isOpen = (states: Record<string, number>) => Object.keys(states).some(state => /^(queued|sending)/.test(state))
+  while (isOpen(await countStates(account))) await sleep(50)
+}

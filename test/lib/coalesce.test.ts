@@ -1,0 +1,135 @@
+import t from 'tap'
+import { coalesce } from '../../lib/coalesce.ts'
+
+/** A `run` that keeps its batches until they are finished by hand. */
+function controlled() {
+  const batches: { items: string[]; finish(results?: (string | Error)[]): void; fail(error: Error): void }[] = []
+  const run = (items: string[]) =>
+    new Promise<(string | Error)[]>((resolve, reject) => {
+      const finish = (results: (string | Error)[] = items.map(item => item.toUpperCase())) => resolve(results)
+      batches.push({ items, finish, fail: reject })
+    })
+  return { batches, run, sizes: () => batches.map(batch => batch.items.length) }
+}
+
+/** What is due at once has happened. */
+const settled = () => new Promise(resolve => setImmediate(resolve))
+const letters = (count: number) => Array.from({ length: count }, (_, i) => `i${i}`)
+
+t.test('an idle caller goes at once, before any timer', async t => {
+  const { batches, run } = controlled()
+  const call = coalesce(run, { in_flight: 2, max_items: 10 })
+  const answer = call('a')
+  await Promise.resolve()
+  t.strictSame(batches[0]?.items, ['a'])
+  batches[0]?.finish()
+  t.equal(await answer, 'A')
+})
+
+t.test('callers of the same moment go together, those who come while it works go in the next batch', async t => {
+  const { batches, run, sizes } = controlled()
+  const call = coalesce(run, { in_flight: 2, max_items: 10 })
+  const first = ['a', 'b', 'c'].map(call)
+  await settled()
+  const second = ['d', 'e'].map(call)
+  await settled()
+  const third = ['f', 'g'].map(call)
+  await settled()
+  t.strictSame(sizes(), [3, 2])
+
+  batches[1]?.finish()
+  t.strictSame(await Promise.all(second), ['D', 'E'])
+  await settled()
+  t.strictSame(sizes(), [3, 2, 2])
+  batches[0]?.finish()
+  batches[2]?.finish()
+  t.strictSame(await Promise.all([...first, ...third]), ['A', 'B', 'C', 'F', 'G'])
+})
+
+t.test('no more are at work than in_flight, no batch is larger than max_items, and the order is kept', async t => {
+  const { batches, run, sizes } = controlled()
+  const call = coalesce(run, { in_flight: 2, max_items: 4 })
+  const items = letters(11)
+  const answers = items.map(call)
+  await settled()
+  t.strictSame(sizes(), [4, 4])
+  batches[0]?.finish()
+  await settled()
+  t.strictSame(sizes(), [4, 4, 3])
+  for (const { finish } of batches) finish()
+  t.strictSame(
+    await Promise.all(answers),
+    items.map(item => item.toUpperCase()),
+  )
+  t.strictSame(
+    batches.flatMap(batch => batch.items),
+    items,
+  )
+})
+
+t.test('a batch weighs no more than max_weight, and what is heavier goes alone', async t => {
+  const { batches, run } = controlled()
+  const call = coalesce(run, { in_flight: 9, max_items: 9, max_weight: 5, weigh: item => item.length })
+  const answers = ['aaa', 'bb', 'c', 'dddddddd', 'e', 'ffff', 'g'].map(call)
+  await settled()
+  t.strictSame(
+    batches.map(({ items }) => items),
+    [['aaa', 'bb'], ['c'], ['dddddddd'], ['e', 'ffff'], ['g']],
+  )
+  for (const { finish } of batches) finish()
+  await Promise.all(answers)
+})
+
+t.test('each caller has an outcome of its own', async t => {
+  const { batches, run } = controlled()
+  const call = coalesce(run, { in_flight: 1, max_items: 10 })
+  const answers = ['a', 'b', 'c'].map(call)
+  await settled()
+  batches[0]?.finish(['A', new Error('only b'), 'C'])
+  t.match(await Promise.allSettled(answers), [{ value: 'A' }, { reason: { message: 'only b' } }, { value: 'C' }])
+})
+
+t.test('a batch that fails, or answers too few, fails its callers and nobody else', async t => {
+  const { batches, run } = controlled()
+  const call = coalesce(run, { in_flight: 1, max_items: 2 })
+  const outcomes = Promise.allSettled(letters(6).map(call))
+  await settled()
+  batches[0]?.fail(new Error('gone'))
+  await settled()
+  batches[1]?.finish(['one'])
+  await settled()
+  batches[2]?.finish()
+  const gone = { reason: { message: 'gone' } }
+  const few = { reason: { message: '1 results for 2 items' } }
+  t.match(await outcomes, [gone, gone, few, few, { value: 'I4' }, { value: 'I5' }])
+})
+
+t.test('a run that throws before it begins is an error like any other', async t => {
+  const call = coalesce<string, string>(
+    () => {
+      throw new Error('at once')
+    },
+    { in_flight: 1, max_items: 1 },
+  )
+  await t.rejects(call('a'), { message: 'at once' })
+  await t.rejects(call('b'), { message: 'at once' })
+})
+
+t.test('an error that concerns all is told to those who wait, and later callers try again', async t => {
+  for (const tell of ['fail', 'finish'] as const) {
+    const { batches, run, sizes } = controlled()
+    const concerns_all = (error: unknown) => error instanceof RangeError
+    const call = coalesce(run, { in_flight: 1, max_items: 1, concerns_all })
+    const outcomes = Promise.allSettled(['a', 'b', 'c'].map(call))
+    await settled()
+    const error = new RangeError('full')
+    if (tell === 'fail') batches[0]?.fail(error)
+    else batches[0]?.finish([error])
+    for (const outcome of await outcomes) t.match(outcome, { reason: error })
+    const later = call('d')
+    await settled()
+    batches[1]?.finish()
+    t.equal(await later, 'D')
+    t.strictSame(sizes(), [1, 1])
+  }
+})

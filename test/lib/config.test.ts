@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { ConfigError, Environment, readConfig } from '../../lib/config.ts'
+
+const SECRET_KEY = 'x'.repeat(32)
+
+/** The lines of the error, or null. */
+function refusal(environment: Record<string, string>): string[] | null {
+  try {
+    readConfig(environment)
+    return null
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.message.split('\n')
+  }
+}
+
+t.test('an empty environment has every default', async t => {
+  const config = readConfig({})
+  t.match(config, { PORT: 3000, BASE_URL: 'http://localhost:3000', MAIL_TRANSPORT: 'capture', LOG_LEVEL: 'info' })
+  t.match(config, {
+    SIMULATOR_DOMAIN: 'simulator.internal',
+    SENDS_PER_MINUTE: 60,
+    WEB_CONCURRENCY: 1,
+    IN_DOUBT: 'resend',
+  })
+  t.ok(config.HELO_NAME)
+  t.equal(config.DATABASE_URL, undefined)
+})
+
+t.test('an empty value is none', async t => {
+  t.strictSame(readConfig({ PORT: '', DATABASE_URL: '', SECRET_KEY: '', BASE_URL: '', HELO_NAME: '' }), readConfig({}))
+})
+
+t.test('values are read as what they are', async t => {
+  const config = readConfig({ PORT: '8080', SENDS_PER_MINUTE: '0', SIMULATOR_DOMAIN: 'Sim.ACME.com', UNKNOWN: 'x' })
+  t.match(config, {
+    PORT: 8080,
+    BASE_URL: 'http://localhost:8080',
+    SENDS_PER_MINUTE: 0,
+    SIMULATOR_DOMAIN: 'sim.acme.com',
+  })
+  t.notOk('UNKNOWN' in config)
+  t.equal(readConfig({ BASE_URL: 'https://mail.acme.com//' }).BASE_URL, 'https://mail.acme.com')
+  const relay = 'smtps://user:p%40ss@mail.acme.com:465'
+  t.equal(readConfig({ MAIL_TRANSPORT: relay }).MAIL_TRANSPORT, relay)
+  t.equal(readConfig({ DATABASE_URL: 'postgres://localhost/x', SECRET_KEY }).DATABASE_URL, 'postgres://localhost/x')
+})
+
+t.test('each wrong value is named', async t => {
+  for (const [key, values] of Object.entries({
+    DATABASE_URL: ['localhost', 'mysql://localhost/x', 'postgres'],
+    SECRET_KEY: ['short', 'x'.repeat(31)],
+    PORT: ['0', '65536', '-1', '80.5', 'http', '3000x'],
+    BASE_URL: ['localhost:3000', 'ftp://a.com', '/'],
+    MAIL_TRANSPORT: ['capturing', 'http://a.com', 'mail.acme.com:25', 'direct'],
+    SIMULATOR_DOMAIN: ['localhost', 'a b.com', '1.2.3.4', 'x@y.com', '-.com'],
+    RETURN_PATH_DOMAIN: ['localhost', '.com'],
+    IN_DOUBT: ['drop', 'Resend'],
+    SENDS_PER_MINUTE: ['-1', '1.5', 'many'],
+    SEND_CONNECTIONS: ['0', '1001'],
+    WEB_CONCURRENCY: ['0', '100000'],
+    LOG_LEVEL: ['verbose', 'INFO'],
+  })) {
+    for (const value of values) t.match(refusal({ [key]: value }), [new RegExp(`^${key}: .`)], `${key}=${value}`)
+  }
+})
+
+t.test('every wrong value is named at once, one line each', async t => {
+  const wrong = { PORT: 'x', MAIL_TRANSPORT: 'x', LOG_LEVEL: 'x', SECRET_KEY: 'x', DATABASE_URL: 'x' }
+  const named = refusal(wrong)?.map(line => line.split(':')[0])
+  t.strictSame(named?.sort(), Object.keys(wrong).sort())
+})
+
+t.test('no secret stands in the refusal', async t => {
+  const canary = 'canary-7261'
+  const lines = refusal({
+    SECRET_KEY: canary,
+    DATABASE_URL: `mysql://u:${canary}@h/d`,
+    MAIL_TRANSPORT: `x://u:${canary}@h`,
+  })
+  t.equal(lines?.length, 3)
+  t.notMatch(lines?.join('\n'), canary)
+})
+
+t.test('a database of the operator’s own needs a secret of the operator’s own', async t => {
+  t.match(refusal({ DATABASE_URL: 'postgres://localhost/x' }), [/^SECRET_KEY: required with DATABASE_URL/])
+})
+
+t.test('.env.example has every key with its description and default', async t => {
+  const text = await readFile(new URL('../../.env.example', import.meta.url), 'utf8')
+  const [, ...entries] = text.trim().split('\n\n')
+  const expected = Object.entries(Environment.shape).map(([key, schema]) => {
+    t.ok(schema.description, key)
+    // Of this host, so it is no use on another.
+    const value = key === 'HELO_NAME' ? '' : (schema.safeParse(undefined).data ?? '')
+    return `# ${schema.description}\n#${key}=${value}`
+  })
+  t.strictSame(entries, expected)
+})

@@ -1,0 +1,87 @@
+import { createPrivateKey } from 'node:crypto'
+import t from 'tap'
+import { v7 as uuid } from 'uuid'
+import { createApiKey } from '../../flows/create_api_key.ts'
+import { createDomain } from '../../flows/create_domain.ts'
+import { dkimContext } from '../../flows/dkim_keys.ts'
+import { layFoundation } from '../../flows/run_process.ts'
+import { setUp } from '../../flows/set_up.ts'
+import { StartupError } from '../../lib/errors.ts'
+import { insertAccount } from '../../sql/accounts.ts'
+import { findDkimKey } from '../../sql/domains.ts'
+import { openWorld, SECRET_KEY, testConfig } from '../world.ts'
+
+const world = await openWorld(t)
+const { pool, secrets } = world
+
+/** Every row of every table, of the queue too, as text. */
+async function dump(): Promise<string> {
+  const { rows: tables } = await pool.pg.query(
+    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+     WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`,
+  )
+  const texts = await Promise.all(
+    tables.map(async ({ name }) => {
+      const { rows } = await pool.pg.query(`SELECT t::text AS row FROM ${name} t`)
+      return [name, ...rows.map(({ row }) => row)].join('\n')
+    }),
+  )
+  return texts.join('\n')
+}
+
+t.test('neither an API key nor the private part of a DKIM key stands in the database', async t => {
+  const keys = [(await setUp(pool, secrets)) as string]
+  const account = { id: uuid(), name: 'acme', plan: 'unlimited' }
+  await insertAccount(pool, account)
+  const domain = await createDomain(pool, secrets, { account_id: account.id, name: 'acme.com', isVerified: true })
+  for (const permission of ['full_access', 'sending_access'] as const) {
+    const fields = { account_id: account.id, name: permission, permission, domain_id: domain.id, expires_at: null }
+    keys.push(await createApiKey(pool, secrets, fields))
+  }
+  const text = await dump()
+  for (const table of ['public.api_keys', 'public.dkim_keys', 'graphile_worker.']) t.match(text, table)
+
+  for (const key of keys) {
+    t.match(text, key.slice(0, 8), 'its prefix is shown')
+    for (const part of [key, key.slice(8), key.slice(3, -6), hex(key), hex(key.slice(8))]) t.notMatch(text, part)
+  }
+
+  const row = await findDkimKey(pool, account.id, domain.id)
+  if (!row) return t.fail('no DKIM key')
+  const der = secrets.open(row.private_key, dkimContext(row))
+  const jwk = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ format: 'jwk' })
+  for (const part of ['d', 'p', 'q', 'dp', 'dq', 'qi'] as const) {
+    const bytes = Buffer.from(jwk[part] ?? '', 'base64url')
+    t.ok(bytes.length > 100)
+    for (const encoding of ['hex', 'base64', 'base64url'] as const) {
+      t.notMatch(text, bytes.subarray(3, 63).toString(encoding))
+    }
+  }
+  t.notMatch(text, 'PRIVATE KEY')
+  t.notMatch(text, der.subarray(40, 100).toString('hex'))
+
+  for (const part of [SECRET_KEY, hex(SECRET_KEY), secrets.pepper.toString('hex')]) t.notMatch(text, part)
+})
+
+t.test('a process with another SECRET_KEY does not start', async t => {
+  const url = world.config.DATABASE_URL as string
+  const other = testConfig(url, { SECRET_KEY: `${SECRET_KEY}!` })
+  const refusal = await layFoundation(other, world.log).catch(error => error)
+  t.ok(refusal instanceof StartupError)
+  t.equal(refusal.message, 'SECRET_KEY is not the one this database was set up with.')
+
+  const same = await layFoundation(testConfig(url), world.log)
+  await same.pool.end()
+})
+
+t.test('a sealed key that is moved to another row does not open', async t => {
+  const { rows } = await pool.pg.query('SELECT id, account_id, private_key FROM dkim_keys ORDER BY id')
+  const [first, second] = rows
+  t.doesNotThrow(() => secrets.open(first.private_key, dkimContext(first)))
+  t.throws(() => secrets.open(first.private_key, dkimContext(second)))
+  t.throws(() => secrets.open(first.private_key, dkimContext({ ...first, account_id: second.account_id })))
+})
+
+function hex(text: string): string {
+  return Buffer.from(text).toString('hex')
+}

@@ -1,0 +1,197 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { hashApiKey } from '../../lib/api_key.ts'
+import { dkimRecordValue } from '../../lib/dkim.ts'
+import { findAccount } from '../../sql/accounts.ts'
+import { findCaller } from '../../sql/api_keys.ts'
+import { findDomainByName } from '../../sql/domains.ts'
+import { send_emails } from '../../tasks/send_emails.ts'
+import { acceptEmail, openWork } from '../sending.ts'
+import { newAccount, openWorld, SECRET_KEY } from '../world.ts'
+
+const PROGRAM = join(import.meta.dirname, '..', '..', 'workers', 'admin.ts')
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\n$/
+const USAGE = /\nnpm run admin -- account create --name NAME /
+
+const world = await openWorld(t)
+const { pool, secrets } = world
+const account = await newAccount(world)
+const cache = await mkdtemp(join(tmpdir(), 'mailbrook-test-')) // without it most of the time goes into reading the program
+t.teardown(() => rm(cache, { recursive: true }))
+const environment = { DATABASE_URL: world.config.DATABASE_URL ?? '', SECRET_KEY, NODE_COMPILE_CACHE: cache }
+
+const callerOf = (key: string) => findCaller(pool, hashApiKey(key, secrets.pepper))
+
+t.test('account create makes an account and prints its id', async t => {
+  const id = await prints(t, ID, 'account', 'create', '--name', 'acme')
+  t.match(await findAccount(pool, 'acme'), { id, plan: 'unlimited' })
+  const free = await prints(t, ID, 'account', 'create', '--name', 'acme two', '--plan', 'free')
+  t.match(await findAccount(pool, 'acme two'), { id: free, plan: 'free' })
+  await refuses(t, 'There is an account acme already.', 'account', 'create', '--name', 'acme')
+  await refuses(t, `There is an account ${id} already.`, 'account', 'create', '--name', id)
+})
+
+t.test('key create prints a key that the API takes, and nothing else', async t => {
+  const create = ['key', 'create', '--account', account.id, '--name']
+  const key = await prints(t, /^mb_\w{49}\n$/, ...create, 'all')
+  t.match(await callerOf(key), { account_id: account.id, permission: 'full_access', domain_id: null, usable: true })
+
+  const limits = ['--sending-only', '--domain', account.domain.toUpperCase(), '--expires', '2199-01-31T12:00:00+02:00']
+  const sending_key = await prints(t, /^mb_\w{49}\n$/, ...create, 'sending', ...limits)
+  const limited = { permission: 'sending_access', domain_id: account.domain_id, usable: true }
+  t.match(await callerOf(sending_key), limited)
+  const { rows } = await pool.pg.query("SELECT name, expires_at FROM api_keys WHERE permission = 'sending_access'")
+  t.match(rows.at(-1), { name: 'sending', expires_at: new Date('2199-01-31T10:00:00Z') })
+})
+
+t.test('key revoke takes a key, or the id of one', async t => {
+  const { key, sending_key } = await newAccount(world)
+  await prints(t, /^revoked\n$/, 'key', 'revoke', key)
+  t.match(await callerOf(key), { usable: false })
+  t.match(await callerOf(sending_key), { usable: true }, 'the other one is as it was')
+  await refuses(t, 'There is no such key in use.', 'key', 'revoke', key)
+
+  const caller = await callerOf(sending_key)
+  await prints(t, /^revoked\n$/, 'key', 'revoke', caller?.key_id ?? '')
+  t.match(await callerOf(sending_key), { usable: false })
+})
+
+t.test('domain add prints the id of a domain, and beside it the record to publish', async t => {
+  const add = (...words: string[]) => admin(['domain', 'add', ...words, '--account', account.id])
+  const { code, stdout, stderr } = await add('München.acme.com', '--verified')
+  t.equal(code, 0)
+  t.match(stdout, ID)
+  t.match(await findDomainByName(pool, account.id, 'xn--mnchen-3ya.acme.com'), {
+    id: stdout.trim(),
+    status: 'verified',
+  })
+  const { rows } = await pool.pg.query('SELECT public_key FROM dkim_keys WHERE domain_id = $1', [stdout.trim()])
+  const record = dkimRecordValue('rsa-sha256', rows[0].public_key)
+  t.equal(stderr, `Publish: mb1._domainkey.xn--mnchen-3ya.acme.com TXT "${record}"\n`)
+  await prints(
+    t,
+    /^mb_/,
+    'key',
+    'create',
+    '--account',
+    account.id,
+    '--name',
+    'x',
+    '--sending-only',
+    '--domain',
+    'münchen.acme.com',
+  )
+
+  t.match(await add('later.acme.com'), { code: 0, stdout: ID })
+  t.match(await findDomainByName(pool, account.id, 'later.acme.com'), { status: 'not_started' })
+  t.match(await add('LATER.acme.com'), { code: 1, stderr: 'The domain later.acme.com was added before.\n' })
+  t.match(await add('not a domain'), { code: 1, stderr: 'not a domain is not a domain name.\n' })
+  const other = await newAccount(world)
+  const taken = { code: 1, stdout: '', stderr: `The domain ${other.domain} is verified by another account.\n` }
+  t.match(await add(other.domain, '--verified'), taken)
+})
+
+t.test('captured list and captured show print what was sent', async t => {
+  const work = openWork(t, world)
+  const subjects = ['first', 'a\u001b[2Jb\u202ec 👩‍💻']
+  const ids: string[] = []
+  for (const subject of subjects) {
+    ids.push(await acceptEmail(world, account, { subject, text: 'hello' }))
+    await send_emails({ email_ids: ids.slice(-1) }, work)
+    await work.sender.idle()
+  }
+  const list = (await admin(['captured', 'list'])).stdout.split('\n')
+  t.match(list, [/ {2}x@y\.com {2}\d+ bytes {2}a\?\[2Jb\?c 👩‍💻$/, / {2}first$/, /^$/], 'newest first, harmless')
+  t.equal((await admin(['captured', 'list', '--limit', '1'])).stdout, `${list[0]}\n`)
+  const shown = await admin(['captured', 'show', ids[0] as string])
+  t.match(shown, { code: 0, stderr: '', stdout: /^Subject: first\r\n/m })
+  t.same(await admin(['captured', 'show', list[1]?.split(' ')[0] as string]), shown)
+  t.match(await admin(['captured', 'list'], {}, true), { code: 0, stderr: '' }, 'nobody reads it to its end')
+})
+
+t.test('what makes no sense is refused with the usage', async t => {
+  const key = ['key', 'create', '--account', account.id, '--name', 'x']
+  const id = account.id
+  const table: [string, ...string[]][] = [
+    ['Which command?'],
+    ['No such command: constructor', 'constructor'],
+    ['No such command: account delete', 'account', 'delete'],
+    [`Unknown option '--color'. `, 'captured', 'list', '--color'],
+    ['--name is missing', 'account', 'create'],
+    ['--name needs a value', 'account', 'create', '--name', ''],
+    ['--plan must be one of: free, unlimited', 'account', 'create', '--name', 'x', '--plan', 'gold'],
+    ['account create takes no x', 'account', 'create', 'x', '--name', 'y'],
+    ['--account is missing', 'key', 'create', '--name', 'x'],
+    ['There is no account nobody.', 'key', 'create', '--name', 'x', '--account', 'nobody'],
+    [`The account account ${id} has no domain other.com.`, ...key, '--sending-only', '--domain', 'other.com'],
+    ['--domain limits a key that is --sending-only', ...key, '--domain', account.domain],
+    ...['tomorrow', '2199-01-31T12:00:00', '2199-02-30', '+275760-01-01'].map((time): [string, ...string[]] => [
+      '--expires must be a time such as 2027-01-31T12:00:00Z',
+      ...[...key, '--expires', time],
+    ]),
+    ['--expires lies in the past', ...key, '--expires', '2020-01-31'],
+    ['Which key?', 'key', 'revoke'],
+    ['A key is given whole (mb_...) or by its id.', 'key', 'revoke', 'mb_123'],
+    ['A key is given whole (mb_...) or by its id.', 'key', 'revoke', 'a'.repeat(36)],
+    ['There is no such key in use.', 'key', 'revoke', id],
+    [`key revoke takes no ${id}`, 'key', 'revoke', id, id],
+    ['Which domain?', 'domain', 'add', '--account', id],
+    ['captured list takes no --account', 'captured', 'list', '--account', id],
+    ...['0', 'all', '1e20'].map((limit): [string, ...string[]] => [
+      '--limit must be a number from 1 to 10000',
+      ...['captured', 'list', '--limit', limit],
+    ]),
+    ['Which message? Its id is in: captured list', 'captured', 'show', 'x'],
+    [`There is no captured message ${id}.`, 'captured', 'show', id],
+  ]
+  const before = await countRows()
+  while (table.length > 0) await Promise.all(table.splice(0, 3).map(([line, ...words]) => refuses(t, line, ...words)))
+  t.same(await countRows(), before, 'and nothing is done')
+})
+
+t.test('what it cannot work with is told in one line', async t => {
+  const other = { SECRET_KEY: `${SECRET_KEY}.` }
+  const refused = { code: 1, stdout: '' }
+  const list = ['captured', 'list']
+  t.match(await admin(list, other), { ...refused, stderr: /^SECRET_KEY is not the one .*\n$/ })
+  const DATABASE_URL = 'postgres://a:b@127.0.0.1:1/c'
+  t.match(await admin(list, { DATABASE_URL }), { ...refused, stderr: /^The database of DATABASE_URL cannot be .*\n$/ })
+  t.match(await admin(list, { SECRET_KEY: '' }), { ...refused, stderr: /^SECRET_KEY: required with DATABASE_URL.*\n$/ })
+})
+
+type Result = { code: number; stdout: string; stderr: string }
+
+async function admin(words: string[], more: Record<string, string> = {}, isDeaf = false): Promise<Result> {
+  const child = spawn(process.execPath, [PROGRAM, ...words], { env: { ...environment, ...more } })
+  if (isDeaf) child.stdout.destroy()
+  const code = new Promise<number>(resolve => child.once('close', resolve))
+  const stdout = isDeaf ? '' : text(child.stdout)
+  const stderr = text(child.stderr)
+  return { code: await code, stdout: await stdout, stderr: await stderr }
+}
+
+/** Answers what it printed, without the end of the line. */
+async function prints(t: Test, pattern: RegExp, ...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await admin(words)
+  t.match({ code, stdout, stderr }, { code: 0, stdout: pattern, stderr: /^$/ })
+  return stdout.trim()
+}
+
+async function refuses(t: Test, line: string, ...words: string[]): Promise<void> {
+  const { code, stdout, stderr } = await admin(words)
+  t.match({ code, stdout }, { code: 1, stdout: /^$/ }, words.join(' '))
+  t.equal(stderr.slice(0, line.length), line)
+  t.match(stderr, USAGE)
+}
+
+async function countRows(): Promise<unknown> {
+  const { rows } = await pool.pg.query(
+    `SELECT (SELECT count(*) FROM accounts) AS accounts, (SELECT count(*) FROM domains) AS domains,
+      (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL) AS api_keys`,
+  )
+  return rows
+}

@@ -1,0 +1,171 @@
+import { execFile } from 'node:child_process'
+import { chmod, rmdir } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { createDatabase } from '../database.ts'
+import * as clone from '../faults/fresh_clone.ts'
+import { SECRET_KEY } from '../world.ts'
+
+const run = promisify(execFile)
+const NODE = ['node_modules/.bin/node']
+const START = [...NODE, 'workers/all.ts']
+const FIRST_KEY = /^API key \(shown this once\): mb_\w+$/m
+
+const place = await openClone(t, clone.ordinaryUser)
+
+t.test('npm start where it cannot write says where', async t => {
+  const data = join(place.directory, '.data')
+  await chmod(place.directory, 0o555)
+  await refuses(t, new clone.Command(START, place), new RegExp(`^Cannot write to ${data}: EACCES`))
+  await chmod(place.directory, 0o755)
+  await run('mkdir', ['-m', '555', data])
+  await refuses(t, new clone.Command(START, place), `Cannot write to ${data} (EACCES)`)
+  await rmdir(data)
+})
+
+t.test('npm start for an ordinary user', async t => {
+  const PORT = await clone.findFreePort()
+  const start = () => new clone.Command(START, place, { PORT })
+  await t.test('on a taken port says so, and keeps the key for a start that can show it', async t => {
+    const server = await listen(PORT)
+    await refuses(t, start(), `Port ${PORT} is taken; set PORT to another.`)
+    server.close()
+  })
+  const { url, key } = await tryOut(t, place, start)
+
+  await t.test('waits for a request that is under way, but not after a second Ctrl-C', async t => {
+    const mailbrook = start()
+    await mailbrook.prints(/^Send one:$/m)
+    const postgres = await clone.findPostgres(place.directory)
+    const body = new ReadableStream({ start: stream => stream.enqueue(Buffer.from('{')) }) // and no more
+    const headers = { authorization: `Bearer ${key}` }
+    const request = t.rejects(fetch(url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit))
+    await sleep(500)
+    mailbrook.signal('SIGINT')
+    await sleep(2_000)
+    t.ok(isAlive(mailbrook.pid))
+    t.equal(await mailbrook.stop('SIGINT', 10_000), 1)
+    await request
+    for (let tries = 0; isAlive(postgres) && tries < 500; tries++) await sleep(20)
+    t.notOk(isAlive(postgres))
+  })
+})
+
+t.test('npm start for root', { skip: !clone.root && 'only root can' }, async t => {
+  const place = await openClone(t, clone.root as clone.Person)
+  const PORT = await clone.findFreePort()
+  await tryOut(t, place, () => new clone.Command(START, place, { PORT }))
+})
+
+t.test('npm start with a DATABASE_URL', async t => {
+  const PORT = await clone.findFreePort()
+  const DATABASE_URL = await createDatabase(t)
+  const environment = { DATABASE_URL, SECRET_KEY, PORT, MAIL_TRANSPORT: 'smtp://user:pass@127.0.0.1:1' }
+  const start = (more: Record<string, string>) => new clone.Command(START, place, { ...environment, ...more })
+  await refuses(t, start({ SECRET_KEY: '' }), /^SECRET_KEY: required with DATABASE_URL, /)
+  await refuses(t, start({ DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' }), /^The database of DATABASE_URL cannot be/)
+
+  const mailbrook = start({})
+  const { url, key, id } = await clone.runPrintedCurl(mailbrook, place)
+  t.match(mailbrook.stdout, /^Mail leaves by 127\.0\.0\.1:1$/m)
+  t.match(await clone.readSettled(url, key, id), { status: 'delivered', events: [{}, { via: 'simulator' }] })
+  t.equal(await mailbrook.stop('SIGINT'), 0)
+  t.equal(await clone.findPostgres(place.directory), 0, 'it started none')
+
+  await refuses(t, start({ SECRET_KEY: `${SECRET_KEY}.` }), /^SECRET_KEY is not the one this database was set up with/)
+})
+
+t.test('npm start names every wrong value, one line each', async t => {
+  const command = new clone.Command(START, place, { PORT: 'http', SECRET_KEY: 'short', LOG_LEVEL: 'loud' })
+  t.equal(await command.ended, 1)
+  t.match(command.stderr, /^SECRET_KEY: .+\nPORT: .+\nLOG_LEVEL: .+\n$/)
+})
+
+/** What a newcomer sees. Answers what the first start gave them. */
+async function tryOut(t: Test, place: clone.Place, start: () => clone.Command): Promise<clone.Sent> {
+  const admin = (...words: string[]) => output([...NODE, 'workers/admin.ts', ...words], place)
+  const mailbrook = start()
+  const first = await clone.runPrintedCurl(mailbrook, place)
+  const postgres = await clone.findPostgres(place.directory)
+
+  await t.test('prints a curl command that sends an email', async t => {
+    t.match(mailbrook.stdout, FIRST_KEY)
+    const email = await clone.readSettled(first.url, first.key, first.id)
+    t.match(email, { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
+  })
+
+  await t.test('which the operator can list and show meanwhile', async t => {
+    const list = await admin('captured', 'list')
+    const [, captured = ''] = /^(\S+) {2}\S+ {2}anna@sandbox\.internal {2}\d+ bytes {2}Hello\n$/.exec(list) ?? []
+    const message = await admin('captured', 'show', captured)
+    t.match(message, /^Subject: Hello\r$/m)
+    t.match(message, /^DKIM-Signature: /m)
+    t.equal(await admin('captured', 'show', first.id), message)
+  })
+
+  await t.test('refuses to start beside another', async t => {
+    const message = `Mailbrook is already running in ${join(place.directory, '.data')}, process ${mailbrook.pid}`
+    await refuses(t, start(), message)
+  })
+
+  await t.test('ends by Ctrl-C and leaves nothing that runs', async t => {
+    t.ok(isAlive(postgres))
+    t.equal(await mailbrook.stop('SIGINT'), 0)
+    t.equal(mailbrook.stderr, '')
+    t.notOk(isAlive(postgres))
+    await listen(new URL(first.url).port).then(server => server.close())
+  })
+
+  await t.test('goes on with what was there, shows no key again, and ends by SIGTERM', async t => {
+    const mailbrook = start()
+    const again = await clone.runPrintedCurl(mailbrook, place, text => text.replace('YOUR_API_KEY', first.key))
+    t.notMatch(mailbrook.stdout, /mb_\w/)
+    for (const { id } of [first, again]) {
+      t.match(await clone.readSettled(first.url, first.key, id), { status: 'delivered' })
+    }
+    const postgres = await clone.findPostgres(place.directory)
+    t.equal(await mailbrook.stop('SIGTERM'), 0)
+    t.equal(mailbrook.stderr, '')
+    t.notOk(isAlive(postgres))
+  })
+  return first
+}
+
+async function openClone(t: Test, person: clone.Person): Promise<clone.Place> {
+  const place = await clone.makeClone(person)
+  t.teardown(() => clone.removeClone(place))
+  const modules = join(import.meta.dirname, '..', '..', 'node_modules')
+  await run('cp', ['-al', modules, place.directory]).catch(() => run('cp', ['-a', modules, place.directory]))
+  return place
+}
+
+/** Ends with code 1 and one line that tells why. */
+async function refuses(t: Test, command: clone.Command, line: string | RegExp): Promise<void> {
+  t.equal(await command.ended, 1)
+  const [said = '', ...more] = command.stderr.split('\n')
+  t.match(said, line)
+  t.same(more, [''])
+}
+
+async function output([program = '', ...args]: string[], { directory, uid, gid }: clone.Place): Promise<string> {
+  const env = { PATH: process.env.PATH ?? '', HOME: dirname(directory) }
+  const { stdout } = await run(program, args, { cwd: directory, env, ...(uid === undefined ? {} : { uid, gid }) })
+  return stdout
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+async function listen(port: string): Promise<Server> {
+  const server = createServer().listen(Number(port))
+  await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject))
+  return server
+}
