@@ -14,6 +14,9 @@ const DRAIN_MS = 25_000
 /** While it stops, answers close their connection; clients that keep one get this long to notice. */
 const GRACE_MS = 500
 
+/** Load balancers keep a connection for a minute: one that we close first may reset a request just sent. */
+const LIMITS = { requestTimeout: 120_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 }
+
 /** Serves the API on PORT. */
 export async function startServer(foundation: Foundation): Promise<Running> {
   const app = createApp(foundation)
@@ -33,7 +36,7 @@ export async function startServer(foundation: Foundation): Promise<Running> {
 /** The limits of a request; what Node would refuse without a body gets the envelope of every error. */
 export function createHttpServer(app: App): Server {
   const answer = app.callback()
-  const server = createServer({ requestTimeout: 120_000, headersTimeout: 20_000, requireHostHeader: false }, answer)
+  const server = createServer({ ...LIMITS, requireHostHeader: false }, answer)
   server.on('clientError', answerClientError)
   server.on('checkExpectation', answer) // an expectation that is not known may be ignored (RFC 9110 10.1.1)
   return server

@@ -5,7 +5,7 @@ import { ApiError } from '../lib/errors.ts'
 import type { NewEmail } from '../lib/new_email.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
-import { type Accepted, type Draft, type DraftRecipient, insertEmails, listStoredEmails } from '../sql/emails.ts'
+import { type Accepted, type Draft, type DraftRecipient, insertEmails, listStoredEmails } from '../sql/drafts.ts'
 import { NotConnectedError, type Pool, type Queryable, sqlState } from '../sql/pool.ts'
 import { isRefusedData, retryConflicts, splitOnRefusal } from '../sql/retry.ts'
 

@@ -5,7 +5,7 @@ import { composeAndSign } from '../lib/compose.ts'
 import type { DkimKey } from '../lib/dkim.ts'
 import type { Mailbox, Message } from '../lib/message.ts'
 import type { Secrets } from '../lib/secrets.ts'
-import { type EmailToSend, listEmailsToSend } from '../sql/emails.ts'
+import { type EmailToSend, listEmailsToSend } from '../sql/emails_to_send.ts'
 import type { Pool } from '../sql/pool.ts'
 import { createDkimKeys } from './dkim_keys.ts'
 

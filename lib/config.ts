@@ -46,7 +46,9 @@ export const Environment = z.object({
     .enum(['resend', 'hold'])
     .default('resend')
     .describe('A reply that never came after the final dot: resend once after 15 minutes, or hold for a person.'),
-  SENDS_PER_MINUTE: count.default(60).describe('Send requests per minute and client address. 0 turns the limit off.'),
+  SENDS_PER_MINUTE: count
+    .default(60)
+    .describe('Send requests per minute and client address. 0 turns the limit off. Not enforced yet.'),
   SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker to one host.'),
   WEB_CONCURRENCY: count
     .min(1)

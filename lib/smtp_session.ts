@@ -147,7 +147,7 @@ export class SmtpSession {
       this.wasStale = reply.code === 421 && stage === 'mail'
       // A refusal in the middle of the message leaves the rest of it on its way: only a new connection is clean.
       if (reply.code === 421 || (attempt.isBegun && attempt.phase !== 'dot')) this.close()
-      else await this.#reset()
+      else await this.#reset(outgoing.signal)
       const { outcome, class: reason } = classifyReply({ ...reply, stage })
       return { outcome, reason: reasonText(outcome, reason), reply: formatReply(error.response ?? '') }
     }
@@ -162,10 +162,9 @@ export class SmtpSession {
   }
 
   /** Makes the connection ready for another message; one that does not answer is closed. */
-  async #reset(): Promise<void> {
-    const never = new AbortController().signal
+  async #reset(signal: AbortSignal): Promise<void> {
     try {
-      await this.#within(this.#timeouts.connect, never, () =>
+      await this.#within(this.#timeouts.connect, signal, () =>
         called(this.#connection, done => this.#connection.reset(done)),
       )
     } catch {

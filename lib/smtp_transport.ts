@@ -30,7 +30,6 @@ export function createSmtpTransport(server: SmtpServer, timeouts: SmtpTimeouts, 
   const idle: { session: SmtpSession; timer: NodeJS.Timeout }[] = []
   const busy = new Set<SmtpSession>()
   const breaker = new Breaker()
-  let isClosed = false
 
   const takeIdle = (): SmtpSession | null => {
     for (let entry = idle.pop(); entry; entry = idle.pop()) {
@@ -42,7 +41,7 @@ export function createSmtpTransport(server: SmtpServer, timeouts: SmtpTimeouts, 
 
   const giveBack = (session: SmtpSession) => {
     if (!session.isOpen) return
-    if (isClosed || session.sent >= MESSAGES_PER_CONNECTION) return session.quit()
+    if (session.sent >= MESSAGES_PER_CONNECTION) return session.quit()
     idle.push({ session, timer: setTimeout(() => session.quit(), IDLE_MS) })
   }
 
@@ -81,7 +80,6 @@ export function createSmtpTransport(server: SmtpServer, timeouts: SmtpTimeouts, 
       return outcome.outcome === 'deferred' && kept.wasStale ? sendOnNew(outgoing) : outcome
     },
     close() {
-      isClosed = true
       for (const session of busy) session.close()
       for (const { session, timer } of idle.splice(0)) {
         clearTimeout(timer)

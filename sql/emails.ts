@@ -2,71 +2,6 @@ import { z } from 'zod'
 import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
 
-/** One recipient of a draft. Made in Node so that rows, children and the job go in one statement. */
-export type DraftRecipient = {
-  id: string
-  recipient: string
-  destination: string
-  visible_in: 'to' | 'cc' | 'bcc'
-  reserved: boolean
-  simulated: boolean
-}
-
-/** What `accept_emails` takes (sql/migrations/0003). `key`, with its route and hex fingerprint, may be null. */
-export type Draft = {
-  account_id: string
-  id: string
-  domain: string
-  key_domain_id: string | null
-  route: string
-  key: string | null
-  fingerprint: string | null
-  message_id: string
-  sender: string
-  to: string[]
-  cc: string[]
-  bcc: string[]
-  reply_to: string[]
-  subject: string
-  headers: Record<string, string>
-  tags: { name: string; value: string }[]
-  html: string | null
-  text: string | null
-  recipients: DraftRecipient[]
-}
-
-const Accepted = z.object({
-  position: z.int(),
-  outcome: z.enum([
-    'accepted',
-    'replayed',
-    'key_conflict',
-    'domain_not_verified',
-    'domain_not_allowed',
-    'all_suppressed',
-  ]),
-  answer: z.object({ id: z.string() }).nullable(),
-})
-export type Accepted = z.infer<typeof Accepted>
-
-/** One round trip and, outside a transaction, one commit for all drafts; one outcome for each, in their order. */
-export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
-  const numbered = JSON.stringify(drafts.map((draft, position) => ({ position, ...draft })))
-  return db.any(sql.prepared('accept_emails', Accepted)`
-    SELECT position, outcome, answer FROM accept_emails(${numbered}::text::jsonb) ORDER BY position
-  `)
-}
-
-/** Which of these ids are stored: asked after a commit whose answer was lost. */
-export async function listStoredEmails(db: Queryable, ids: string[]): Promise<string[]> {
-  const rows = await db.any(sql.type(z.object({ id: z.string() }))`
-    SELECT id FROM emails WHERE (account_id, id) IN (
-      SELECT account_id, email_id FROM deliveries WHERE email_id = ANY(${sql.array(ids, 'uuid')})
-    )
-  `)
-  return rows.map(row => row.id)
-}
-
 const listed = {
   object: z.literal('email'),
   id: z.string(),
@@ -168,46 +103,5 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
       ) AS queue
     FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
     WHERE e.account_id = ${account_id} AND e.id = ${id}
-  `)
-}
-
-/** What an email's message is composed from. `created_at` and `scheduled_at` freeze its date. */
-export const EmailToSend = z.object({
-  account_id: z.string(),
-  id: z.string(),
-  domain_id: z.string().nullable(),
-  sendable: z.boolean(),
-  message_id: z.string(),
-  from: z.string(),
-  to: z.array(z.string()),
-  cc: z.array(z.string()),
-  reply_to: z.array(z.string()),
-  subject: z.string(),
-  headers: z.record(z.string(), z.string()),
-  html: z.string().nullable(),
-  text: z.string().nullable(),
-  submitted_at: z.date(),
-})
-export type EmailToSend = z.infer<typeof EmailToSend>
-
-export async function listEmailsToSend(
-  db: Queryable,
-  ids: { account_id: string; id: string }[],
-): Promise<EmailToSend[]> {
-  const accounts = sql.array(
-    ids.map(email => email.account_id),
-    'uuid',
-  )
-  const emails = sql.array(
-    ids.map(email => email.id),
-    'uuid',
-  )
-  return db.any(sql.prepared('list_emails_to_send', EmailToSend)`
-    SELECT e.account_id, e.id, e.domain_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
-      c.headers, c.html, c.text, coalesce(e.scheduled_at, e.created_at) AS submitted_at,
-      coalesce(o.status IN ('verified', 'partially_verified', 'partially_failed'), false) AS sendable
-    FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
-    LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
-    WHERE e.account_id = ANY(${accounts}) AND e.id = ANY(${emails})
   `)
 }

@@ -139,7 +139,9 @@ async function inTransaction<T>(session: Session, work: (tx: Queryable) => Promi
     await session('ROLLBACK').catch(() => {})
     throw error
   }
-  await session('COMMIT')
+  const { command } = await session('COMMIT')
+  // Postgres answers so when a statement had failed and its error was caught on the way here.
+  if (command !== 'COMMIT') throw new Error('The transaction was rolled back: one of its statements failed.')
   return result
 }
 

@@ -1,8 +1,7 @@
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { createApp } from '../api/app.ts'
-import { answerClientError } from '../api/errors.ts'
+import { createHttpServer } from '../api/server.ts'
 import type { Foundation } from '../flows/run_process.ts'
 
 /** `body` is what the API answered, by the fields tests look at most; `t.match` looks at any other. */
@@ -24,9 +23,7 @@ export type RequestOptions = {
 
 /** The real API on a real socket. */
 export async function startApi(t: Test, foundation: Foundation, default_key: string): Promise<Api> {
-  const app = createApp(foundation)
-  const server = createServer(app.callback())
-  server.on('clientError', answerClientError)
+  const server = createHttpServer(createApp(foundation))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(
     () =>

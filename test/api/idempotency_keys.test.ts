@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { request } from 'undici'
 import { layFoundation } from '../../flows/run_process.ts'
@@ -42,6 +43,26 @@ t.test('a key has 1 to 255 printable characters and is sent once', async t => {
     t.match(await answer.body.json(), { statusCode: 400, name: 'invalid_idempotency_key' })
   }
 })
+
+t.test('of 200 pairs each is the same or another by its meaning alone', async t => {
+  let keys = 0
+  const property = fc.asyncProperty(fc.jsonValue(), async value => {
+    const headers = { 'idempotency-key': `pair ${++keys}` }
+    const post = (raw: string) => api.request('POST', '/api/emails', { raw, headers })
+    const { body: first } = await post(JSON.stringify({ ...email, unknown: value }))
+    const { body: same } = await post(JSON.stringify({ unknown: reversed(value), ...email }, null, 2))
+    const { body: other } = await post(JSON.stringify({ ...email, unknown: [value] }))
+    return same.id === first.id && other.name === 'invalid_idempotent_request'
+  })
+  await t.resolves(fc.assert(property, { numRuns: 100 }))
+})
+
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).reverse()
+  return Object.fromEntries(members.map(([name, member]) => [name, reversed(member)]))
+}
 
 t.test('300 requests with one key over 50 connections to two servers are one email', async t => {
   const before = await countEmails()

@@ -42,14 +42,10 @@ t.test('a line break in a path is none in the log', async t => {
   t.equal(lines.join('').trimEnd().split('\n').length, 1)
 })
 
-t.test(
-  'a row that Postgres refuses is not told to the log',
-  { todo: 'the detail of an error of Postgres' },
-  async t => {
-    const refused = await logged(
-      'ALTER TABLE emails ADD CONSTRAINT short CHECK (length(subject) < 5)',
-      'ALTER TABLE emails DROP CONSTRAINT short',
-    )
-    t.notMatch(refused.join(''), canary)
-  },
-)
+t.test('a row that Postgres refuses is not told to the log', async t => {
+  const refused = await logged(
+    'ALTER TABLE emails ADD CONSTRAINT short CHECK (length(subject) < 5)',
+    'ALTER TABLE emails DROP CONSTRAINT short',
+  )
+  t.notMatch(refused.join(''), canary)
+})

@@ -56,7 +56,7 @@ t.test('what nobody asked for is ignored', async t => {
 
 t.test('any query at all is answered with a list or a refusal', async t => {
   const value = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.array(fc.nat({ max: 0xffff })).map(units => String.fromCharCode(...units)),
     fc.constantFrom(...limits, ...cursors, '5', id),
     fc.nat().map(String),
   )
@@ -67,9 +67,9 @@ t.test('any query at all is answered with a list or a refusal', async t => {
   await t.resolves(
     fc.assert(
       fc.asyncProperty(fc.constantFrom(...lists), fc.oneof(encoded, raw), async (path, query) => {
-        const { status, body } = await api.request('GET', `${path}?${query}`)
+        const { status, text, body } = await api.request('GET', `${path}?${query}`)
         const isList = status === 200 && 'has_more' in body
-        return isList || (status === 422 && body.name === 'validation_error')
+        if (!isList && body.name !== 'validation_error') throw new Error(`${status} ${text}`)
       }),
       { numRuns: 200 },
     ),

@@ -8,7 +8,7 @@ import { parse } from '../../api/parse.ts'
 import { toDraft } from '../../flows/accept_emails.ts'
 import { startOnFoundation, superviseProcess } from '../../flows/run_process.ts'
 import { NewEmail } from '../../lib/new_email.ts'
-import type { Draft } from '../../sql/emails.ts'
+import type { Draft } from '../../sql/drafts.ts'
 import { type Pool, sql } from '../../sql/pool.ts'
 
 /** The baseline of `accept`: the same server and checks, but a transaction with INSERTs and add_job for each request. */

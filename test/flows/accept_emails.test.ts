@@ -2,7 +2,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { acceptEmails, createAcceptEmail, toDraft } from '../../flows/accept_emails.ts'
 import { NewEmail } from '../../lib/new_email.ts'
-import type { Draft } from '../../sql/emails.ts'
+import type { Draft } from '../../sql/drafts.ts'
 import { createPool } from '../../sql/pool.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -50,9 +50,11 @@ t.test('what the sweep took over from a worker that is not dead is sent once, by
 
 t.test('and also when the same worker claims it again while its first attempt is under way', async t => {
   const { url, arrived, id } = await openLosing(t, async id => {
+    const { lease_owner } = await findDelivery(id)
     await expire(id)
     await sweep()
     await send_emails({ email_ids: [id] }, work)
+    t.not((await findDelivery(id)).lease_owner, lease_owner, 'the two claims can be told apart')
   })
   const work = openWork(t, world, url)
   await send_emails({ email_ids: [id] }, work)

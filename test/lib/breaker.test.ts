@@ -34,7 +34,9 @@ t.test('lets one probe through per pause, which doubles from 5 s to 5 min', t =>
 t.test('what was under way when it opened does not lengthen the pause', t => {
   const { breaker, clock } = open(20)
   t.type(breaker.refuses(), 'string')
-  clock.ms += 5_000
+  clock.ms += 4_000
+  breaker.failed('away')
+  clock.ms += 1_000
   t.equal(breaker.refuses(), null)
   t.end()
 })

@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Outcome, Transport } from '../../lib/deliver.ts'
@@ -52,6 +53,27 @@ t.test('a kept connection that ends before its next message is replaced, once', 
   t.match([connections, mails, inbox.messages.length], [3, 5, 2])
 })
 
+t.test('and so is one that the server just drops', async t => {
+  let mails = 0
+  const server = createServer(socket => {
+    socket.write('220 hi\r\n')
+    socket.on('data', data => {
+      const text = data.toString()
+      if (text.startsWith('MAIL') && ++mails === 2) socket.destroy()
+      else if (text.startsWith('DATA')) socket.write('354 go\r\n')
+      else if (/^(?:EHLO|MAIL|RCPT|QUIT)|^\.\r\n$/m.test(text)) socket.write('250 ok\r\n')
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const transport = createSmtpTransport(relayServer(`smtp://127.0.0.1:${port}`, 'me.test'), TIMEOUTS, 5)
+  t.teardown(() => transport.close())
+  t.match(await send(transport, 'ann'), { outcome: 'delivered' })
+  t.match(await send(transport, 'ann'), { outcome: 'delivered' })
+  t.equal(mails, 3)
+})
+
 t.test('what was begun on a kept connection is not begun again', async t => {
   const { sink, transport } = await open(t)
   await send(transport, 'ok')
@@ -81,7 +103,7 @@ t.test('at the end who waits for a reply to the final dot is in doubt', async t 
   const waiting = send(transport, 'hang-post-dot')
   while (sink.messages === 0) await sleep(10)
   transport.close()
-  t.match(await waiting, { outcome: 'in_doubt' })
+  t.match(await waiting, { outcome: 'in_doubt', reason: /closed/ })
 })
 
 t.test('does not knock on and on at a door that does not open', async t => {

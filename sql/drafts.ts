@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import { type Queryable, sql } from './pool.ts'
+
+/** One recipient of a draft. Made in Node so that rows, children and the job go in one statement. */
+export type DraftRecipient = {
+  id: string
+  recipient: string
+  destination: string
+  visible_in: 'to' | 'cc' | 'bcc'
+  reserved: boolean
+  simulated: boolean
+}
+
+/** What `accept_emails` takes (sql/migrations/0003). `key`, with its route and hex fingerprint, may be null. */
+export type Draft = {
+  account_id: string
+  id: string
+  domain: string
+  key_domain_id: string | null
+  route: string
+  key: string | null
+  fingerprint: string | null
+  message_id: string
+  sender: string
+  to: string[]
+  cc: string[]
+  bcc: string[]
+  reply_to: string[]
+  subject: string
+  headers: Record<string, string>
+  tags: { name: string; value: string }[]
+  html: string | null
+  text: string | null
+  recipients: DraftRecipient[]
+}
+
+const Accepted = z.object({
+  position: z.int(),
+  outcome: z.enum([
+    'accepted',
+    'replayed',
+    'key_conflict',
+    'domain_not_verified',
+    'domain_not_allowed',
+    'all_suppressed',
+  ]),
+  answer: z.object({ id: z.string() }).nullable(),
+})
+export type Accepted = z.infer<typeof Accepted>
+
+/** One round trip and, outside a transaction, one commit for all drafts; one outcome for each, in their order. */
+export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
+  const numbered = JSON.stringify(drafts.map((draft, position) => ({ position, ...draft })))
+  return db.any(sql.prepared('accept_emails', Accepted)`
+    SELECT position, outcome, answer FROM accept_emails(${numbered}::text::jsonb) ORDER BY position
+  `)
+}
+
+/** Which of these ids are stored: asked after a commit whose answer was lost. */
+export async function listStoredEmails(db: Queryable, ids: string[]): Promise<string[]> {
+  const rows = await db.any(sql.type(z.object({ id: z.string() }))`
+    SELECT id FROM emails WHERE (account_id, id) IN (
+      SELECT account_id, email_id FROM deliveries WHERE email_id = ANY(${sql.array(ids, 'uuid')})
+    )
+  `)
+  return rows.map(row => row.id)
+}
