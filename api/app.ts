@@ -38,9 +38,9 @@ export function createApp(foundation: Foundation): App {
 }
 
 /** A kept connection that is closed under a request just sent would reset it. */
-const closeWhenStopping: Middleware = (ctx, next) => {
+const closeWhenStopping: Middleware = async (ctx, next) => {
+  await next()
   if (ctx.readiness.isStopping) ctx.set('connection', 'close')
-  return next()
 }
 
 /** RFC 9112 3.2. Node's own refusal has no body. */

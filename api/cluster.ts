@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Running } from '../flows/run_process.ts'
-import { StartupError } from '../lib/errors.ts'
+import { AlreadyToldError } from '../lib/errors.ts'
 
 /** A process that ends is replaced after this time: no busy loop of crashes. */
 const REPLACE_AFTER_MS = 1_000
@@ -13,21 +13,26 @@ const REPLACE_AFTER_MS = 1_000
 export function forkProcesses(count: number): Running {
   const stopping = new AbortController()
   const { signal } = stopping
-  let hasListened = false
 
-  const keepRunning = async () => {
-    while (!signal.aborted) {
-      const worker = cluster.fork()
-      worker.once('listening', () => {
-        hasListened = true
-      })
+  const keepRunning = async (forked: Worker): Promise<void> => {
+    for (let worker = forked; ; worker = cluster.fork()) {
       await exited(worker)
-      if (!hasListened && !signal.aborted) throw new StartupError('No web process could start.')
       await sleep(REPLACE_AFTER_MS, undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
     }
   }
 
-  const all = Promise.all(Array.from({ length: count }, keepRunning))
+  // The first one alone: what keeps it from starting would keep all of them, and each would say so.
+  const runAll = async (): Promise<void> => {
+    const first = cluster.fork()
+    const listens = new Promise(resolve => first.once('listening', resolve))
+    await Promise.race([listens, exited(first)])
+    if (first.isDead() && !signal.aborted) throw new AlreadyToldError()
+    const others = Array.from({ length: signal.aborted ? 0 : count - 1 }, () => cluster.fork())
+    await Promise.all([first, ...others].map(keepRunning))
+  }
+
+  const all = runAll()
   const failed = new Promise<never>((_resolve, reject) => all.catch(reject))
   failed.catch(() => {})
   return {
@@ -41,5 +46,8 @@ export function forkProcesses(count: number): Running {
 }
 
 function exited(worker: Worker): Promise<void> {
-  return new Promise(resolve => worker.once('exit', () => resolve()))
+  return new Promise(resolve => {
+    if (worker.isDead()) resolve()
+    else worker.once('exit', () => resolve())
+  })
 }

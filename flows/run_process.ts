@@ -1,5 +1,5 @@
 import { type Config, readConfig } from '../lib/config.ts'
-import { StartupError } from '../lib/errors.ts'
+import { AlreadyToldError, StartupError } from '../lib/errors.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { unreachable } from '../sql/migrate.ts'
@@ -83,6 +83,7 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
 }
 
 function report(error: unknown): void {
-  console.error(error instanceof StartupError ? error.message : error)
   process.exitCode = 1
+  if (error instanceof AlreadyToldError) return
+  console.error(error instanceof StartupError ? error.message : error)
 }

@@ -1,7 +1,7 @@
 import { coalesce } from '../lib/coalesce.ts'
 import type { Config } from '../lib/config.ts'
 import type { Outgoing, Transport } from '../lib/deliver.ts'
-import { DEFAULT_TIMEOUTS, type SmtpTimeouts } from '../lib/smtp_session.ts'
+import { DEFAULT_TIMEOUTS, type SmtpTimeouts } from '../lib/smtp_server.ts'
 import { createSmtpTransport, relayServer } from '../lib/smtp_transport.ts'
 import { insertCapturedMessages } from '../sql/captured_messages.ts'
 import type { Pool } from '../sql/pool.ts'

@@ -65,3 +65,6 @@ export function notFound(resource: string): ApiError {
 
 /** The process cannot start. Its message is all an operator needs: one clear line, no stack. */
 export class StartupError extends Error {}
+
+/** The process cannot go on, and whoever knew why has said so. */
+export class AlreadyToldError extends Error {}

@@ -71,3 +71,18 @@ function classOf(code: number, detail: string, stage: Stage): Verdict['class'] {
   if (code === 552) return 'size'
   return stage === 'mail' ? 'sender' : 'content'
 }
+
+const reasons: Record<Verdict['class'], string> = {
+  recipient: 'The receiver refused the recipient.',
+  policy: 'The receiver refused it by its policy.',
+  content: 'The receiver refused the message.',
+  size: 'The receiver refused the message for its size.',
+  sender: 'The receiver refused the sender.',
+  infrastructure: 'The server refused our connection.',
+  transient: 'The receiver asked to try again later.',
+}
+
+/** A verdict in a sentence, for events and the queue. */
+export function explainVerdict({ outcome, class: cause }: Verdict): string {
+  return outcome === 'deferred' && cause !== 'infrastructure' ? reasons.transient : reasons[cause]
+}

@@ -1,40 +1,11 @@
-import { Readable } from 'node:stream'
-import SMTPConnection, { type SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Outcome, Outgoing } from './deliver.ts'
-import { classifyReply, formatReply, parseReply, type Stage } from './smtp_reply.ts'
-
-/** A server and how to get in. */
-export type SmtpServer = {
-  host: string
-  port: number
-  /** What an event says of how the mail went: `relay`, or `direct` to the recipient's own server. */
-  via: 'relay' | 'direct'
-  /** TLS from the first byte (smtps); otherwise STARTTLS when the server offers it. */
-  secure: boolean
-  helo_name: string
-  auth?: { user: string; pass: string } | undefined
-  tls?: { rejectUnauthorized?: boolean; servername?: string } | undefined
-  require_tls?: boolean | undefined
-  ignore_tls?: boolean | undefined
-}
-
-/** Absolute limits in ms: a peer that dribbles a byte now and then gets no more time (RFC 5321 4.5.3.2 for the values). */
-export type SmtpTimeouts = {
-  /** TCP, greeting, EHLO, TLS and AUTH together. */
-  connect: number
-  /** MAIL to the last byte of the message but the dot, on top of the time for its size. */
-  message: number
-  /** From the final dot to its reply. */
-  dot: number
-}
-
-export const DEFAULT_TIMEOUTS: SmtpTimeouts = { connect: 60_000, message: 300_000, dot: 600_000 }
+import { Attempt } from './smtp_attempt.ts'
+import { classifyReply, explainVerdict, formatReply, parseReply, type Stage } from './smtp_reply.ts'
+import { connectionOptions, type SmtpServer, type SmtpTimeouts } from './smtp_server.ts'
 
 /** A message may be this slow (bytes per ms) without losing its connection. */
 const SLOWEST = 10
-
-/** Of a message, handed over at a time: what the server has not taken yet holds back the rest, and the fence. */
-const SLICE = 64 * 1024
 
 /** How long the answer to QUIT is waited for; a server that owes it would keep this process alive. */
 const QUIT_MS = 2_000
@@ -148,8 +119,8 @@ export class SmtpSession {
       // A refusal in the middle of the message leaves the rest of it on its way: only a new connection is clean.
       if (reply.code === 421 || (attempt.isBegun && attempt.phase !== 'dot')) this.close()
       else await this.#reset(outgoing.signal)
-      const { outcome, class: reason } = classifyReply({ ...reply, stage })
-      return { outcome, reason: reasonText(outcome, reason), reply: formatReply(error.response ?? '') }
+      const verdict = classifyReply({ ...reply, stage })
+      return { outcome: verdict.outcome, reason: explainVerdict(verdict), reply: formatReply(error.response ?? '') }
     }
     this.close()
     const cause = printable(error.message)
@@ -212,72 +183,6 @@ export class SmtpSession {
   }
 }
 
-/** One message on its way: yields the bytes, then waits for the fence, and only then ends, which writes the dot. */
-class Attempt {
-  phase: 'pre' | 'refused' | 'dot' = 'pre'
-  /** The server has asked for the content. */
-  isBegun = false
-  onDot: () => void = () => {}
-  readonly content: Readable
-
-  constructor(outgoing: Outgoing, isOpen: () => boolean) {
-    const { message } = outgoing
-    let position = 0
-    this.content = new Readable({
-      highWaterMark: SLICE,
-      read: () => {
-        this.isBegun = true
-        if (position >= message.length) return
-        const slice = message.subarray(position, position + SLICE)
-        position += slice.length
-        this.content.push(slice)
-        if (position >= message.length) void this.#end(outgoing, isOpen)
-      },
-    })
-    // The session reports a destroyed stream itself; an unheard error event would end the process.
-    this.content.on('error', () => {})
-  }
-
-  async #end(outgoing: Outgoing, isOpen: () => boolean): Promise<void> {
-    let allowed = false
-    let cause = new Error('the lease was lost')
-    try {
-      allowed = await outgoing.fence()
-      // What has arrived meanwhile is heard first: a connection that is gone gets no dot.
-      await new Promise(resolve => setImmediate(resolve))
-    } catch (error) {
-      cause = error as Error
-    }
-    if (!allowed) {
-      this.phase = 'refused'
-      this.content.destroy(cause)
-    } else if (isOpen()) {
-      this.phase = 'dot'
-      this.onDot()
-      this.content.push(null)
-    }
-    // Closed while we waited: no dot was written, so it stays safe to send again.
-  }
-}
-
-function connectionOptions(server: SmtpServer, timeouts: SmtpTimeouts): SMTPConnectionOptions {
-  return {
-    host: server.host,
-    port: server.port,
-    secure: server.secure,
-    name: server.helo_name,
-    ignoreTLS: server.ignore_tls,
-    requireTLS: server.require_tls,
-    tls: server.tls,
-    connectionTimeout: timeouts.connect,
-    greetingTimeout: timeouts.connect,
-    // Our own timers are absolute and shorter; this one only counts silence.
-    socketTimeout: timeouts.dot + timeouts.message,
-    socketCloseTimeout: 0,
-    logger: false,
-  }
-}
-
 /** One call of the connection as a promise. What the connection reports by its error event counts as well. */
 function called(connection: SMTPConnection, call: (done: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -300,20 +205,4 @@ function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {
   if (command === 'RCPT TO') return 'rcpt'
   if (command === 'DATA') return phase === 'dot' ? 'dot' : 'data'
   return 'connect'
-}
-
-const reasons: Record<string, string> = {
-  recipient: 'The receiver refused the recipient.',
-  policy: 'The receiver refused it by its policy.',
-  content: 'The receiver refused the message.',
-  size: 'The receiver refused the message for its size.',
-  sender: 'The receiver refused the sender.',
-  infrastructure: 'The server refused our connection.',
-  transient: 'The receiver asked to try again later.',
-}
-
-function reasonText(outcome: string, reason: string): string {
-  return outcome === 'deferred' && reason !== 'infrastructure'
-    ? (reasons.transient as string)
-    : (reasons[reason] ?? reason)
 }

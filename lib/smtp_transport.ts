@@ -2,7 +2,8 @@ import { parseConnectionUrl } from 'nodemailer/lib/shared'
 import { Breaker } from './breaker.ts'
 import type { Outcome, Outgoing, Transport } from './deliver.ts'
 import { formatReply } from './smtp_reply.ts'
-import { SmtpConnectError, type SmtpServer, SmtpSession, type SmtpTimeouts } from './smtp_session.ts'
+import type { SmtpServer, SmtpTimeouts } from './smtp_server.ts'
+import { SmtpConnectError, SmtpSession } from './smtp_session.ts'
 
 /** Servers close a connection that sends for ever; better to do it first. */
 const MESSAGES_PER_CONNECTION = 100

@@ -52,18 +52,10 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
 
 const Id = z.object({ id: z.string() })
 
-/**
- * The last step before the final dot: only a claim whose lease still runs may go on, and from here on a lost lease is in
- * doubt. Answers those that may; the dot of any other must not be written.
- */
+/** Which of these may write their final dot (sql/migrations/0005); a lease that is lost from here on is in doubt. */
 export async function fenceDeliveries(db: Queryable, tokens: Token[], lease_seconds: number): Promise<Token[]> {
   return db.any(sql.prepared('fence_deliveries', Token)`
-    WITH mine AS MATERIALIZED (
-      SELECT d.account_id, d.id FROM ${lockTokens(tokens)} WHERE d.phase = 'pre' AND d.lease_until > now()
-    )
-    UPDATE deliveries d SET phase = 'dot', lease_until = now() + make_interval(secs => ${lease_seconds})
-    FROM mine WHERE d.account_id = mine.account_id AND d.id = mine.id
-    RETURNING d.account_id, d.id, d.attempt, d.lease_owner
+    SELECT account_id, id, attempt, lease_owner FROM fence_deliveries(${columns(tokens)}, ${lease_seconds})
   `)
 }
 
@@ -71,7 +63,18 @@ export async function fenceDeliveries(db: Queryable, tokens: Token[], lease_seco
 export async function extendLeases(db: Queryable, tokens: Token[], lease_seconds: number): Promise<string[]> {
   const rows = await db.any(sql.type(Id)`
     WITH mine AS MATERIALIZED (
-      SELECT d.account_id, d.id FROM ${lockTokens(tokens)} WHERE d.lease_until > now()
+      SELECT d.account_id, d.id
+      FROM (
+        SELECT * FROM unnest(${columns(tokens)}) AS token(account_id, id, attempt, lease_owner) ORDER BY id
+      ) AS token
+      -- One by one in the order of ids, so that two statements cannot deadlock.
+      CROSS JOIN LATERAL (
+        SELECT * FROM deliveries d
+        WHERE d.account_id = token.account_id AND d.id = token.id AND d.attempt = token.attempt
+          AND d.lease_owner = token.lease_owner
+        FOR NO KEY UPDATE
+      ) AS d
+      WHERE d.lease_until > now()
     )
     UPDATE deliveries d SET lease_until = greatest(lease_until, now() + make_interval(secs => ${lease_seconds}))
     FROM mine WHERE d.account_id = mine.account_id AND d.id = mine.id RETURNING d.id
@@ -79,26 +82,14 @@ export async function extendLeases(db: Queryable, tokens: Token[], lease_seconds
   return rows.map(row => row.id)
 }
 
-/**
- * Locks the deliveries whose tokens still fit: one by one in the order of ids, so that two statements cannot deadlock,
- * and by their key, whatever the planner believes about the table.
- */
-function lockTokens(tokens: Token[]) {
-  const column = <Key extends keyof Token>(key: Key, type: string) =>
-    sql.array(
-      tokens.map(token => token[key]),
-      type,
-    )
-  return sql.fragment`(
-      SELECT * FROM unnest(${column('account_id', 'uuid')}, ${column('id', 'uuid')}, ${column('attempt', 'int4')},
-        ${column('lease_owner', 'uuid')}) AS token(account_id, id, attempt, lease_owner) ORDER BY id
-    ) AS token
-    CROSS JOIN LATERAL (
-      SELECT * FROM deliveries d
-      WHERE d.account_id = token.account_id AND d.id = token.id AND d.attempt = token.attempt
-        AND d.lease_owner = token.lease_owner
-      FOR NO KEY UPDATE
-    ) AS d`
+/** Tokens as one array a column: `unnest` puts them together again. */
+function columns(tokens: Token[]) {
+  const column = (key: keyof Token, type: string) => {
+    const values = tokens.map(token => token[key])
+    return sql.array(values, type)
+  }
+  return sql.fragment`${column('account_id', 'uuid')}, ${column('id', 'uuid')}, ${column('attempt', 'int4')},
+    ${column('lease_owner', 'uuid')}`
 }
 
 /** What became of a claimed delivery (sql/migrations/0004 says what each outcome means). */

@@ -7,7 +7,7 @@ import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts
 import { sweepDeliveries, sweepPools } from '../flows/sweep.ts'
 import { createTransport } from '../flows/transports.ts'
 import type { Log } from '../lib/log.ts'
-import type { SmtpTimeouts } from '../lib/smtp_session.ts'
+import type { SmtpTimeouts } from '../lib/smtp_server.ts'
 import { graphileLogger } from '../sql/graphile.ts'
 import { deleteHeartbeats, upsertHeartbeats } from '../sql/worker_heartbeats.ts'
 import { taskList } from '../tasks/index.ts'
@@ -99,7 +99,7 @@ async function startRunner(
       : { crontab: '' }),
     preset: {
       worker: {
-        concurrentJobs: lane === 'quick' ? 10 : 4,
+        concurrentJobs: 4,
         pollInterval: 500,
         // Without these a job that finishes during a stop stays locked (regression test: test/workers/worker.test.ts).
         completeJobBatchDelay: 0,
