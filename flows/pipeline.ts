@@ -73,7 +73,10 @@ export class Pipeline {
   }
 
   #pump(): void {
-    for (let next = this.#toPrepare.take(); next; next = this.#toPrepare.take()) void this.#prepare(next)
+    // Many at a time: one query loads them all.
+    if (this.#toPrepare.active <= PREPARED_AHEAD / 2) {
+      for (let next = this.#toPrepare.take(); next; next = this.#toPrepare.take()) void this.#prepare(next)
+    }
     for (let next = this.#toSend.take(); next; next = this.#toSend.take()) {
       this.#toPrepare.free(next.delivery.destination)
       void this.#send(next)

@@ -22,6 +22,11 @@ export class Lanes<T> {
     else this.#lanes.set(destination, { waiting: [item], active: 0 })
   }
 
+  /** Slots that are taken. */
+  get active(): number {
+    return this.#active
+  }
+
   /** The next item that has a slot, which it holds until `free(destination)`. */
   take(): T | null {
     if (this.#active >= this.#slots) return null

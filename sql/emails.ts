@@ -80,9 +80,14 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
       (
         SELECT coalesce(jsonb_agg(
           jsonb_strip_nulls(jsonb_build_object('type', v.type, 'created_at', v.created_at, 'recipient', v.recipient))
-          || v.data ORDER BY v.id
+          || v.data ORDER BY v.created_at, v.id
         ), '[]')
-        FROM email_events v WHERE v.account_id = e.account_id AND v.email_id = e.id
+        FROM (
+          SELECT id, type, created_at, recipient, data FROM email_events
+          WHERE account_id = e.account_id AND email_id = e.id
+          UNION ALL
+          SELECT 0, 'sent', e.sent_at, NULL, '{}' WHERE e.sent_at IS NOT NULL
+        ) v
       ) AS events,
       (
         SELECT jsonb_agg(jsonb_build_object(

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import type { Config } from '../lib/config.ts'
 import { StartupError } from '../lib/errors.ts'
 
@@ -8,6 +10,8 @@ export const DATA_DIRECTORY = join(import.meta.dirname, '..', '.data')
 
 /** Characters: 32 bytes in base64. */
 const KEY_LENGTH = 44
+
+const GOODBYE_MS = 2_000
 
 /** The configuration with a database: the one of DATABASE_URL, or the embedded one of `.data/`. */
 export type LocalDatabase = { config: Config; stop(): Promise<void> }
@@ -21,10 +25,30 @@ export async function openDatabase(config: Config, share: boolean): Promise<Loca
   const postgres = await startEmbeddedPostgres(DATA_DIRECTORY, { share })
   try {
     const SECRET_KEY = config.SECRET_KEY ?? (await readSecretKey())
-    return { config: { ...config, DATABASE_URL: postgres.url, SECRET_KEY }, stop: () => postgres.stop() }
+    const stop = () => (share ? postgres.stop() : waitForGoodbyes(postgres.url).then(postgres.stop))
+    return { config: { ...config, DATABASE_URL: postgres.url, SECRET_KEY }, stop }
   } catch (error) {
     await postgres.stop()
     throw error
+  }
+}
+
+/** A pool has ended before its connections have; cut off then, they would end the process with an error of theirs. */
+async function waitForGoodbyes(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: GOODBYE_MS })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    for (const limit = performance.now() + GOODBYE_MS; performance.now() < limit; await sleep(10)) {
+      const { rowCount } = await client.query(
+        "SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database()",
+      )
+      if (rowCount === 1) break // ours
+    }
+  } catch {
+    // It is gone already.
+  } finally {
+    await client.end().catch(() => {})
   }
 }
 

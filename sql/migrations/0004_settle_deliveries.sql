@@ -28,25 +28,18 @@ BEGIN
     RETURN;
   END IF;
 
-  -- The first 250 for any recipient is `sent`; then what became of each recipient.
+  -- What became of each recipient. The event `sent`, the first 250 for any of them, is emails.sent_at.
   INSERT INTO email_events (account_id, email_id, type, recipient, data)
-  SELECT n.account_id, n.email_id, n.type, n.recipient, n.data FROM (
-    SELECT DISTINCT c.account_id, c.email_id, 0 AS rank, 'sent' AS type, NULL AS recipient, '{}'::jsonb AS data
-    FROM jsonb_to_recordset(changes) AS c(account_id uuid, email_id uuid, state text)
-    JOIN emails e ON e.account_id = c.account_id AND e.id = c.email_id
-    WHERE c.state = 'delivered' AND e.sent_at IS NULL
-    UNION ALL
-    SELECT c.account_id, c.email_id, t.rank, t.type, c.recipient,
-      jsonb_strip_nulls(jsonb_build_object('reason', c.reason, 'reply', c.reply, 'via', c.via))
-    FROM jsonb_to_recordset(changes) AS c(account_id uuid, email_id uuid, recipient text, outcome text, state text,
-      reason text, reply text, via text)
-    CROSS JOIN LATERAL (VALUES
-      (1, CASE WHEN c.state <> 'queued' THEN c.state WHEN c.outcome = 'deferred' THEN 'delivery_delayed' END),
-      (2, CASE WHEN c.outcome = 'complained' THEN 'complained' END)
-    ) AS t(rank, type)
-    WHERE t.type IS NOT NULL
-  ) n
-  ORDER BY n.email_id, n.rank, n.recipient;
+  SELECT c.account_id, c.email_id, t.type, c.recipient,
+    jsonb_strip_nulls(jsonb_build_object('reason', c.reason, 'reply', c.reply, 'via', c.via))
+  FROM jsonb_to_recordset(changes) AS c(account_id uuid, email_id uuid, recipient text, outcome text, state text,
+    reason text, reply text, via text)
+  CROSS JOIN LATERAL (VALUES
+    (1, CASE WHEN c.state <> 'queued' THEN c.state WHEN c.outcome = 'deferred' THEN 'delivery_delayed' END),
+    (2, CASE WHEN c.outcome = 'complained' THEN 'complained' END)
+  ) AS t(rank, type)
+  WHERE t.type IS NOT NULL
+  ORDER BY c.email_id, t.rank, c.recipient;
 
   INSERT INTO suppressions (account_id, id, address, reason, detail, email_id)
   SELECT DISTINCT ON (c.account_id, lower(c.recipient)) c.account_id, c.suppression_id, lower(c.recipient), 'bounced',

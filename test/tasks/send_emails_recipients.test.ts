@@ -73,7 +73,7 @@ t.test('an email whose recipients were all suppressed meanwhile is suppressed', 
   await deliver(work, id)
 
   t.match(await readEmail(world, someone, id), { status: 'suppressed', last_event: 'suppressed', queue: undefined })
-  t.same(await listEvents(id), ['suppressed Ann@y.com', 'suppressed bob@y.com'])
+  t.same(await listEvents(id, someone), ['suppressed Ann@y.com', 'suppressed bob@y.com'])
   t.equal(sink.connections, 0)
 })
 
@@ -111,7 +111,7 @@ async function listStates(id: string): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(row => [row.recipient, `${row.state} ${row.attempt}`]))
 }
 
-async function listEvents(id: string): Promise<string[]> {
-  const { rows } = await world.pool.pg.query('SELECT * FROM email_events WHERE email_id = $1', [id])
-  return rows.map(row => [row.type, row.recipient].filter(Boolean).join(' ')).sort()
+async function listEvents(id: string, owner = account): Promise<string[]> {
+  const { events } = await readEmail(world, owner, id)
+  return events.map(event => [event.type, event.recipient].filter(Boolean).join(' ')).sort()
 }
