@@ -74,10 +74,10 @@ export class Child {
     return this.ended.finally(() => clearTimeout(limit))
   }
 
-  /** Seconds of CPU it has used. */
-  cpu(): number {
-    const fields = readFileSync(`/proc/${this.pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
+  /** Seconds of CPU that it has used, or one that it forked. */
+  cpu(pid = this.pid): number {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
       .split(' ')
     return (Number(fields[11]) + Number(fields[12])) / TICKS
   }

@@ -55,7 +55,7 @@ export async function findPostgres(directory: string): Promise<number> {
 export class Command {
   stdout = ''
   stderr = ''
-  readonly ended: Promise<number | null>
+  readonly #ended: Promise<number | null>
   #isRunning = true
   readonly #process: ChildProcess
 
@@ -69,7 +69,7 @@ export class Command {
     const killGroup = () => this.signal('SIGKILL')
     process.once('exit', killGroup)
     this.#process = child
-    this.ended = once(child, 'close').then(([code]) => {
+    this.#ended = once(child, 'close').then(([code]) => {
       this.#isRunning = false
       process.removeListener('exit', killGroup)
       return code
@@ -86,7 +86,7 @@ export class Command {
   }
 
   /** What fits of the output, once it is there. */
-  async prints(pattern: RegExp, ms = 60_000): Promise<string> {
+  async prints(pattern: RegExp, ms = 30_000): Promise<string> {
     for (const limit = performance.now() + ms; performance.now() < limit; await sleep(20)) {
       const [found] = pattern.exec(this.stdout) ?? []
       if (found !== undefined) return found
@@ -95,11 +95,11 @@ export class Command {
     throw new Error(`${pattern} was not printed:\n${this.stdout}${this.stderr}`)
   }
 
-  /** Stops it; its code is null when it had to be killed. */
-  async stop(name: NodeJS.Signals, ms = 60_000): Promise<number | null> {
-    this.signal(name)
+  /** Its code once it ends, by itself or by the signal; null when it had to be killed. */
+  async end(name?: NodeJS.Signals, ms = 30_000): Promise<number | null> {
+    if (name) this.signal(name)
     const limit = setTimeout(() => this.signal('SIGKILL'), ms)
-    return this.ended.finally(() => clearTimeout(limit))
+    return this.#ended.finally(() => clearTimeout(limit))
   }
 }
 
@@ -128,7 +128,7 @@ export async function runPrintedCurl(mailbrook: Command, place: Place, change = 
   const [, url = ''] = /^curl (\S+)/.exec(text) ?? []
   const [, key = ''] = /Bearer (\w+)/.exec(text) ?? []
   const curl = new Command(['sh', '-c', text], place)
-  const isMissing = (await curl.ended) === 127
+  const isMissing = (await curl.end()) === 127
   const answer = isMissing ? await fetch(url, readCurl(text)).then(response => response.text()) : curl.stdout
   return { url, key, id: JSON.parse(answer).id }
 }

@@ -6,7 +6,7 @@ export const FAULT_TIMES: WorkerTimes = {
   lease_seconds: 5,
   heartbeat_ms: 1_500,
   poll_ms: 200,
-  drain_ms: 20_000,
+  drain_ms: 30_000,
   sweep_ms: 1_000,
   pool_beat_ms: 1_500,
   pool_dead_seconds: 5,

@@ -4,16 +4,22 @@ import { acceptEmails, toDraft } from '../../flows/accept_emails.ts'
 import { NewEmail } from '../../lib/new_email.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startSink } from '../faults/sink.ts'
-import { acceptEmail, openWork, readEmail } from '../sending.ts'
+import { acceptEmail, openWork, readEmail, TEST_TIMES } from '../sending.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'
 
 const world = await openWorld(t, { SEND_CONNECTIONS: '20' })
+
+/** Nothing here is to be late: what is deferred on a busy machine would wait for a minute. */
+const PATIENT = {
+  times: { ...TEST_TIMES, lease_seconds: 60 },
+  timeouts: { connect: 60_000, message: 60_000, dot: 60_000 },
+}
 
 t.test('two senders on one database send everything once', async t => {
   const account = await newAccount(world)
   const sink = await open(t)
   await acceptMany(account, 2_000, i => `ok-${i}@y${i % 3}.com`)
-  const senders = [openWork(t, world, sink.url).sender, openWork(t, world, sink.url).sender]
+  const senders = [1, 2].map(() => openWork(t, world, sink.url, PATIENT).sender)
   for (const sender of senders) sender.start()
   await untilSettled(account)
 
@@ -26,7 +32,7 @@ t.test('two senders on one database send everything once', async t => {
 t.test('what there is no room for is sent as room is made, without being told again', async t => {
   const account = await newAccount(world)
   const ids = await acceptMany(account, 3_000, i => `ok-${i}@y.com`)
-  const work = openWork(t, world, 'capture')
+  const work = openWork(t, world, 'capture', PATIENT)
   await send_emails({ email_ids: ids.slice(0, 1) }, work)
   await send_emails({ email_ids: ids }, work)
   await untilSettled(account)
@@ -36,7 +42,7 @@ t.test('what there is no room for is sent as room is made, without being told ag
 t.test('a slow destination with more mail than there is room for does not keep others from being sent', async t => {
   const account = await newAccount(world)
   const sink = await open(t)
-  const { sender } = openWork(t, world, sink.url, { timeouts: { connect: 5_000, message: 60_000, dot: 60_000 } })
+  const { sender } = openWork(t, world, sink.url, PATIENT)
   await acceptMany(account, 1_500, i => `dribble-${i}@slow.com`)
   sender.start()
   await sleep(500)
@@ -68,7 +74,7 @@ t.test('nothing is sent from a domain that may no longer send', async t => {
 t.test('a job may run twice, and at the same moment', async t => {
   const account = await newAccount(world)
   const sink = await open(t)
-  const works = [openWork(t, world, sink.url), openWork(t, world, sink.url)]
+  const works = [1, 2].map(() => openWork(t, world, sink.url, PATIENT))
   const ids = await acceptMany(account, 60, i => `ok-${i}@y.com`)
   await Promise.all([...works, ...works].map(work => send_emails({ email_ids: ids }, work)))
   await Promise.all(works.map(work => work.sender.idle()))

@@ -13,6 +13,7 @@ const world = await openWorld(t)
 const { pg } = world.pool
 const COUNT = 600
 const times = { lease_seconds: 0.6, heartbeat_ms: 200, poll_ms: 50, drain_ms: 5_000 }
+const timeouts = { connect: 10_000, message: 10_000, dot: 10_000 }
 
 t.test('whatever happens to workers and their database, mail is sent twice only when it was in doubt', async t => {
   const sink = await startSink()
@@ -86,7 +87,7 @@ function repeat(every_ms: number, act: () => Promise<unknown>, for_ms = 2_500) {
 async function open(mail_transport: string) {
   const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
   const pool = createPool(proxy.url)
-  const { sender } = openWork(t, { ...world, pool }, mail_transport, { times })
+  const { sender } = openWork(t, { ...world, pool }, mail_transport, { times, timeouts })
   sender.start()
   const close = async () => {
     await sender.stop()

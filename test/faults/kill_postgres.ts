@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Report, readOptions, runCampaign } from './campaign.ts'
+import { countStates, makeAllDue, waitForNone } from './deliveries.ts'
+import { checkKeys, Load } from './load.ts'
+import type { Postgres } from './postgres.ts'
+import type { Stage } from './stage.ts'
+
+type Options = { crashes: number; emails: number; connections: number; how: 'immediate stop' | 'kill -9 of all' }
+
+const AWAY_MS = 500
+const BACK_MS = 10_000
+
+/**
+ * Rows 10 and 11: Postgres crashes again and again while emails are accepted and sent. What was answered is stored, each
+ * request is all or nothing, and everything goes on by itself: the web process lives through it, a worker that gives up
+ * is replaced by its supervisor.
+ */
+export async function crashPostgres(stage: Stage, postgres: Postgres, options: Options): Promise<Report> {
+  const { crashes, emails, connections, how } = options
+  const report = new Report()
+  const sink = await stage.startSink()
+  const web = await stage.startWeb({ LOG_LEVEL: 'info' })
+  const worker = stage.supervise('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' })
+  const load = new Load(stage)
+  load.start([web.url], connections)
+  const back: number[] = []
+  for (let crash = 1; crash <= crashes; crash++) {
+    while (load.accepted.length < (emails * crash) / (crashes + 1)) await sleep(10)
+    await (how === 'immediate stop' ? postgres.stop('SIGQUIT') : postgres.kill())
+    await sleep(AWAY_MS)
+    await postgres.start()
+    const start = performance.now()
+    const before = load.accepted.length
+    while (load.accepted.length === before) await sleep(10)
+    back.push(Math.round(performance.now() - start))
+  }
+  while (load.accepted.length < emails) await sleep(10)
+  await load.stop()
+  const settled = await settle(stage)
+  const exits = [...worker.exits]
+  await Promise.all([worker.stop(), web.child.stop()])
+
+  const { delivered, ever_in_doubt = 0 } = await countStates(stage)
+  const duplicates = sink.ledger.duplicates()
+  report.note({ crashes, how, answered: load.ids.size, answers: load.tally, first_200_after_ms: back })
+  report.note({
+    delivered,
+    duplicates,
+    ever_in_doubt,
+    settled_after_s: settled,
+    worker_exits: exits.map(({ code }) => code),
+  })
+  report.expect(delivered === load.ids.size, `${delivered} of ${load.ids.size} are delivered`)
+  report.expect(Math.max(...back) < BACK_MS, 'requests are accepted again soon after Postgres is back')
+  report.expect(web.child.exit?.code === 0, `the web process lives through it: ${web.child.lines.slice(-3)}`)
+  report.expect(!exits.some(({ code }) => code === 0), 'a worker that gives up never ends with 0')
+  for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
+  await report.consult(stage, { sent: sink.ledger.read(), answered: [...load.ids.values()].flatMap(ids => [...ids]) })
+  return report
+}
+
+/** What was put off is due at once, again and again until nothing is left. */
+async function settle(stage: Stage): Promise<number> {
+  const soon = setInterval(() => makeAllDue(stage).catch(() => {}), 2_000)
+  return waitForNone(stage, ['queued', 'sending', 'in_doubt'], 120_000).finally(() => clearInterval(soon))
+}
+
+/** node test/faults/kill_postgres.ts [--crashes 20] [--emails 20000] [--connections 32] */
+if (import.meta.main) {
+  const options = readOptions({ crashes: 5, emails: 6_000, connections: 32 })
+  for (const how of ['immediate stop', 'kill -9 of all'] as const) {
+    await runCampaign(`${how} Postgres under load`, (stage, postgres) =>
+      crashPostgres(stage, postgres, { ...options, how }),
+    )
+  }
+}

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { Report, readOptions, runCampaign } from './campaign.ts'
+import { checkKeys, Load } from './load.ts'
+import { type PgProxy, startPgProxy } from './pg_proxy.ts'
+import type { Stage } from './stage.ts'
+
+/** When the process is killed: before Postgres has the statement, while it is at it, or with the answer on its way. */
+const MOMENTS = ['before', 'during', 'after'] as const
+type Moment = (typeof MOMENTS)[number]
+
+/**
+ * Row 5: a web process is killed around the commit of a request. The caller, who was told nothing, tries again with its
+ * key at another process, and whatever had become of the first try there is one email and one id.
+ */
+export async function killWeb(stage: Stage, { runs }: { runs: number }): Promise<Report> {
+  const report = new Report()
+  const other = await stage.startWeb({ LOG_LEVEL: 'info' })
+  const load = new Load(stage)
+  const counts = { replayed: 0, answered_before_the_kill: 0 }
+  let longest = 0
+  for (let n = 0; n < runs * MOMENTS.length; n++) {
+    const moment = MOMENTS[n % MOMENTS.length] as Moment
+    const stored = await killAround(stage, load, moment, n)
+    counts.answered_before_the_kill += load.ids.has(n) ? 1 : 0
+    const start = performance.now()
+    const answers = await load.send([other.url], n)
+    longest = Math.max(longest, performance.now() - start)
+    if (stored && load.ids.get(n)?.has(stored)) counts.replayed++
+    report.expect(moment !== 'after' || stored !== null, `run ${n}: the first try was committed`)
+    report.expect(moment !== 'before' || stored === null, `run ${n}: the first try was not committed`)
+    report.expect(answers.length <= 3, `run ${n}: answered after ${answers.map(answer => answer.status)}`)
+  }
+  await load.stop()
+  report.note({ kills: runs * MOMENTS.length, keys: load.ids.size, ...counts, longest_retry_ms: Math.round(longest) })
+  report.note({ answers: load.tally })
+  for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
+  await report.consult(stage, { answered: [...load.ids.values()].flatMap(ids => [...ids]) })
+  return report
+}
+
+/** Answers the id under which the email is stored when the process is dead and Postgres has finished, or null. */
+async function killAround(stage: Stage, load: Load, moment: Moment, n: number): Promise<string | null> {
+  const proxy = await startPgProxy(stage.url)
+  const web = await stage.startWeb({ DATABASE_URL: proxy.url, LOG_LEVEL: 'info' })
+  const kill = () => web.child.kill('SIGKILL')
+  if (moment === 'during') await killWhileLocked(stage, kill, () => load.post(web.url, n))
+  else await Promise.all([killAtCut(proxy, moment, kill), load.post(web.url, n)])
+  await web.child.ended
+  await proxy.close()
+  const { rows } = await stage.pool.pg.query('SELECT id FROM emails WHERE subject = $1', [`Number ${n}`])
+  return rows[0]?.id ?? null
+}
+
+/** What Postgres is told, or answers, gets lost, and so would the question whether it was stored. */
+async function killAtCut(proxy: PgProxy, moment: 'before' | 'after', kill: () => void): Promise<void> {
+  await (moment === 'before' ? proxy.cutRequest('accept_emails') : proxy.cutReply('accept_emails'))
+  proxy.blackhole(true)
+  kill()
+}
+
+/** The statement waits in the middle, for a lock; Postgres finishes it although nobody is there to hear. */
+async function killWhileLocked(stage: Stage, kill: () => void, post: () => Promise<unknown>): Promise<void> {
+  const holder = new pg.Client({ connectionString: stage.url })
+  await holder.connect()
+  await holder.query('BEGIN')
+  await holder.query('LOCK TABLE idempotency_keys IN SHARE MODE')
+  const posted = post()
+  while (!(await isWaiting(stage))) await sleep(5)
+  kill()
+  await holder.query('COMMIT')
+  await holder.end()
+  await posted
+  while (await isAccepting(stage)) await sleep(5)
+}
+
+async function isWaiting(stage: Stage): Promise<boolean> {
+  return find(stage, `wait_event_type = 'Lock'`)
+}
+
+async function isAccepting(stage: Stage): Promise<boolean> {
+  return find(stage, `state = 'active'`)
+}
+
+async function find(stage: Stage, condition: string): Promise<boolean> {
+  const { rowCount } = await stage.pool.pg.query(
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+       AND query LIKE '%accept_emails(%' AND ${condition}`,
+  )
+  return rowCount !== 0
+}
+
+/** node test/faults/kill_web.ts [--runs 50], each at three moments. */
+if (import.meta.main) {
+  const options = readOptions({ runs: 15 })
+  await runCampaign('kill -9 of a web process around a commit', stage => killWeb(stage, options))
+}

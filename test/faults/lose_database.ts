@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Report, runCampaign } from './campaign.ts'
+import { countStates, listBeyondFence, makeAllDue, waitForNone } from './deliveries.ts'
+import { addJobs, holdTable, waitForLocks } from './locked_jobs.ts'
+import { startPgProxy } from './pg_proxy.ts'
+import { feed, type Stage } from './stage.ts'
+import { FAULT_TIMES } from './worker.ts'
+
+type Options = { how: 'refuse' | 'blackhole'; isAsked: boolean; emails: number; jobs: number }
+
+/** Beyond the drain: statements that are under way, one more try of each result, and what is left open. */
+const BEYOND_DRAIN_MS = 60_000
+
+/**
+ * Row 30: Postgres goes away under a worker whose jobs run and which is owed replies, and does not come back. The job
+ * queue gives up: the process keeps its results for as long as a stop may take and then ends with 1, never with 0, never
+ * not at all. `isAsked`: it is asked to stop meanwhile, which must end it as well.
+ */
+export async function loseDatabase(stage: Stage, { how, isAsked, emails, jobs }: Options): Promise<Report> {
+  const report = new Report()
+  const sink = await stage.startSink()
+  const proxy = await startPgProxy(stage.url)
+  const environment = { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' }
+  const worker = stage.start('test/faults/worker.ts', { ...environment, DATABASE_URL: proxy.url })
+  try {
+    await worker.says(/^ready$/)
+    await feed(stage, emails, 0, ['slow250-3000'])
+    while (emails > 0 && (await listBeyondFence(stage)).length === 0) await sleep(5)
+    await feed(stage, jobs, emails)
+    const release = await holdTable(stage)
+    await addJobs(stage, jobs)
+    await waitForLocks(stage)
+    if (how === 'refuse') proxy.refuse(true)
+    else proxy.blackhole(true)
+    if (how === 'refuse') proxy.cut()
+    await release()
+    const start = performance.now()
+    if (isAsked) worker.kill('SIGTERM')
+    const exit = await Promise.race([worker.ended, sleep(FAULT_TIMES.drain_ms + BEYOND_DRAIN_MS, null, { ref: false })])
+    report.note({ how, isAsked, exit, ended_after_ms: Math.round(performance.now() - start) })
+    report.expect(exit !== null, 'it ends')
+    report.expect(isAsked || exit?.code === 1, `it ended with ${JSON.stringify(exit)}`)
+  } finally {
+    worker.kill('SIGKILL')
+    await proxy.close()
+  }
+  await takeOver(stage, report, environment, emails + jobs)
+  await report.consult(stage, { sent: sink.ledger.read() })
+  return report
+}
+
+/** With a database another worker finishes what is left. */
+async function takeOver(stage: Stage, report: Report, environment: Record<string, string>, emails: number) {
+  const heir = stage.start('test/faults/worker.ts', environment)
+  await sleep(FAULT_TIMES.lease_seconds * 1_000)
+  await waitForNone(stage, ['queued', 'sending'])
+  await makeAllDue(stage)
+  await waitForNone(stage, ['queued', 'sending', 'in_doubt'])
+  await heir.stop()
+  const { delivered, ever_in_doubt = 0 } = await countStates(stage)
+  report.note({ emails, delivered, ever_in_doubt })
+  report.expect(delivered === emails, `${delivered} of ${emails} are delivered`)
+}
+
+/** node test/faults/lose_database.ts */
+if (import.meta.main) {
+  for (const [how, isAsked] of [
+    ['refuse', false],
+    ['refuse', true],
+    ['blackhole', true],
+  ] as const) {
+    await runCampaign(`Postgres gone for good (${how})${isAsked ? ', then SIGTERM' : ''}`, stage =>
+      loseDatabase(stage, { how, isAsked, emails: 30, jobs: 100 }),
+    )
+  }
+}

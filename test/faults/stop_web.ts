@@ -1,0 +1,127 @@
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
+import { Report, readOptions, runCampaign } from './campaign.ts'
+import type { Child } from './child.ts'
+import { type Answer, checkKeys, Load } from './load.ts'
+import type { Stage } from './stage.ts'
+
+type Options = { stops: number; connections: number; load_ms: number }
+
+const EXIT_MS = 30_000
+
+/**
+ * Row 16: a web process is asked to stop under load. It says that it is not ready, finishes what it has begun and ends
+ * with 0. A caller whose connection is refused, or reset before its request was read, knows that nothing was done.
+ */
+export async function stopWeb(stage: Stage, { stops, connections, load_ms }: Options): Promise<Report> {
+  const report = new Report()
+  const load = new Load(stage)
+  const took: number[] = []
+  const unanswered: number[] = []
+  let readiness_503 = 0
+  for (let stop = 1; stop <= stops; stop++) {
+    const { url, child } = await stage.startWeb({ LOG_LEVEL: 'info' })
+    const posting = Promise.all(Array.from({ length: connections }, () => postUntilRefused(load, url, unanswered)))
+    await sleep(Math.random() * load_ms)
+    const start = performance.now()
+    child.kill('SIGTERM')
+    if (await saysNotReady(url, child)) readiness_503++
+    const exit = await child.ended
+    took.push(Math.round(performance.now() - start))
+    await posting
+    report.expect(exit.code === 0, `stop ${stop} ended with ${JSON.stringify(exit)}: ${child.lines.slice(-3)}`)
+  }
+  await load.stop()
+  const stored = await listStored(stage, unanswered)
+  report.note({ stops, answers: load.tally, readiness_503, stop_ms: took })
+  report.note({ unanswered_not_begun: unanswered.length - stored.length, unanswered_but_stored: stored.length })
+  report.expect(stored.length === 0, `numbers ${stored} were stored and their callers not told`)
+  report.expect(readiness_503 === stops, 'it says that it is not ready')
+  report.expect(Math.max(...took) < EXIT_MS, 'it ends within its drain')
+  const statuses = Object.keys(load.tally).filter(status => /^\d/.test(status))
+  report.expect(statuses.join() === '200', `answered with ${statuses}`)
+  for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
+  return report
+}
+
+let numbers = 0
+
+async function postUntilRefused(load: Load, url: string, unanswered: number[]): Promise<void> {
+  for (;;) {
+    const n = numbers++
+    const answer: Answer = await load.post(url, n)
+    if (answer.status === 'ECONNREFUSED') return
+    if (answer.status !== 200) unanswered.push(n)
+  }
+}
+
+async function saysNotReady(url: string, child: Child): Promise<boolean> {
+  while (!child.exit) {
+    const answer = await request(`${url}/readyz`).catch(() => null)
+    if (!answer) return false
+    await answer.body.dump()
+    if (answer.statusCode === 503) return true
+  }
+  return false
+}
+
+async function listStored(stage: Stage, unanswered: number[]): Promise<number[]> {
+  const { rows } = await stage.pool.pg.query<{ subject: string }>('SELECT subject FROM emails')
+  const stored = new Set(rows.map(row => row.subject))
+  return unanswered.filter(n => stored.has(`Number ${n}`))
+}
+
+/** Row 16 as well: an upload that takes its time when the process is asked to stop is answered. */
+export async function stopWebDuringUpload(stage: Stage, { seconds }: { seconds: number }): Promise<Report> {
+  const report = new Report()
+  const { url, child } = await stage.startWeb({ LOG_LEVEL: 'info' })
+  const uploading = upload(stage, url, seconds * 1_000)
+  await sleep(seconds * 300)
+  child.kill('SIGTERM')
+  const answer = await uploading
+  const start = performance.now()
+  const exit = await child.ended
+  const exit_ms = Math.round(performance.now() - start)
+  report.note({ upload_s: seconds, answer: answer.split('\r\n')[0], exit, exit_ms_after_answer: exit_ms })
+  report.expect(/^HTTP\/1.1 200/.test(answer), `it was answered with ${answer.slice(0, 200)}`)
+  report.expect(/^connection: close/im.test(answer), 'the answer closes its connection')
+  report.expect(exit.code === 0, `it ended with ${JSON.stringify(exit)}`)
+  await report.consult(stage)
+  return report
+}
+
+const PIECES = 50
+
+async function upload(stage: Stage, url: string, ms: number): Promise<string> {
+  const { account } = stage
+  const email = { from: `a@${account.domain}`, to: 'ok@sink.internal', subject: 'Slow', text: 'x'.repeat(1_000_000) }
+  const body = JSON.stringify(email)
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  let answer = ''
+  const answered = new Promise<string>((resolve, reject) => {
+    socket.on('data', chunk => {
+      answer += chunk
+    })
+    socket.once('error', reject).once('close', () => resolve(answer))
+  })
+  socket.write(
+    `POST /api/emails HTTP/1.1\r\nHost: ${hostname}\r\nUser-Agent: upload\r\nAuthorization: Bearer ${account.key}\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n`,
+  )
+  for (let piece = 0; piece < PIECES; piece++) {
+    socket.write(body.slice((piece * body.length) / PIECES, ((piece + 1) * body.length) / PIECES))
+    await sleep(ms / PIECES)
+  }
+  return answered
+}
+
+/** node test/faults/stop_web.ts [--stops 20] [--connections 32] [--load_ms 3000] [--upload_s 10] */
+if (import.meta.main) {
+  const { upload_s, ...options } = readOptions({ stops: 20, connections: 32, load_ms: 2_000, upload_s: 6 })
+  await runCampaign('SIGTERM to a web process under load', stage => stopWeb(stage, options))
+  await runCampaign('SIGTERM to a web process during an upload', stage =>
+    stopWebDuringUpload(stage, { seconds: upload_s }),
+  )
+}

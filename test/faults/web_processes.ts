@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Report, readOptions, runCampaign } from './campaign.ts'
+import type { Child } from './child.ts'
+import { checkKeys, Load } from './load.ts'
+import { findFreePort, type Stage } from './stage.ts'
+
+type Cluster = { url: string; child: Child; pids(): number[] }
+
+const FORKS = 2
+const RESTART_MS = 20_000
+
+/**
+ * WEB_CONCURRENCY: every process serves, one that is killed is replaced, and a stop, whoever of them is told, ends all
+ * of them with what they had begun.
+ */
+export async function runWebProcesses(stage: Stage, { load_ms }: { load_ms: number }): Promise<Report> {
+  const report = new Report()
+  await replaceKilled(stage, report, load_ms)
+  for (const [name, signal] of [
+    ['SIGTERM to the first', (child: Child) => child.kill('SIGTERM')],
+    ['SIGTERM to all, as systemd does', (child: Child) => child.killGroup('SIGTERM')],
+    ['SIGINT to all, as Ctrl-C does', (child: Child) => child.killGroup('SIGINT')],
+  ] as const) {
+    await stopAll(stage, report, name, signal, load_ms)
+  }
+  await endWithFirst(stage, report)
+  await refuseTakenPort(stage, report)
+  return report
+}
+
+async function start(stage: Stage): Promise<Cluster> {
+  const { url, child } = await stage.startWeb({ WEB_CONCURRENCY: String(FORKS) })
+  const pids = () => child.lines.filter(line => line.includes('the API listens')).map(line => JSON.parse(line).pid)
+  while (pids().length < FORKS) await sleep(10)
+  return { url, child, pids }
+}
+
+async function replaceKilled(stage: Stage, report: Report, load_ms: number): Promise<void> {
+  const { url, child, pids } = await start(stage)
+  const load = new Load(stage)
+  load.start([url], 16)
+  const cpu = () => pids().map(pid => child.cpu(pid))
+  const before = cpu()
+  await sleep(load_ms)
+  const used = cpu().map((seconds, n) => seconds - (before[n] as number))
+  report.note({ cpu_s_of_each: used.map(seconds => Number(seconds.toFixed(2))) })
+  report.expect(Math.min(...used) > 0, 'every process serves')
+
+  const killed_at = performance.now()
+  process.kill(pids()[0] as number, 'SIGKILL')
+  while (pids().length === FORKS && performance.now() < killed_at + RESTART_MS) await sleep(10)
+  report.note({ replaced_after_ms: Math.round(performance.now() - killed_at) })
+  report.expect(pids().length > FORKS, 'one that is killed is replaced')
+  await load.stop()
+  const exit = await child.stop()
+  report.note({ answers_around_the_kill: load.tally })
+  report.expect(exit.code === 0, `after the kill it stopped with ${JSON.stringify(exit)}`)
+  for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
+}
+
+let numbers = 1_000_000 // apart from those of other loads
+
+/** Under load; afterwards none of its processes is left, and nothing was stored without an answer. */
+async function stopAll(stage: Stage, report: Report, name: string, stop: (child: Child) => void, load_ms: number) {
+  const { url, child, pids } = await start(stage)
+  const load = new Load(stage)
+  const unanswered: number[] = []
+  const post = async () => {
+    for (let status: unknown; status !== 'ECONNREFUSED'; ) {
+      const n = numbers++
+      status = (await load.post(url, n)).status
+      if (status !== 200) unanswered.push(n)
+    }
+  }
+  const posting = Promise.all(Array.from({ length: 16 }, post))
+  await sleep(load_ms)
+  stop(child)
+  const exit = await child.ended
+  await posting
+  await load.stop()
+  const { rows } = await stage.pool.pg.query('SELECT subject FROM emails WHERE subject = ANY($1)', [
+    unanswered.map(n => `Number ${n}`),
+  ])
+  report.note({ [name]: { exit, answers: load.tally } })
+  report.expect(exit.code === 0, `${name}: ended with ${JSON.stringify(exit)}: ${child.lines.slice(-3)}`)
+  report.expect(rows.length === 0, `${name}: ${rows.length} emails were stored and their callers not told`)
+  report.expect(!pids().some(isAlive), `${name}: a process is left`)
+}
+
+/** Nobody would watch over what is left when the first is killed, and its port would stay taken. */
+async function endWithFirst(stage: Stage, report: Report): Promise<void> {
+  const { child, pids } = await start(stage)
+  child.kill('SIGKILL')
+  for (let n = 0; n < 500 && pids().some(isAlive); n++) await sleep(10)
+  report.expect(!pids().some(isAlive), 'none outlives the first')
+}
+
+async function refuseTakenPort(stage: Stage, report: Report): Promise<void> {
+  const port = String(await findFreePort())
+  const taken = await stage.startWeb({ PORT: port })
+  for (const WEB_CONCURRENCY of ['1', String(FORKS)]) {
+    const other = stage.start('api/server.ts', { PORT: port, WEB_CONCURRENCY, LOG_LEVEL: 'warn' })
+    const exit = await other.ended
+    const isRight = exit.code === 1 && other.lines.length === 1 && /taken/.test(other.lines[0] as string)
+    report.expect(isRight, `a taken port, ${WEB_CONCURRENCY} processes: ${exit.code}, ${JSON.stringify(other.lines)}`)
+  }
+  await taken.child.stop()
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** node test/faults/web_processes.ts [--load_ms 2000] */
+if (import.meta.main) {
+  const options = readOptions({ load_ms: 2_000 })
+  await runCampaign('several web processes on one port', stage => runWebProcesses(stage, options))
+}

@@ -1,0 +1,86 @@
+import { access, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { setUp } from '../../flows/set_up.ts'
+import { Environment } from '../../lib/config.ts'
+import { send_emails } from '../../tasks/send_emails.ts'
+import { USAGE } from '../../workers/admin_commands.ts'
+import { startApi } from '../api.ts'
+import { openWork } from '../sending.ts'
+import { openWorld } from '../world.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
+const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+
+/** What a default is called that is not the same everywhere, or not set. */
+const described: Record<string, string> = {
+  DATABASE_URL: '',
+  SECRET_KEY: '',
+  BASE_URL: '`http://localhost:PORT`',
+  HELO_NAME: 'this host’s name',
+  RETURN_PATH_DOMAIN: 'the domain of `from`',
+}
+
+t.test('the README has every variable of the configuration, in its order, with its default', async t => {
+  const defaults: Record<string, unknown> = Environment.parse({})
+  const expected = Object.keys(Environment.shape).map(key => [key, described[key] ?? `\`${defaults[key]}\``])
+  const rows = Array.from(readme.matchAll(/^\| `([A-Z_]+)` \|(.*?)\| .+ \|$/gm), ([, key, value]) => [
+    key,
+    value?.trim(),
+  ])
+  t.strictSame(rows, expected)
+})
+
+t.test('the README names every script, and none that there is not', async t => {
+  const named = Array.from(
+    readme.matchAll(/\bnpm (?:run (?:-s )?(\w+)|(start|test)\b)/g),
+    ([, run, short]) => run ?? short,
+  )
+  t.strictSame([...new Set(named)].sort(), Object.keys(scripts).sort())
+})
+
+t.test('the README has the usage of the operator’s command', async t => {
+  const lines = USAGE.trim().split('\n').slice(0, -1)
+  t.equal(lines.length, 6)
+  for (const line of lines) {
+    const command = line.replace('npm run admin --', '').trim()
+    t.ok(readme.includes(`\n    npm run admin -- ${command}\n`), command)
+  }
+})
+
+t.test('every file that the README names exists', async t => {
+  const whole = readme.match(
+    /(?<![\w./-])(?:(?:api|flows|lib|sql|tasks|test|workers|\.ci)\/[\w./]*\w|\.env\.\w+|Procfile)/g,
+  )
+  const folders = Array.from(readme.matchAll(/^ {4}(\w+\/) {2,}(.*)/gm), ([, folder = '', text = '']) =>
+    ['', ...(text.match(/\b\w+(?:\.ts|\/)/g) ?? [])].map(name => folder + name),
+  )
+  const paths = [...new Set([...(whole ?? []), ...folders.flat()])]
+  t.ok(paths.length > 25, `${paths.length} files`)
+  for (const path of paths) await t.resolves(access(join(ROOT, path)), path)
+})
+
+t.test('the first curl of the README sends, and the answers are as it says', async t => {
+  const world = await openWorld(t)
+  const key = await setUp(world.pool, world.secrets)
+  const api = await startApi(t, world, key as string)
+  const [, path = '', body = ''] = /curl http:\/\/localhost:3000(\S+) .*\\\n.*-d '(.*)'\n/.exec(readme) ?? []
+  const { status, body: answer } = await api.request('POST', path, { raw: body })
+  t.equal(status, 200)
+  t.match(answer, { id: /^[0-9a-f-]{36}$/ })
+  t.strictSame(Object.keys(answer), ['id'])
+
+  const [example = ''] = /\[\{ "recipient": [^\]]*\]/.exec(readme) ?? []
+  const waiting = await api.request('GET', `${path}/${answer.id}`)
+  const { queue } = waiting.body as unknown as { queue: object[] }
+  t.strictSame(Object.keys(JSON.parse(example)[0]), Object.keys(queue[0] ?? {}))
+  t.match(queue, [{ state: 'queued', attempts: 0, last_reply: null }])
+
+  const work = openWork(t, world)
+  await send_emails({ email_ids: [answer.id] }, work)
+  await work.sender.idle()
+  const { body: email } = await api.request('GET', `${path}/${answer.id}`)
+  t.match(email, { object: 'email', status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
+  t.notOk('queue' in email)
+})
