@@ -1,0 +1,15 @@
+import t from 'tap'
+import { crashPostgres } from '../faults/kill_postgres.ts'
+import { Postgres } from '../faults/postgres.ts'
+import { openStage } from '../faults/stage.ts'
+import { passes } from './stage.ts'
+
+t.test('what was answered is stored, however Postgres ends, and everything goes on by itself', async t => {
+  const postgres = await Postgres.create()
+  t.teardown(() => postgres.close())
+  const stage = await openStage(postgres.url)
+  t.teardown(() => stage.close())
+  for (const how of ['immediate stop', 'kill -9 of all'] as const) {
+    passes(t, await crashPostgres(stage, postgres, { crashes: 1, emails: 300, connections: 16, how }))
+  }
+})

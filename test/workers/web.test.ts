@@ -1,0 +1,67 @@
+import t from 'tap'
+import { request } from 'undici'
+import { cutCommits } from '../faults/cut_commit.ts'
+import { killWeb } from '../faults/kill_web.ts'
+import { startPgProxy } from '../faults/pg_proxy.ts'
+import { stopWeb, stopWebDuringUpload } from '../faults/stop_web.ts'
+import { openTestStage, passes } from './stage.ts'
+
+t.test('a request whose process is killed around its commit can be repeated', async t => {
+  passes(t, await killWeb(await openTestStage(t), { runs: 1 }))
+})
+
+t.test('a commit whose answer is lost is not repeated', async t => {
+  passes(t, await cutCommits(await openTestStage(t), { runs: 6, at_once: 5 }))
+})
+
+t.test('a web process that is stopped finishes what it has begun', async t => {
+  passes(t, await stopWeb(await openTestStage(t), { stops: 2, connections: 16, load_ms: 500 }))
+})
+
+t.test('a web process that is stopped waits for an upload', async t => {
+  passes(t, await stopWebDuringUpload(await openTestStage(t), { seconds: 2 }))
+})
+
+t.test('/readyz tells whether the database can be used, /healthz only that the process lives', async t => {
+  const stage = await openTestStage(t)
+  const proxy = await startPgProxy(stage.url)
+  t.teardown(() => proxy.close())
+  const { url } = await stage.startWeb({ DATABASE_URL: proxy.url, LOG_LEVEL: 'info' })
+  t.strictSame(await ask(`${url}/readyz`), { status: 200, body: { status: 'ok' } })
+
+  for (const away of [(on: boolean) => proxy.blackhole(on), (on: boolean) => [proxy.refuse(on), proxy.cut()]]) {
+    away(true)
+    t.match(await ask(`${url}/readyz`), { status: 503, body: { reason: 'the database is not reachable' } })
+    t.strictSame(await ask(`${url}/healthz`), { status: 200, body: { status: 'ok' } })
+    away(false)
+    t.match(await ask(`${url}/readyz`), { status: 200 })
+  }
+
+  await stage.pool.pg.query('DELETE FROM migrations')
+  t.match(await ask(`${url}/readyz`), { status: 503, body: { reason: 'migrations are not applied' } })
+})
+
+t.test('a process that cannot start says why in one line and ends with 1', async t => {
+  const stage = await openTestStage(t)
+  await stage.pool.pg.query('DELETE FROM migrations WHERE name = (SELECT max(name) FROM migrations)')
+  const wrong: [Record<string, string>, RegExp][] = [
+    [{}, /not up to date.*npm run migrate/],
+    [{ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }, /cannot be reached.*ECONNREFUSED/],
+    [{ PORT: 'http' }, /^PORT: /],
+  ]
+  await Promise.all(
+    ['api/server.ts', 'workers/worker.ts'].flatMap(file =>
+      wrong.map(async ([environment, line]) => {
+        const child = stage.start(file, environment)
+        const { code } = await child.ended
+        t.match({ code, lines: child.lines }, { code: 1, lines: [line] }, `${file} ${JSON.stringify(environment)}`)
+        t.equal(child.lines.length, 1)
+      }),
+    ),
+  )
+})
+
+async function ask(url: string): Promise<{ status: number; body: unknown }> {
+  const { statusCode, body } = await request(url)
+  return { status: statusCode, body: await body.json() }
+}

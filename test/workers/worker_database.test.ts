@@ -1,0 +1,19 @@
+import t from 'tap'
+import { takeDatabaseAway } from '../faults/database_away.ts'
+import { killWithJobs } from '../faults/locked_jobs.ts'
+import { loseDatabase } from '../faults/lose_database.ts'
+import { openTestStage, passes } from './stage.ts'
+
+t.test('the jobs of a killed worker are freed once its heartbeat is old', async t => {
+  passes(t, await killWithJobs(await openTestStage(t), { jobs: 40, kills: 1 }))
+})
+
+t.test('results wait for a database that is away, also when the job queue gives up over it', async t => {
+  const options = { emails: 60, pending: 20, jobs: 40, seconds: 3, how: 'refuse' } as const
+  passes(t, await takeDatabaseAway(await openTestStage(t), options))
+})
+
+t.test('a worker without a database ends with 1', async t => {
+  const options = { how: 'refuse', isAsked: false, emails: 0, jobs: 40 } as const
+  passes(t, await loseDatabase(await openTestStage(t), options))
+})
