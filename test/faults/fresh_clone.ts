@@ -61,7 +61,9 @@ export class Command {
 
   constructor(words: string[], { directory, uid, gid }: Place, environment: Record<string, string> = {}) {
     const [program = '', ...args] = words
-    const env = { PATH, HOME: dirname(directory), ...environment }
+    const HOME = dirname(directory)
+    const NODE_COMPILE_CACHE = join(HOME, 'cache') // to read the program is most of what a start costs
+    const env = { PATH, HOME, NODE_COMPILE_CACHE, ...environment }
     const user = uid === undefined ? {} : { uid, gid }
     const child = spawn(program, args, { cwd: directory, env, detached: true, ...user })
     child.stdout.setEncoding('utf8').on('data', text => (this.stdout += text))

@@ -5,7 +5,10 @@ import { checkKeys, Load } from './load.ts'
 import type { Postgres } from './postgres.ts'
 import type { Stage } from './stage.ts'
 
-type Options = { crashes: number; emails: number; connections: number; how: 'immediate stop' | 'kill -9 of all' }
+type How = 'immediate stop' | 'kill -9 of all'
+
+/** `hows` take turns. */
+type Options = { crashes: number; emails: number; connections: number; hows: How[] }
 
 const AWAY_MS = 500
 const BACK_MS = 10_000
@@ -16,7 +19,7 @@ const BACK_MS = 10_000
  * is replaced by its supervisor.
  */
 export async function crashPostgres(stage: Stage, postgres: Postgres, options: Options): Promise<Report> {
-  const { crashes, emails, connections, how } = options
+  const { crashes, emails, connections, hows } = options
   const report = new Report()
   const sink = await stage.startSink()
   const web = await stage.startWeb({ LOG_LEVEL: 'info' })
@@ -26,7 +29,7 @@ export async function crashPostgres(stage: Stage, postgres: Postgres, options: O
   const back: number[] = []
   for (let crash = 1; crash <= crashes; crash++) {
     while (load.accepted.length < (emails * crash) / (crashes + 1)) await sleep(10)
-    await (how === 'immediate stop' ? postgres.stop('SIGQUIT') : postgres.kill())
+    await (hows[crash % hows.length] === 'immediate stop' ? postgres.stop('SIGQUIT') : postgres.kill())
     await sleep(AWAY_MS)
     await postgres.start()
     const start = performance.now()
@@ -42,7 +45,7 @@ export async function crashPostgres(stage: Stage, postgres: Postgres, options: O
 
   const { delivered, ever_in_doubt = 0 } = await countStates(stage)
   const duplicates = sink.ledger.duplicates()
-  report.note({ crashes, how, answered: load.ids.size, answers: load.tally, first_200_after_ms: back })
+  report.note({ crashes, hows, answered: load.ids.size, answers: load.tally, first_200_after_ms: back })
   report.note({
     delivered,
     duplicates,
@@ -70,7 +73,7 @@ if (import.meta.main) {
   const options = readOptions({ crashes: 5, emails: 6_000, connections: 32 })
   for (const how of ['immediate stop', 'kill -9 of all'] as const) {
     await runCampaign(`${how} Postgres under load`, (stage, postgres) =>
-      crashPostgres(stage, postgres, { ...options, how }),
+      crashPostgres(stage, postgres, { ...options, hows: [how] }),
     )
   }
 }

@@ -14,7 +14,7 @@ const BEYOND_DRAIN_MS = 60_000
 /**
  * Row 30: Postgres goes away under a worker whose jobs run and which is owed replies, and does not come back. The job
  * queue gives up: the process keeps its results for as long as a stop may take and then ends with 1, never with 0, never
- * not at all. `isAsked`: it is asked to stop meanwhile, which must end it as well.
+ * not at all. Without `emails` it holds no results. `isAsked`: it is asked to stop meanwhile, which must end it as well.
  */
 export async function loseDatabase(stage: Stage, { how, isAsked, emails, jobs }: Options): Promise<Report> {
   const report = new Report()
@@ -25,8 +25,9 @@ export async function loseDatabase(stage: Stage, { how, isAsked, emails, jobs }:
   try {
     await worker.says(/^ready$/)
     await feed(stage, emails, 0, ['slow250-3000'])
-    while (emails > 0 && (await listBeyondFence(stage)).length === 0) await sleep(5)
     await feed(stage, jobs, emails)
+    while (emails > 0 && (await listBeyondFence(stage)).length === 0) await sleep(5)
+    if (emails === 0) await waitForNone(stage, ['queued', 'sending'])
     const release = await holdTable(stage)
     await addJobs(stage, jobs)
     await waitForLocks(stage)

@@ -9,20 +9,25 @@ type Cluster = { url: string; child: Child; pids(): number[] }
 const FORKS = 2
 const RESTART_MS = 20_000
 
+const stops = {
+  'SIGTERM to the first': child => child.kill('SIGTERM'),
+  'SIGTERM to all, as systemd does': child => child.killGroup('SIGTERM'),
+  'SIGINT to all, as Ctrl-C does': child => child.killGroup('SIGINT'),
+} satisfies Record<string, (child: Child) => void>
+type Stop = keyof typeof stops
+const EVERY_STOP = Object.keys(stops) as Stop[]
+
 /**
  * WEB_CONCURRENCY: every process serves, one that is killed is replaced, and a stop, whoever of them is told, ends all
  * of them with what they had begun.
  */
-export async function runWebProcesses(stage: Stage, { load_ms }: { load_ms: number }): Promise<Report> {
+export async function runWebProcesses(
+  stage: Stage,
+  { load_ms, ways = EVERY_STOP }: { load_ms: number; ways?: Stop[] },
+): Promise<Report> {
   const report = new Report()
   await replaceKilled(stage, report, load_ms)
-  for (const [name, signal] of [
-    ['SIGTERM to the first', (child: Child) => child.kill('SIGTERM')],
-    ['SIGTERM to all, as systemd does', (child: Child) => child.killGroup('SIGTERM')],
-    ['SIGINT to all, as Ctrl-C does', (child: Child) => child.killGroup('SIGINT')],
-  ] as const) {
-    await stopAll(stage, report, name, signal, load_ms)
-  }
+  for (const way of ways) await stopAll(stage, report, way, load_ms)
   await endWithFirst(stage, report)
   await refuseTakenPort(stage, report)
   return report
@@ -61,7 +66,7 @@ async function replaceKilled(stage: Stage, report: Report, load_ms: number): Pro
 let numbers = 1_000_000 // apart from those of other loads
 
 /** Under load; afterwards none of its processes is left, and nothing was stored without an answer. */
-async function stopAll(stage: Stage, report: Report, name: string, stop: (child: Child) => void, load_ms: number) {
+async function stopAll(stage: Stage, report: Report, way: Stop, load_ms: number): Promise<void> {
   const { url, child, pids } = await start(stage)
   const load = new Load(stage)
   const unanswered: number[] = []
@@ -74,17 +79,17 @@ async function stopAll(stage: Stage, report: Report, name: string, stop: (child:
   }
   const posting = Promise.all(Array.from({ length: 16 }, post))
   await sleep(load_ms)
-  stop(child)
+  stops[way](child)
   const exit = await child.ended
   await posting
   await load.stop()
   const { rows } = await stage.pool.pg.query('SELECT subject FROM emails WHERE subject = ANY($1)', [
     unanswered.map(n => `Number ${n}`),
   ])
-  report.note({ [name]: { exit, answers: load.tally } })
-  report.expect(exit.code === 0, `${name}: ended with ${JSON.stringify(exit)}: ${child.lines.slice(-3)}`)
-  report.expect(rows.length === 0, `${name}: ${rows.length} emails were stored and their callers not told`)
-  report.expect(!pids().some(isAlive), `${name}: a process is left`)
+  report.note({ [way]: { exit, answers: load.tally } })
+  report.expect(exit.code === 0, `${way}: ended with ${JSON.stringify(exit)}: ${child.lines.slice(-3)}`)
+  report.expect(rows.length === 0, `${way}: ${rows.length} emails were stored and their callers not told`)
+  report.expect(!pids().some(isAlive), `${way}: a process is left`)
 }
 
 /** Nobody would watch over what is left when the first is killed, and its port would stay taken. */

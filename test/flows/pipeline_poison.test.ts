@@ -86,7 +86,8 @@ t.test('a key that cannot be opened holds back the mail of its domain, which is 
 async function open(t: Test) {
   const sink = await startSink()
   t.teardown(() => sink.close())
-  return { sink, work: openWork(t, world, sink.url) }
+  const timeouts = { connect: 60_000, message: 60_000, dot: 60_000 } // for a busy machine
+  return { sink, work: openWork(t, world, sink.url, { timeouts }) }
 }
 
 /** Not as GET /emails/:id shows it: it cannot read what is unreadable either. */

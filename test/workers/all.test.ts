@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { chmod, readFile, rmdir, stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -105,7 +105,11 @@ t.test('of two first starts on one database one makes the account, and the key',
 
 /** What a newcomer sees. Answers what the first start gave them. */
 async function tryOut(t: Test, place: clone.Place, start: () => clone.Command): Promise<clone.Sent> {
-  const admin = (...words: string[]) => output([NODE, 'workers/admin.ts', ...words], place)
+  const admin = async (...words: string[]) => {
+    const command = new clone.Command([NODE, 'workers/admin.ts', ...words], place)
+    t.equal(await command.end(), 0)
+    return command.stdout
+  }
   const mailbrook = start()
   const first = await clone.runPrintedCurl(mailbrook, place)
   const postgres = await clone.findPostgres(place.directory)
@@ -174,12 +178,6 @@ async function refuses(t: Test, command: clone.Command, line: string | RegExp): 
   const [said = '', ...more] = command.stderr.split('\n')
   t.match(said, line)
   t.same(more, [''])
-}
-
-async function output([program = '', ...args]: string[], { directory, uid, gid }: clone.Place): Promise<string> {
-  const env = { PATH: process.env.PATH ?? '', HOME: dirname(directory) }
-  const { stdout } = await run(program, args, { cwd: directory, env, ...(uid === undefined ? {} : { uid, gid }) })
-  return stdout
 }
 
 async function isAlive(pid: number): Promise<boolean> {

@@ -29,9 +29,12 @@ t.test('/readyz tells whether the database can be used, /healthz only that the p
   const { url } = await stage.startWeb({ DATABASE_URL: proxy.url, LOG_LEVEL: 'info' })
   t.strictSame(await ask(`${url}/readyz`), { status: 200, body: { status: 'ok' } })
 
-  for (const away of [(on: boolean) => proxy.blackhole(on), (on: boolean) => [proxy.refuse(on), proxy.cut()]]) {
+  for (const [reason, away] of [
+    ['the database does not answer', (on: boolean) => proxy.blackhole(on)],
+    ['the database is not reachable', (on: boolean) => [proxy.refuse(on), proxy.cut()]],
+  ] as const) {
     away(true)
-    t.match(await ask(`${url}/readyz`), { status: 503, body: { reason: 'the database is not reachable' } })
+    t.match(await ask(`${url}/readyz`), { status: 503, body: { reason } })
     t.strictSame(await ask(`${url}/healthz`), { status: 200, body: { status: 'ok' } })
     away(false)
     t.match(await ask(`${url}/readyz`), { status: 200 })

@@ -3,5 +3,6 @@ import { runWebProcesses } from '../faults/web_processes.ts'
 import { openTestStage, passes } from './stage.ts'
 
 t.test('several web processes share a port, are replaced, and stop together', async t => {
-  passes(t, await runWebProcesses(await openTestStage(t), { load_ms: 500 }))
+  const ways = ['SIGTERM to all, as systemd does'] as const
+  passes(t, await runWebProcesses(await openTestStage(t), { load_ms: 300, ways: [...ways] }))
 })
