@@ -5,7 +5,8 @@
 -- planning it costs twice as much as running it, and it is run for every few messages.
 CREATE FUNCTION fence_deliveries(accounts uuid[], ids uuid[], attempts integer[], owners uuid[], lease_seconds double precision)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid)
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
