@@ -24,29 +24,13 @@ export type ClaimOptions = {
   busy_destinations?: string[]
 }
 
-/**
- * Claims due deliveries, oldest first, transactional before campaigns; skips what another worker is claiming. Tells of
- * each whether its address was suppressed since it was accepted.
- */
+/** Claims what is due, oldest first, or only what is due of some emails (sql/migrations/0006). */
 export async function claimDeliveries(db: Queryable, options: ClaimOptions): Promise<ClaimedDelivery[]> {
-  const ids = options.email_ids
-  const busy = options.busy_destinations ?? []
-  const mine = ids ? sql.fragment`AND email_id = ANY(${sql.array(ids, 'uuid')})` : sql.fragment``
-  const elsewhere = busy.length ? sql.fragment`AND destination <> ALL(${sql.array(busy, 'text')})` : sql.fragment``
-  return db.any(sql.type(ClaimedDelivery)`
-    WITH due AS MATERIALIZED (
-      SELECT account_id, id FROM deliveries
-      WHERE state = 'queued' AND next_at <= now() ${mine} ${elsewhere}
-      ORDER BY priority, next_at, id LIMIT ${options.limit} FOR UPDATE SKIP LOCKED
-    )
-    UPDATE deliveries d SET
-      state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = ${options.lease_owner},
-      lease_until = now() + make_interval(secs => ${options.lease_seconds}), next_at = NULL, updated_at = now()
-    FROM due WHERE d.account_id = due.account_id AND d.id = due.id
-    RETURNING d.account_id, d.id, d.attempt, d.lease_owner, d.email_id, d.recipient, d.destination, EXISTS (
-      SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)
-        AND (s.expires_at IS NULL OR s.expires_at > now())
-    ) AS suppressed
+  const { lease_owner, lease_seconds, limit, email_ids, busy_destinations = [] } = options
+  const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
+  return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
+    SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, suppressed
+    FROM claim_deliveries(${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails})
   `)
 }
 

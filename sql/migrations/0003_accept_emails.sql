@@ -12,7 +12,8 @@
 -- A list in JSON tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
 -- statement here is to go by index, row by row.
 CREATE FUNCTION accept_emails(drafts jsonb) RETURNS TABLE ("position" integer, outcome text, answer jsonb)
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
   bound integer[];            -- their key has an answer already

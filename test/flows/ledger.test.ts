@@ -65,7 +65,7 @@ t.test('no dot is written when the answer of the fence was lost, whether it pass
 t.test('what a claim brought whose answer was lost is left to the sweep', async t => {
   const { proxy, sink, work } = await open(t)
   const id = await accept('ok@y.com')
-  const cut = proxy.cutReply('SKIP LOCKED')
+  const cut = proxy.cutReply('claim_deliveries')
   await t.rejects(send_emails({ email_ids: [id] }, work), 'the job is tried again')
   await cut
   t.strictSame(await countStates([id]), { 'sending pre': 1 })

@@ -1,0 +1,55 @@
+-- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
+-- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
+-- was accepted.
+--
+-- Both lists go by index in its own order. A queue's index is full of entries of rows that have left it: a bitmap or a
+-- sort reads them all, each time, and never marks them dead. A range for each priority, so that what is due later is
+-- never read, however much of it there is.
+CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max_count integer,
+  busy_destinations text[], email_ids uuid[])
+RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
+  destination text, suppressed boolean)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+  SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+#variable_conflict use_column
+DECLARE
+  accounts uuid[];
+  ids uuid[];
+BEGIN
+  IF email_ids IS NULL THEN
+    SELECT array_agg(account_id), array_agg(id) INTO accounts, ids FROM (
+      SELECT d.account_id, d.id FROM (VALUES (0), (1)) AS p(priority)
+      CROSS JOIN LATERAL (
+        SELECT * FROM deliveries d
+        WHERE d.state = 'queued' AND d.priority = p.priority AND d.next_at <= now()
+          AND d.destination <> ALL (busy_destinations)
+        ORDER BY d.next_at, d.id LIMIT max_count FOR UPDATE SKIP LOCKED
+      ) d
+      LIMIT max_count
+    ) due;
+  ELSE
+    SELECT array_agg(account_id), array_agg(id) INTO accounts, ids FROM (
+      SELECT d.account_id, d.id FROM unnest(email_ids) AS e(id)
+      CROSS JOIN LATERAL (
+        SELECT * FROM deliveries d
+        -- Said so that the index of what is due, which is in another order, does not fit.
+        WHERE d.email_id = e.id AND (d.state = 'queued') IS NOT FALSE AND d.next_at <= now()
+          AND d.destination <> ALL (busy_destinations)
+        FOR UPDATE SKIP LOCKED
+      ) d
+      LIMIT max_count
+    ) due;
+  END IF;
+
+  RETURN QUERY
+  UPDATE deliveries d SET
+    state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = owner,
+    lease_until = now() + make_interval(secs => lease_seconds), next_at = NULL, updated_at = now()
+  FROM unnest(accounts, ids) AS due(account_id, id)
+  WHERE d.account_id = due.account_id AND d.id = due.id
+  RETURNING d.account_id, d.id, d.attempt, d.lease_owner, d.email_id, d.recipient, d.destination, EXISTS (
+    SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)
+      AND (s.expires_at IS NULL OR s.expires_at > now())
+  );
+END
+$$;
