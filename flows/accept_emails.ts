@@ -108,7 +108,7 @@ const MAX_WEIGHT = 4 << 20
 export function createAcceptEmail(pool: Pool): AcceptEmail {
   const underWay = new Map<string, string>()
   const accept = coalesce<Draft, AcceptedEmail>(drafts => acceptOnce(pool, drafts), {
-    in_flight: 2,
+    in_flight: 1,
     max_items: 50,
     max_weight: MAX_WEIGHT,
     weigh: draft => (draft.html?.length ?? 0) + (draft.text?.length ?? 0),

@@ -33,7 +33,7 @@ export function createLedger(pool: Pool, log: Log, lease_seconds: number): Ledge
       const owners = new Map(allowed.map(({ id, lease_owner }) => [id, lease_owner]))
       return tokens.map(({ id, lease_owner }) => owners.get(id) === lease_owner)
     },
-    { in_flight: 1, max_items: 100 },
+    { in_flight: 1, max_items: 100, interval_ms: 4 },
   )
 
   const write = async (results: DeliveryResult[]): Promise<boolean[]> => {
@@ -53,7 +53,7 @@ export function createLedger(pool: Pool, log: Log, lease_seconds: number): Ledge
         }
       }
     },
-    { in_flight: 1, max_items: 100 },
+    { in_flight: 1, max_items: 100, interval_ms: 15 },
   )
 
   return {

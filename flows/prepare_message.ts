@@ -22,7 +22,11 @@ export type PrepareMessage = (email: EmailId) => Promise<Prepared>
 /** Loads, composes and signs. The same email gives the same bytes every time: its date and boundary are frozen. */
 export function createPrepareMessage(pool: Pool, secrets: Secrets): PrepareMessage {
   const dkimKeyOf = createDkimKeys(pool, secrets)
-  const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), { in_flight: 1, max_items: 100 })
+  const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), {
+    in_flight: 1,
+    max_items: 100,
+    interval_ms: 5,
+  })
 
   return async id => {
     const email = await load(id)

@@ -3,6 +3,8 @@ export type CoalesceOptions<In> = {
   in_flight: number
   /** Items in one batch at most. */
   max_items: number
+  /** Between the starts of two batches that are not full, at the least: under load fewer and larger ones. Default 0. */
+  interval_ms?: number
   /** Weight of one batch at most; a heavier item goes alone. */
   max_weight?: number
   weigh?: (item: In) => number
@@ -11,7 +13,7 @@ export type CoalesceOptions<In> = {
 }
 
 /**
- * Gathers concurrent callers into batches without a timer: an idle caller goes at once; while `in_flight` batches are at
+ * Gathers concurrent callers into batches: an idle caller goes at once, without a timer; while `in_flight` batches are at
  * work the next callers queue up and go together. `run` answers one result per item, in order: a value, or an Error
  * that only that caller gets. If `run` throws, every caller of that batch gets the error.
  */
@@ -19,10 +21,12 @@ export function coalesce<In, Out>(
   run: (items: In[]) => Promise<(Out | Error)[]>,
   options: CoalesceOptions<In>,
 ): (item: In) => Promise<Out> {
-  const { in_flight, max_items, max_weight = Number.POSITIVE_INFINITY, weigh = () => 1, concerns_all } = options
+  const { in_flight, max_items, interval_ms = 0, weigh = () => 1, concerns_all } = options
+  const { max_weight = Number.POSITIVE_INFINITY } = options
   type Caller = { item: In; resolve: (value: Out) => void; reject: (error: unknown) => void }
   const waiting: Caller[] = []
   let running = 0
+  let rests = false
 
   const nextBatch = (): Caller[] => {
     let count = 0
@@ -36,13 +40,23 @@ export function coalesce<In, Out>(
   }
 
   const pump = () => {
-    while (running < in_flight && waiting.length > 0) {
+    while (running < in_flight && waiting.length > 0 && (!rests || waiting.length >= max_items)) {
       running++
+      if (interval_ms > 0) rest()
       void runBatch(nextBatch()).finally(() => {
         running--
         pump()
       })
     }
+  }
+
+  const rest = () => {
+    if (rests) return
+    rests = true
+    setTimeout(() => {
+      rests = false
+      pump()
+    }, interval_ms)
   }
 
   const runBatch = async (batch: Caller[]): Promise<void> => {

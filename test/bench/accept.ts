@@ -11,7 +11,7 @@ export async function benchAccept(): Promise<void> {
     await stage.spawn('api/server.ts', { PORT: '4601' })
     await stage.spawn('test/bench/naive_server.ts', { PORT: '4602' })
     const measure = (port: number, count: number) => async () => {
-      const seconds = await generateLoad(`http://127.0.0.1:${port}/api/emails`, stage.key, count)
+      const { seconds } = await generateLoad(`http://127.0.0.1:${port}/api/emails`, stage.key, count)
       await stage.pool.run(sql.unsafe`TRUNCATE emails CASCADE`)
       await stage.pool.run(sql.unsafe`TRUNCATE graphile_worker._private_jobs`)
       return count / seconds

@@ -9,8 +9,10 @@ export const EMAIL = {
   html: `<p>${'It is on its way to you. '.repeat(80)}</p>`,
 }
 
-/** Posts EMAIL `count` times from another process; answers the seconds it took. */
-export async function generateLoad(url: string, key: string, count: number, connections = 32): Promise<number> {
+type Load = { began: number; seconds: number }
+
+/** Posts EMAIL `count` times from another process; answers when the first left (epoch, ms) and the seconds it took. */
+export async function generateLoad(url: string, key: string, count: number, connections = 32): Promise<Load> {
   const environment = {
     LOAD_URL: url,
     LOAD_KEY: key,
@@ -21,5 +23,5 @@ export async function generateLoad(url: string, key: string, count: number, conn
   const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'load.ts')], {
     env: environment,
   })
-  return Number(stdout)
+  return JSON.parse(stdout)
 }
