@@ -105,7 +105,7 @@ export type DeliveryResult = Omit<Token, 'lease_owner'> & {
 /** Answers the ids that were settled; the token of the others is out of date. */
 export async function settleDeliveries(db: Queryable, results: DeliveryResult[]): Promise<string[]> {
   const rows = await db.any(sql.prepared('settle_deliveries', Id)`
-    SELECT id FROM settle_deliveries(${JSON.stringify(results)}::text::jsonb) AS id
+    SELECT id FROM settle_deliveries(${JSON.stringify(results)}::json) AS id
   `)
   return rows.map(row => row.id)
 }

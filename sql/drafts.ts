@@ -52,7 +52,7 @@ export type Accepted = z.infer<typeof Accepted>
 export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
   const numbered = JSON.stringify(drafts.map((draft, position) => ({ position, ...draft })))
   return db.any(sql.prepared('accept_emails', Accepted)`
-    SELECT position, outcome, answer FROM accept_emails(${numbered}::text::jsonb) ORDER BY position
+    SELECT position, outcome, answer FROM accept_emails(${numbered}::json) ORDER BY position
   `)
 }
 

@@ -2,20 +2,50 @@
 -- snapshot: a single CTE could neither replay the answer of a key it lost to a concurrent commit nor leave the key of a
 -- refused request unbound.
 --
--- drafts: [{ position, account_id, id, domain, key_domain_id, route, key, fingerprint (hex), message_id, sender, to, cc,
---   bcc, reply_to, subject, headers, tags, html, text,
---   recipients: [{ id, recipient, destination, visible_in ('to', 'cc' or 'bcc'), reserved, simulated }] }]
---
 -- Answers one row per draft. outcome: accepted | replayed | key_conflict | domain_not_verified | domain_not_allowed |
 -- all_suppressed. answer: what to tell the caller of an accepted or replayed request.
 --
--- A list in JSON tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
--- statement here is to go by index, row by row.
-CREATE FUNCTION accept_emails(drafts jsonb) RETURNS TABLE ("position" integer, outcome text, answer jsonb)
+-- A list tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
+-- statement here is to go by index, row by row, add_job's as well: planned anew each time it costs 1 ms.
+CREATE TYPE draft_recipient AS (
+  id uuid,
+  recipient text,
+  destination text,
+  visible_in text, -- to, cc or bcc
+  reserved boolean,
+  simulated boolean
+);
+
+CREATE TYPE draft AS (
+  "position" integer,
+  account_id uuid,
+  id uuid,
+  domain text,
+  key_domain_id uuid,
+  route text,
+  key text,
+  fingerprint text, -- hex
+  message_id text,
+  sender text,
+  "to" text[],
+  cc text[],
+  bcc text[],
+  reply_to text[],
+  subject text,
+  headers jsonb,
+  tags jsonb,
+  html text,
+  text text,
+  recipients draft_recipient[]
+);
+
+-- given: a list of draft.
+CREATE FUNCTION accept_emails(given json) RETURNS TABLE ("position" integer, outcome text, answer jsonb)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
+  drafts draft[];
   bound integer[];            -- their key has an answer already
   sendable integer[];         -- their domain may send ...
   domain_ids uuid[];          -- ... and is this one
@@ -26,11 +56,13 @@ DECLARE
   accepted integer[];
   job_email_ids jsonb;
 BEGIN
+  SELECT array_agg(d) INTO drafts FROM json_populate_recordset(NULL::draft, given) AS d;
+
   -- 1. Usage rows of accounts with a quota are locked here, in order of account_id, before anything else.
 
   -- 2. Keys that are bound already. A retry replays even if its domain is gone by now.
   SELECT coalesce(array_agg(d.position), '{}') INTO bound
-  FROM jsonb_to_recordset(drafts) AS d(position integer, account_id uuid, route text, key text)
+  FROM unnest(drafts) AS d
   JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
   WHERE k.created_at > now() - interval '24 hours';
 
@@ -38,34 +70,33 @@ BEGIN
   SELECT coalesce(array_agg(d.position), '{}'), coalesce(array_agg(o.id), '{}'),
     coalesce(array_agg(d.position) FILTER (WHERE d.key_domain_id <> o.id), '{}')
   INTO sendable, domain_ids, forbidden
-  FROM jsonb_to_recordset(drafts) AS d(position integer, account_id uuid, domain text, key_domain_id uuid)
+  FROM unnest(drafts) AS d
   JOIN domains o ON o.account_id = d.account_id AND o.name = d.domain
     AND o.status IN ('verified', 'partially_verified', 'partially_failed');
 
   SELECT coalesce(array_agg(r.id), '{}') INTO suppressed_recipients
-  FROM jsonb_to_recordset(drafts) AS d(account_id uuid, recipients jsonb)
-  CROSS JOIN jsonb_to_recordset(d.recipients) AS r(id uuid, recipient text, simulated boolean)
+  FROM unnest(drafts) AS d
+  CROSS JOIN unnest(d.recipients) AS r
   JOIN suppressions s ON s.account_id = d.account_id AND s.address = lower(r.recipient)
     AND (s.expires_at IS NULL OR s.expires_at > now())
   WHERE NOT r.simulated;
 
   SELECT coalesce(array_agg(d.position), '{}') INTO unreachable
-  FROM jsonb_to_recordset(drafts) AS d(position integer, recipients jsonb)
+  FROM unnest(drafts) AS d
   WHERE NOT EXISTS (
-    SELECT FROM jsonb_to_recordset(d.recipients) AS r(id uuid, visible_in text, reserved boolean)
+    SELECT FROM unnest(d.recipients) AS r
     WHERE r.visible_in = 'to' AND NOT r.reserved AND r.id <> ALL (suppressed_recipients)
   );
 
   SELECT coalesce(array_agg(d.position), '{}') INTO candidates
-  FROM jsonb_to_recordset(drafts) AS d(position integer)
+  FROM unnest(drafts) AS d
   WHERE d.position <> ALL (bound) AND d.position = ANY (sendable) AND d.position <> ALL (forbidden)
     AND d.position <> ALL (unreachable);
 
   -- 4. Bind the keys, sorted: two statements in different order would deadlock. An expired key is bound anew.
   WITH keyed AS (
-    SELECT DISTINCT ON (d.account_id, d.route, d.key) d.*
-    FROM jsonb_to_recordset(drafts)
-      AS d(position integer, account_id uuid, route text, key text, fingerprint text, id uuid)
+    SELECT DISTINCT ON (d.account_id, d.route, d.key) d.account_id, d.route, d.key, d.fingerprint, d.id
+    FROM unnest(drafts) AS d
     WHERE d.key IS NOT NULL AND d.position = ANY (candidates)
     ORDER BY d.account_id, d.route, d.key, d.position
   ), won AS (
@@ -78,7 +109,7 @@ BEGIN
     RETURNING answer
   )
   SELECT coalesce(array_agg(d.position), '{}') INTO accepted
-  FROM jsonb_to_recordset(drafts) AS d(position integer, key text, id uuid)
+  FROM unnest(drafts) AS d
   WHERE d.position = ANY (candidates)
     AND (d.key IS NULL OR d.id IN (SELECT (won.answer ->> 'id')::uuid FROM won));
 
@@ -87,15 +118,13 @@ BEGIN
     last_event)
   SELECT d.account_id, d.id, o.domain_id, d.message_id, d.sender, d."to", d.cc, d.bcc, d.reply_to, d.subject, d.tags,
     'queued', 'queued'
-  FROM jsonb_to_recordset(drafts) AS d(position integer, account_id uuid, id uuid, message_id text, sender text,
-    "to" text[], cc text[], bcc text[], reply_to text[], subject text, tags jsonb)
+  FROM unnest(drafts) AS d
   JOIN unnest(sendable, domain_ids) AS o(position, domain_id) ON o.position = d.position
   WHERE d.position = ANY (accepted);
 
   INSERT INTO email_contents (account_id, email_id, headers, html, text)
   SELECT d.account_id, d.id, d.headers, d.html, d.text
-  FROM jsonb_to_recordset(drafts)
-    AS d(position integer, account_id uuid, id uuid, headers jsonb, html text, text text)
+  FROM unnest(drafts) AS d
   WHERE d.position = ANY (accepted);
 
   WITH stored AS (
@@ -104,8 +133,8 @@ BEGIN
       CASE WHEN r.reserved THEN 'The domain is reserved for documentation and tests.'
         WHEN v.state = 'suppressed' THEN 'The address is on the suppression list.' END,
       CASE WHEN v.state = 'queued' THEN now() END
-    FROM jsonb_to_recordset(drafts) AS d(position integer, account_id uuid, id uuid, recipients jsonb)
-    CROSS JOIN jsonb_to_recordset(d.recipients) AS r(id uuid, recipient text, destination text, reserved boolean)
+    FROM unnest(drafts) AS d
+    CROSS JOIN unnest(d.recipients) AS r
     CROSS JOIN LATERAL (
       SELECT CASE WHEN r.reserved OR r.id = ANY (suppressed_recipients) THEN 'suppressed' ELSE 'queued' END
     ) AS v(state)
@@ -134,8 +163,7 @@ BEGIN
       ELSE 'all_suppressed'
     END,
     CASE WHEN d.position = ANY (accepted) THEN jsonb_build_object('id', d.id) ELSE k.answer END
-  FROM jsonb_to_recordset(drafts)
-    AS d(position integer, account_id uuid, id uuid, route text, key text, fingerprint text)
+  FROM unnest(drafts) AS d
   LEFT JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
     AND k.created_at > now() - interval '24 hours';
 END

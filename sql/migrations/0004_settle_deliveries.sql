@@ -1,7 +1,5 @@
 -- Writes what became of deliveries: their state, events, suppressions and the status of their emails, in one commit.
 --
--- results: [{ account_id, email_id, id, lease_owner, attempt, outcome, delay (seconds), reason, reply, via,
---   suppression_id, hold }]
 -- outcome   delivered | complained | deferred | bounced | failed | suppressed | in_doubt   (an attempt ended)
 --           released  (given back before anything was sent: not an attempt)
 --           lost      (its worker died before the final dot: safe to send again)
@@ -9,17 +7,51 @@
 -- A result counts only with the token of its claim, and once. A result that comes after the lease was lost in the
 -- phase `dot` still settles the doubt. Answers the ids that were settled.
 --
--- A list in JSON tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
+-- A list tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
 -- statement here is to go by index, row by row.
-CREATE FUNCTION settle_deliveries(results jsonb) RETURNS SETOF uuid
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+CREATE TYPE delivery_result AS (
+  account_id uuid,
+  email_id uuid,
+  id uuid,
+  lease_owner uuid,
+  attempt integer,
+  outcome text,
+  delay double precision, -- seconds
+  reason text,
+  reply text,
+  via text,
+  suppression_id uuid,
+  hold boolean
+);
+
+-- What became of a delivery by its result.
+CREATE TYPE delivery_change AS (
+  account_id uuid,
+  email_id uuid,
+  id uuid,
+  recipient text,
+  outcome text,
+  state text,
+  reason text,
+  reply text,
+  via text,
+  suppression_id uuid
+);
+
+-- given: a list of delivery_result; what is null may be missing.
+CREATE FUNCTION settle_deliveries(given json) RETURNS SETOF uuid
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
 DECLARE
-  changes jsonb;
+  results delivery_result[];
+  changes delivery_change[];
 BEGIN
+  SELECT array_agg(r) INTO results FROM json_populate_recordset(NULL::delivery_result, given) AS r;
+
   -- Emails first, in order: whoever changes an email and its deliveries takes the locks in this order. Only then can
   -- two recipients that settle at the same moment not miss each other in the status below.
   PERFORM 1
-  FROM (SELECT DISTINCT r.account_id, r.email_id FROM jsonb_to_recordset(results) AS r(account_id uuid, email_id uuid)) w
+  FROM (SELECT DISTINCT r.account_id, r.email_id FROM unnest(results) AS r) w
   JOIN emails e ON e.account_id = w.account_id AND e.id = w.email_id
   ORDER BY e.id FOR NO KEY UPDATE OF e;
 
@@ -32,8 +64,7 @@ BEGIN
   INSERT INTO email_events (account_id, email_id, type, recipient, data)
   SELECT c.account_id, c.email_id, t.type, c.recipient,
     jsonb_strip_nulls(jsonb_build_object('reason', c.reason, 'reply', c.reply, 'via', c.via))
-  FROM jsonb_to_recordset(changes) AS c(account_id uuid, email_id uuid, recipient text, outcome text, state text,
-    reason text, reply text, via text)
+  FROM unnest(changes) AS c
   CROSS JOIN LATERAL (VALUES
     (1, CASE WHEN c.state <> 'queued' THEN c.state WHEN c.outcome = 'deferred' THEN 'delivery_delayed' END),
     (2, CASE WHEN c.outcome = 'complained' THEN 'complained' END)
@@ -44,23 +75,22 @@ BEGIN
   INSERT INTO suppressions (account_id, id, address, reason, detail, email_id)
   SELECT DISTINCT ON (c.account_id, lower(c.recipient)) c.account_id, c.suppression_id, lower(c.recipient), 'bounced',
     c.reply, c.email_id
-  FROM jsonb_to_recordset(changes)
-    AS c(account_id uuid, email_id uuid, recipient text, state text, reply text, suppression_id uuid)
+  FROM unnest(changes) AS c
   WHERE c.state = 'bounced' AND c.suppression_id IS NOT NULL
   ORDER BY c.account_id, lower(c.recipient)
   ON CONFLICT (account_id, address) DO NOTHING;
 
   PERFORM refresh_email_status(changes);
 
-  RETURN QUERY SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid);
+  RETURN QUERY SELECT c.id FROM unnest(changes) AS c;
 END
 $$;
 
--- Answers the rows it changed as JSON, null when no token fitted.
-CREATE FUNCTION change_deliveries(results jsonb) RETURNS jsonb
+-- Null when no token fitted.
+CREATE FUNCTION change_deliveries(results delivery_result[]) RETURNS delivery_change[]
 LANGUAGE plpgsql AS $$
 DECLARE
-  changes jsonb;
+  changes delivery_change[];
 BEGIN
   WITH locked AS MATERIALIZED (
     SELECT d.account_id, d.id, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id,
@@ -68,11 +98,7 @@ BEGIN
       -- RFC 5321 4.5.4.1 gives up after 4-5 days; after 72 hours the callers of an API have stopped waiting.
       coalesce(e.scheduled_at, e.created_at) + interval '72 hours' < now() + make_interval(secs => r.delay) AS expired,
       d.lost_count >= 9 AS worn_out
-    FROM (
-      SELECT * FROM jsonb_to_recordset(results) AS r(account_id uuid, id uuid, lease_owner uuid, attempt integer,
-        outcome text, delay double precision, reason text, reply text, via text, suppression_id uuid, hold boolean)
-      ORDER BY r.id
-    ) r
+    FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id) r
     -- One by one, in the order of ids: by their key, whatever the planner believes about the tables.
     CROSS JOIN LATERAL (
       SELECT * FROM deliveries d
@@ -111,17 +137,17 @@ BEGIN
       reason = CASE WHEN s.state <> 'delivered' THEN coalesce(s.verdict, d.reason) END,
       last_reply = coalesce(s.reply, d.last_reply)
     FROM decided s WHERE d.account_id = s.account_id AND d.id = s.id
-    RETURNING d.account_id, d.email_id, d.id, d.recipient, s.outcome, d.state, d.reason, s.reply, s.via,
-      s.suppression_id
+    RETURNING ROW(d.account_id, d.email_id, d.id, d.recipient, s.outcome, d.state, d.reason, s.reply, s.via,
+      s.suppression_id)::delivery_change AS change
   )
-  SELECT jsonb_agg(to_jsonb(changed)) INTO changes FROM changed;
+  SELECT array_agg(change) INTO changes FROM changed;
   RETURN changes;
 END
 $$;
 
 -- emails.status is the first that applies: queued, delivery_delayed, sent (in doubt), then the worst final outcome.
 -- Runs in a statement of its own after the deliveries were changed under the emails' locks.
-CREATE FUNCTION refresh_email_status(changes jsonb) RETURNS void
+CREATE FUNCTION refresh_email_status(changes delivery_change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE emails e SET
@@ -142,7 +168,7 @@ BEGIN
         WHEN bool_or(d.state = 'suppressed') THEN 'suppressed'
         ELSE 'canceled'
       END AS status
-    FROM (SELECT DISTINCT c.email_id FROM jsonb_to_recordset(changes) AS c(email_id uuid)) w
+    FROM (SELECT DISTINCT c.email_id FROM unnest(changes) AS c) w
     JOIN deliveries d ON d.email_id = w.email_id
     GROUP BY d.account_id, d.email_id
   ) s
