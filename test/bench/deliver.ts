@@ -21,7 +21,8 @@ export async function benchDeliver(): Promise<void> {
   try {
     await stage.spawn('api/server.ts', { PORT: '4601' })
     const worker = await stage.spawn('test/bench/worker.ts', { MAIL_TRANSPORT: sink.url })
-    await endToEnd(stage, sink) // not counted: no process is fast before it is warm, and the baselines warm up as well
+    // Not counted: no process is fast before it is warm, and the baselines warm up as well.
+    for (let run = 0; run < 2; run++) await endToEnd(stage, sink)
     const figures = await interleave({
       'end to end, API load and worker': () => endToEnd(stage, sink),
       'worker draining a queue': () => drain(stage, sink, worker),
@@ -30,7 +31,7 @@ export async function benchDeliver(): Promise<void> {
     })
     const total = figures['end to end, API load and worker'] / figures['nodemailer pooled sendMail, RSA']
     const drained = figures['worker draining a queue'] / figures['RSA-2048 on the thread pool alone']
-    report('B2 end to end', `${total.toFixed(1)} x nodemailer with RSA`, '>= 1.5 x', total >= 1.5)
+    report('B2 end to end', `${total.toFixed(2)} x nodemailer with RSA`, '>= 1.5 x', total >= 1.5)
     report('B4 drain', `${(100 * drained).toFixed(0)} % of bare RSA signing`, '>= 40 %', drained >= 0.4)
     await measureIdle(stage, sink)
   } finally {
