@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { coalesce } from '../lib/coalesce.ts'
 import type { Log } from '../lib/log.ts'
+import { Semaphore } from '../lib/semaphore.ts'
 import {
   type ClaimedDelivery,
   type DeliveryResult,
@@ -14,7 +15,7 @@ import type { Verdict } from './attempt_delivery.ts'
 
 /** What a worker writes about the deliveries it holds: many of them in one commit, each caller answered after its own. */
 export type Ledger = {
-  /** Whether the final dot may be written. */
+  /** Whether the final dot may be written. Each token that was fenced must be settled, by the same object. */
   fence(token: Token): Promise<boolean>
   /** Writes a result, however long Postgres is away: it is forgotten only by `giveUp`. False: the token was outdated. */
   settle(token: ClaimedDelivery, verdict: Verdict): Promise<boolean>
@@ -24,10 +25,16 @@ export type Ledger = {
 
 const LONGEST_PAUSE_MS = 5_000
 
-export function createLedger(pool: Pool, log: Log, lease_seconds: number): Ledger {
-  const gaveUp = new AbortController()
+/** `max_fenced`: deliveries between fence and result at the most, which is what a killed worker can leave in doubt. */
+type Options = { lease_seconds: number; max_fenced: number }
 
-  const fence = coalesce<Token, boolean>(
+export function createLedger(pool: Pool, log: Log, { lease_seconds, max_fenced }: Options): Ledger {
+  const gaveUp = new AbortController()
+  const room = new Semaphore(max_fenced)
+  const fenced = new Set<Token>()
+  const settled = new WeakSet<Token>()
+
+  const fenceMany = coalesce<Token, boolean>(
     async tokens => {
       const allowed = await fenceDeliveries(pool, tokens, lease_seconds)
       const owners = new Map(allowed.map(({ id, lease_owner }) => [id, lease_owner]))
@@ -37,8 +44,8 @@ export function createLedger(pool: Pool, log: Log, lease_seconds: number): Ledge
   )
 
   const write = async (results: DeliveryResult[]): Promise<boolean[]> => {
-    const settled = new Set(await settleDeliveries(pool, results))
-    return results.map(result => settled.has(result.id))
+    const ids = new Set(await settleDeliveries(pool, results))
+    return results.map(result => ids.has(result.id))
   }
 
   const record = coalesce<DeliveryResult, boolean>(
@@ -57,9 +64,26 @@ export function createLedger(pool: Pool, log: Log, lease_seconds: number): Ledge
   )
 
   return {
-    fence,
-    settle: ({ account_id, id, attempt, lease_owner, email_id }, verdict) =>
-      record({ ...verdict, account_id, id, attempt, lease_owner, email_id }),
+    async fence(token) {
+      await room.acquire()
+      // Given up while it waited: nobody would make room again.
+      if (settled.has(token)) {
+        room.release()
+        return false
+      }
+      fenced.add(token)
+      return fenceMany(token)
+    },
+    async settle(token, verdict) {
+      const { account_id, id, attempt, lease_owner, email_id } = token
+      settled.add(token)
+      try {
+        return await record({ ...verdict, account_id, id, attempt, lease_owner, email_id })
+      } finally {
+        // An error of the fence's own tells nothing: it may have been written.
+        if (fenced.delete(token)) room.release()
+      }
+    },
     giveUp: () => gaveUp.abort(),
   }
 }

@@ -54,8 +54,9 @@ const SAME_SIGNAL_MS = 1_000
 const LINGER_MS = 3_000
 
 /**
- * Starts something and stops it on SIGTERM or SIGINT; a signal that comes later on ends the process at once. An error
- * that nobody expected also stops it, with code 1: what was begun is finished before the process is replaced.
+ * Starts something and stops it on SIGTERM, SIGINT or SIGHUP (its terminal was closed); a signal that comes later on
+ * ends the process at once. An error that nobody expected also stops it, with code 1: what was begun is finished before
+ * the process is replaced.
  */
 export async function superviseProcess(start: () => Promise<Running>): Promise<void> {
   const stopped = Promise.withResolvers<void>()
@@ -69,8 +70,7 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
     report(error)
     stopped.resolve()
   }
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, onSignal)
   process.on('uncaughtException', onError) // rejections that nobody handles as well
   try {
     const running = await start()

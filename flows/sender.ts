@@ -56,7 +56,7 @@ type Dependencies = {
 export function createSender(deps: Dependencies): Sender {
   const { pool, log, secrets, transport, times = SENDER_TIMES } = deps
   const { lease_seconds } = times
-  const ledger = createLedger(pool, log, lease_seconds)
+  const ledger = createLedger(pool, log, { lease_seconds, max_fenced: transport.concurrency })
   const pipeline = new Pipeline({ ...deps, ledger, prepareMessage: createPrepareMessage(pool, secrets), onRoom })
   const timers: NodeJS.Timeout[] = []
   let isStopping = false

@@ -14,9 +14,12 @@ const count = z.coerce.number().int().min(0)
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''))
 const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
-const transport = z.union([z.literal('capture'), z.url({ protocol: /^smtps?$/ })], {
-  error: 'must be capture, smtp://user:pass@host:port or smtps://user:pass@host:port',
-})
+const transport = z
+  .string()
+  .refine(
+    value => value === 'capture' || z.url({ protocol: /^smtps?$/ }).safeParse(value).success,
+    'must be capture, smtp://user:pass@host:port or smtps://user:pass@host:port',
+  )
 
 /** Every key of the environment that is read, with its meaning and default. `.env.example` is checked against it. */
 export const Environment = z.object({

@@ -72,8 +72,10 @@ function createServer(
     onMailFrom: (_address, _session, callback) => answer('mail', callback),
     onRcptTo: (_address, _session, callback) => answer('rcpt', callback),
     onData: async (stream, { envelope }, callback) => {
+      const raw = await buffer(stream).catch(() => null)
+      if (!raw) return // the client hung up
       const mail_from = envelope.mailFrom ? envelope.mailFrom.address : ''
-      receive({ mail_from, rcpt_to: envelope.rcptTo.map(rcpt => rcpt.address), raw: await buffer(stream) }, callback)
+      receive({ mail_from, rcpt_to: envelope.rcptTo.map(rcpt => rcpt.address), raw }, callback)
     },
     ...options,
   })

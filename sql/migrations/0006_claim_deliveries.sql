@@ -18,7 +18,7 @@ DECLARE
 BEGIN
   IF email_ids IS NULL THEN
     SELECT array_agg(account_id), array_agg(id) INTO accounts, ids FROM (
-      SELECT d.account_id, d.id FROM (VALUES (0), (1)) AS p(priority)
+      SELECT d.account_id, d.id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns
       CROSS JOIN LATERAL (
         SELECT * FROM deliveries d
         WHERE d.state = 'queued' AND d.priority = p.priority AND d.next_at <= now()

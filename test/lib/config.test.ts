@@ -66,6 +66,10 @@ t.test('each wrong value is named', async t => {
   }
 })
 
+t.test('a wrong transport is told what it may be', async t => {
+  t.match(refusal({ MAIL_TRANSPORT: 'mail.acme.com:25' }), [/^MAIL_TRANSPORT: must be capture, smtp:.* or smtps:/])
+})
+
 t.test('every wrong value is named at once, one line each', async t => {
   const wrong = { PORT: 'x', MAIL_TRANSPORT: 'x', LOG_LEVEL: 'x', SECRET_KEY: 'x', DATABASE_URL: 'x' }
   const named = refusal(wrong)?.map(line => line.split(':')[0])

@@ -84,7 +84,7 @@ t.test('npm start with a DATABASE_URL', async t => {
   const { url, key, id } = await clone.runPrintedCurl(mailbrook, place)
   t.match(mailbrook.stdout, /^Mail leaves by 127\.0\.0\.1:1$/m)
   t.match(await clone.readSettled(url, key, id), { status: 'delivered', events: [{}, { via: 'simulator' }] })
-  t.equal(await mailbrook.end('SIGINT'), 0)
+  t.equal(await mailbrook.end('SIGHUP'), 0, 'as when its terminal is closed')
   t.equal(await clone.findPostgres(place.directory), 0, 'it started none')
 
   await refuses(t, start({ SECRET_KEY: `${SECRET_KEY}.` }), /^SECRET_KEY is not the one this database was set up with/)
