@@ -24,19 +24,21 @@ export type ClaimOptions = {
   busy_destinations?: string[]
 }
 
-/** Claims what is due, oldest first, or only what is due of some emails (sql/migrations/0006). */
+/** Claims what is due, oldest first, or only what is due of some emails (sql/functions/claim_deliveries.sql). */
 export async function claimDeliveries(db: Queryable, options: ClaimOptions): Promise<ClaimedDelivery[]> {
   const { lease_owner, lease_seconds, limit, email_ids, busy_destinations = [] } = options
   const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
   return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
     SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, suppressed
-    FROM claim_deliveries(${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails})
+    FROM claim_deliveries(
+      ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}
+    )
   `)
 }
 
 const Id = z.object({ id: z.string() })
 
-/** Which of these may write their final dot (sql/migrations/0005); a lease that is lost from here on is in doubt. */
+/** Which of these may write their final dot; a lease lost from here on is in doubt (functions/fence_deliveries.sql). */
 export async function fenceDeliveries(db: Queryable, tokens: Token[], lease_seconds: number): Promise<Token[]> {
   return db.any(sql.prepared('fence_deliveries', Token)`
     SELECT account_id, id, attempt, lease_owner FROM fence_deliveries(${columns(tokens)}, ${lease_seconds})
@@ -76,7 +78,7 @@ function columns(tokens: Token[]) {
     ${column('lease_owner', 'uuid')}`
 }
 
-/** What became of a claimed delivery (sql/migrations/0004 says what each outcome means). */
+/** What became of a claimed delivery (sql/functions/settle_deliveries.sql says what each outcome means). */
 export type DeliveryResult = Omit<Token, 'lease_owner'> & {
   email_id: string
   lease_owner: string | null

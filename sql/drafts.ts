@@ -11,7 +11,7 @@ export type DraftRecipient = {
   simulated: boolean
 }
 
-/** What `accept_emails` takes (sql/migrations/0003). `key`, with its route and hex fingerprint, may be null. */
+/** What sql/functions/accept_emails.sql takes. `key`, with its route and hex fingerprint, may be null. */
 export type Draft = {
   account_id: string
   id: string

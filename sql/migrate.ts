@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { runMigrations } from 'graphile-worker'
 import pg from 'pg'
 import { readConfig } from '../lib/config.ts'
 import { StartupError } from '../lib/errors.ts'
 import { silentLogger } from './graphile.ts'
-import { listMigrations, migrationsDirectory } from './migrations.ts'
+import { listMigrations, type Migration } from './migrations.ts'
 import { NotConnectedError } from './pool.ts'
 
 /** Any fixed number: processes that migrate the same database at the same moment take turns. */
@@ -22,7 +21,9 @@ export async function migrate(database_url: string): Promise<void> {
     )
     const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations')
     const applied = new Set(rows.map(row => row.name))
-    for (const name of await listMigrations()) if (!applied.has(name)) await apply(client, name)
+    for (const migration of await listMigrations()) {
+      if (!applied.has(migration.name)) await apply(client, migration)
+    }
   } finally {
     await client.end()
   }
@@ -41,11 +42,11 @@ export function unreachable(cause: NotConnectedError): StartupError {
   return new StartupError(`The database of DATABASE_URL cannot be reached: ${cause.message}`, { cause })
 }
 
-async function apply(client: pg.Client, name: string): Promise<void> {
-  const text = await readFile(new URL(name, migrationsDirectory), 'utf8')
+async function apply(client: pg.Client, { name, text, replaces }: Migration): Promise<void> {
+  const forget = replaces ? `DELETE FROM migrations WHERE starts_with(name, ${client.escapeLiteral(replaces)});` : ''
   try {
     // One simple query is one transaction.
-    await client.query(`${text}; INSERT INTO migrations (name) VALUES (${client.escapeLiteral(name)})`)
+    await client.query(`${text}; ${forget} INSERT INTO migrations (name) VALUES (${client.escapeLiteral(name)})`)
   } catch (cause) {
     throw new Error(`migration ${name} failed: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }

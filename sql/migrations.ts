@@ -1,21 +1,42 @@
-import { readdir } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { type Queryable, sql } from './pool.ts'
 
-export const migrationsDirectory = new URL('migrations/', import.meta.url)
+/** A file of SQL. `replaces` is the beginning of the names of its earlier versions. */
+export type Migration = { name: string; text: string; replaces?: string }
 
-/** Names of the migrations this code needs, in order. */
-export async function listMigrations(): Promise<string[]> {
-  const names = await readdir(migrationsDirectory)
-  return names.filter(name => name.endsWith('.sql')).sort()
+/**
+ * What this code needs, in order. A file of migrations/ is applied once and never changes again. A file of functions/
+ * drops and creates what it holds, and is applied again whenever its content has changed: its hash is in the name.
+ */
+export async function listMigrations(): Promise<Migration[]> {
+  const functions = await readAll('functions/')
+  return [
+    ...(await readAll('migrations/')),
+    ...functions.map(({ name, text }) => {
+      const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
+      return { name: `functions/${name} ${hash}`, text, replaces: `functions/${name} ` }
+    }),
+  ]
 }
 
-/** Those the database does not have yet: all of them while it is empty. */
+async function readAll(directory: string): Promise<Migration[]> {
+  const url = new URL(directory, import.meta.url)
+  const names = (await readdir(url)).filter(name => name.endsWith('.sql')).sort()
+  return Promise.all(names.map(async name => ({ name, text: await readFile(new URL(name, url), 'utf8') })))
+}
+
+const needed = listMigrations()
+needed.catch(() => {}) // whoever asks is told
+
+/** Names of those the database does not have yet: of all while it is empty. */
 export async function listPendingMigrations(db: Queryable): Promise<string[]> {
+  const names = (await needed).map(migration => migration.name)
   const Table = z.object({ exists: z.boolean() })
   const { exists } = await db.one(sql.type(Table)`SELECT to_regclass('migrations') IS NOT NULL AS exists`)
-  if (!exists) return listMigrations()
+  if (!exists) return names
   const applied = await db.any(sql.type(z.object({ name: z.string() }))`SELECT name FROM migrations`)
-  const names = new Set(applied.map(row => row.name))
-  return (await listMigrations()).filter(name => !names.has(name))
+  const known = new Set(applied.map(row => row.name))
+  return names.filter(name => !known.has(name))
 }

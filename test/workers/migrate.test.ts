@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -21,7 +21,7 @@ t.test('migrate brings an empty database up to date, and then leaves it alone', 
   const applied = await query('SELECT name, applied_at FROM migrations ORDER BY name')
   t.same(
     applied.map(row => row.name),
-    await listMigrations(),
+    await namesNeeded(),
   )
   t.same(await query('SELECT FROM emails'), [])
   t.same(await query('SELECT FROM graphile_worker.jobs'), [])
@@ -37,8 +37,29 @@ t.test('several that migrate at once take turns', async t => {
   const names = await query('SELECT name FROM migrations ORDER BY name')
   t.same(
     names.map(row => row.name),
-    await listMigrations(),
+    await namesNeeded(),
   )
+})
+
+t.test('functions are replaced when their file has changed, and only then', async t => {
+  const { url, query } = await createEmptyDatabase(t)
+  await migrate(url)
+  const directory = await copyCode(t)
+  const file = join(directory, 'sql', 'functions', 'fence_deliveries.sql')
+  const text = await readFile(file, 'utf8')
+  const applied = () => query("SELECT name, applied_at FROM migrations WHERE starts_with(name, 'functions/')")
+  const before = await applied()
+
+  await writeFile(file, `${text}COMMENT ON FUNCTION fence_deliveries IS 'changed';`)
+  t.match(await runMigrate({ DATABASE_URL: url, SECRET_KEY }, directory), { code: 0, stderr: '' })
+  const after = await applied()
+  t.equal(after.length, before.length, 'the earlier version is forgotten')
+  t.equal(after.filter(row => !before.some(other => other.name === row.name)).length, 1, 'no other was applied')
+  const comment = "SELECT obj_description('fence_deliveries'::regproc) AS comment"
+  t.same(await query(comment), [{ comment: 'changed' }])
+
+  await migrate(url)
+  t.same(await query(comment), [{ comment: null }], 'going back counts as a change')
 })
 
 t.test('a migration that fails leaves nothing of itself', async t => {
@@ -75,6 +96,11 @@ t.test('without a database that answers it says so in one line', async t => {
     t.same(await runMigrate({ DATABASE_URL, SECRET_KEY }), { ...refused, stderr })
   }
 })
+
+async function namesNeeded(): Promise<string[]> {
+  const migrations = await listMigrations()
+  return migrations.map(migration => migration.name).sort()
+}
 
 type Row = Record<string, unknown>
 type Query = (text: string) => Promise<Row[]>

@@ -1,3 +1,5 @@
+DROP FUNCTION IF EXISTS fence_deliveries(uuid[], uuid[], integer[], uuid[], double precision);
+
 -- The last step before a final dot: only a claim whose lease still runs may go on, and from here on a lost lease is in
 -- doubt. Answers the tokens that may; the dot of any other must not be written.
 --

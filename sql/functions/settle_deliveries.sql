@@ -1,3 +1,6 @@
+DROP FUNCTION IF EXISTS settle_deliveries(json);
+DROP TYPE IF EXISTS delivery_result, delivery_change CASCADE;
+
 -- Writes what became of deliveries: their state, events, suppressions and the status of their emails, in one commit.
 --
 -- outcome   delivered | complained | deferred | bounced | failed | suppressed | in_doubt   (an attempt ended)

@@ -1,3 +1,6 @@
+DROP FUNCTION IF EXISTS accept_emails(json);
+DROP TYPE IF EXISTS draft, draft_recipient CASCADE;
+
 -- Accepts every request that is waiting, in one round trip and one commit. Several statements, each with a fresh
 -- snapshot: a single CTE could neither replay the answer of a key it lost to a concurrent commit nor leave the key of a
 -- refused request unbound.

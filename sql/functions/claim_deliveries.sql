@@ -1,3 +1,5 @@
+DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[], uuid[]);
+
 -- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
 -- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
 -- was accepted.
