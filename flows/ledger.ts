@@ -60,7 +60,7 @@ export function createLedger(pool: Pool, log: Log, { lease_seconds, max_fenced }
         }
       }
     },
-    { in_flight: 1, max_items: 100, interval_ms: 15 },
+    { in_flight: 1, max_items: 100, interval_ms: 8 },
   )
 
   return {

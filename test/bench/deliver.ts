@@ -10,6 +10,9 @@ import { type Child, interleave, openStage, percentile, report, type Stage } fro
 const COUNT = 6_000
 const IDLE_POSTS = 200
 
+/** As many callers at once as nodemailer's has in its baseline. */
+const CALLERS = 64
+
 /** As nearly every server answers: with PIPELINING (RFC 2920) a client sends the envelope in one go. */
 const EHLO = '250-sink\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES'
 const API = 'http://127.0.0.1:4601/api/emails'
@@ -43,7 +46,7 @@ export async function benchDeliver(): Promise<void> {
 /** From the first request to the last arrival; the start of the process that makes the load is none of either. */
 async function endToEnd(stage: Stage, sink: Sink): Promise<number> {
   const ended = sink.arrived(sink.messages + COUNT).then(() => Date.now())
-  const { began } = await generateLoad(API, stage.key, COUNT)
+  const { began } = await generateLoad(API, stage.key, COUNT, CALLERS)
   return COUNT / (((await ended) - began) / 1000)
 }
 
@@ -60,7 +63,12 @@ async function drain(stage: Stage, sink: Sink, worker: Child): Promise<number> {
 
 /** Runs one of the baselines in a process of its own, as the worker is; it prints its rate. */
 async function inProcess(file: string, sink: Sink): Promise<number> {
-  const environment = { SINK_URL: sink.url, COUNT: String(COUNT), EMAIL: JSON.stringify(EMAIL) }
+  const environment = {
+    SINK_URL: sink.url,
+    COUNT: String(COUNT),
+    CALLERS: String(CALLERS),
+    EMAIL: JSON.stringify(EMAIL),
+  }
   const path = join(import.meta.dirname, file)
   const { stdout } = await promisify(execFile)(process.execPath, [path], { env: environment })
   return Number(stdout)

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 
 /** The baseline of `deliver`: nodemailer as it is used everywhere, pooled, signing with an RSA key in PEM. Prints its rate. */
-const { SINK_URL = '', COUNT = '1000', EMAIL = '{}' } = process.env
+const { SINK_URL = '', COUNT = '1000', CALLERS = '64', EMAIL = '{}' } = process.env
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const dkim = {
   domainName: 'sandbox.internal',
@@ -26,7 +26,7 @@ async function send(count: number): Promise<number> {
   const sendSome = async () => {
     while (left-- > 0) await transport.sendMail(email)
   }
-  await Promise.all(Array.from({ length: 64 }, sendSome))
+  await Promise.all(Array.from({ length: Number(CALLERS) }, sendSome))
   return count / ((performance.now() - start) / 1000)
 }
 

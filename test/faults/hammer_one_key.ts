@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   try {
     const ports = [4180, 4181]
     for (const port of ports) await stage.spawn('api/server.ts', { PORT: String(port) })
-    await stage.spawn('workers/worker.ts')
+    await stage.spawn('test/bench/worker.ts')
 
     const urls = ports.map(port => `http://127.0.0.1:${port}`)
     const email = { from: 'hammer@sandbox.internal', to: 'nail@sink.internal', subject: 'Once' }
