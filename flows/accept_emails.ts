@@ -8,6 +8,7 @@ import { simulatedOutcome } from '../lib/simulator.ts'
 import { type Accepted, type Draft, type DraftRecipient, insertEmails, listStoredEmails } from '../sql/drafts.ts'
 import { NotConnectedError, type Pool, type Queryable, sqlState } from '../sql/pool.ts'
 import { isRefusedData, retryConflicts, splitOnRefusal } from '../sql/retry.ts'
+import { scheduleError } from './change_schedule.ts'
 
 /** Who sends: the account, and the domain its key is restricted to. */
 export type SendingParty = { account_id: string; domain_id: string | null }
@@ -18,7 +19,11 @@ export type RequestKey = { route: string; key: string; fingerprint: string }
 export type AcceptedEmail = { id: string; replayed: boolean }
 export type AcceptEmail = (draft: Draft) => Promise<AcceptedEmail>
 
-/** A valid email as `accept_emails` takes it: ids made here, recipients told apart. */
+/**
+ * A valid email as `accept_emails` takes it: ids made here, recipients told apart.
+ *
+ * @throws {ApiError} when it is scheduled for the simulator, which plays what is sent at once only
+ */
 export function toDraft(
   party: SendingParty,
   email: NewEmail,
@@ -26,6 +31,10 @@ export function toDraft(
   simulator_domain: string,
 ): Draft {
   const id = uuid()
+  const recipients = recipientsOf(email, simulator_domain)
+  if (email.scheduled_at && recipients.some(recipient => recipient.simulated)) {
+    throw new ApiError('validation_error', 'The simulator cannot be combined with `scheduled_at`.')
+  }
   return {
     account_id: party.account_id,
     id,
@@ -45,7 +54,8 @@ export function toDraft(
     tags: email.tags ?? [],
     html: email.html ?? null,
     text: email.text ?? null,
-    recipients: recipientsOf(email, simulator_domain),
+    scheduled_at: email.scheduled_at ?? null,
+    recipients,
   }
 }
 
@@ -85,6 +95,9 @@ function answer({ outcome, answer }: Accepted, draft: Draft): AcceptedEmail | Ap
       return { id: (answer as { id: string }).id, replayed: outcome === 'replayed' }
     case 'key_conflict':
       return keyConflict()
+    case 'schedule_past':
+    case 'schedule_too_far':
+      return scheduleError(outcome)
     case 'domain_not_verified':
       return new ApiError('validation_error', `The ${draft.domain} domain is not verified. Add and verify it first.`)
     case 'domain_not_allowed':

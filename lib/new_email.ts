@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Address, parseAddress } from './address.ts'
 import type { ErrorName } from './errors.ts'
 import { MAX_HEADERS, validateHeaders } from './headers.ts'
+import { parseSchedule } from './schedule.ts'
 
 const MAX_RECIPIENTS = 50
 const MAX_SUBJECT_LENGTH = 998
@@ -64,6 +65,14 @@ const headers = z.preprocess(
   }),
 )
 
+const MOMENT =
+  'Invalid `scheduled_at` field: expected an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am".'
+
+/** A moment; whether it lies ahead, and how far, is for the database's clock to say. */
+const ScheduledAt = z
+  .string()
+  .transform((text, context) => parseSchedule(text, new Date()) ?? refuse(context, 'validation_error', MOMENT))
+
 /** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
 const notYet = z.null('is not supported yet').optional()
 
@@ -83,7 +92,7 @@ export const NewEmail = z.object({
   headers: atMost(MAX_HEADERS, 'headers', headers.nullish()),
   tags: atMost(MAX_TAGS, 'tags', z.array(z.object({ name: token, value: token })).nullish()),
   attachments: z.union([notYet, z.array(z.never()).length(0)], 'is not supported yet'),
-  scheduled_at: notYet,
+  scheduled_at: ScheduledAt.nullish(),
   template_id: notYet,
   template: notYet,
   variables: notYet,
@@ -92,3 +101,6 @@ export const NewEmail = z.object({
 })
 
 export type NewEmail = z.output<typeof NewEmail>
+
+/** The body of PATCH /emails/:id (contract 3.5). */
+export const Reschedule = z.object({ scheduled_at: ScheduledAt })

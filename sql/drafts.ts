@@ -31,6 +31,7 @@ export type Draft = {
   tags: { name: string; value: string }[]
   html: string | null
   text: string | null
+  scheduled_at: Date | null
   recipients: DraftRecipient[]
 }
 
@@ -40,6 +41,8 @@ const Accepted = z.object({
     'accepted',
     'replayed',
     'key_conflict',
+    'schedule_past',
+    'schedule_too_far',
     'domain_not_verified',
     'domain_not_allowed',
     'all_suppressed',

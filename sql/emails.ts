@@ -110,3 +110,10 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
     WHERE e.account_id = ${account_id} AND e.id = ${id}
   `)
 }
+
+export async function isEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (SELECT FROM emails WHERE account_id = ${account_id} AND id = ${id}) AS found
+  `)
+  return found
+}

@@ -1,8 +1,9 @@
 import Router from '@koa/router'
 import { toDraft } from '../../flows/accept_emails.ts'
+import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
 import { notFound } from '../../lib/errors.ts'
-import { NewEmail } from '../../lib/new_email.ts'
-import { findEmail, listEmails } from '../../sql/emails.ts'
+import { NewEmail, Reschedule } from '../../lib/new_email.ts'
+import { findEmail, isEmail, listEmails } from '../../sql/emails.ts'
 import { fullAccess, sendingAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
 import type { Services, State } from '../context.ts'
@@ -27,4 +28,18 @@ emails.get('/emails/:id', fullAccess, async ctx => {
   const email = await findEmail(ctx.pool, ctx.state.caller.account_id, parseId('Email', ctx.params.id))
   if (!email) throw notFound('Email')
   ctx.body = email
+})
+
+emails.patch('/emails/:id', fullAccess, readBody, async ctx => {
+  const email = { account_id: ctx.state.caller.account_id, id: parseId('Email', ctx.params.id) }
+  if (!(await isEmail(ctx.pool, email.account_id, email.id))) throw notFound('Email')
+  const { scheduled_at } = parse(Reschedule, ctx.state.body)
+  await rescheduleEmail(ctx.pool, email, scheduled_at)
+  ctx.body = { object: 'email', id: email.id, scheduled_at }
+})
+
+emails.post('/emails/:id/cancel', fullAccess, async ctx => {
+  const email = { account_id: ctx.state.caller.account_id, id: parseId('Email', ctx.params.id) }
+  await cancelEmail(ctx.pool, email)
+  ctx.body = { object: 'email', id: email.id, status: 'canceled' }
 })

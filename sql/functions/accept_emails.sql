@@ -5,8 +5,8 @@ DROP TYPE IF EXISTS draft, draft_recipient CASCADE;
 -- snapshot: a single CTE could neither replay the answer of a key it lost to a concurrent commit nor leave the key of a
 -- refused request unbound.
 --
--- Answers one row per draft. outcome: accepted | replayed | key_conflict | domain_not_verified | domain_not_allowed |
--- all_suppressed. answer: what to tell the caller of an accepted or replayed request.
+-- Answers one row per draft. outcome: accepted | replayed | key_conflict | schedule_past | schedule_too_far |
+-- domain_not_verified | domain_not_allowed | all_suppressed. answer: what to tell the caller of an accepted or replayed request.
 --
 -- A list tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
 -- statement here is to go by index, row by row, add_job's as well: planned anew each time it costs 1 ms.
@@ -39,6 +39,7 @@ CREATE TYPE draft AS (
   tags jsonb,
   html text,
   text text,
+  scheduled_at timestamptz,
   recipients draft_recipient[]
 );
 
@@ -50,6 +51,7 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
 DECLARE
   drafts draft[];
   bound integer[];            -- their key has an answer already
+  misscheduled integer[];
   sendable integer[];         -- their domain may send ...
   domain_ids uuid[];          -- ... and is this one
   forbidden integer[];        -- their key may not send from this domain
@@ -69,7 +71,10 @@ BEGIN
   JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
   WHERE k.created_at > now() - interval '24 hours';
 
-  -- 3. What depends on rows: the sender's domain, suppressions; quota follows here, greedy in order of arrival.
+  -- 3. What depends on time or rows: the schedule, the sender's domain, suppressions; quota follows here, greedy in order of arrival.
+  SELECT coalesce(array_agg(d.position), '{}') INTO misscheduled
+  FROM unnest(drafts) AS d WHERE schedule_fault(d.scheduled_at) IS NOT NULL;
+
   SELECT coalesce(array_agg(d.position), '{}'), coalesce(array_agg(o.id), '{}'),
     coalesce(array_agg(d.position) FILTER (WHERE d.key_domain_id <> o.id), '{}')
   INTO sendable, domain_ids, forbidden
@@ -93,8 +98,8 @@ BEGIN
 
   SELECT coalesce(array_agg(d.position), '{}') INTO candidates
   FROM unnest(drafts) AS d
-  WHERE d.position <> ALL (bound) AND d.position = ANY (sendable) AND d.position <> ALL (forbidden)
-    AND d.position <> ALL (unreachable);
+  WHERE d.position <> ALL (bound) AND d.position <> ALL (misscheduled) AND d.position = ANY (sendable)
+    AND d.position <> ALL (forbidden) AND d.position <> ALL (unreachable);
 
   -- 4. Bind the keys, sorted: two statements in different order would deadlock. An expired key is bound anew.
   WITH keyed AS (
@@ -116,12 +121,13 @@ BEGIN
   WHERE d.position = ANY (candidates)
     AND (d.key IS NULL OR d.id IN (SELECT (won.answer ->> 'id')::uuid FROM won));
 
-  -- 5. Emails, deliveries and one job for all of them.
+  -- 5. Emails, deliveries and one job for all that are due.
   INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags, status,
-    last_event)
+    last_event, scheduled_at)
   SELECT d.account_id, d.id, o.domain_id, d.message_id, d.sender, d."to", d.cc, d.bcc, d.reply_to, d.subject, d.tags,
-    'queued', 'queued'
+    v.status, v.status, d.scheduled_at
   FROM unnest(drafts) AS d
+  CROSS JOIN LATERAL (SELECT CASE WHEN d.scheduled_at IS NULL THEN 'queued' ELSE 'scheduled' END) AS v(status)
   JOIN unnest(sendable, domain_ids) AS o(position, domain_id) ON o.position = d.position
   WHERE d.position = ANY (accepted);
 
@@ -135,20 +141,21 @@ BEGIN
     SELECT d.account_id, r.id, d.id, r.recipient, r.destination, v.state,
       CASE WHEN r.reserved THEN 'The domain is reserved for documentation and tests.'
         WHEN v.state = 'suppressed' THEN 'The address is on the suppression list.' END,
-      CASE WHEN v.state = 'queued' THEN now() END
+      CASE WHEN v.state = 'queued' THEN coalesce(d.scheduled_at, now()) END
     FROM unnest(drafts) AS d
     CROSS JOIN unnest(d.recipients) AS r
     CROSS JOIN LATERAL (
       SELECT CASE WHEN r.reserved OR r.id = ANY (suppressed_recipients) THEN 'suppressed' ELSE 'queued' END
     ) AS v(state)
     WHERE d.position = ANY (accepted)
-    RETURNING account_id, email_id, recipient, state, reason
+    RETURNING account_id, email_id, recipient, state, reason, next_at
   ), announced AS (
     INSERT INTO email_events (account_id, email_id, type, recipient, data)
     SELECT account_id, email_id, 'suppressed', recipient, jsonb_build_object('reason', reason)
     FROM stored WHERE state = 'suppressed'
   )
-  SELECT jsonb_agg(DISTINCT email_id) INTO job_email_ids FROM stored WHERE state = 'queued';
+  -- What is due later needs no job.
+  SELECT jsonb_agg(DISTINCT email_id) INTO job_email_ids FROM stored WHERE state = 'queued' AND next_at <= now();
 
   IF job_email_ids IS NOT NULL THEN
     PERFORM graphile_worker.add_job('send_emails', json_build_object('email_ids', job_email_ids), max_attempts => 5);
@@ -161,6 +168,7 @@ BEGIN
       WHEN d.position = ANY (accepted) THEN 'accepted'
       WHEN k.fingerprint = decode(d.fingerprint, 'hex') THEN 'replayed'
       WHEN k.fingerprint IS NOT NULL THEN 'key_conflict'
+      WHEN d.position = ANY (misscheduled) THEN schedule_fault(d.scheduled_at)
       WHEN d.position <> ALL (sendable) THEN 'domain_not_verified'
       WHEN d.position = ANY (forbidden) THEN 'domain_not_allowed'
       ELSE 'all_suppressed'

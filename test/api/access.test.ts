@@ -13,6 +13,8 @@ const access: Record<string, 'sending' | 'full' | 'dashboard'> = {
   'POST /emails': 'sending',
   'GET /emails': 'full',
   'GET /emails/:id': 'full',
+  'PATCH /emails/:id': 'full',
+  'POST /emails/:id/cancel': 'full',
   'GET /api-keys': 'full',
   'POST /api-keys': 'dashboard',
   'PUT /api-keys/:id': 'dashboard',

@@ -18,6 +18,7 @@ const work = openWork(t, world, 'capture')
 await send_emails({ email_ids: [sent] }, work)
 await work.sender.idle()
 const waiting = await acceptEmail(world, theirs, { cc: ['x@example.com'] })
+const scheduled = await acceptEmail(world, theirs, { scheduled_at: 'in 2 hours' })
 const unknown = uuid() // of the same moment: as a cursor it is the same position
 await acceptEmail(world, mine)
 
@@ -27,6 +28,8 @@ const { rows: deliveries } = await world.pool.pg.query('SELECT id FROM deliverie
 /** Ids of theirs for the path of each route that has one: a new route must be added here. */
 const foreignIds: Record<string, string[]> = {
   'GET /emails/:id': [sent, waiting, deliveries[0].id],
+  'PATCH /emails/:id': [sent, scheduled],
+  'POST /emails/:id/cancel': [sent, scheduled],
   'PUT /api-keys/:id': [keys[0].id],
   'PATCH /api-keys/:id': [keys[0].id],
   'DELETE /api-keys/:id': [keys[0].id],

@@ -1,0 +1,33 @@
+import { parse } from 'chrono-node'
+
+/** RFC 3339, where the time, its seconds or its offset may be missing: midnight, :00, UTC. */
+const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/i
+
+const LONGEST = 100
+
+/**
+ * The moment a text names: an ISO 8601 timestamp, or an English phrase such as "in 2 hours" or "tomorrow at 9am",
+ * relative to `now` and in UTC; what could lie behind or ahead lies ahead. Null when any part of it is something else.
+ */
+export function parseSchedule(text: string, now: Date): Date | null {
+  const trimmed = text.trim()
+  if (trimmed.length > LONGEST) return null
+  const [timestamp, day = '', time = '00:00', seconds = ':00', offset = 'Z'] = TIMESTAMP.exec(trimmed) ?? []
+  return timestamp ? parseTimestamp(day, `${time}${seconds}${offset.toUpperCase()}`) : parsePhrase(trimmed, now)
+}
+
+function parseTimestamp(day: string, time: string): Date | null {
+  // A 30th of February would become the 2nd of March.
+  const isDay = new Date(`${day}T00:00Z`).toJSON()?.startsWith(day)
+  return isDay ? valid(new Date(`${day}T${time}`)) : null
+}
+
+function parsePhrase(text: string, now: Date): Date | null {
+  const [found, another] = parse(text, { instant: now, timezone: 'UTC' }, { forwardDate: true })
+  const isWhole = found?.text.length === text.length && !another && !found.end
+  return isWhole ? valid(found.date()) : null
+}
+
+function valid(date: Date): Date | null {
+  return Number.isNaN(date.getTime()) ? null : date
+}

@@ -1,0 +1,51 @@
+import t from 'tap'
+import { parseSchedule } from '../../lib/schedule.ts'
+
+const NOW = new Date('2026-11-21T16:00:00Z') // a Saturday
+const parse = (text: string) => parseSchedule(text, NOW)?.toISOString() ?? null
+
+t.test('timestamps of ISO 8601 are read exactly, in UTC where they name no offset', async t => {
+  for (const [text, moment] of Object.entries({
+    '2026-12-01T10:00:00Z': '2026-12-01T10:00:00.000Z',
+    '2026-12-01t10:00:00.123456z': '2026-12-01T10:00:00.123Z',
+    '2026-12-01T10:00:00+02:00': '2026-12-01T08:00:00.000Z',
+    '2026-12-01T23:30-05:30': '2026-12-02T05:00:00.000Z',
+    '2026-12-01 10:00': '2026-12-01T10:00:00.000Z',
+    ' 2026-12-01 ': '2026-12-01T00:00:00.000Z',
+    '2028-02-29T00:00:00Z': '2028-02-29T00:00:00.000Z',
+  })) {
+    t.equal(parse(text), moment, text)
+  }
+})
+
+t.test('phrases are relative to now, in UTC, and look ahead', async t => {
+  for (const [text, moment] of Object.entries({
+    'in 2 hours': '2026-11-21T18:00:00.000Z',
+    'in 1 min': '2026-11-21T16:01:00.000Z',
+    'in two weeks': '2026-12-05T16:00:00.000Z',
+    'tomorrow at 9am': '2026-11-22T09:00:00.000Z',
+    'Tomorrow at 9am PST': '2026-11-22T17:00:00.000Z',
+    'next monday 14:30': '2026-11-23T14:30:00.000Z',
+    'friday at noon': '2026-11-27T12:00:00.000Z',
+    '5pm': '2026-11-21T17:00:00.000Z',
+    '9am': '2026-11-22T09:00:00.000Z',
+    'march 1 at 10:00': '2027-03-01T10:00:00.000Z',
+  })) {
+    t.equal(parse(text), moment, text)
+  }
+})
+
+t.test('the past is a moment like any other', async t => {
+  t.equal(parse('2 hours ago'), '2026-11-21T14:00:00.000Z')
+  t.equal(parse('2020-01-01'), '2020-01-01T00:00:00.000Z')
+})
+
+t.test('what is no one moment, or more than one, is refused', async t => {
+  for (const text of [
+    ...['', ' ', 'soon', 'never', '1234567890', '\0', 'blah tomorrow', 'tomorrow please', 'tomorrow 9am to 10am'],
+    ...['2026-02-30T00:00:00Z', '2026-13-01', '2026-12-01T25:00Z', '2026-12-01T10:00+99:00', '2026-W48', '12:61'],
+    ...['in 1e9 years', 'in 99999999999 hours', `in 2 hours${' '.repeat(200)}x`, 'in 2 hours, in 3 hours'],
+  ]) {
+    t.equal(parse(text), null, JSON.stringify(text))
+  }
+})
