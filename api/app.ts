@@ -6,6 +6,7 @@ import { ApiError, notFound } from '../lib/errors.ts'
 import { authenticate, createFindCaller, fullAccess } from './auth.ts'
 import type { Middleware, Services, State } from './context.ts'
 import { answerErrors } from './errors.ts'
+import { createCountSend } from './rate_limit.ts'
 import { apiKeys } from './routes/api_keys.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
@@ -18,7 +19,8 @@ export const resources = [emails, apiKeys]
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()
   const readiness = { isStopping: false }
-  Object.assign(app.context, foundation, { acceptEmail: createAcceptEmail(foundation.pool), readiness })
+  const acceptEmail = createAcceptEmail(foundation.pool)
+  Object.assign(app.context, foundation, { acceptEmail, countSend: createCountSend(foundation), readiness })
 
   const api = new Router<State, Services>({ prefix: '/api' })
   for (const resource of resources) api.use(resource.routes())

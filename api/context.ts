@@ -2,9 +2,14 @@ import type { RouterContext, RouterMiddleware } from '@koa/router'
 import type { AcceptEmail } from '../flows/accept_emails.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import type { Caller } from '../sql/api_keys.ts'
+import type { CountSend } from './rate_limit.ts'
 
 /** What every route works with, besides Koa's own. */
-export type Services = Foundation & { acceptEmail: AcceptEmail; readiness: { isStopping: boolean } }
+export type Services = Foundation & {
+  acceptEmail: AcceptEmail
+  countSend: CountSend | null
+  readiness: { isStopping: boolean }
+}
 
 /** `caller` is who the API key says; `body` the parsed JSON of the request, undefined without one. */
 export type State = { caller: Caller; body: unknown }

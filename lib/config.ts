@@ -1,5 +1,6 @@
 import { availableParallelism, hostname } from 'node:os'
 import { z } from 'zod'
+import { parseNetworks } from './client_address.ts'
 import { StartupError } from './errors.ts'
 
 /** What the process was told by its environment is wrong. The message names every wrong key, one line each. */
@@ -20,6 +21,15 @@ const transport = z
     value => value === 'capture' || z.url({ protocol: /^smtps?$/ }).safeParse(value).success,
     'must be capture, smtp://user:pass@host:port or smtps://user:pass@host:port',
   )
+
+const networks = z.string().transform((text, context) => {
+  try {
+    return parseNetworks(text)
+  } catch (error) {
+    context.addIssue((error as RangeError).message)
+    return z.NEVER
+  }
+})
 
 /** Every key of the environment that is read, with its meaning and default. `.env.example` is checked against it. */
 export const Environment = z.object({
@@ -51,7 +61,10 @@ export const Environment = z.object({
     .describe('A reply that never came after the final dot: resend once after 15 minutes, or hold for a person.'),
   SENDS_PER_MINUTE: count
     .default(60)
-    .describe('Send requests per minute and client address. 0 turns the limit off. Not enforced yet.'),
+    .describe('Send requests per minute and client address (an IPv6 /64 is one). 0 turns the limit off.'),
+  TRUSTED_PROXIES: networks
+    .optional()
+    .describe('Whose X-Forwarded-For tells the client address: 10.0.0.0/8,fd00::1 and so on. Default: nobody’s.'),
   SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker to one host.'),
   WEB_CONCURRENCY: count
     .min(1)

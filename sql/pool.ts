@@ -18,7 +18,7 @@ export type Queryable = {
 
 export type Pool = Queryable & {
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
-  /** For graphile-worker, which takes a pg pool. */
+  /** For libraries that take a pg pool. */
   pg: pg.Pool
   end(): Promise<void>
 }

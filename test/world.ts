@@ -21,7 +21,8 @@ export async function openWorld(t: Test, environment: Record<string, string> = {
 }
 
 export function testConfig(database_url: string, environment: Record<string, string> = {}): Config {
-  return readConfig({ DATABASE_URL: database_url, SECRET_KEY, HELO_NAME: 'mailbrook.test', ...environment })
+  const defaults = { DATABASE_URL: database_url, SECRET_KEY, HELO_NAME: 'mailbrook.test', SENDS_PER_MINUTE: '0' }
+  return readConfig({ ...defaults, ...environment })
 }
 
 export type TestAccount = {

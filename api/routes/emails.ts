@@ -9,10 +9,11 @@ import { readBody } from '../body.ts'
 import type { Services, State } from '../context.ts'
 import { readRequestKey } from '../idempotency.ts'
 import { parse, parseId, parsePage } from '../parse.ts'
+import { limitSends } from '../rate_limit.ts'
 
 export const emails = new Router<State, Services>()
 
-emails.post('/emails', sendingAccess, readBody, async ctx => {
+emails.post('/emails', sendingAccess, limitSends, readBody, async ctx => {
   const email = parse(NewEmail, ctx.state.body)
   const key = readRequestKey(ctx, '/emails')
   const { id, replayed } = await ctx.acceptEmail(toDraft(ctx.state.caller, email, key, ctx.config.SIMULATOR_DOMAIN))

@@ -3,13 +3,17 @@ import { createApiKey } from '../../flows/create_api_key.ts'
 import { type RequestOptions, startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 
-const world = await openWorld(t)
+const world = await openWorld(t, { SENDS_PER_MINUTE: '30', TRUSTED_PROXIES: '127.0.0.1' })
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const email = { from: `ann@${account.domain}`, to: ['bob@b.com'], subject: 'Hi' }
 const bound = { 'idempotency-key': 'bound' }
+const limited = { 'x-forwarded-for': '192.0.2.1' }
 
-t.before(() => api.request('POST', '/api/emails', { body: email, headers: bound }))
+t.before(async () => {
+  await api.request('POST', '/api/emails', { body: email, headers: bound })
+  for (let n = 0; n < 30; n++) await api.request('POST', '/api/emails', { headers: limited })
+})
 
 type Fault = { what: string; put(options: RequestOptions): RequestOptions; answer: Record<string, unknown> }
 
@@ -38,6 +42,11 @@ const faults: Fault[] = [
     what: 'the key',
     put: options => ({ ...options, key: 'mb_nonsense' }),
     answer: { statusCode: 403, name: 'invalid_api_key' },
+  },
+  {
+    what: 'how often the client sends',
+    put: withHeaders(limited),
+    answer: { statusCode: 429, name: 'rate_limit_exceeded' },
   },
   {
     what: 'the body’s encoding',

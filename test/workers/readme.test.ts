@@ -20,6 +20,7 @@ const described: Record<string, string> = {
   BASE_URL: '`http://localhost:PORT`',
   HELO_NAME: 'this host’s name',
   RETURN_PATH_DOMAIN: 'the domain of `from`',
+  TRUSTED_PROXIES: '',
 }
 
 t.test('the README has every variable of the configuration, in its order, with its default', async t => {

@@ -1,0 +1,42 @@
+import t from 'tap'
+import { createPool } from '../../sql/pool.ts'
+import { createCountUse } from '../../sql/rate_limits.ts'
+import { openWorld } from '../world.ts'
+
+const { config, pool } = await openWorld(t)
+const limit = { name: 'test', uses: 2, window_s: 60 }
+const fail = (error: unknown) => {
+  throw error
+}
+
+t.test('uses are counted by name and key, up to the limit', async t => {
+  const [count, countOther] = ['one', 'two'].map(name => createCountUse(pool, { ...limit, name, onError: fail }))
+  const uses = [await count?.('a'), await count?.('a'), await count?.('a'), await count?.('b'), await countOther?.('a')]
+  const expected = [
+    { isAllowed: true, remaining: 1 },
+    { isAllowed: true, remaining: 0 },
+    { isAllowed: false, remaining: 0 },
+    { isAllowed: true, remaining: 1 },
+    { isAllowed: true, remaining: 1 },
+  ]
+  t.match(uses, expected)
+})
+
+t.test('a window that all but ended says 1 second, not 0', async t => {
+  const count = createCountUse(pool, { ...limit, onError: fail })
+  await pool.pg.query(`INSERT INTO rate_limits VALUES ('test:late', 1, $1)`, [Date.now() + 500])
+  t.match(await count('late'), { isAllowed: true, remaining: 0, reset_s: 1 })
+})
+
+t.test('without Postgres it counts by itself, says why, and keeps no process alive', async t => {
+  const gone = createPool(config.DATABASE_URL as string)
+  await gone.end()
+  const errors: unknown[] = []
+  const listTimers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout')
+  const before = listTimers()
+  const count = createCountUse(gone, { ...limit, onError: error => errors.push(error) })
+  const allowed = [await count('a'), await count('a'), await count('a')].map(({ isAllowed }) => isAllowed)
+  t.strictSame(allowed, [true, true, false])
+  t.strictSame(listTimers(), before)
+  t.match(errors, [{ message: /pool/ }, { message: /pool/ }, { message: /pool/ }])
+})
