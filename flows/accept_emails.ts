@@ -104,6 +104,10 @@ function answer({ outcome, answer }: Accepted, draft: Draft): AcceptedEmail | Ap
       return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
     case 'all_suppressed':
       return new ApiError('validation_error', 'All `to` recipients are suppressed.')
+    case 'daily_quota_exceeded':
+      return new ApiError(outcome, 'The emails of this request exceed what your plan allows in 24 hours.')
+    case 'monthly_quota_exceeded':
+      return new ApiError(outcome, 'The emails of this request exceed what your plan allows in 30 days.')
   }
 }
 

@@ -1,6 +1,7 @@
 import { ApiError, notFound } from '../lib/errors.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { cancelScheduled, lockScheduled, moveScheduled, type ScheduleFault } from '../sql/scheduled_emails.ts'
+import { lockUsage, refundUsage } from '../sql/usage.ts'
 
 export type EmailId = { account_id: string; id: string }
 
@@ -13,11 +14,13 @@ export async function rescheduleEmail(pool: Pool, email: EmailId, scheduled_at: 
   })
 }
 
-/** Cancels an email that is still pending: nobody gets it. @throws {ApiError} 404, or 422 when it is not pending */
+/** Cancels an email that is still pending: nobody gets it, and it takes nothing of the quotas. @throws {ApiError} 404, or 422 when it is not pending */
 export async function cancelEmail(pool: Pool, email: EmailId): Promise<void> {
   await pool.transaction(async tx => {
+    await lockUsage(tx, email.account_id)
     await requirePending(tx, email, 'canceled')
     await cancelScheduled(tx, email)
+    await refundUsage(tx, email)
   })
 }
 

@@ -6,7 +6,10 @@ export type Account = z.infer<typeof Account>
 
 export async function insertAccount(db: Queryable, account: Account): Promise<void> {
   await db.run(sql.unsafe`
-    INSERT INTO accounts (id, name, plan) VALUES (${account.id}, ${account.name}, ${account.plan})
+    WITH account AS (
+      INSERT INTO accounts (id, name, plan) VALUES (${account.id}, ${account.name}, ${account.plan}) RETURNING id
+    )
+    INSERT INTO account_usage (account_id) SELECT id FROM account
   `)
 }
 

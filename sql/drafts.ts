@@ -46,6 +46,8 @@ const Accepted = z.object({
     'domain_not_verified',
     'domain_not_allowed',
     'all_suppressed',
+    'daily_quota_exceeded',
+    'monthly_quota_exceeded',
   ]),
   answer: z.object({ id: z.string() }).nullable(),
 })

@@ -7,18 +7,15 @@ import { type Queryable, sql } from './pool.ts'
 export type Migration = { name: string; text: string; replaces?: string }
 
 /**
- * What this code needs, in order. A file of migrations/ is applied once and never changes again. A file of functions/
- * drops and creates what it holds, and is applied again whenever its content has changed: its hash is in the name.
+ * What this code needs, in order. A file of migrations/ is applied once and never changes again. The files of functions/
+ * drop and create what they hold, and are applied again, all together, whenever one has changed: their hash is the name.
  */
 export async function listMigrations(): Promise<Migration[]> {
-  const functions = await readAll('functions/')
-  return [
-    ...(await readAll('migrations/')),
-    ...functions.map(({ name, text }) => {
-      const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
-      return { name: `functions/${name} ${hash}`, text, replaces: `functions/${name} ` }
-    }),
-  ]
+  const functions = (await readAll('functions/')).map(file => file.text).join('\n')
+  const hash = createHash('sha256').update(functions).digest('hex').slice(0, 12)
+  // They refer to each other's types, whichever comes first.
+  const text = `SET check_function_bodies = off;\n${functions}`
+  return [...(await readAll('migrations/')), { name: `functions ${hash}`, text, replaces: 'functions ' }]
 }
 
 async function readAll(directory: string): Promise<Migration[]> {

@@ -1,8 +1,10 @@
 import { deleteExpiredKeys } from '../sql/purge.ts'
+import { deleteExpiredUsage } from '../sql/usage.ts'
 import type { Task } from './task.ts'
 
 /** Forgets what is kept for a time only. */
 export const purge: Task<'purge'> = async (_payload, work) => {
   const keys = await deleteExpiredKeys(work.pool)
-  work.log.debug({ keys }, 'purged')
+  const usage = await deleteExpiredUsage(work.pool)
+  work.log.debug({ keys, usage }, 'purged')
 }

@@ -4,7 +4,8 @@ import { readConfig } from '../lib/config.ts'
 import { ApiError, StartupError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
 import { migrate } from '../sql/migrate.ts'
-import { commands, USAGE, UsageError } from './admin_commands.ts'
+import { commands, USAGE } from './admin_commands.ts'
+import { UsageError } from './admin_values.ts'
 import { openDatabase } from './local_database.ts'
 
 /** The operator's command: `npm run admin -- account create --name acme`. */
@@ -37,6 +38,7 @@ const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
 const options = {
   ...{ account: text, domain: text, expires: text, limit: text, name: text, plan: text },
+  ...{ 'add-credits': text, 'per-day': text, 'per-month': text },
   ...{ 'sending-only': flag, verified: flag },
 }
 

@@ -1,22 +1,23 @@
 import { domainToASCII } from 'node:url'
-import { validate as isUuid, v7 as uuid } from 'uuid'
+import { validate as isUuid } from 'uuid'
 import { z } from 'zod'
 import { createApiKey } from '../flows/create_api_key.ts'
 import { createDomain } from '../flows/create_domain.ts'
-import type { Foundation } from '../flows/run_process.ts'
 import { hashApiKey, isWellFormedApiKey } from '../lib/api_key.ts'
 import { dkimRecordValue } from '../lib/dkim.ts'
-import { type Account, findAccount, insertAccount } from '../sql/accounts.ts'
+import type { Account } from '../sql/accounts.ts'
 import { revokeApiKey } from '../sql/api_keys.ts'
 import { findCapturedMessage, listCapturedMessages } from '../sql/captured_messages.ts'
 import { findDomainByName } from '../sql/domains.ts'
 import type { Pool } from '../sql/pool.ts'
-
-/** The words after `npm run admin --` make no sense. */
-export class UsageError extends Error {}
+import { accountCommands } from './admin_accounts.ts'
+import { accountOf, type Command, optional, required, takes, UsageError, type Values } from './admin_values.ts'
 
 export const USAGE = `
 npm run admin -- account create --name NAME [--plan PLAN]
+                 account update ACCOUNT [--plan PLAN] [--add-credits N]
+                 plan set NAME [--per-day N] [--per-month N]
+                 plan list
                  key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--expires ISO]
                  key revoke KEY_OR_ID
                  domain add NAME --account ACCOUNT [--verified]
@@ -24,27 +25,11 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  captured show ID
 An ACCOUNT is given by its name or its id.`
 
-type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
-
-type Run = (foundation: Foundation, values: Values, words: string[]) => Promise<void>
-
-/** `words`: how many follow its name; `options`: those it knows. */
-export type Command = { words: number; options: string[]; run: Run }
-const takes = (words: number, options: string[], run: Run): Command => ({ words, options, run })
-
-const PLANS = ['free', 'unlimited']
 const MAX_LISTED = 10_000
 
 /** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
 export const commands: Record<string, Command> = {
-  'account create': takes(0, ['name', 'plan'], async ({ pool }, values) => {
-    const plan = optional(values, 'plan') ?? 'unlimited'
-    if (!PLANS.includes(plan)) throw new UsageError(`--plan must be one of: ${PLANS.join(', ')}`)
-    const account = { id: uuid(), name: required(values, 'name'), plan }
-    if (await findAccount(pool, account.name)) throw new UsageError(`There is an account ${account.name} already.`)
-    await insertAccount(pool, account)
-    console.log(account.id)
-  }),
+  ...accountCommands,
 
   'key create': takes(
     0,
@@ -105,26 +90,6 @@ export const commands: Record<string, Command> = {
 /** On one line and without power over the terminal: a subject is whatever its sender wrote. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '?')
-}
-
-function optional(values: Values, name: string): string | undefined {
-  const value = values[name]
-  if (value === undefined) return undefined
-  if (typeof value !== 'string' || value === '') throw new UsageError(`--${name} needs a value`)
-  return value
-}
-
-function required(values: Values, name: string): string {
-  const value = optional(values, name)
-  if (value === undefined) throw new UsageError(`--${name} is missing`)
-  return value
-}
-
-async function accountOf(pool: Pool, values: Values): Promise<Account> {
-  const name = required(values, 'account')
-  const account = await findAccount(pool, name)
-  if (!account) throw new UsageError(`There is no account ${name}.`)
-  return account
 }
 
 async function domainId(pool: Pool, account: Account, name: string): Promise<string> {

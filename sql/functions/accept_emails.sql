@@ -6,7 +6,8 @@ DROP TYPE IF EXISTS draft, draft_recipient CASCADE;
 -- refused request unbound.
 --
 -- Answers one row per draft. outcome: accepted | replayed | key_conflict | schedule_past | schedule_too_far |
--- domain_not_verified | domain_not_allowed | all_suppressed. answer: what to tell the caller of an accepted or replayed request.
+-- domain_not_verified | domain_not_allowed | all_suppressed | daily_quota_exceeded | monthly_quota_exceeded. answer: what
+-- to tell the caller of an accepted or replayed request.
 --
 -- A list tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
 -- statement here is to go by index, row by row, add_job's as well: planned anew each time it costs 1 ms.
@@ -50,6 +51,8 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
 #variable_conflict use_column
 DECLARE
   drafts draft[];
+  limited uuid[];             -- accounts that have a quota
+  decisions quota_decision[];
   bound integer[];            -- their key has an answer already
   misscheduled integer[];
   sendable integer[];         -- their domain may send ...
@@ -63,7 +66,8 @@ DECLARE
 BEGIN
   SELECT array_agg(d) INTO drafts FROM json_populate_recordset(NULL::draft, given) AS d;
 
-  -- 1. Usage rows of accounts with a quota are locked here, in order of account_id, before anything else.
+  -- 1. The usage of accounts that have a quota is locked before anything else.
+  limited := lock_usage(ARRAY(SELECT d.account_id FROM unnest(drafts) AS d));
 
   -- 2. Keys that are bound already. A retry replays even if its domain is gone by now.
   SELECT coalesce(array_agg(d.position), '{}') INTO bound
@@ -71,7 +75,7 @@ BEGIN
   JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
   WHERE k.created_at > now() - interval '24 hours';
 
-  -- 3. What depends on time or rows: the schedule, the sender's domain, suppressions; quota follows here, greedy in order of arrival.
+  -- 3. What depends on time or rows: the schedule, the sender's domain, suppressions, quotas.
   SELECT coalesce(array_agg(d.position), '{}') INTO misscheduled
   FROM unnest(drafts) AS d WHERE schedule_fault(d.scheduled_at) IS NOT NULL;
 
@@ -101,6 +105,19 @@ BEGIN
   WHERE d.position <> ALL (bound) AND d.position <> ALL (misscheduled) AND d.position = ANY (sendable)
     AND d.position <> ALL (forbidden) AND d.position <> ALL (unreachable);
 
+  IF limited <> '{}' THEN
+    SELECT array_agg(q) INTO decisions FROM decide_quotas(ARRAY(
+      SELECT ROW(d.position, d.account_id, (
+        SELECT count(*) FROM unnest(d.recipients) AS r WHERE NOT r.reserved AND r.id <> ALL (suppressed_recipients)
+      ))::quota_request
+      FROM unnest(drafts) AS d WHERE d.position = ANY (candidates) AND d.account_id = ANY (limited)
+    )) AS q;
+    candidates := ARRAY(
+      SELECT c.position FROM unnest(candidates) AS c(position)
+      WHERE NOT EXISTS (SELECT FROM unnest(decisions) AS q WHERE q.position = c.position AND q.refusal IS NOT NULL)
+    );
+  END IF;
+
   -- 4. Bind the keys, sorted: two statements in different order would deadlock. An expired key is bound anew.
   WITH keyed AS (
     SELECT DISTINCT ON (d.account_id, d.route, d.key) d.account_id, d.route, d.key, d.fingerprint, d.id
@@ -121,14 +138,19 @@ BEGIN
   WHERE d.position = ANY (candidates)
     AND (d.key IS NULL OR d.id IN (SELECT (won.answer ->> 'id')::uuid FROM won));
 
-  -- 5. Emails, deliveries and one job for all that are due.
+  -- 5. Debit, emails, deliveries and one job for all that are due.
+  IF limited <> '{}' THEN
+    PERFORM debit_usage(ARRAY(SELECT q FROM unnest(decisions) AS q WHERE q.position = ANY (accepted)));
+  END IF;
+
   INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags, status,
-    last_event, scheduled_at)
+    last_event, scheduled_at, quota_debit, credit_debit)
   SELECT d.account_id, d.id, o.domain_id, d.message_id, d.sender, d."to", d.cc, d.bcc, d.reply_to, d.subject, d.tags,
-    v.status, v.status, d.scheduled_at
+    v.status, v.status, d.scheduled_at, coalesce(q.quota_debit, 0), coalesce(q.credit_debit, 0)
   FROM unnest(drafts) AS d
   CROSS JOIN LATERAL (SELECT CASE WHEN d.scheduled_at IS NULL THEN 'queued' ELSE 'scheduled' END) AS v(status)
   JOIN unnest(sendable, domain_ids) AS o(position, domain_id) ON o.position = d.position
+  LEFT JOIN unnest(decisions) AS q ON q.position = d.position
   WHERE d.position = ANY (accepted);
 
   INSERT INTO email_contents (account_id, email_id, headers, html, text)
@@ -171,10 +193,11 @@ BEGIN
       WHEN d.position = ANY (misscheduled) THEN schedule_fault(d.scheduled_at)
       WHEN d.position <> ALL (sendable) THEN 'domain_not_verified'
       WHEN d.position = ANY (forbidden) THEN 'domain_not_allowed'
-      ELSE 'all_suppressed'
+      ELSE coalesce(q.refusal, 'all_suppressed')
     END,
     CASE WHEN d.position = ANY (accepted) THEN jsonb_build_object('id', d.id) ELSE k.answer END
   FROM unnest(drafts) AS d
+  LEFT JOIN unnest(decisions) AS q ON q.position = d.position
   LEFT JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
     AND k.created_at > now() - interval '24 hours';
 END

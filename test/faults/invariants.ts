@@ -43,6 +43,18 @@ export const invariants: Invariant[] = [
     query: `SELECT id, lease_until FROM deliveries WHERE state = 'sending' AND lease_until < now() - interval '30 s'`,
   },
   {
+    name: 'I4 what was debited is what was accepted',
+    query: `
+      SELECT u.account_id, m.emails, h.emails AS of_quota, e.* FROM account_usage u
+      CROSS JOIN LATERAL (SELECT coalesce(sum(emails), 0) AS emails FROM usage_minutes WHERE account_id = u.account_id) m
+      CROSS JOIN LATERAL (SELECT coalesce(sum(emails), 0) AS emails FROM usage_hours WHERE account_id = u.account_id) h
+      CROSS JOIN LATERAL (
+        SELECT coalesce(sum(quota_debit), 0) AS debited, coalesce(sum(credit_debit), 0) AS paid
+        FROM emails WHERE account_id = u.account_id
+      ) e
+      WHERE m.emails <> e.debited OR h.emails <> e.debited - e.paid`,
+  },
+  {
     name: 'I5 every copy beyond the first was in doubt',
     needs_sent: true,
     query: `
@@ -79,7 +91,7 @@ export const invariants: Invariant[] = [
       SELECT d.id, d.state, array_agg(v.type) AS events FROM deliveries d
       LEFT JOIN email_events v ON v.account_id = d.account_id AND v.email_id = d.email_id AND v.recipient = d.recipient
         AND v.type IN ${TERMINAL}
-      WHERE d.state IN ${TERMINAL}
+      WHERE d.state IN ${TERMINAL} AND d.state <> 'canceled' -- which its email is as a whole
       GROUP BY d.account_id, d.id HAVING count(v.id) <> 1 OR max(v.type) <> d.state`,
   },
   {

@@ -73,6 +73,7 @@ for (const { name, table, columns: own, target, target_columns } of between) {
 
 /** Gives an account a row in every table. */
 async function fill(account: TestAccount): Promise<TestAccount> {
+  await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // else its usage is not counted
   const id = await acceptEmail(world, account)
   const work = openWork(t, world, 'capture')
   await send_emails({ email_ids: [id] }, work)

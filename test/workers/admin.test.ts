@@ -35,6 +35,21 @@ t.test('account create makes an account and prints its id', async t => {
   await refuses(t, `There is an account ${id} already.`, 'account', 'create', '--name', id)
 })
 
+t.test('account update and plan set change what an account may send', async t => {
+  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000 }
+  await prints(t, /^gold {2}per day: no limit {2}per month: 50000\n$/, 'plan', 'set', 'gold', '--per-month', '50000')
+  const id = await prints(t, ID, 'account', 'update', account.id, '--plan', 'gold', '--add-credits', '70')
+  await prints(t, ID, 'account', 'update', account.id, '--add-credits', '7')
+  const { rows } = await pool.pg.query(
+    'SELECT p.*, u.credits FROM accounts a JOIN plans p ON p.name = a.plan JOIN account_usage u ON u.account_id = a.id WHERE a.id = $1',
+    [id],
+  )
+  t.strictSame(rows, [{ ...gold, credits: 77 }])
+  const plans =
+    /^free {2}per day: 100 {2}per month: 3000\ngold {2}.*\nunlimited {2}per day: no limit {2}per month: no limit\n$/
+  await prints(t, plans, 'plan', 'list')
+})
+
 t.test('key create prints a key that the API takes, and nothing else', async t => {
   const create = ['key', 'create', '--account', account.id, '--name']
   const key = await prints(t, /^mb_\w{49}\n$/, ...create, 'all')
@@ -123,7 +138,12 @@ t.test('what makes no sense is refused with the usage', async t => {
     [`Unknown option '--color'. `, 'captured', 'list', '--color'],
     ['--name is missing', 'account', 'create'],
     ['--name needs a value', 'account', 'create', '--name', ''],
-    ['--plan must be one of: free, unlimited', 'account', 'create', '--name', 'x', '--plan', 'gold'],
+    ['Which account?', 'account', 'update', '--plan', 'free'],
+    ['What is to be updated?', 'account', 'update', id],
+    ['--add-credits must be a whole number of at most 9 digits', 'account', 'update', id, '--add-credits', 'many'],
+    ['Which plan?', 'plan', 'set'],
+    ['--plan must be one of: free, gold, unlimited', 'account', 'update', id, '--plan', 'x'],
+    ['--plan must be one of: free, gold, unlimited', 'account', 'create', '--name', 'x', '--plan', 'silver'],
     ['account create takes no x', 'account', 'create', 'x', '--name', 'y'],
     ['--account is missing', 'key', 'create', '--name', 'x'],
     ['There is no account nobody.', 'key', 'create', '--name', 'x', '--account', 'nobody'],

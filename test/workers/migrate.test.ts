@@ -47,14 +47,14 @@ t.test('functions are replaced when their file has changed, and only then', asyn
   const directory = await copyCode(t)
   const file = join(directory, 'sql', 'functions', 'fence_deliveries.sql')
   const text = await readFile(file, 'utf8')
-  const applied = () => query("SELECT name, applied_at FROM migrations WHERE starts_with(name, 'functions/')")
+  const applied = () => query("SELECT name FROM migrations WHERE starts_with(name, 'functions ')")
   const before = await applied()
 
   await writeFile(file, `${text}COMMENT ON FUNCTION fence_deliveries IS 'changed';`)
   t.match(await runMigrate({ DATABASE_URL: url, SECRET_KEY }, directory), { code: 0, stderr: '' })
   const after = await applied()
-  t.equal(after.length, before.length, 'the earlier version is forgotten')
-  t.equal(after.filter(row => !before.some(other => other.name === row.name)).length, 1, 'no other was applied')
+  t.equal(after.length, 1, 'the earlier version is forgotten')
+  t.notSame(after, before)
   const comment = "SELECT obj_description('fence_deliveries'::regproc) AS comment"
   t.same(await query(comment), [{ comment: 'changed' }])
 

@@ -1,0 +1,119 @@
+DROP FUNCTION IF EXISTS lock_usage(uuid[]);
+DROP FUNCTION IF EXISTS refund_usage(uuid, uuid);
+DROP TYPE IF EXISTS quota_request, quota_decision CASCADE;
+
+-- One email and how many it counts for: one for each recipient.
+CREATE TYPE quota_request AS (
+  "position" integer,
+  account_id uuid,
+  emails integer
+);
+
+-- refusal: daily_quota_exceeded, monthly_quota_exceeded, or null and what it takes.
+CREATE TYPE quota_decision AS (
+  "position" integer,
+  account_id uuid,
+  refusal text,
+  quota_debit integer,
+  credit_debit integer
+);
+
+-- Locks the usage of those accounts that have a quota, in the order of all who do, and answers which they are. Nobody
+-- else can debit them until this transaction ends; accounts without a quota take no lock.
+CREATE FUNCTION lock_usage(accounts uuid[]) RETURNS uuid[]
+LANGUAGE plpgsql AS $$
+DECLARE
+  limited uuid[];
+BEGIN
+  SELECT array_agg(l.account_id) INTO limited FROM (
+    SELECT u.account_id
+    FROM (SELECT DISTINCT unnest(accounts) AS id) w
+    JOIN accounts a ON a.id = w.id
+    JOIN plans p ON p.name = a.plan AND (p.emails_per_day IS NOT NULL OR p.emails_per_month IS NOT NULL)
+    JOIN account_usage u ON u.account_id = a.id
+    ORDER BY u.account_id FOR NO KEY UPDATE OF u
+  ) l;
+  RETURN coalesce(limited, '{}');
+END
+$$;
+
+-- Greedy in order of arrival: a whole request or nothing of it, and a large one that is refused leaves room for the small
+-- ones behind it. For accounts whose usage is locked.
+CREATE FUNCTION decide_quotas(requests quota_request[]) RETURNS SETOF quota_decision
+LANGUAGE plpgsql AS $$
+DECLARE
+  usage record;
+  request quota_request;
+  day_left integer;
+  month_left integer;
+  credits_left integer;
+  refusal text;
+  paid integer;
+BEGIN
+  FOR usage IN
+    SELECT u.account_id, u.credits, p.emails_per_day, p.emails_per_month,
+      (SELECT coalesce(sum(emails), 0) FROM usage_minutes m
+        WHERE m.account_id = u.account_id AND m.minute > now() - interval '24 hours 1 minute') AS day_used,
+      (SELECT coalesce(sum(emails), 0) FROM usage_hours h
+        WHERE h.account_id = u.account_id AND h.hour > now() - interval '30 days 1 hour') AS month_used
+    FROM (SELECT DISTINCT r.account_id FROM unnest(requests) AS r) w
+    JOIN account_usage u ON u.account_id = w.account_id
+    JOIN accounts a ON a.id = u.account_id JOIN plans p ON p.name = a.plan
+  LOOP
+    day_left := usage.emails_per_day - usage.day_used;
+    -- A quota that was lowered may be overdrawn; credits pay for what comes, not for what was.
+    month_left := CASE WHEN usage.emails_per_month IS NOT NULL THEN greatest(usage.emails_per_month - usage.month_used, 0) END;
+    credits_left := usage.credits;
+    FOR request IN
+      SELECT r.* FROM unnest(requests) AS r WHERE r.account_id = usage.account_id ORDER BY r.position
+    LOOP
+      paid := greatest(request.emails - month_left, 0);
+      refusal := CASE
+        WHEN request.emails > day_left THEN 'daily_quota_exceeded'
+        WHEN paid > credits_left THEN 'monthly_quota_exceeded'
+      END;
+      IF refusal IS NULL THEN
+        day_left := day_left - request.emails;
+        month_left := month_left - (request.emails - coalesce(paid, 0));
+        credits_left := credits_left - coalesce(paid, 0);
+      END IF;
+      RETURN NEXT ROW(request.position, request.account_id, refusal, request.emails, coalesce(paid, 0))::quota_decision;
+    END LOOP;
+  END LOOP;
+END
+$$;
+
+-- Takes what was decided.
+CREATE FUNCTION debit_usage(decisions quota_decision[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO usage_minutes AS m (account_id, minute, emails)
+  SELECT d.account_id, date_trunc('minute', now()), sum(d.quota_debit) FROM unnest(decisions) AS d GROUP BY d.account_id
+  ON CONFLICT (account_id, minute) DO UPDATE SET emails = m.emails + excluded.emails;
+
+  INSERT INTO usage_hours AS h (account_id, hour, emails)
+  SELECT d.account_id, date_trunc('hour', now()), sum(d.quota_debit - d.credit_debit)
+  FROM unnest(decisions) AS d GROUP BY d.account_id
+  ON CONFLICT (account_id, hour) DO UPDATE SET emails = h.emails + excluded.emails;
+
+  UPDATE account_usage u SET credits = u.credits - d.credits
+  FROM (SELECT r.account_id, sum(r.credit_debit) AS credits FROM unnest(decisions) AS r GROUP BY r.account_id) d
+  WHERE u.account_id = d.account_id AND d.credits > 0;
+END
+$$;
+
+-- Gives back what an email took when it was accepted. Its account's usage is locked; what was purged needs nothing back.
+CREATE FUNCTION refund_usage(account uuid, email uuid) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  debit record;
+BEGIN
+  SELECT quota_debit, credit_debit, created_at INTO debit FROM emails WHERE account_id = account AND id = email;
+  UPDATE usage_minutes SET emails = emails - debit.quota_debit
+  WHERE account_id = account AND minute = date_trunc('minute', debit.created_at);
+  UPDATE usage_hours SET emails = emails - debit.quota_debit + debit.credit_debit
+  WHERE account_id = account AND hour = date_trunc('hour', debit.created_at);
+  UPDATE account_usage SET credits = credits + debit.credit_debit WHERE account_id = account AND debit.credit_debit > 0;
+  UPDATE emails SET quota_debit = 0, credit_debit = 0 WHERE account_id = account AND id = email;
+END
+$$;

@@ -1,0 +1,21 @@
+import { type Queryable, sql } from './pool.ts'
+
+/** Before anything else is locked, by whoever debits or refunds (sql/functions/quotas.sql). */
+export async function lockUsage(tx: Queryable, account_id: string): Promise<void> {
+  await tx.run(sql.unsafe`SELECT lock_usage(${sql.array([account_id], 'uuid')})`)
+}
+
+/** Gives back what an email took of its account's quotas when it was accepted. */
+export async function refundUsage(
+  tx: Queryable,
+  { account_id, id }: { account_id: string; id: string },
+): Promise<void> {
+  await tx.run(sql.unsafe`SELECT refund_usage(${account_id}, ${id})`)
+}
+
+/** What no window reaches back to any more. Answers how many rows it were. */
+export async function deleteExpiredUsage(db: Queryable): Promise<number> {
+  const minutes = await db.run(sql.unsafe`DELETE FROM usage_minutes WHERE minute < now() - interval '25 hours'`)
+  const hours = await db.run(sql.unsafe`DELETE FROM usage_hours WHERE hour < now() - interval '31 days'`)
+  return minutes + hours
+}

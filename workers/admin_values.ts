@@ -1,0 +1,42 @@
+import type { Foundation } from '../flows/run_process.ts'
+import { type Account, findAccount } from '../sql/accounts.ts'
+import type { Pool } from '../sql/pool.ts'
+
+/** The words after `npm run admin --` make no sense. */
+export class UsageError extends Error {}
+
+export type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
+
+type Run = (foundation: Foundation, values: Values, words: string[]) => Promise<void>
+
+/** `words`: how many follow its name; `options`: those it knows. */
+export type Command = { words: number; options: string[]; run: Run }
+export const takes = (words: number, options: string[], run: Run): Command => ({ words, options, run })
+
+export function optional(values: Values, name: string): string | undefined {
+  const value = values[name]
+  if (value === undefined) return undefined
+  if (typeof value !== 'string' || value === '') throw new UsageError(`--${name} needs a value`)
+  return value
+}
+
+export function required(values: Values, name: string): string {
+  const value = optional(values, name)
+  if (value === undefined) throw new UsageError(`--${name} is missing`)
+  return value
+}
+
+export async function accountOf(pool: Pool, values: Values): Promise<Account> {
+  const name = required(values, 'account')
+  const account = await findAccount(pool, name)
+  if (!account) throw new UsageError(`There is no account ${name}.`)
+  return account
+}
+
+/** A whole number, or undefined without the option. */
+export function wholeNumber(values: Values, name: string): number | undefined {
+  const text = optional(values, name)
+  if (text === undefined) return undefined
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number of at most 9 digits`)
+  return Number(text)
+}
