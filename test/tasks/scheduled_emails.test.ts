@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { v7 as uuid } from 'uuid'
+import { toDraft } from '../../flows/accept_emails.ts'
+import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
+import { SENDER_TIMES } from '../../flows/sender.ts'
+import { ApiError } from '../../lib/errors.ts'
+import { NewEmail } from '../../lib/new_email.ts'
+import { insertEmails } from '../../sql/drafts.ts'
+import { startSink } from '../faults/sink.ts'
+import { acceptEmail, openWork, readEmail } from '../sending.ts'
+import { newAccount, openWorld } from '../world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const HOUR = 3_600_000
+
+t.test('what is due is sent within a second, without a job, dated by its schedule', async t => {
+  const { sink, sender } = await openSender(t)
+  const scheduled_at = new Date(Date.now() + 700)
+  const id = await acceptEmail(world, account, { scheduled_at: scheduled_at.toISOString() })
+  sender.start()
+  await sleep(400)
+  t.equal(sink.messages, 0, 'not before')
+  await sink.arrived(1)
+  const lateness = Date.now() - scheduled_at.getTime()
+  t.ok(lateness >= 0 && lateness < 1_000, `${lateness} ms`)
+  await sender.idle()
+  t.match(await readEmail(world, account, id), { status: 'delivered', scheduled_at })
+})
+
+t.test('row 29: of a send and a change at the same moment exactly one wins', async t => {
+  const { sink, sender } = await openSender(t)
+  const ids = await schedule(1_000, new Date(Date.now() + 1_000))
+  await sleep(900)
+  sender.start()
+  const changes = ids.map((id, n) => ({ id, change: n % 2 ? 'canceled' : 'moved', delay: Math.random() * 1_500 }))
+  const results = await Promise.all(
+    changes.map(async ({ id, change, delay }) => {
+      await sleep(delay)
+      return { id, change, won: await wins(change, id) }
+    }),
+  )
+  const sent = results.filter(({ won }) => !won).map(({ id }) => id)
+  await sink.arrived(sent.length)
+  await sender.idle()
+  await sleep(100) // for what must not come
+
+  const won = (change: string) => results.filter(result => result.won && result.change === change).length
+  t.ok(won('canceled') > 0 && won('moved') > 0 && sent.length > 0, JSON.stringify([won('canceled'), won('moved')]))
+  const { rows } = await world.pool.pg.query(
+    'SELECT status, count(*)::int FROM emails WHERE id = ANY($1) GROUP BY status ORDER BY status',
+    [ids],
+  )
+  t.strictSame(rows, [
+    { status: 'canceled', count: won('canceled') },
+    { status: 'delivered', count: sent.length },
+    { status: 'scheduled', count: won('moved') },
+  ])
+  const arrived = sink.ledger.map(entry => entry.message_id.replace(/^<|@.*$/g, ''))
+  t.strictSame(arrived.sort(), sent.sort(), 'each that was sent once, and none that was changed')
+})
+
+async function openSender(t: Test) {
+  const sink = await startSink()
+  t.teardown(() => sink.close())
+  const timeouts = { connect: 10_000, message: 10_000, dot: 10_000 }
+  const { sender } = openWork(t, world, sink.url, { times: { ...SENDER_TIMES, poll_ms: 50 }, timeouts })
+  return { sink, sender }
+}
+
+/** Many at once: the last is stored before the first is due. */
+async function schedule(count: number, scheduled_at: Date): Promise<string[]> {
+  const party = { account_id: account.id, domain_id: null }
+  const drafts = Array.from({ length: count }, () => {
+    const email = {
+      from: `a@${account.domain}`,
+      to: `ok-${uuid()}@y.com`,
+      subject: 'Hi',
+      scheduled_at: scheduled_at.toJSON(),
+    }
+    return toDraft(party, NewEmail.parse(email), null, world.config.SIMULATOR_DOMAIN)
+  })
+  await insertEmails(world.pool, drafts)
+  return drafts.map(draft => draft.id)
+}
+
+/** Whether the change came before the claim. */
+async function wins(change: string, id: string): Promise<boolean> {
+  const email = { account_id: account.id, id }
+  try {
+    if (change === 'canceled') await cancelEmail(world.pool, email)
+    else await rescheduleEmail(world.pool, email, new Date(Date.now() + HOUR))
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && error.statusCode === 422) return false
+    throw error
+  }
+}
