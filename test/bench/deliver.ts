@@ -14,7 +14,7 @@ const IDLE_POSTS = 200
 const CALLERS = 64
 
 /** As nearly every server answers: with PIPELINING (RFC 2920) a client sends the envelope in one go. */
-const EHLO = '250-sink\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES'
+export const EHLO = '250-sink\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES'
 const API = 'http://127.0.0.1:4601/api/emails'
 
 /** Sends per second to a sink, signed with RSA-2048, every row written, beside nodemailer and beside bare signing. */
@@ -44,7 +44,7 @@ export async function benchDeliver(): Promise<void> {
 }
 
 /** From the first request to the last arrival; the start of the process that makes the load is none of either. */
-async function endToEnd(stage: Stage, sink: Sink): Promise<number> {
+export async function endToEnd(stage: Stage, sink: Sink): Promise<number> {
   const ended = sink.arrived(sink.messages + COUNT).then(() => Date.now())
   const { began } = await generateLoad(API, stage.key, COUNT, CALLERS)
   return COUNT / (((await ended) - began) / 1000)

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { acceptEmails, toDraft } from '../../flows/accept_emails.ts'
+import { hashApiKey } from '../../lib/api_key.ts'
+import { NewEmail } from '../../lib/new_email.ts'
+import { findCaller } from '../../sql/api_keys.ts'
+import { sql } from '../../sql/pool.ts'
+import { type Sink, startSink } from '../faults/sink.ts'
+import { EHLO, endToEnd } from './deliver.ts'
+import { EMAIL } from './generate_load.ts'
+import { median, openStage, percentile, report, type Stage } from './stage.ts'
+
+const WAITING = 1_000_000
+const TIMED = 1_000
+const SPREAD_MS = 10_000
+
+/** How late scheduled mail is, and what a million that waits costs everything else. */
+export async function benchSchedule(): Promise<void> {
+  const stage = await openStage()
+  const sink = await startSink({ ehlo: EHLO })
+  try {
+    await stage.spawn('api/server.ts', { PORT: '4601' })
+    await stage.spawn('test/bench/worker.ts', { MAIL_TRANSPORT: sink.url })
+    for (let run = 0; run < 2; run++) await endToEnd(stage, sink) // not counted: until it is warm
+    const before = await measure(stage, sink, 'none waits')
+    await fill(stage)
+    const after = await measure(stage, sink, 'a million waits')
+    const part = after / before
+    report('end to end beside a million scheduled', `${part.toFixed(2)} x without them`, '>= 0.9 x', part >= 0.9)
+    const late = await measureLateness(stage, sink)
+    const p99 = percentile(late, 0.99)
+    const figure = `p50 ${percentile(late, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`
+    report('B8 lateness of scheduled mail', figure, 'p99 < 1,000 ms, none early', p99 < 1_000 && Math.min(...late) >= 0)
+  } finally {
+    await stage.close()
+    await sink.close()
+  }
+}
+
+async function measure(stage: Stage, sink: Sink, name: string): Promise<number> {
+  const figures: number[] = []
+  for (let round = 1; round <= 3; round++) {
+    const figure = await endToEnd(stage, sink)
+    figures.push(figure)
+    console.log(`  round ${round}  end to end, ${name.padEnd(22)} ${figure.toFixed(0)}/s`)
+  }
+  return median(figures)
+}
+
+/** Rows as accept_emails writes them, due in a week. */
+async function fill(stage: Stage): Promise<void> {
+  for (let done = 0; done < WAITING; done += 50_000) {
+    await stage.pool.run(sql.unsafe`
+      WITH stored AS (
+        INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags, status,
+          last_event, scheduled_at)
+        SELECT d.account_id, gen_random_uuid(), d.id, 'x@' || d.name, 'a@' || d.name, '{b@b.com}', '{}', '{}', '{}',
+          'Later', '[]', 'scheduled', 'scheduled', now() + interval '7 days'
+        FROM domains d, generate_series(1, 50000)
+        RETURNING account_id, id, scheduled_at
+      )
+      INSERT INTO deliveries (account_id, id, email_id, recipient, destination, state, next_at)
+      SELECT account_id, gen_random_uuid(), id, 'b@b.com', 'b.com', 'queued', scheduled_at FROM stored
+    `)
+  }
+  // As in a database that has had them for a while: autovacuum would do it during the measurement.
+  for (const table of ['emails', 'deliveries']) {
+    await stage.pool.run(sql.unsafe`VACUUM ANALYZE ${sql.identifier([table])}`)
+  }
+}
+
+/** Milliseconds from the moment each was scheduled for to its arrival. */
+async function measureLateness(stage: Stage, sink: Sink): Promise<number[]> {
+  const caller = await findCaller(stage.pool, hashApiKey(stage.key, stage.secrets.pepper))
+  if (!caller) throw new Error('the key of the benchmark is unknown')
+  const first = Date.now() + 3_000
+  const due = new Map<string, number>()
+  const drafts = Array.from({ length: TIMED }, (_, n) => {
+    const scheduled_at = new Date(first + (n * SPREAD_MS) / TIMED)
+    const to = `ok-${randomUUID()}@sink.internal`
+    const email = NewEmail.parse({ ...EMAIL, to, scheduled_at: scheduled_at.toJSON() })
+    const draft = toDraft(caller, email, null, stage.config.SIMULATOR_DOMAIN)
+    due.set(to, scheduled_at.getTime())
+    return draft
+  })
+  const arrived = sink.arrived(sink.messages + TIMED)
+  await acceptEmails(stage.pool, drafts)
+  await arrived
+  return sink.ledger.flatMap(({ rcpt, time }) => (due.has(rcpt) ? [time - (due.get(rcpt) as number)] : []))
+}
