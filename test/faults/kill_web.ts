@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { Report, readOptions, runCampaign } from './campaign.ts'
+import { waitForNone } from './deliveries.ts'
 import { checkKeys, Load } from './load.ts'
 import { type PgProxy, startPgProxy } from './pg_proxy.ts'
 import type { Stage } from './stage.ts'
@@ -32,6 +33,10 @@ export async function killWeb(stage: Stage, { runs }: { runs: number }): Promise
     report.expect(answers.length <= 3, `run ${n}: answered after ${answers.map(answer => answer.status)}`)
   }
   await load.stop()
+  // What was accepted is sent as well: without a worker it would lie, which the oracle takes for a fault.
+  const worker = stage.supervise('test/faults/worker.ts', { LOG_LEVEL: 'error' })
+  await waitForNone(stage, ['queued', 'sending'])
+  await worker.stop()
   report.note({ kills: runs * MOMENTS.length, keys: load.ids.size, ...counts, longest_retry_ms: Math.round(longest) })
   report.note({ answers: load.tally })
   for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
