@@ -1,4 +1,4 @@
-import type { RequestKey } from '../flows/accept_emails.ts'
+import type { RequestKey } from '../flows/draft_email.ts'
 import { fingerprint } from '../lib/canonical_json.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Context } from './context.ts'

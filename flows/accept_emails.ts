@@ -1,83 +1,12 @@
-import { v7 as uuid } from 'uuid'
-import { formatAddress } from '../lib/address.ts'
 import { coalesce } from '../lib/coalesce.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { NewEmail } from '../lib/new_email.ts'
-import { isReservedDomain } from '../lib/reserved.ts'
-import { simulatedOutcome } from '../lib/simulator.ts'
-import { type Accepted, type Draft, type DraftRecipient, insertEmails, listStoredEmails } from '../sql/drafts.ts'
+import { type Accepted, type Draft, insertEmails, listStoredEmails } from '../sql/drafts.ts'
 import { NotConnectedError, type Pool, type Queryable, sqlState } from '../sql/pool.ts'
 import { isRefusedData, retryConflicts, splitOnRefusal } from '../sql/retry.ts'
 import { scheduleError } from './change_schedule.ts'
 
-/** Who sends: the account, and the domain its key is restricted to. */
-export type SendingParty = { account_id: string; domain_id: string | null }
-
-/** The Idempotency-Key of a request. `fingerprint` is hex. */
-export type RequestKey = { route: string; key: string; fingerprint: string }
-
 export type AcceptedEmail = { id: string; replayed: boolean }
 export type AcceptEmail = (draft: Draft) => Promise<AcceptedEmail>
-
-/**
- * A valid email as `accept_emails` takes it: ids made here, recipients told apart.
- *
- * @throws {ApiError} when it is scheduled for the simulator, which plays what is sent at once only
- */
-export function toDraft(
-  party: SendingParty,
-  email: NewEmail,
-  request: RequestKey | null,
-  simulator_domain: string,
-): Draft {
-  const id = uuid()
-  const recipients = recipientsOf(email, simulator_domain)
-  if (email.scheduled_at && recipients.some(recipient => recipient.simulated)) {
-    throw new ApiError('validation_error', 'The simulator cannot be combined with `scheduled_at`.')
-  }
-  return {
-    account_id: party.account_id,
-    id,
-    domain: email.from.domain,
-    key_domain_id: party.domain_id,
-    route: request?.route ?? '',
-    key: request?.key ?? null,
-    fingerprint: request?.fingerprint ?? null,
-    message_id: `${id}@${email.from.domain}`,
-    sender: formatAddress(email.from),
-    to: email.to.map(formatAddress),
-    cc: (email.cc ?? []).map(formatAddress),
-    bcc: (email.bcc ?? []).map(formatAddress),
-    reply_to: (email.reply_to ?? []).map(formatAddress),
-    subject: email.subject,
-    headers: email.headers ?? {},
-    tags: email.tags ?? [],
-    html: email.html ?? null,
-    text: email.text ?? null,
-    scheduled_at: email.scheduled_at ?? null,
-    recipients,
-  }
-}
-
-/** One delivery per address, however often it is named; the first place it is named counts. */
-function recipientsOf(email: NewEmail, simulator_domain: string): DraftRecipient[] {
-  const recipients = new Map<string, DraftRecipient>()
-  for (const visible_in of ['to', 'cc', 'bcc'] as const) {
-    for (const address of email[visible_in] ?? []) {
-      if (recipients.has(address.address)) continue
-      const simulated = simulatedOutcome(address, simulator_domain) !== null
-      recipients.set(address.address, {
-        id: uuid(),
-        recipient: address.address,
-        destination: address.domain,
-        visible_in,
-        reserved: isReservedDomain(address.domain) && !simulated,
-        simulated,
-      })
-    }
-  }
-  return [...recipients.values()]
-}
 
 /**
  * Accepts drafts in the transaction of `db`: each gets its answer, or the ApiError that its caller alone is told.

@@ -1,9 +1,8 @@
 import { ApiError, notFound } from '../lib/errors.ts'
+import type { EmailId } from '../sql/emails.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { cancelScheduled, lockScheduled, moveScheduled, type ScheduleFault } from '../sql/scheduled_emails.ts'
 import { lockUsage, refundUsage } from '../sql/usage.ts'
-
-export type EmailId = { account_id: string; id: string }
 
 /** Moves an email that is still pending. @throws {ApiError} 404, or 422 when it is not pending or the time is not right */
 export async function rescheduleEmail(pool: Pool, email: EmailId, scheduled_at: Date): Promise<void> {

@@ -5,6 +5,7 @@ import { composeAndSign } from '../lib/compose.ts'
 import type { DkimKey } from '../lib/dkim.ts'
 import type { Mailbox, Message } from '../lib/message.ts'
 import type { Secrets } from '../lib/secrets.ts'
+import type { EmailId } from '../sql/emails.ts'
 import { type EmailToSend, listEmailsToSend } from '../sql/emails_to_send.ts'
 import type { Pool } from '../sql/pool.ts'
 import { createDkimKeys } from './dkim_keys.ts'
@@ -16,7 +17,6 @@ export class UnsendableError extends Error {}
 export class ComposeError extends Error {}
 
 export type Prepared = { from_domain: string; message: Buffer }
-export type EmailId = { account_id: string; id: string }
 export type PrepareMessage = (email: EmailId) => Promise<Prepared>
 
 /** Loads, composes and signs. The same email gives the same bytes every time: its date and boundary are frozen. */

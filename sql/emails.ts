@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
 
+export type EmailId = { account_id: string; id: string }
+
 const listed = {
   object: z.literal('email'),
   id: z.string(),

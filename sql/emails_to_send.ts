@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { EmailId } from './emails.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** What an email's message is composed from. `created_at` and `scheduled_at` freeze its date. */
@@ -20,10 +21,7 @@ export const EmailToSend = z.object({
 })
 export type EmailToSend = z.infer<typeof EmailToSend>
 
-export async function listEmailsToSend(
-  db: Queryable,
-  ids: { account_id: string; id: string }[],
-): Promise<EmailToSend[]> {
+export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<EmailToSend[]> {
   const accounts = sql.array(
     ids.map(email => email.account_id),
     'uuid',

@@ -1,14 +1,16 @@
 import { z } from 'zod'
+import type { EmailId } from './emails.ts'
 import { type Queryable, sql } from './pool.ts'
-
-type EmailId = { account_id: string; id: string }
 
 const ScheduleFault = z.enum(['schedule_past', 'schedule_too_far'])
 export type ScheduleFault = z.infer<typeof ScheduleFault>
 
 const Scheduled = z.object({ status: z.string(), is_pending: z.boolean() })
 
-/** Locks an email and its deliveries, in the order of all who change both. Pending: scheduled, and no worker has any of it. */
+/**
+ * Locks an email and then its deliveries, as everyone who changes both does. `is_pending`: it is scheduled, and no worker
+ * has claimed any of it. Null: there is no such email.
+ */
 export async function lockScheduled(
   tx: Queryable,
   { account_id, id }: EmailId,

@@ -1,3 +1,4 @@
+import type { EmailId } from './emails.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** Before anything else is locked, by whoever debits or refunds (sql/functions/quotas.sql). */
@@ -6,10 +7,7 @@ export async function lockUsage(tx: Queryable, account_id: string): Promise<void
 }
 
 /** Gives back what an email took of its account's quotas when it was accepted. */
-export async function refundUsage(
-  tx: Queryable,
-  { account_id, id }: { account_id: string; id: string },
-): Promise<void> {
+export async function refundUsage(tx: Queryable, { account_id, id }: EmailId): Promise<void> {
   await tx.run(sql.unsafe`SELECT refund_usage(${account_id}, ${id})`)
 }
 

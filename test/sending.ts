@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import { acceptEmails, toDraft } from '../flows/accept_emails.ts'
+import { acceptEmails } from '../flows/accept_emails.ts'
+import { toDraft } from '../flows/draft_email.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { createSender, type Sender, type SenderTimes } from '../flows/sender.ts'
 import { createTransport } from '../flows/transports.ts'

@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid'
 import { findAccount, insertAccount } from '../sql/accounts.ts'
 import { addCredits, listPlans, type Plan, setPlan, upsertPlan } from '../sql/plans.ts'
 import type { Queryable } from '../sql/pool.ts'
-import { accountOf, type Command, optional, required, takes, UsageError, wholeNumber } from './admin_values.ts'
+import { accountNamed, type Command, optional, required, takes, UsageError, wholeNumber } from './admin_values.ts'
 
 /** Accounts and what their plans allow. */
 export const accountCommands: Record<string, Command> = {
@@ -16,7 +16,7 @@ export const accountCommands: Record<string, Command> = {
 
   'account update': takes(1, ['plan', 'add-credits'], async ({ pool }, values, [name]) => {
     if (!name) throw new UsageError('Which account?')
-    const { id } = await accountOf(pool, { account: name })
+    const { id } = await accountNamed(pool, name)
     const plan = optional(values, 'plan')
     const credits = wholeNumber(values, 'add-credits')
     if (plan === undefined && credits === undefined) throw new UsageError('What is to be updated?')

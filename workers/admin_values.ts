@@ -26,8 +26,11 @@ export function required(values: Values, name: string): string {
   return value
 }
 
-export async function accountOf(pool: Pool, values: Values): Promise<Account> {
-  const name = required(values, 'account')
+export function accountOf(pool: Pool, values: Values): Promise<Account> {
+  return accountNamed(pool, required(values, 'account'))
+}
+
+export async function accountNamed(pool: Pool, name: string): Promise<Account> {
   const account = await findAccount(pool, name)
   if (!account) throw new UsageError(`There is no account ${name}.`)
   return account

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
-import { toDraft } from '../../flows/accept_emails.ts'
 import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
+import { toDraft } from '../../flows/draft_email.ts'
 import { notFound } from '../../lib/errors.ts'
 import { NewEmail, Reschedule } from '../../lib/new_email.ts'
 import { findEmail, isEmail, listEmails } from '../../sql/emails.ts'

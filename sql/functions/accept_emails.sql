@@ -54,7 +54,6 @@ DECLARE
   limited uuid[];             -- accounts that have a quota
   decisions quota_decision[];
   bound integer[];            -- their key has an answer already
-  misscheduled integer[];
   sendable integer[];         -- their domain may send ...
   domain_ids uuid[];          -- ... and is this one
   forbidden integer[];        -- their key may not send from this domain
@@ -76,9 +75,6 @@ BEGIN
   WHERE k.created_at > now() - interval '24 hours';
 
   -- 3. What depends on time or rows: the schedule, the sender's domain, suppressions, quotas.
-  SELECT coalesce(array_agg(d.position), '{}') INTO misscheduled
-  FROM unnest(drafts) AS d WHERE schedule_fault(d.scheduled_at) IS NOT NULL;
-
   SELECT coalesce(array_agg(d.position), '{}'), coalesce(array_agg(o.id), '{}'),
     coalesce(array_agg(d.position) FILTER (WHERE d.key_domain_id <> o.id), '{}')
   INTO sendable, domain_ids, forbidden
@@ -102,7 +98,7 @@ BEGIN
 
   SELECT coalesce(array_agg(d.position), '{}') INTO candidates
   FROM unnest(drafts) AS d
-  WHERE d.position <> ALL (bound) AND d.position <> ALL (misscheduled) AND d.position = ANY (sendable)
+  WHERE d.position <> ALL (bound) AND schedule_fault(d.scheduled_at) IS NULL AND d.position = ANY (sendable)
     AND d.position <> ALL (forbidden) AND d.position <> ALL (unreachable);
 
   IF limited <> '{}' THEN
@@ -190,7 +186,7 @@ BEGIN
       WHEN d.position = ANY (accepted) THEN 'accepted'
       WHEN k.fingerprint = decode(d.fingerprint, 'hex') THEN 'replayed'
       WHEN k.fingerprint IS NOT NULL THEN 'key_conflict'
-      WHEN d.position = ANY (misscheduled) THEN schedule_fault(d.scheduled_at)
+      WHEN schedule_fault(d.scheduled_at) IS NOT NULL THEN schedule_fault(d.scheduled_at)
       WHEN d.position <> ALL (sendable) THEN 'domain_not_verified'
       WHEN d.position = ANY (forbidden) THEN 'domain_not_allowed'
       ELSE coalesce(q.refusal, 'all_suppressed')

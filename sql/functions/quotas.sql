@@ -109,6 +109,9 @@ DECLARE
   debit record;
 BEGIN
   SELECT quota_debit, credit_debit, created_at INTO debit FROM emails WHERE account_id = account AND id = email;
+  IF debit.quota_debit = 0 THEN
+    RETURN;
+  END IF;
   UPDATE usage_minutes SET emails = emails - debit.quota_debit
   WHERE account_id = account AND minute = date_trunc('minute', debit.created_at);
   UPDATE usage_hours SET emails = emails - debit.quota_debit + debit.credit_debit

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { acceptEmails, toDraft } from '../../flows/accept_emails.ts'
+import { acceptEmails } from '../../flows/accept_emails.ts'
+import { toDraft } from '../../flows/draft_email.ts'
 import { hashApiKey } from '../../lib/api_key.ts'
 import { NewEmail } from '../../lib/new_email.ts'
 import { findCaller } from '../../sql/api_keys.ts'

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { acceptEmails, createAcceptEmail, toDraft } from '../../flows/accept_emails.ts'
+import { acceptEmails, createAcceptEmail } from '../../flows/accept_emails.ts'
+import { toDraft } from '../../flows/draft_email.ts'
 import { NewEmail } from '../../lib/new_email.ts'
 import type { Draft } from '../../sql/drafts.ts'
 import { createPool } from '../../sql/pool.ts'

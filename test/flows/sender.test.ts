@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { acceptEmails, toDraft } from '../../flows/accept_emails.ts'
+import { acceptEmails } from '../../flows/accept_emails.ts'
+import { toDraft } from '../../flows/draft_email.ts'
 import { NewEmail } from '../../lib/new_email.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startSink } from '../faults/sink.ts'

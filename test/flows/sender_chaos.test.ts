@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { acceptEmails, toDraft } from '../../flows/accept_emails.ts'
+import { acceptEmails } from '../../flows/accept_emails.ts'
+import { toDraft } from '../../flows/draft_email.ts'
 import { sweepDeliveries } from '../../flows/sweep.ts'
 import { NewEmail } from '../../lib/new_email.ts'
 import { createPool } from '../../sql/pool.ts'
