@@ -27,6 +27,8 @@ function answer({ outcome, answer }: Accepted, draft: Draft): AcceptedEmail | Ap
     case 'schedule_past':
     case 'schedule_too_far':
       return scheduleError(outcome)
+    case 'refused':
+      return draft.refusal as ApiError
     case 'domain_not_verified':
       return new ApiError('validation_error', `The ${draft.domain} domain is not verified. Add and verify it first.`)
     case 'domain_not_allowed':

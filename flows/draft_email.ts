@@ -31,6 +31,7 @@ export function toDraft(
   return {
     account_id: party.account_id,
     id,
+    refusal: null,
     domain: email.from.domain,
     key_domain_id: party.domain_id,
     route: request?.route ?? '',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ApiError } from '../lib/errors.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** One recipient of a draft. Made in Node so that rows, children and the job go in one statement. */
@@ -11,10 +12,12 @@ export type DraftRecipient = {
   simulated: boolean
 }
 
-/** What sql/functions/accept_emails.sql takes. `key`, with its route and hex fingerprint, may be null. */
+/** What sql/functions/drafts.sql takes. `key`, with its route and hex fingerprint, may be null. */
 export type Draft = {
   account_id: string
   id: string
+  /** Why it cannot be sent, if that was found out before: it may only replay what its key is bound to. */
+  refusal: ApiError | null
   domain: string
   key_domain_id: string | null
   route: string
@@ -43,6 +46,7 @@ const Accepted = z.object({
     'key_conflict',
     'schedule_past',
     'schedule_too_far',
+    'refused',
     'domain_not_verified',
     'domain_not_allowed',
     'all_suppressed',

@@ -1,22 +1,5 @@
 DROP FUNCTION IF EXISTS lock_usage(uuid[]);
 DROP FUNCTION IF EXISTS refund_usage(uuid, uuid);
-DROP TYPE IF EXISTS quota_request, quota_decision CASCADE;
-
--- One email and how many it counts for: one for each recipient.
-CREATE TYPE quota_request AS (
-  "position" integer,
-  account_id uuid,
-  emails integer
-);
-
--- refusal: daily_quota_exceeded, monthly_quota_exceeded, or null and what it takes.
-CREATE TYPE quota_decision AS (
-  "position" integer,
-  account_id uuid,
-  refusal text,
-  quota_debit integer,
-  credit_debit integer
-);
 
 -- Locks the usage of those accounts that have a quota, in the order of all who do, and answers which they are. Nobody
 -- else can debit them until this transaction ends; accounts without a quota take no lock.
@@ -87,6 +70,9 @@ $$;
 CREATE FUNCTION debit_usage(decisions quota_decision[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
+  IF decisions = '{}' THEN
+    RETURN;
+  END IF;
   INSERT INTO usage_minutes AS m (account_id, minute, emails)
   SELECT d.account_id, date_trunc('minute', now()), sum(d.quota_debit) FROM unnest(decisions) AS d GROUP BY d.account_id
   ON CONFLICT (account_id, minute) DO UPDATE SET emails = m.emails + excluded.emails;

@@ -2,6 +2,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { acceptEmails, createAcceptEmail } from '../../flows/accept_emails.ts'
 import { toDraft } from '../../flows/draft_email.ts'
+import { notFound } from '../../lib/errors.ts'
 import { NewEmail } from '../../lib/new_email.ts'
 import type { Draft } from '../../sql/drafts.ts'
 import { createPool } from '../../sql/pool.ts'
@@ -131,4 +132,16 @@ t.test('two processes with the same keys in any order never deadlock, and make o
   )
   const { rows } = await pg.query(`SELECT count(*) FROM emails WHERE subject = 'once'`)
   t.equal(rows[0].count, 2_000)
+})
+
+t.test('a draft that cannot be sent is refused in its own words, but replays what its key is bound to', async t => {
+  await pg.query('DROP TRIGGER IF EXISTS fail_by_turns ON emails')
+  const key = uuid()
+  const refusal = notFound('Template')
+  const before = { ...draft('Hi', key), refusal }
+  t.strictSame(await acceptEmails(world.pool, [before]), [refusal])
+  t.match(await stored([before]), { emails: '0', keys: '0', jobs: '0' })
+
+  const [first] = await acceptEmails(world.pool, [draft('Hi', key)])
+  t.strictSame(await acceptEmails(world.pool, [{ ...draft('Hi', key), refusal }]), [{ ...first, replayed: true }])
 })

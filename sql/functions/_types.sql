@@ -1,0 +1,62 @@
+-- What functions of several files take and answer. First of all files: a type must be there before another holds it. With
+-- them go the functions that take or answer them.
+DROP TYPE IF EXISTS quota_request, quota_decision, draft_recipient, draft, judgement CASCADE;
+
+-- One email and how many it counts for: one for each recipient.
+CREATE TYPE quota_request AS (
+  "position" integer,
+  account_id uuid,
+  emails integer
+);
+
+-- refusal: daily_quota_exceeded, monthly_quota_exceeded, or null and what it takes.
+CREATE TYPE quota_decision AS (
+  "position" integer,
+  account_id uuid,
+  refusal text,
+  quota_debit integer,
+  credit_debit integer
+);
+
+CREATE TYPE draft_recipient AS (
+  id uuid,
+  recipient text,
+  destination text,
+  visible_in text, -- to, cc or bcc
+  reserved boolean,
+  simulated boolean
+);
+
+CREATE TYPE draft AS (
+  "position" integer,
+  account_id uuid,
+  id uuid,
+  refusal jsonb, -- why it cannot be sent, found out before: it may only replay what its key is bound to
+  domain text,
+  key_domain_id uuid,
+  route text,
+  key text,
+  fingerprint text, -- hex
+  message_id text,
+  sender text,
+  "to" text[],
+  cc text[],
+  bcc text[],
+  reply_to text[],
+  subject text,
+  headers jsonb,
+  tags jsonb,
+  html text,
+  text text,
+  scheduled_at timestamptz,
+  recipients draft_recipient[]
+);
+
+-- Of drafts whose positions count from 0 without a gap. faults, domain_ids: one for each draft, by position. fault: bound | schedule_past | schedule_too_far | refused |
+-- domain_not_verified | domain_not_allowed | all_suppressed | daily_quota_exceeded | monthly_quota_exceeded, or null.
+CREATE TYPE judgement AS (
+  faults text[],
+  domain_ids uuid[],
+  dropped uuid[],            -- recipients that get nothing
+  decisions quota_decision[] -- of those whose account has a quota
+);
