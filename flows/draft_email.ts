@@ -4,7 +4,8 @@ import { ApiError } from '../lib/errors.ts'
 import type { NewEmail } from '../lib/new_email.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
-import type { Draft, DraftRecipient } from '../sql/drafts.ts'
+import type { Draft, DraftRecipient, Fault } from '../sql/drafts.ts'
+import { scheduleError } from './change_schedule.ts'
 
 /** Who sends: the account, and the domain its key is restricted to. */
 export type SendingParty = { account_id: string; domain_id: string | null }
@@ -71,4 +72,25 @@ function recipientsOf(email: NewEmail, simulator_domain: string): DraftRecipient
     }
   }
   return [...recipients.values()]
+}
+
+/** What the caller is told of a draft that is not stored. */
+export function faultError(fault: Fault, draft: Draft): ApiError {
+  switch (fault) {
+    case 'schedule_past':
+    case 'schedule_too_far':
+      return scheduleError(fault)
+    case 'refused':
+      return draft.refusal as ApiError
+    case 'domain_not_verified':
+      return new ApiError('validation_error', `The ${draft.domain} domain is not verified. Add and verify it first.`)
+    case 'domain_not_allowed':
+      return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
+    case 'all_suppressed':
+      return new ApiError('validation_error', 'All `to` recipients are suppressed.')
+    case 'daily_quota_exceeded':
+      return new ApiError(fault, 'The emails of this request exceed what your plan allows in 24 hours.')
+    case 'monthly_quota_exceeded':
+      return new ApiError(fault, 'The emails of this request exceed what your plan allows in 30 days.')
+  }
 }

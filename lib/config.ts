@@ -62,6 +62,11 @@ export const Environment = z.object({
   SENDS_PER_MINUTE: count
     .default(60)
     .describe('Send requests per minute and client address (an IPv6 /64 is one). 0 turns the limit off.'),
+  BATCH_DEADLINE_MS: count
+    .min(100)
+    .max(100_000)
+    .default(25_000)
+    .describe('How long a batch may take; what is not stored by then is not sent. Below the timeouts of proxies.'),
   TRUSTED_PROXIES: networks
     .optional()
     .describe('Whose X-Forwarded-For tells the client address: 10.0.0.0/8,fd00::1 and so on. Default: nobody’s.'),

@@ -38,31 +38,36 @@ export type Draft = {
   recipients: DraftRecipient[]
 }
 
+/** Why a draft is not stored. */
+export const Fault = z.enum([
+  'schedule_past',
+  'schedule_too_far',
+  'refused',
+  'domain_not_verified',
+  'domain_not_allowed',
+  'all_suppressed',
+  'daily_quota_exceeded',
+  'monthly_quota_exceeded',
+])
+export type Fault = z.infer<typeof Fault>
+
 const Accepted = z.object({
   position: z.int(),
-  outcome: z.enum([
-    'accepted',
-    'replayed',
-    'key_conflict',
-    'schedule_past',
-    'schedule_too_far',
-    'refused',
-    'domain_not_verified',
-    'domain_not_allowed',
-    'all_suppressed',
-    'daily_quota_exceeded',
-    'monthly_quota_exceeded',
-  ]),
+  outcome: z.enum(['accepted', 'replayed', 'key_conflict', ...Fault.options]),
   answer: z.object({ id: z.string() }).nullable(),
 })
 export type Accepted = z.infer<typeof Accepted>
 
 /** One round trip and, outside a transaction, one commit for all drafts; one outcome for each, in their order. */
 export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
-  const numbered = JSON.stringify(drafts.map((draft, position) => ({ position, ...draft })))
   return db.any(sql.prepared('accept_emails', Accepted)`
-    SELECT position, outcome, answer FROM accept_emails(${numbered}::json) ORDER BY position
+    SELECT position, outcome, answer FROM accept_emails(${draftsJson(drafts)}::json) ORDER BY position
   `)
+}
+
+/** As the functions take them: each knows its position. */
+export function draftsJson(drafts: Draft[]): string {
+  return JSON.stringify(drafts.map((draft, position) => ({ position, ...draft })))
 }
 
 /** Which of these ids are stored: asked after a commit whose answer was lost. */

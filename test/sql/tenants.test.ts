@@ -80,6 +80,11 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   await work.sender.idle()
   await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
   await pg.query(`INSERT INTO suppressions VALUES ($1, $2, 'a@b.com', 'manual')`, [account.id, randomUUID()])
+  await pg.query(
+    `INSERT INTO batches (account_id, id, state, deadline, indexes, errors, slice_size)
+    VALUES ($1, $2, 'done', now(), '{}', '[]', 1)`,
+    [account.id, randomUUID()],
+  )
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)
