@@ -35,7 +35,7 @@ export class StringExtractor {
   readonly #options: ExtractOptions
   readonly #path: PathTracker
   readonly #skeleton: GrowingBuffer
-  /** Nobody can have written what was made up after he wrote. */
+  /** Made up here and told to nobody, so no client can write a placeholder. */
   readonly #token = `${randomUUID()}:`
   #count = 0
   #reader: StringReader | null = null

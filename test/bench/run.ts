@@ -3,6 +3,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   accept: async () => (await import('./accept.ts')).benchAccept(),
   deliver: async () => (await import('./deliver.ts')).benchDeliver(),
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
+  upload: async () => (await import('./upload.ts')).benchUpload(),
 }
 
 const names = process.argv.slice(2)

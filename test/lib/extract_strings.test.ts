@@ -120,8 +120,9 @@ t.test('a text without any content is its own skeleton, however deep or long', a
   }
 })
 
-t.test('a megabyte that comes byte by byte is read in the time of a megabyte', async t => {
-  const text = `{"html":"${'<p>'.repeat(100_000)}","attachments":[{"content":"${'Zm9v'.repeat(150_000)}"},${'{"a":[]},'.repeat(20_000)}1]}`
-  const { strings } = await extract(text, { max_bytes: 1_000_000 }, 1)
-  t.equal(strings[0]?.length, 600_000)
+t.test('a body that comes byte by byte is read in the time of any other', async t => {
+  const content = 'Zm9v'.repeat(20_000)
+  const text = `{"html":"${'<p>'.repeat(20_000)}","attachments":[{"content":"${content}"},${'{"a":[]},'.repeat(7_000)}1]}`
+  const skeleton = await readExtracted(cut(Buffer.from(text), [1]))
+  t.ok(isDeepStrictEqual(skeleton, JSON.parse(text)))
 })
