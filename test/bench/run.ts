@@ -4,6 +4,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   batch: async () => (await import('./batch.ts')).benchBatch(),
   deliver: async () => (await import('./deliver.ts')).benchDeliver(),
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
+  upload: async () => (await import('./upload.ts')).benchUpload(),
 }
 
 const names = process.argv.slice(2)
