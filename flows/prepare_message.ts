@@ -64,6 +64,7 @@ async function prepare(email: EmailToSend, key: DkimKey | null): Promise<Prepare
     headers: email.headers,
     text: email.text,
     html: email.html,
+    attachments: [],
     seed: email.id,
   }
   try {

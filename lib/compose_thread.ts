@@ -1,6 +1,6 @@
-import { type ComposedMessage, composeMessage, type Message } from './message.ts'
+import { layOutMessage, type MessageHead, type Part } from './message.ts'
 
 /** What `compose.ts` runs in a thread of its own. */
-export default function compose(message: Message): ComposedMessage {
-  return composeMessage(message)
+export default function layOut(message: MessageHead): Part {
+  return layOutMessage(message)
 }
