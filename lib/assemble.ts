@@ -28,7 +28,9 @@ export async function assembleMessage(
   header.copy(message, room)
   const writer = new BodyWriter(message, start)
   for (const piece of body) {
-    if (typeof piece === 'string') await writer.writeText(piece)
+    if (typeof piece === 'string') await writer.writeText(Buffer.from(piece, 'latin1'))
+    else if (piece instanceof Uint8Array)
+      await writer.writeText(Buffer.from(piece.buffer, piece.byteOffset, piece.length))
     else await writer.writeFile(attachments[piece.attachment] as MessageAttachment)
   }
   if (writer.end !== length) throw new Error(`the message has ${writer.end} bytes instead of ${length}`)
@@ -56,10 +58,12 @@ class BodyWriter {
     this.#hashed = start
   }
 
-  async writeText(text: string): Promise<void> {
+  async writeText(text: Buffer): Promise<void> {
     if (hasExtraSpace(text)) this.#isCanonical = false
-    this.end += this.#message.write(text, this.end, 'latin1')
-    await this.#hashWritten()
+    for (let start = 0; start < text.length; start += TURN_BYTES) {
+      this.end += text.copy(this.#message, this.end, start, start + TURN_BYTES)
+      await this.#hashWritten()
+    }
   }
 
   async writeFile({ filename, size, read }: MessageAttachment): Promise<void> {
@@ -85,7 +89,7 @@ class BodyWriter {
   hash(): string {
     this.#update(this.end)
     const body = this.#message.subarray(this.#start, this.end)
-    const isEndedOnce = body.length > 4 && body.toString('latin1', body.length - 4).match(/[^\r\n]\r\n$/)
+    const isEndedOnce = /[^\r\n]\r\n$/.test(body.toString('latin1', body.length - 3))
     return this.#isCanonical && isEndedOnce ? this.#hash.digest('base64') : hashBody(body)
   }
 

@@ -8,9 +8,9 @@ export type Slot = { attachment: number; length: number }
 
 /**
  * The fields that describe a body, and the body in pieces: CRLF lines of at most 76 characters, the last one ended too,
- * and the places of attachments. Texts are ASCII.
+ * and the places of attachments. Text is ASCII; from a thread it comes as bytes.
  */
-export type Part = { fields: HeaderField[]; body: (string | Slot)[] }
+export type Part = { fields: HeaderField[]; body: (string | Uint8Array | Slot)[] }
 
 type Multipart = 'alternative' | 'related' | 'mixed'
 

@@ -20,7 +20,7 @@ export function relaxedBody(body: Buffer): Buffer {
  * Whether `relaxedBody` would change white space in CRLF lines, of which the last is ended. Scans at memory speed, which
  * spare most bodies a rewrite: base64 has no white space, part headers single spaces.
  */
-export function hasExtraSpace(lines: Buffer | string): boolean {
+export function hasExtraSpace(lines: Buffer): boolean {
   return lines.includes('\t') || lines.includes('  ') || lines.includes(' \r\n')
 }
 
