@@ -83,7 +83,8 @@ export function parseContentType(text: string): ContentType | null {
 
 /** What is left of a name that nobody validated, or that came with received mail: one that would be accepted. */
 export function safeFilename(filename: string): string {
-  const safe = filename.toWellFormed().replace(UNSAFE, '_').trim()
+  // Readers decode an encoded word in a name, even where it was the name itself: `=?` may become a line break.
+  const safe = filename.toWellFormed().replace(UNSAFE, '_').replaceAll('=?', '=_').trim()
   return safe === '' || ONLY_DOTS.test(safe) ? 'attachment' : clipFilename(safe, MAX_FILENAME)
 }
 
