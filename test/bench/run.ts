@@ -2,6 +2,7 @@
 const benchmarks: Record<string, () => Promise<void>> = {
   accept: async () => (await import('./accept.ts')).benchAccept(),
   deliver: async () => (await import('./deliver.ts')).benchDeliver(),
+  attachments: async () => (await import('./attachments.ts')).benchAttachments(),
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
 }
 
