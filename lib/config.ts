@@ -31,6 +31,13 @@ const networks = z.string().transform((text, context) => {
   }
 })
 
+const ports = z.string().transform((text, context) => {
+  const numbers = text.split(',').map(part => port.safeParse(part.trim() || undefined))
+  if (numbers.every(number => number.success)) return numbers.map(number => number.data)
+  context.addIssue('must be ports such as 80,443')
+  return z.NEVER
+})
+
 /** Every key of the environment that is read, with its meaning and default. `.env.example` is checked against it. */
 export const Environment = z.object({
   DATABASE_URL: databaseUrl
@@ -65,6 +72,13 @@ export const Environment = z.object({
   TRUSTED_PROXIES: networks
     .optional()
     .describe('Whose X-Forwarded-For tells the client address: 10.0.0.0/8,fd00::1 and so on. Default: nobody’s.'),
+  FETCH_PORTS: ports.default([80, 443, 8080, 8443]).describe('Ports that attachments and webhooks by URL may be on.'),
+  FETCH_ALLOW: networks
+    .optional()
+    .describe('Addresses and networks they may be on although not public: 10.1.0.0/16 and so on. Default: none.'),
+  FETCH_DENY: networks
+    .optional()
+    .describe('Addresses and networks they may never be on. What is not public is denied.'),
   SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker to one host.'),
   WEB_CONCURRENCY: count
     .min(1)
