@@ -71,6 +71,7 @@ t.test('each wrong value is named', async t => {
     FETCH_PORTS: ['0', '65536', 'http', '80;443', '80,', ',', '80 443'],
     FETCH_ALLOW: ['receiver.acme.com', '10.0.0.0/33'],
     FETCH_DENY: ['receiver.acme.com', '10.0.0.0/33'],
+    BLOB_STORE: ['disk', 's3', 's3://', 's3://B', 's3://key@bucket', 's3://bucket?endpoint=x', 's3://bucket?x=y'],
     SEND_CONNECTIONS: ['0', '1001'],
     WEB_CONCURRENCY: ['0', '100000'],
     LOG_LEVEL: ['verbose', 'INFO'],
@@ -95,8 +96,9 @@ t.test('no secret stands in the refusal', async t => {
     SECRET_KEY: canary,
     DATABASE_URL: `mysql://u:${canary}@h/d`,
     MAIL_TRANSPORT: `x://u:${canary}@h`,
+    BLOB_STORE: `s3://key:${canary}/+@bucket`,
   })
-  t.equal(lines?.length, 3)
+  t.equal(lines?.length, 4)
   t.notMatch(lines?.join('\n'), canary)
 })
 
