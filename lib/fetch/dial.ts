@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { Deadline } from './deadline.ts'
 import { detailOf, refused, unreachable } from './error.ts'
 import { type FetchPolicy, hostOf, isFetchable, portOf } from './policy.ts'
 
-/** For one address of several, of which a host may not really serve all. */
+/** For one address, since a host may not really serve all that it has. */
 const ADDRESS_MS = 5_000
 
 /**
@@ -38,12 +39,14 @@ async function resolve(host: string, policy: FetchPolicy, signal: AbortSignal): 
 async function connectToAny(addresses: string[], port: number, signal: AbortSignal): Promise<Socket> {
   let failure: unknown = new Error('it has no address')
   for (const address of addresses) {
-    const patience = addresses.length > 1 ? AbortSignal.any([signal, AbortSignal.timeout(ADDRESS_MS)]) : signal
+    const patience = new Deadline(ADDRESS_MS, signal)
     try {
-      return await opened(connect({ host: address, port, noDelay: true }), 'connect', patience)
+      return await opened(connect({ host: address, port, noDelay: true }), 'connect', patience.signal)
     } catch (error) {
       failure = error
       signal.throwIfAborted()
+    } finally {
+      patience.clear()
     }
   }
   throw failure

@@ -35,6 +35,7 @@ export function unreachable(detail: string, cause?: unknown): FetchError {
 
 /** One line of an error that came from a resolver, a socket or a parser. */
 export function detailOf(error: unknown): string {
-  const { code, message } = error as { code?: string; message?: string }
-  return [code, message].filter(Boolean).join(' ') || String(error)
+  const { name, code, message, cause } = error as Error & { code?: unknown }
+  if (name === 'AbortError' && cause) return detailOf(cause)
+  return typeof code === 'string' ? `${code} ${message}` : message
 }
