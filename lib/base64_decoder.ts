@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** 25 MiB: the largest file that may be attached (contract 2.2). */
+/** 25 MiB: the largest file that may be attached (contract 2). */
 export const MAX_FILE_BYTES: number = 25 * 1024 * 1024
 
 /** `fault` goes behind the name of what was decoded: `attachments[0].content is larger than 26214400 bytes`. */

@@ -14,7 +14,10 @@ const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }),
   fc.base64String({ maxLength: 40 }),
 )
-const key = fc.oneof({ weight: 4, arbitrary: fc.constantFrom('content', 'attachments', '__proto__', '') }, text)
+const key = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom('content', 'attachments', '__proto__', '', 'k'.repeat(70)) },
+  text,
+)
 const scalar = fc.oneof(text, fc.constantFrom(null, true, false, 0, -1.5, 1e21))
 const object = (member: fc.Arbitrary<Member>) => fc.array(member, { maxLength: 4 }).map(members => ({ members }))
 const { value } = fc.letrec<{ value: Value }>(tie => ({

@@ -69,6 +69,17 @@ t.test('a string comes out unescaped, wherever it is cut', async t => {
   }
 })
 
+t.test('of any byte in a string, and any behind a backslash, it says what JSON.parse says', async t => {
+  for (let byte = 0; byte < 256; byte++) {
+    for (const before of ['', '\\', '\\u', '\\u00e', 'é']) {
+      const text = (inside: string) => Buffer.from(`{"attachments":[{"content":"${inside}"}]}`)
+      const body = Buffer.concat([text(`a${before}`).subarray(0, -4), Buffer.of(byte), text('').subarray(-4)])
+      const found = await readExtracted(cut(body, [3]))
+      if (!isDeepStrictEqual(found, readWhole(body))) t.fail(`${byte} behind ${before}`)
+    }
+  }
+})
+
 t.test('the skeleton and the strings are limited', async t => {
   const content = 'x'.repeat(100_000)
   t.match(await extract(`{"attachments":[{"content":"${content}"}]}`), { strings: [content] })
