@@ -13,11 +13,7 @@ export type SendingParty = { account_id: string; domain_id: string | null }
 /** The Idempotency-Key of a request. `fingerprint` is hex. */
 export type RequestKey = { route: string; key: string; fingerprint: string }
 
-/**
- * A valid email as `accept_emails` takes it: ids made here, recipients told apart.
- *
- * @throws {ApiError} when it is scheduled for the simulator, which plays what is sent at once only
- */
+/** A valid email as `accept_emails` takes it: ids made here, recipients told apart. Its files come in prepare_draft.ts. */
 export function toDraft(
   party: SendingParty,
   email: NewEmail,
@@ -26,13 +22,11 @@ export function toDraft(
 ): Draft {
   const id = uuid()
   const recipients = recipientsOf(email, simulator_domain)
-  if (email.scheduled_at && recipients.some(recipient => recipient.simulated)) {
-    throw new ApiError('validation_error', 'The simulator cannot be combined with `scheduled_at`.')
-  }
+  const isLateSimulation = Boolean(email.scheduled_at) && recipients.some(recipient => recipient.simulated)
   return {
     account_id: party.account_id,
     id,
-    refusal: null,
+    refusal: isLateSimulation ? lateSimulation() : null,
     domain: email.from.domain,
     key_domain_id: party.domain_id,
     route: request?.route ?? '',
@@ -50,8 +44,14 @@ export function toDraft(
     html: email.html ?? null,
     text: email.text ?? null,
     scheduled_at: email.scheduled_at ?? null,
+    attachments: [],
     recipients,
   }
+}
+
+/** The simulator plays what is sent at once only. */
+function lateSimulation(): ApiError {
+  return new ApiError('validation_error', 'The simulator cannot be combined with `scheduled_at`.')
 }
 
 /** One delivery per address, however often it is named; the first place it is named counts. */

@@ -2,17 +2,13 @@ import { z } from 'zod'
 import { type Address, parseAddress } from './address.ts'
 import type { ErrorName } from './errors.ts'
 import { MAX_HEADERS, validateHeaders } from './headers.ts'
+import { NewAttachments } from './new_attachment.ts'
+import { atMost, refuse } from './refuse.ts'
 import { parseSchedule } from './schedule.ts'
 
 const MAX_RECIPIENTS = 50
 const MAX_SUBJECT_LENGTH = 998
 const MAX_TAGS = 50
-
-/** A custom issue that is answered by an error name of its own. */
-export function refuse(context: z.RefinementCtx, name: ErrorName, message: string): typeof z.NEVER {
-  context.addIssue({ code: 'custom', message, params: { name } })
-  return z.NEVER
-}
 
 /** One address that is refused by the given error name. */
 function address(name: ErrorName, field: string) {
@@ -27,19 +23,6 @@ function expected(text: string): string {
 
 function clip(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
-}
-
-/** Refuses a list or object of more members than `max` before it looks at any: a body has room for a million. */
-function atMost<Schema extends z.ZodType>(max: number, what: string, schema: Schema) {
-  return z.preprocess((value, context) => {
-    if (countMembers(value) > max) context.addIssue({ code: 'custom', message: `at most ${max} ${what}` })
-    return value
-  }, schema)
-}
-
-function countMembers(value: unknown): number {
-  if (Array.isArray(value)) return value.length
-  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
 }
 
 /** A list of addresses; one string stands for a list of one. */
@@ -91,7 +74,7 @@ export const NewEmail = z.object({
   reply_to: addresses('validation_error', 'reply_to').nullish(),
   headers: atMost(MAX_HEADERS, 'headers', headers.nullish()),
   tags: atMost(MAX_TAGS, 'tags', z.array(z.object({ name: token, value: token })).nullish()),
-  attachments: z.union([notYet, z.array(z.never()).length(0)], 'is not supported yet'),
+  attachments: NewAttachments.nullish(),
   scheduled_at: ScheduledAt.nullish(),
   template_id: notYet,
   template: notYet,

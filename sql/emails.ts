@@ -68,7 +68,16 @@ export const Email = z.object({
   text: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
   events: z.array(Event),
-  attachments: z.array(z.never()),
+  attachments: z.array(
+    z.object({
+      id: z.string(),
+      filename: z.string(),
+      content_type: z.string(),
+      content_disposition: z.enum(['attachment', 'inline']),
+      content_id: z.string().nullable(),
+      size: z.int().nullable(),
+    }),
+  ),
   queue: z
     .array(QueueEntry)
     .nullable()
@@ -78,7 +87,13 @@ export type Email = z.infer<typeof Email>
 
 export async function findEmail(db: Queryable, account_id: string, id: string): Promise<Email | null> {
   return db.maybeOne(sql.type(Email)`
-    SELECT ${columns}, c.html, c.text, c.headers, '[]'::jsonb AS attachments,
+    SELECT ${columns}, c.html, c.text, c.headers,
+      (
+        SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
+          'content_disposition', a.content_disposition, 'content_id', a.content_id, 'size', b.size) ORDER BY a.position), '[]')
+        FROM attachments a LEFT JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
+        WHERE a.account_id = e.account_id AND a.email_id = e.id
+      ) AS attachments,
       (
         SELECT coalesce(jsonb_agg(
           jsonb_strip_nulls(jsonb_build_object('type', v.type, 'created_at', v.created_at, 'recipient', v.recipient))

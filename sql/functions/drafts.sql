@@ -69,6 +69,17 @@ BEGIN
   FROM unnest(drafts) AS d
   WHERE d.position = ANY (accepted);
 
+  IF EXISTS (SELECT FROM unnest(drafts) AS d WHERE d.attachments <> '{}') THEN
+    INSERT INTO attachments (account_id, id, email_id, position, filename, content_type, content_disposition, content_id,
+      path, blob_id)
+    SELECT d.account_id, a.id, d.id, a.position, a.filename, a.content_type, a.content_disposition, a.content_id, a.path,
+      a.blob_id
+    FROM unnest(drafts) AS d
+    CROSS JOIN unnest(d.attachments) WITH ORDINALITY AS a(id, filename, content_type, content_disposition, content_id,
+      path, blob_id, position)
+    WHERE d.position = ANY (accepted);
+  END IF;
+
   WITH stored AS (
     INSERT INTO deliveries (account_id, id, email_id, recipient, destination, state, reason, next_at)
     SELECT d.account_id, r.id, d.id, r.recipient, r.destination, v.state,

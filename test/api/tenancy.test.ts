@@ -12,17 +12,20 @@ const theirs = await newAccount(world)
 const api = await startApi(t, world, mine.key)
 
 // One that is sent, with events and a captured message, and one that waits, between two of mine.
-await acceptEmail(world, mine)
+const attachments = [{ filename: 'x', content: 'eA==' }]
+const mineWithFile = await acceptEmail(world, mine, { attachments })
 const sent = await acceptEmail(world, theirs)
 const work = openWork(t, world, 'capture')
 await send_emails({ email_ids: [sent] }, work)
 await work.sender.idle()
 const waiting = await acceptEmail(world, theirs, { cc: ['x@example.com'] })
 const scheduled = await acceptEmail(world, theirs, { scheduled_at: 'in 2 hours' })
+const withFile = await acceptEmail(world, theirs, { attachments })
 const unknown = uuid() // of the same moment: as a cursor it is the same position
 await acceptEmail(world, mine)
 
 const { rows: keys } = await world.pool.pg.query('SELECT id FROM api_keys WHERE account_id = $1', [theirs.id])
+const { rows: files } = await world.pool.pg.query('SELECT id FROM attachments WHERE email_id = $1', [withFile])
 const { rows: deliveries } = await world.pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1', [sent])
 
 /** Ids of theirs for the path of each route that has one: a new route must be added here. */
@@ -30,6 +33,9 @@ const foreignIds: Record<string, string[]> = {
   'GET /emails/:id': [sent, waiting, deliveries[0].id],
   'PATCH /emails/:id': [sent, scheduled],
   'POST /emails/:id/cancel': [sent, scheduled],
+  'GET /emails/:id/attachments': [withFile],
+  'GET /emails/:id/attachments/:attachment_id': [withFile],
+  'GET /emails/:id/attachments/:attachment_id/content': [withFile],
   'PUT /api-keys/:id': [keys[0].id],
   'PATCH /api-keys/:id': [keys[0].id],
   'DELETE /api-keys/:id': [keys[0].id],
@@ -47,7 +53,7 @@ t.test('every route with an id in its path is tried', async t => {
   t.strictSame(Object.keys(foreignIds).sort(), withId.sort())
 })
 
-async function ask(method: string, path: string) {
+async function request(method: string, path: string) {
   const { status, text } = await api.request(method, `/api${path}`, method === 'GET' ? {} : { body: {} })
   return { status, text }
 }
@@ -56,12 +62,16 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
   const before = await checksum(theirs.id)
   for (const [route, ids] of Object.entries(foreignIds)) {
     const [method = '', path = ''] = route.split(' ')
-    const answer = await ask(method, path.replace(/:\w+/, unknown))
+    const ask = (id: string, attachment = files[0].id) =>
+      request(method, path.replace(':id', id).replace(':attachment_id', attachment))
+    const answer = await ask(unknown, unknown)
     t.match(answer.status, /^40[34]$/)
     for (const id of ids) {
-      t.strictSame(await ask(method, path.replace(/:\w+/, id)), answer, `${route} ${id}`)
-      t.strictSame(await ask(method, path.replace(/:\w+/, id.toUpperCase())), answer, `${route} ${id}`)
+      t.strictSame(await ask(id), answer, `${route} ${id}`)
+      t.strictSame(await ask(id.toUpperCase()), answer, `${route} ${id}`)
     }
+    if (!path.includes(':attachment_id')) continue
+    t.strictSame(await ask(mineWithFile), await ask(mineWithFile, unknown), `${route} of mine`)
   }
   t.equal(await checksum(theirs.id), before)
 })
@@ -69,14 +79,17 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
 t.test('another account’s id is a cursor like any other', async t => {
   for (const path of lists) {
     for (const cursor of ['after', 'before']) {
-      t.strictSame(await ask('GET', `${path}?${cursor}=${waiting}`), await ask('GET', `${path}?${cursor}=${unknown}`))
+      t.strictSame(
+        await request('GET', `${path}?${cursor}=${waiting}`),
+        await request('GET', `${path}?${cursor}=${unknown}`),
+      )
     }
   }
 })
 
 t.test('a list shows nothing of another account', async t => {
   for (const path of lists) {
-    const { text } = await ask('GET', path)
+    const { text } = await request('GET', path)
     t.match(text, /"data":\[\{/)
     for (const id of [theirs.id, theirs.domain, theirs.domain_id, sent, waiting, keys[0].id]) {
       t.notMatch(text, id, path)

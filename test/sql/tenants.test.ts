@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { acceptEmail, openWork } from '../sending.ts'
@@ -30,7 +30,7 @@ const mine = await fill(await newAccount(world))
 const theirs = await fill(await newAccount(world))
 
 /** Columns that are named like a reference and are none: a suppression outlives its email, a Message-ID is text. */
-const unbound = ['suppressions.email_id', 'emails.message_id']
+const unbound = ['suppressions.email_id', 'emails.message_id', 'attachments.content_id']
 
 t.test('every reference between tables of tenants holds the account, first on both sides', async t => {
   t.ok(between.length > 0)
@@ -74,7 +74,7 @@ for (const { name, table, columns: own, target, target_columns } of between) {
 /** Gives an account a row in every table. */
 async function fill(account: TestAccount): Promise<TestAccount> {
   await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // else its usage is not counted
-  const id = await acceptEmail(world, account)
+  const id = await acceptEmail(world, account, { attachments: [{ filename: 'x', content: 'eA==' }] })
   const work = openWork(t, world, 'capture')
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
@@ -111,5 +111,6 @@ async function insertCopy(table: string, account_id: string, column: string, id:
 
 function freshValue(type: string): unknown {
   if (type === 'uuid') return randomUUID()
+  if (type === 'integer') return randomInt(2 ** 31)
   return type === 'bytea' ? `\\x${randomBytes(16).toString('hex')}` : randomBytes(8).toString('hex')
 }
