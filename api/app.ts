@@ -13,6 +13,7 @@ import { apiKeys } from './routes/api_keys.ts'
 import { emailBatch } from './routes/email_batch.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
+import { templates } from './routes/templates.ts'
 
 export type App = Koa<State, Services> & {
   readiness: Services['readiness']
@@ -21,7 +22,7 @@ export type App = Koa<State, Services> & {
 }
 
 /** The resources of the API, one router each. */
-export const resources = [emails, emailBatch, apiKeys]
+export const resources = [emails, emailBatch, templates, apiKeys]
 
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()

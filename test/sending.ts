@@ -5,7 +5,7 @@ import type { ReadBlob } from '../flows/prepare_message.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { createSender, type Sender, type SenderTimes } from '../flows/sender.ts'
 import { createTransport } from '../flows/transports.ts'
-import { NewEmail } from '../lib/new_email.ts'
+import { CompleteEmail } from '../lib/new_email.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
 import { type Email, findEmail } from '../sql/emails.ts'
 import type { Work } from '../tasks/task.ts'
@@ -40,7 +40,7 @@ export async function acceptEmail(
   account: TestAccount,
   fields: Record<string, unknown> = {},
 ): Promise<string> {
-  const email = NewEmail.parse({ from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', ...fields })
+  const email = CompleteEmail.parse({ from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', ...fields })
   const party = { account_id: account.id, domain_id: null }
   const [accepted] = await acceptEmails(pool, [toDraft(party, email, null, config.SIMULATOR_DOMAIN)])
   if (!accepted || accepted instanceof Error) throw accepted

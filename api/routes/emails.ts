@@ -1,8 +1,9 @@
 import Router from '@koa/router'
 import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
-import { toDraft } from '../../flows/draft_email.ts'
+import { draftEmails } from '../../flows/draft_email.ts'
 import { notFound } from '../../lib/errors.ts'
 import { NewEmail, Reschedule } from '../../lib/new_email.ts'
+import type { Draft } from '../../sql/drafts.ts'
 import { findEmail, isEmail, listEmails } from '../../sql/emails.ts'
 import { fullAccess, sendingAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
@@ -16,7 +17,8 @@ export const emails = new Router<State, Services>()
 emails.post('/emails', sendingAccess, limitSends, readBody, async ctx => {
   const email = parse(NewEmail, ctx.state.body)
   const key = readRequestKey(ctx, '/emails')
-  const { id, replayed } = await ctx.acceptEmail(toDraft(ctx.state.caller, email, key, ctx.config.SIMULATOR_DOMAIN))
+  const [draft] = await draftEmails(ctx.pool, ctx.state.caller, [email], key, ctx.config.SIMULATOR_DOMAIN)
+  const { id, replayed } = await ctx.acceptEmail(draft as Draft)
   if (replayed) ctx.set('idempotent-replayed', 'true')
   ctx.body = { id }
 })

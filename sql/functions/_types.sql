@@ -48,6 +48,7 @@ CREATE TYPE draft AS (
   tags jsonb,
   html text,
   text text,
+  template_id uuid,
   scheduled_at timestamptz,
   recipients draft_recipient[]
 );

@@ -4,7 +4,7 @@ import { resources } from '../../api/app.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startApi } from '../api.ts'
 import { acceptEmail, openWork } from '../sending.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { newAccount, openWorld, type TestAccount } from '../world.ts'
 
 const world = await openWorld(t)
 const mine = await newAccount(world)
@@ -22,6 +22,9 @@ const scheduled = await acceptEmail(world, theirs, { scheduled_at: 'in 2 hours' 
 const unknown = uuid() // of the same moment: as a cursor it is the same position
 await acceptEmail(world, mine)
 
+const ofTheirs = await makeTemplate(theirs, 'theirs')
+await makeTemplate(mine, 'mine')
+
 const { rows: keys } = await world.pool.pg.query('SELECT id FROM api_keys WHERE account_id = $1', [theirs.id])
 const { rows: deliveries } = await world.pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1', [sent])
 
@@ -30,6 +33,11 @@ const foreignIds: Record<string, string[]> = {
   'GET /emails/:id': [sent, waiting, deliveries[0].id],
   'PATCH /emails/:id': [sent, scheduled],
   'POST /emails/:id/cancel': [sent, scheduled],
+  'GET /templates/:id': [ofTheirs, 'theirs'],
+  'PATCH /templates/:id': [ofTheirs, 'theirs'],
+  'DELETE /templates/:id': [ofTheirs, 'theirs'],
+  'POST /templates/:id/publish': [ofTheirs, 'theirs'],
+  'POST /templates/:id/duplicate': [ofTheirs, 'theirs'],
   'PUT /api-keys/:id': [keys[0].id],
   'PATCH /api-keys/:id': [keys[0].id],
   'DELETE /api-keys/:id': [keys[0].id],
@@ -78,7 +86,7 @@ t.test('a list shows nothing of another account', async t => {
   for (const path of lists) {
     const { text } = await ask('GET', path)
     t.match(text, /"data":\[\{/)
-    for (const id of [theirs.id, theirs.domain, theirs.domain_id, sent, waiting, keys[0].id]) {
+    for (const id of [theirs.id, theirs.domain, theirs.domain_id, sent, waiting, keys[0].id, ofTheirs]) {
       t.notMatch(text, id, path)
     }
   }
@@ -95,6 +103,20 @@ t.test('mail from another account’s domain is refused in the words for a domai
   t.strictSame(answers[0], answers[1])
 })
 
+t.test('another account’s template is as unknown as any, and its alias free for mine', async t => {
+  const before = await checksum(theirs.id)
+  const answers = []
+  for (const ref of [unknown, ofTheirs, ofTheirs.toUpperCase(), 'theirs']) {
+    for (const fields of [{ template_id: ref }, { template: { id: ref } }]) {
+      const body = { from: `a@${mine.domain}`, to: 'b@b.com', subject: 'Hi', ...fields }
+      answers.push(await api.request('POST', '/api/emails', { body }))
+    }
+  }
+  for (const { status, text } of answers) t.strictSame([status, text], [404, answers[0]?.text])
+  await makeTemplate(mine, 'theirs')
+  t.equal(await checksum(theirs.id), before)
+})
+
 t.test('another account’s suppression list drops nothing of mine', async t => {
   await world.pool.pg.query(
     `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'b@b.com', 'manual')`,
@@ -105,6 +127,12 @@ t.test('another account’s suppression list drops nothing of mine', async t => 
   t.match(await send(mine.key, mine.domain), { status: 200 })
   t.match(await send(theirs.key, theirs.domain), { status: 422 })
 })
+
+async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {
+  const { body } = await api.request('POST', '/api/templates', { key, body: { name: alias, alias, html: 'Hi' } })
+  await api.request('POST', `/api/templates/${body.id}/publish`, { key })
+  return body.id
+}
 
 /** Of all rows of an account, in whatever table. */
 async function checksum(account_id: string): Promise<string> {
