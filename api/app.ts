@@ -2,7 +2,7 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import { createAcceptEmail } from '../flows/accept_emails.ts'
 import { createBlobs } from '../flows/blobs.ts'
-import { createPrepareDraft } from '../flows/prepare_draft.ts'
+import { createPrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { createSendBatch } from '../flows/send_batch.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
@@ -16,6 +16,7 @@ import { emailAttachments } from './routes/email_attachments.ts'
 import { emailBatch } from './routes/email_batch.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
+import { templates } from './routes/templates.ts'
 
 export type App = Koa<State, Services> & {
   readiness: Services['readiness']
@@ -24,7 +25,7 @@ export type App = Koa<State, Services> & {
 }
 
 /** The resources of the API, one router each. */
-export const resources = [emails, emailBatch, emailAttachments, apiKeys]
+export const resources = [emails, emailBatch, emailAttachments, templates, apiKeys]
 
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()
@@ -33,9 +34,9 @@ export function createApp(foundation: Foundation): App {
   const listener = openListener(foundation)
   const sendBatch = createSendBatch({ ...foundation, listener })
   const blobs = createBlobs(foundation)
-  const prepareDraft = createPrepareDraft({ ...foundation, blobs })
+  const prepareDrafts = createPrepareDrafts({ ...foundation, blobs })
   const countSend = createCountSend(foundation)
-  Object.assign(app.context, foundation, { acceptEmail, prepareDraft, sendBatch, blobs, countSend, readiness })
+  Object.assign(app.context, foundation, { acceptEmail, prepareDrafts, sendBatch, blobs, countSend, readiness })
 
   const api = new Router<State, Services>({ prefix: '/api' })
   for (const resource of resources) api.use(resource.routes())

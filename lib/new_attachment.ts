@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { validateAttachment } from './attachment.ts'
-import { atMost, refuse } from './refuse.ts'
+import { atMost, refuse } from './fields.ts'
 import { UploadedContent, WrongContent } from './uploaded_content.ts'
 
 /** Bytes of one file are bounded where it is decoded (lib/base64_decoder.ts). */

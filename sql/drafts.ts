@@ -45,6 +45,7 @@ export type Draft = {
   tags: { name: string; value: string }[]
   html: string | null
   text: string | null
+  template_id: string | null
   scheduled_at: Date | null
   attachments: DraftAttachment[]
   recipients: DraftRecipient[]

@@ -19,7 +19,7 @@ const listed = {
   last_event: z.string(),
   tags: z.array(z.object({ name: z.string(), value: z.string() })),
   topic_id: z.null(),
-  template_id: z.null(),
+  template_id: z.string().nullable(),
   campaign_id: z.null(),
   automation_id: z.null(),
   contact_id: z.null(),
@@ -35,7 +35,7 @@ export type ListedEmail = z.infer<typeof ListedEmail>
 
 const columns = sql.fragment`
   'email' AS object, e.id, e.domain_id, '<' || e.message_id || '>' AS message_id, e.sender AS "from", e."to", e.cc,
-  e.bcc, e.reply_to, e.subject, e.status, e.last_event, e.tags, NULL AS topic_id, NULL AS template_id,
+  e.bcc, e.reply_to, e.subject, e.status, e.last_event, e.tags, NULL AS topic_id, e.template_id,
   NULL AS campaign_id, NULL AS automation_id, NULL AS contact_id, e.scheduled_at, e.sent_at, e.created_at, e.updated_at
 `
 

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { acceptEmails } from '../flows/accept_emails.ts'
 import { createBlobs } from '../flows/blobs.ts'
-import { createPrepareDraft } from '../flows/prepare_draft.ts'
+import { createPrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { createSender, type Sender, type SenderTimes } from '../flows/sender.ts'
 import { createTransport } from '../flows/transports.ts'
@@ -44,9 +44,9 @@ export async function acceptEmail(
 ): Promise<string> {
   const body = { from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', ...structuredClone(fields) }
   decodeContents(body)
-  const prepareDraft = createPrepareDraft({ ...foundation, blobs: createBlobs(foundation) })
-  const draft = await prepareDraft({ account_id: account.id, domain_id: null }, NewEmail.parse(body), null)
-  const [accepted] = await acceptEmails(foundation.pool, [draft])
+  const prepareDrafts = createPrepareDrafts({ ...foundation, blobs: createBlobs(foundation) })
+  const drafts = await prepareDrafts({ account_id: account.id, domain_id: null }, [NewEmail.parse(body)], null)
+  const [accepted] = await acceptEmails(foundation.pool, drafts)
   if (!accepted || accepted instanceof Error) throw accepted
   return accepted.id
 }

@@ -2,7 +2,6 @@ import Router from '@koa/router'
 import { ApiError } from '../../lib/errors.ts'
 import { NewEmail } from '../../lib/new_email.ts'
 import type { BatchError } from '../../sql/batches.ts'
-import type { Draft } from '../../sql/drafts.ts'
 import { sendingAccess } from '../auth.ts'
 import type { Context, Services, State } from '../context.ts'
 import { readRequestKey } from '../idempotency.ts'
@@ -19,8 +18,7 @@ emailBatch.post('/emails/batch', sendingAccess, limitSends, readEmailBody, async
   const { emails, indexes, errors } = readEmails(ctx, is_permissive)
   const key = readRequestKey(ctx, is_permissive ? '/emails/batch permissive' : '/emails/batch')
   const { account_id } = ctx.state.caller
-  const drafts: Draft[] = []
-  for (const email of emails) drafts.push(await ctx.prepareDraft(ctx.state.caller, email, null))
+  const drafts = await ctx.prepareDrafts(ctx.state.caller, emails, null)
   const { answer, replayed } = await ctx.sendBatch({ account_id, key, is_permissive, drafts, indexes, errors })
   if (replayed) ctx.set('idempotent-replayed', 'true')
   ctx.body = answer

@@ -2,6 +2,7 @@ import Router from '@koa/router'
 import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
 import { notFound } from '../../lib/errors.ts'
 import { NewEmail, Reschedule } from '../../lib/new_email.ts'
+import type { Draft } from '../../sql/drafts.ts'
 import { findEmail, isEmail, listEmails } from '../../sql/emails.ts'
 import { fullAccess, sendingAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
@@ -16,7 +17,8 @@ export const emails = new Router<State, Services>()
 emails.post('/emails', sendingAccess, limitSends, readEmailBody, async ctx => {
   const email = parse(NewEmail, ctx.state.body)
   const key = readRequestKey(ctx, '/emails')
-  const { id, replayed } = await ctx.acceptEmail(await ctx.prepareDraft(ctx.state.caller, email, key))
+  const [draft] = await ctx.prepareDrafts(ctx.state.caller, [email], key)
+  const { id, replayed } = await ctx.acceptEmail(draft as Draft)
   if (replayed) ctx.set('idempotent-replayed', 'true')
   ctx.body = { id }
 })

@@ -59,6 +59,7 @@ CREATE TYPE draft AS (
   tags jsonb,
   html text,
   text text,
+  template_id uuid,
   scheduled_at timestamptz,
   attachments draft_attachment[], -- in order
   recipients draft_recipient[]

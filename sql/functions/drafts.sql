@@ -55,10 +55,11 @@ LANGUAGE plpgsql AS $$
 DECLARE
   job_email_ids jsonb;
 BEGIN
-  INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags, status,
-    last_event, scheduled_at, created_at, quota_debit, credit_debit)
+  INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags,
+    template_id, status, last_event, scheduled_at, created_at, quota_debit, credit_debit)
   SELECT d.account_id, d.id, judged.domain_ids[d.position + 1], d.message_id, d.sender, d."to", d.cc, d.bcc, d.reply_to,
-    d.subject, d.tags, v.status, v.status, d.scheduled_at, made_at, coalesce(q.quota_debit, 0), coalesce(q.credit_debit, 0)
+    d.subject, d.tags, d.template_id, v.status, v.status, d.scheduled_at, made_at, coalesce(q.quota_debit, 0),
+    coalesce(q.credit_debit, 0)
   FROM unnest(drafts) AS d
   CROSS JOIN LATERAL (SELECT CASE WHEN d.scheduled_at IS NULL THEN 'queued' ELSE 'scheduled' END) AS v(status)
   LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position

@@ -4,7 +4,7 @@ import { resources } from '../../api/app.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startApi } from '../api.ts'
 import { acceptEmail, openWork } from '../sending.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { newAccount, openWorld, type TestAccount } from '../world.ts'
 
 const world = await openWorld(t)
 const mine = await newAccount(world)
@@ -24,6 +24,9 @@ const withFile = await acceptEmail(world, theirs, { attachments })
 const unknown = uuid() // of the same moment: as a cursor it is the same position
 await acceptEmail(world, mine)
 
+const ofTheirs = await makeTemplate(theirs, 'theirs')
+await makeTemplate(mine, 'mine')
+
 const { rows: keys } = await world.pool.pg.query('SELECT id FROM api_keys WHERE account_id = $1', [theirs.id])
 const { rows: files } = await world.pool.pg.query('SELECT id FROM attachments WHERE email_id = $1', [withFile])
 const { rows: deliveries } = await world.pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1', [sent])
@@ -36,6 +39,11 @@ const foreignIds: Record<string, string[]> = {
   'GET /emails/:id/attachments': [withFile],
   'GET /emails/:id/attachments/:attachment_id': [withFile],
   'GET /emails/:id/attachments/:attachment_id/content': [withFile],
+  'GET /templates/:id': [ofTheirs, 'theirs'],
+  'PATCH /templates/:id': [ofTheirs, 'theirs'],
+  'DELETE /templates/:id': [ofTheirs, 'theirs'],
+  'POST /templates/:id/publish': [ofTheirs, 'theirs'],
+  'POST /templates/:id/duplicate': [ofTheirs, 'theirs'],
   'PUT /api-keys/:id': [keys[0].id],
   'PATCH /api-keys/:id': [keys[0].id],
   'DELETE /api-keys/:id': [keys[0].id],
@@ -91,7 +99,7 @@ t.test('a list shows nothing of another account', async t => {
   for (const path of lists) {
     const { text } = await request('GET', path)
     t.match(text, /"data":\[\{/)
-    for (const id of [theirs.id, theirs.domain, theirs.domain_id, sent, waiting, keys[0].id]) {
+    for (const id of [theirs.id, theirs.domain, theirs.domain_id, sent, waiting, keys[0].id, ofTheirs]) {
       t.notMatch(text, id, path)
     }
   }
@@ -108,6 +116,20 @@ t.test('mail from another account’s domain is refused in the words for a domai
   t.strictSame(answers[0], answers[1])
 })
 
+t.test('another account’s template is as unknown as any, and its alias free for mine', async t => {
+  const before = await checksum(theirs.id)
+  const answers = []
+  for (const ref of [unknown, ofTheirs, ofTheirs.toUpperCase(), 'theirs']) {
+    for (const fields of [{ template_id: ref }, { template: { id: ref } }]) {
+      const body = { from: `a@${mine.domain}`, to: 'b@b.com', subject: 'Hi', ...fields }
+      answers.push(await api.request('POST', '/api/emails', { body }))
+    }
+  }
+  for (const { status, text } of answers) t.strictSame([status, text], [404, answers[0]?.text])
+  await makeTemplate(mine, 'theirs')
+  t.equal(await checksum(theirs.id), before)
+})
+
 t.test('another account’s suppression list drops nothing of mine', async t => {
   await world.pool.pg.query(
     `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'b@b.com', 'manual')`,
@@ -118,6 +140,12 @@ t.test('another account’s suppression list drops nothing of mine', async t => 
   t.match(await send(mine.key, mine.domain), { status: 200 })
   t.match(await send(theirs.key, theirs.domain), { status: 422 })
 })
+
+async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {
+  const { body } = await api.request('POST', '/api/templates', { key, body: { name: alias, alias, html: 'Hi' } })
+  await api.request('POST', `/api/templates/${body.id}/publish`, { key })
+  return body.id
+}
 
 /** Of all rows of an account, in whatever table. */
 async function checksum(account_id: string): Promise<string> {

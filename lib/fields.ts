@@ -7,6 +7,11 @@ export function refuse(context: z.RefinementCtx, name: ErrorName, message: strin
   return z.NEVER
 }
 
+/** A value as it is quoted in a message. */
+export function clip(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
+}
+
 /** Refuses a list or object of more members than `max` before it looks at any: a body has room for a million. */
 export function atMost<Schema extends z.ZodType>(max: number, what: string, schema: Schema) {
   return z.preprocess((value, context) => {
@@ -18,4 +23,16 @@ export function atMost<Schema extends z.ZodType>(max: number, what: string, sche
 function countMembers(value: unknown): number {
   if (Array.isArray(value)) return value.length
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
+}
+
+/** An object of any member names; zod leaves a member named `__proto__` out without a word, so that is refused. */
+export function record<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess(
+    (value, context) => {
+      const has = typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')
+      if (has) context.addIssue({ code: 'custom', message: '"__proto__" is not a name for a member' })
+      return value
+    },
+    z.record(z.string(), schema),
+  )
 }

@@ -7,22 +7,27 @@ import type { NewEmail } from '../lib/new_email.ts'
 import type { ContentSource } from '../lib/uploaded_content.ts'
 import type { Draft, DraftAttachment } from '../sql/drafts.ts'
 import type { Blobs } from './blobs.ts'
-import { type RequestKey, type SendingParty, toDraft } from './draft_email.ts'
+import { draftEmails, type RequestKey, type SendingParty } from './draft_email.ts'
 import type { Foundation } from './run_process.ts'
 
-/** Makes the draft of a request, with its files stored. What cannot be sent is a draft with a refusal. */
-export type PrepareDraft = (party: SendingParty, email: NewEmail, key: RequestKey | null) => Promise<Draft>
+/** Makes the drafts of a request, with their files stored. What cannot be sent is a draft with a refusal. */
+export type PrepareDrafts = (party: SendingParty, emails: NewEmail[], key: RequestKey | null) => Promise<Draft[]>
 
-export function createPrepareDraft({ config, blobs }: Pick<Foundation, 'config'> & { blobs: Blobs }): PrepareDraft {
+type Dependencies = Pick<Foundation, 'pool' | 'config'> & { blobs: Blobs }
+
+export function createPrepareDrafts({ pool, config, blobs }: Dependencies): PrepareDrafts {
   const policy = fetchPolicy(config)
 
-  return async (party, email, key) => {
-    const draft = toDraft(party, email, key, config.SIMULATOR_DOMAIN)
-    const files = email.attachments ?? []
+  const addFiles = async (draft: Draft, files: NewAttachment[]): Promise<void> => {
     draft.refusal ??= refusalOf(files, policy)
-    if (draft.refusal) return draft
-    for (const file of files) draft.attachments.push(await storeFile(blobs, party.account_id, file))
-    return draft
+    if (draft.refusal) return
+    for (const file of files) draft.attachments.push(await storeFile(blobs, draft.account_id, file))
+  }
+
+  return async (party, emails, key) => {
+    const drafts = await draftEmails(pool, party, emails, key, config.SIMULATOR_DOMAIN)
+    for (const [i, draft] of drafts.entries()) await addFiles(draft, emails[i]?.attachments ?? [])
+    return drafts
   }
 }
 
