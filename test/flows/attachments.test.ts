@@ -1,7 +1,6 @@
 import { simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
-import { ComposeError, createPrepareMessage, type Prepared, type ReadBlob } from '../../flows/prepare_message.ts'
-import { LARGE } from '../../flows/shared_messages.ts'
+import { ComposeError, createPrepareMessage, LARGE, type Prepared, type ReadBlob } from '../../flows/prepare_message.ts'
 import { findCapturedMessage } from '../../sql/captured_messages.ts'
 import { LONG_CONTENT } from '../../sql/emails_to_send.ts'
 import type { Pool } from '../../sql/pool.ts'
