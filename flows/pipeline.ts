@@ -6,8 +6,8 @@ import type { Secrets } from '../lib/secrets.ts'
 import type { ClaimedDelivery } from '../sql/deliveries.ts'
 import { decideUnsent, judge, judgeError, returnPath, type Verdict } from './attempt_delivery.ts'
 import type { Ledger } from './ledger.ts'
-import type { PrepareMessage } from './prepare_message.ts'
-import { LARGE, SharedMessages } from './shared_messages.ts'
+import { LARGE, type PrepareMessage } from './prepare_message.ts'
+import { SharedMessages } from './shared_messages.ts'
 
 /** Messages that are composed ahead of a free connection. Large ones are bounded by their bytes instead. */
 const PREPARED_AHEAD = 64
@@ -20,7 +20,7 @@ type Dependencies = {
   ledger: Ledger
   prepareMessage: PrepareMessage
   /** Bytes that large messages may take together. */
-  room?: number | undefined
+  room?: number
   /** Called each time a delivery has left. */
   onRoom: () => void
 }

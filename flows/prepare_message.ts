@@ -7,7 +7,7 @@ import type { Mailbox, Message } from '../lib/message.ts'
 import { base64LinesLength } from '../lib/mime/base64.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import type { EmailId } from '../sql/emails.ts'
-import { type EmailToSend, findEmailContents, LONG_CONTENT, listEmailsToSend } from '../sql/emails_to_send.ts'
+import { type EmailToSend, findEmailContents, listEmailsToSend } from '../sql/emails_to_send.ts'
 import type { Pool } from '../sql/pool.ts'
 import type { ReadBlob } from './blobs.ts'
 import { createDkimKeys } from './dkim_keys.ts'
@@ -16,6 +16,9 @@ import { ComposeError, UnsendableError } from './unsendable.ts'
 
 /** The store of files failed, as the database may: no fault of the email. */
 class ReadFileError extends Error {}
+
+/** Bytes over which a message is large, and takes its size from the room that all large messages of a process share. */
+export const LARGE = 1 << 20
 
 /** `size` is what composing the message and keeping it takes, in bytes, more or less. Composing is done once. */
 export type Prepared = { from_domain: string; size: number; compose(): Promise<Buffer> }
@@ -41,10 +44,14 @@ export function createPrepareMessage({ pool, secrets, fetchFiles, readBlob }: De
     const key = await dkimKeyOf(email.account_id, email.domain_id)
     const from = mailbox(email.from)
     const files = email.attachments.length > 0 ? await fetchFiles(email) : []
+    const size = sizeOf(email, files)
+    // Many may wait for room, with nothing in memory but what is small of them.
+    const kept = size > LARGE ? { ...email, html: null, text: null } : email
+    const parts = { from, key, files, readBlob }
     return {
       from_domain: domainOf(from.address),
-      size: sizeOf(email, files),
-      compose: async () => compose(await withContents(pool, email), { from, key, files, readBlob }),
+      size,
+      compose: async () => compose(size > LARGE ? await withContents(pool, kept) : kept, parts),
     }
   }
 }
@@ -70,7 +77,6 @@ function sizeOf({ content_size }: EmailToSend, files: StoredFile[]): number {
 }
 
 async function withContents(pool: Pool, email: EmailToSend): Promise<EmailToSend> {
-  if (email.content_size <= LONG_CONTENT) return email
   const contents = await findEmailContents(pool, email)
   if (!contents) throw new UnsendableError('The email no longer exists.')
   return { ...email, ...contents }
@@ -90,7 +96,7 @@ async function compose(email: EmailToSend, { from, key, files, readBlob }: Parts
     headers: email.headers,
     text: email.text,
     html: email.html,
-    attachments: files.map(file => ({ ...file, read: () => readFile(readBlob(email.account_id, file.blob_id)) })),
+    attachments: files.map(file => ({ ...file, read: () => readFile(() => readBlob(email.account_id, file.blob_id)) })),
     seed: email.id,
   }
   try {
@@ -101,9 +107,9 @@ async function compose(email: EmailToSend, { from, key, files, readBlob }: Parts
   }
 }
 
-async function* readFile(content: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+async function* readFile(read: () => AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   try {
-    yield* content
+    yield* read()
   } catch (cause) {
     throw new ReadFileError(`An attachment could not be read: ${cause instanceof Error ? cause.message : cause}`, {
       cause,

@@ -1,11 +1,11 @@
 import { Lanes } from '../lib/lanes.ts'
 import type { ClaimedDelivery } from '../sql/deliveries.ts'
-import type { Prepared, PrepareMessage } from './prepare_message.ts'
+import { LARGE, type Prepared, type PrepareMessage } from './prepare_message.ts'
 
-/** Bytes from which on a message takes its size from the room that all large messages of a process share. */
-export const LARGE = 1 << 20
-
-/** Of which one destination may take half; a message larger than that waits until its destination has no other. */
+/**
+ * Bytes that all large messages of a process take together, of which one destination gets half: one that takes an hour
+ * for its mail is not to hold up that of others. What is larger than its share, or than all, goes alone.
+ */
 const ROOM = 160 << 20
 
 type Shared = {

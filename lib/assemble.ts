@@ -29,8 +29,7 @@ export async function assembleMessage(
   const writer = new BodyWriter(message, start)
   for (const piece of body) {
     if (typeof piece === 'string') await writer.writeText(Buffer.from(piece, 'latin1'))
-    else if (piece instanceof Uint8Array)
-      await writer.writeText(Buffer.from(piece.buffer, piece.byteOffset, piece.length))
+    else if (piece instanceof Uint8Array) await writer.writeText(piece)
     else await writer.writeFile(attachments[piece.attachment] as MessageAttachment)
   }
   if (writer.end !== length) throw new Error(`the message has ${writer.end} bytes instead of ${length}`)
@@ -58,7 +57,8 @@ class BodyWriter {
     this.#hashed = start
   }
 
-  async writeText(text: Buffer): Promise<void> {
+  async writeText({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): Promise<void> {
+    const text = Buffer.from(buffer, byteOffset, length)
     if (hasExtraSpace(text)) this.#isCanonical = false
     for (let start = 0; start < text.length; start += TURN_BYTES) {
       this.end += text.copy(this.#message, this.end, start, start + TURN_BYTES)

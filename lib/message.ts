@@ -99,7 +99,8 @@ function layOutBody({ text, html, attachments, seed }: MessageHead): Part {
     else files.push(filePart(attachment, index, 'attachment'))
   }
   let part = layOutText(text, html, seed)
-  if (shown.length > 0) part = multipart('related', [part, ...shown], seed)
+  const root = text === null ? 'text/html' : 'multipart/alternative'
+  if (shown.length > 0) part = multipart('related', [part, ...shown], seed, [`type="${root}"`])
   if (files.length > 0) part = multipart('mixed', [part, ...files], seed)
   return part
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { EmailId } from './emails.ts'
 import { type Queryable, sql } from './pool.ts'
 
-/** A longer text and html, together in bytes, is not loaded with the others: a hundred of them are loaded at once. */
+/** Longer text and html, together in bytes, are left out here: a hundred emails are loaded at once. */
 export const LONG_CONTENT = 512 * 1024
 
 /** A file of an email. Its content is the blob's, `size` bytes; null until it is fetched from where its path points. */

@@ -1,5 +1,5 @@
 import { lookup } from 'mime-types'
-import { type ContentType, clipFilename, parseContentType, safeFilename } from '../attachment.ts'
+import { type ContentType, clipFilename, parseContentType, safeFilename, validateContentId } from '../attachment.ts'
 import { atomsField, type HeaderField, isPlainText } from './field.ts'
 
 /** What an attachment's header is written from; null: the type goes by the file name's extension. */
@@ -29,8 +29,11 @@ export function attachmentFields(head: AttachmentHead, disposition: 'attachment'
     atomsField('Content-Transfer-Encoding', ['base64']),
     atomsField('Content-Disposition', [`${disposition};`, ...filenameAtoms(filename)]),
   ]
-  if (head.content_id !== null) fields.push(atomsField('Content-ID', [`<${head.content_id}>`]))
-  return fields
+  const { content_id } = head
+  if (content_id === null) return fields
+  const reason = validateContentId(content_id)
+  if (reason) throw new TypeError(`Content id ${quote(content_id)} ${reason}`)
+  return [...fields, atomsField('Content-ID', [`<${content_id}>`])]
 }
 
 /** `type/subtype` of what is given, else by the name's extension; a message is bytes of any type. Throws as above. */
@@ -40,7 +43,7 @@ export function typeOfFile(content_type: string | null, filename: string): strin
 
 function contentTypeOf(content_type: string | null, filename: string): ContentType {
   const parsed = parseContentType(content_type ?? (lookup(filename) || ANY_TYPE))
-  if (!parsed) throw new TypeError(`Content type ${JSON.stringify(content_type)} cannot be written safely`)
+  if (!parsed) throw new TypeError(`Content type ${quote(content_type ?? '')} cannot be written safely`)
   return COMPOSITE.test(parsed.type) ? { type: ANY_TYPE, parameters: [] } : parsed
 }
 
@@ -95,4 +98,8 @@ function plainFilename(filename: string): string {
 /** Quotes and backslashes would have to be escaped, which not every reader takes back; some decode percents. */
 function isPlainFilename(filename: string): boolean {
   return filename.length <= LONGEST_PLAIN_NAME && isPlainText(filename) && !/["\\%]/.test(filename)
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, 64))
 }

@@ -10,7 +10,7 @@ export type Slot = { attachment: number; length: number }
  * The fields that describe a body, and the body in pieces: CRLF lines of at most 76 characters, the last one ended too,
  * and the places of attachments. Text is ASCII; from a thread it comes as bytes.
  */
-export type Part = { fields: HeaderField[]; body: (string | Uint8Array | Slot)[] }
+export type Part = { fields: HeaderField[]; body: (string | Uint8Array<ArrayBuffer> | Slot)[] }
 
 type Multipart = 'alternative' | 'related' | 'mixed'
 
@@ -39,7 +39,7 @@ export function filePart(
  * or multipart/mixed. The boundary depends on the seed alone; it cannot occur in a part: base64 has no hyphen, a header
  * line begins with no hyphen, and parts that are multiparts themselves have boundaries of their own.
  */
-export function multipart(subtype: Multipart, parts: Part[], seed: string): Part {
+export function multipart(subtype: Multipart, parts: Part[], seed: string, parameters: string[] = []): Part {
   const boundary = boundaryOf(subtype, seed)
   const body: Part['body'] = []
   for (const part of parts) {
@@ -47,19 +47,12 @@ export function multipart(subtype: Multipart, parts: Part[], seed: string): Part
     body.push(head, ...part.body)
   }
   body.push(`--${boundary}--\r\n`)
-  const root = subtype === 'related' ? [`type="${typeOf(parts[0])}";`] : []
-  return {
-    fields: [atomsField('Content-Type', [`multipart/${subtype};`, ...root, `boundary="${boundary}"`])],
-    body,
-  }
+  const type = [`multipart/${subtype}`, ...parameters].map(atom => `${atom};`)
+  return { fields: [atomsField('Content-Type', [...type, `boundary="${boundary}"`])], body }
 }
 
 function boundaryOf(subtype: Multipart, seed: string): string {
   return `mb-${hash('sha256', subtype === 'alternative' ? seed : `${seed} ${subtype}`, 'hex').slice(0, 24)}`
-}
-
-function typeOf(part: Part | undefined): string {
-  return /[a-z]+\/[a-z]+/.exec(part?.fields[0]?.raw ?? '')?.[0] ?? ''
 }
 
 /** The canonical form of text: every line break is CRLF before it is encoded (RFC 2045 section 6.8). */

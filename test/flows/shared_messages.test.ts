@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Prepared } from '../../flows/prepare_message.ts'
-import { LARGE, SharedMessages } from '../../flows/shared_messages.ts'
+import { LARGE, type Prepared } from '../../flows/prepare_message.ts'
+import { SharedMessages } from '../../flows/shared_messages.ts'
 import type { ClaimedDelivery } from '../../sql/deliveries.ts'
 
 const ROOM = 10 * LARGE

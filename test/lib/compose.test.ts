@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import PostalMime from 'postal-mime'
 import t from 'tap'
 import { composeAndSign } from '../../lib/compose.ts'
 import { generateDkimKey, loadDkimKey, signMessage } from '../../lib/dkim.ts'
 import { composeMessage, type Message, serializeMessage } from '../../lib/message.ts'
+import { file } from './attachments.ts'
 
 const { private_key } = await generateDkimKey('ed25519-sha256')
 const key = {
@@ -44,6 +47,38 @@ t.test('a large message does not hold up the main thread', async t => {
   await composeAndSign({ ...message, html: '<p>€</p>\n'.repeat(500_000) }, null)
   clearInterval(timer)
   t.ok(turns >= 5, `${turns} turns`)
+})
+
+t.test('a large file is encoded where it is to be, in many turns of the event loop', async t => {
+  const piece = Buffer.alloc(1 << 20, 'a')
+  const size = 16 * piece.length
+  const before = process.memoryUsage().arrayBuffers
+  let most = before
+  const read = async function* () {
+    for (let i = 0; i < 16; i++) {
+      yield piece
+      most = Math.max(most, process.memoryUsage().arrayBuffers)
+    }
+  }
+  let isComposed = false
+  const composed = composeAndSign({ ...message, attachments: [file('', { size, read })] }, key).finally(() => {
+    isComposed = true
+  })
+  let turns = 0
+  for (; !isComposed; turns++) await nextTurn()
+  t.ok((await composed).length < 1.38 * size)
+  t.ok(most - before < 1.5 * size, `${most - before} bytes of ${size}`)
+  t.ok(turns >= 40, `${turns} turns`)
+})
+
+t.test('a long text and a file go together', async t => {
+  const text = 'é'.repeat(300_000)
+  const read = await PostalMime.parse(await composeAndSign({ ...message, text, attachments: [file('content')] }, key))
+  t.equal(read.text?.trim(), text)
+  t.strictSame(
+    read.attachments.map(({ content }) => Buffer.from(content as ArrayBuffer).toString()),
+    ['content'],
+  )
 })
 
 t.test('what cannot be composed says so, in either place, and the next one can', async t => {

@@ -21,7 +21,15 @@ const content = fc.oneof(
   fc.constantFrom(...[0, 1, 56, 57, 58, 113, 114, 1024].map(length => new Uint8Array(length).fill(0x2e))),
   fc.integer({ min: 0, max: 70_000 }).map(length => new Uint8Array(length).map((_, i) => i * 7)),
 )
-const types = ['image/png', 'application/pdf', 'application/x-a; charset=utf-8; x="y; z"', 'application/octet-stream']
+const types = [
+  'image/png',
+  'application/pdf',
+  'text/plain',
+  'text/html; charset=utf-16',
+  'text/csv',
+  'application/x-a; charset=utf-8; x="y; z"',
+  'application/octet-stream',
+]
 const attachment = fc
   .record({
     filename,
@@ -50,8 +58,9 @@ type Mail = Omit<Message, 'attachments'> & { attachments: (MessageAttachment & {
 /** What a reader should make of the files: those that html shows come first. */
 function given({ attachments, html }: Mail) {
   const files = attachments.map(({ filename, content_type, content_id, content_disposition, content }) => {
-    const isShown = html !== null && content_disposition === 'inline' && content_id !== null
-    const [type] = content_type?.split(';') ?? []
+    const [type = ''] = content_type?.split(';') ?? []
+    const isInline = content_disposition === 'inline' && content_id !== null && !type.startsWith('text/')
+    const isShown = html !== null && isInline
     const cid = content_id === null ? null : `<${content_id}>`
     return { name: safeFilename(filename), type, cid, isShown, content: content.toString('base64') }
   })

@@ -133,6 +133,7 @@ t.test('a content id or type that nobody validated is refused rather than writte
     await t.rejects(source({ attachments: [{ ...file('x'), content_id: `a${end}b` }] }), TypeError)
     await t.rejects(source({ attachments: [{ ...file('x'), content_type: `a/b${end}X-A: b` }] }), TypeError)
   }
+  await t.rejects(source({ attachments: [{ ...file('x'), content_id: '<a>' }] }), TypeError)
 })
 
 t.test('a file with more or fewer bytes than it should have is an error, as is one that cannot be read', async t => {
