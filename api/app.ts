@@ -6,26 +6,32 @@ import { ApiError, notFound } from '../lib/errors.ts'
 import { authenticate, createFindCaller, fullAccess } from './auth.ts'
 import type { Middleware, Services, State } from './context.ts'
 import { answerErrors } from './errors.ts'
+import { createRequestLog, logRequests, type RequestLog } from './log_requests.ts'
 import { createCountSend } from './rate_limit.ts'
 import { apiKeys } from './routes/api_keys.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
+import { logs } from './routes/logs.ts'
 
-export type App = Koa<State, Services> & { readiness: Services['readiness'] }
+/** Whoever ends it stops `requestLog` after the last request. */
+export type App = Koa<State, Services> & { readiness: Services['readiness']; requestLog: RequestLog | null }
 
 /** The resources of the API, one router each. */
-export const resources = [emails, apiKeys]
+export const resources = [emails, logs, apiKeys]
 
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()
   const readiness = { isStopping: false }
   const acceptEmail = createAcceptEmail(foundation.pool)
+  const requestLog = createRequestLog(foundation)
   Object.assign(app.context, foundation, { acceptEmail, countSend: createCountSend(foundation), readiness })
 
   const api = new Router<State, Services>({ prefix: '/api' })
   for (const resource of resources) api.use(resource.routes())
 
   app.use(closeWhenStopping as Koa.Middleware)
+  // Around the errors, to see them as they are answered.
+  if (requestLog) app.use(logRequests(requestLog) as Koa.Middleware)
   app.use(answerErrors as Koa.Middleware)
   app.use(requireHost as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
@@ -36,7 +42,7 @@ export function createApp(foundation: Foundation): App {
   app.use(api.routes() as unknown as Koa.Middleware)
   app.use(unknownRoute as Koa.Middleware)
   app.on('error', error => foundation.log.error({ err: error }, 'a response failed'))
-  return Object.assign(app, { readiness })
+  return Object.assign(app, { readiness, requestLog })
 }
 
 /** A kept connection that is closed under a request just sent would reset it. */

@@ -1,3 +1,4 @@
+import { deleteExpiredLogs } from '../sql/logs.ts'
 import { deleteExpiredKeys } from '../sql/purge.ts'
 import { deleteExpiredUsage } from '../sql/usage.ts'
 import type { Task } from './task.ts'
@@ -6,5 +7,6 @@ import type { Task } from './task.ts'
 export const purge: Task<'purge'> = async (_payload, work) => {
   const keys = await deleteExpiredKeys(work.pool)
   const usage = await deleteExpiredUsage(work.pool)
-  work.log.debug({ keys, usage }, 'purged')
+  const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
+  work.log.debug({ keys, usage, logs }, 'purged')
 }

@@ -28,7 +28,7 @@ export function openWork(
   const transport = createTransport(config, pool, timeouts)
   const sender = createSender({ ...foundation, config, transport, times })
   t.teardown(() => sender.stop())
-  return { pool, log, sender }
+  return { config, pool, log, sender }
 }
 
 /** Accepts an email as POST /emails would; answers its id. */

@@ -15,6 +15,8 @@ const access: Record<string, 'sending' | 'full' | 'dashboard'> = {
   'GET /emails/:id': 'full',
   'PATCH /emails/:id': 'full',
   'POST /emails/:id/cancel': 'full',
+  'GET /logs': 'full',
+  'GET /logs/:id': 'full',
   'GET /api-keys': 'full',
   'POST /api-keys': 'dashboard',
   'PUT /api-keys/:id': 'dashboard',

@@ -80,6 +80,9 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   await work.sender.idle()
   await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
   await pg.query(`INSERT INTO suppressions VALUES ($1, $2, 'a@b.com', 'manual')`, [account.id, randomUUID()])
+  const log = `INSERT INTO logs (account_id, created_at, method, endpoint, response_status, user_agent)
+    VALUES ($1, now(), 'GET', '/emails', 200, 'test')`
+  await pg.query(log, [account.id])
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)
