@@ -1,13 +1,17 @@
 import type { Foundation } from '../flows/run_process.ts'
 import { hideApiKeys } from '../lib/api_key.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import { redactBody } from '../lib/redact.ts'
-import { writeBehind } from '../lib/write_behind.ts'
+import { type WriteBehind, writeBehind } from '../lib/write_behind.ts'
 import { insertLogs, type NewLog } from '../sql/logs.ts'
+import type { Pool } from '../sql/pool.ts'
 import { splitOnRefusal } from '../sql/retry.ts'
 import type { Context, Middleware } from './context.ts'
 
 const INTERVAL_MS = 250
+
+/** Of one statement. */
 const MAX_ITEMS = 500
 const MAX_WEIGHT = 1 << 20
 
@@ -35,27 +39,7 @@ export type RequestLog = {
  */
 export function createRequestLog({ config, log, pool }: Foundation): RequestLog | null {
   if (config.LOG_RETENTION_DAYS === 0) return null
-  const tellDropped = (count: number) => log.error({ count }, 'requests are missing in the log of requests')
-  const insert = async (rows: NewLog[]): Promise<[]> => {
-    await insertLogs(pool, rows)
-    return []
-  }
-  const rows = writeBehind<NewLog>(
-    async rows => {
-      const refused = (await splitOnRefusal<NewLog, never>(rows, insert)).length
-      if (refused > 0) tellDropped(refused)
-    },
-    {
-      interval_ms: INTERVAL_MS,
-      max_items: MAX_ITEMS,
-      max_weight: MAX_WEIGHT,
-      weigh,
-      max_waiting: MAX_WAITING,
-      onFailure: error => log.warn({ err: error }, 'the log of requests cannot be written'),
-      onDropped: tellDropped,
-    },
-  )
-
+  const rows = createRows(pool, log)
   const answered: Exchange[] = []
   const takeAnswered = () => {
     for (const exchange of answered.splice(0)) {
@@ -77,6 +61,25 @@ export function createRequestLog({ config, log, pool }: Foundation): RequestLog 
       await rows.stop()
     },
   }
+}
+
+/** One batch at a time; a row that Postgres refuses is left out. */
+function createRows(pool: Pool, log: Log): WriteBehind<NewLog> {
+  const onDropped = (count: number, error?: unknown) =>
+    log.error({ count, err: error }, 'requests are missing in the log of requests')
+  const insert = async (rows: NewLog[]): Promise<null[]> => {
+    await insertLogs(pool, rows)
+    return rows.map(() => null)
+  }
+  const write = async (rows: NewLog[]): Promise<void> => {
+    const refused = (await splitOnRefusal<NewLog, null>(rows, insert)).filter(result => result !== null)
+    if (refused.length > 0) onDropped(refused.length, refused[0])
+  }
+  const onFailure = (error: unknown) => log.warn({ err: error }, 'the log of requests cannot be written for now')
+  return writeBehind(write, {
+    ...{ interval_ms: INTERVAL_MS, max_items: MAX_ITEMS, max_weight: MAX_WEIGHT, max_waiting: MAX_WAITING },
+    ...{ weigh, onFailure, onDropped },
+  })
 }
 
 function toRow({ endpoint, user_agent, request_body, response_body, ...exchange }: Exchange): NewLog {

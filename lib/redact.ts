@@ -63,9 +63,9 @@ function writeFields(fields: Fields, budget: Budget): string {
     const value = fields[name]
     if (value === undefined) continue
     const comma = text && ','
-    const start = name.length < budget.left ? `${comma}${JSON.stringify(name)}:` : null
-    if (start === null || budget.left < Buffer.byteLength(start) + VALUE)
-      return text + mark(comma, `${CLIPPED}:true`, budget)
+    const start = name.length < budget.left ? `${comma}${JSON.stringify(name)}:` : ''
+    const isShort = start !== '' && Buffer.byteLength(start) + VALUE <= budget.left
+    if (!isShort) return text + mark(comma, `${CLIPPED}:true`, budget)
     text += spend(start, budget) + writeField(name, value, fields, budget)
   }
   return text
@@ -102,17 +102,17 @@ function spend(json: string, budget: Budget): string {
   return json
 }
 
-const SECRET =
-  /secret|passw|passphrase|token|credential|authorization|cookie|(?:api|access|private|signing|secret|encryption)[-_ ]?key/i
+const SECRET = /secret|passw|passphrase|token|credential|authorization|cookie/i
 
-/** Who an account at a DNS provider belongs to: none of their business either, whose logs these are. */
+/** Who an account at a DNS provider belongs to: no business of those who read the log either. */
 const ACCOUNT = /^(?:api[-_ ]?user|user[-_ ]?name|pwd|auth)$/i
 
 const CONTENT = /^content$/i
 
 /** `key` is also how properties, variables and steps are named, which have a type, and filters, which have an operator. */
 function isSecret(name: string, fields: Fields): boolean {
-  if (/^keys?$/i.test(name)) return !('type' in fields || 'operator' in fields)
+  if (name === 'key' && ('type' in fields || 'operator' in fields)) return false
+  if (/keys?$/i.test(name)) return !/public/i.test(name)
   return SECRET.test(name) || ACCOUNT.test(name)
 }
 

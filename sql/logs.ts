@@ -93,24 +93,29 @@ export async function findLog(db: Queryable, account_id: string, id: string): Pr
   `)
 }
 
-/** Rows of one statement, over all accounts and of one: short enough for its time, and for whoever waits for a disk. */
+/** Rows of one statement: short enough for its time, and for whoever waits for the disk meanwhile. */
 const MAX_DELETED = 10_000
-const MAX_DELETED_OF_ACCOUNT = 1_000
 
 /**
- * Deletes what is older than so many days, in bounded statements. Looks at the first ids of each account only, as ids
- * rise with time: what a slow process wrote late may stay for an hour longer. Answers how many rows it were.
+ * Deletes what is older than so many days, in bounded statements. Reads each account from its first id on, as ids rise
+ * with time: a row that was written late may stay an hour longer. Answers how many rows it were.
  */
 export async function deleteExpiredLogs(db: Queryable, days: number): Promise<number> {
+  const end = sql.fragment`now() - make_interval(days => ${days})`
   let deleted = 0
   for (let count = 1; count > 0; deleted += count) {
     count = await db.run(sql.unsafe`
       DELETE FROM logs WHERE (account_id, id) IN (
         SELECT l.account_id, l.id
-        FROM accounts a CROSS JOIN LATERAL (
-          SELECT account_id, id, created_at FROM logs WHERE account_id = a.id ORDER BY id LIMIT ${MAX_DELETED_OF_ACCOUNT}
+        FROM accounts a
+        CROSS JOIN LATERAL (
+          SELECT created_at FROM logs WHERE account_id = a.id ORDER BY id LIMIT 1
+        ) first
+        CROSS JOIN LATERAL (
+          SELECT account_id, id, created_at FROM logs
+          WHERE account_id = a.id AND first.created_at < ${end} ORDER BY id LIMIT ${MAX_DELETED}
         ) l
-        WHERE l.created_at < now() - make_interval(days => ${days})
+        WHERE l.created_at < ${end}
         LIMIT ${MAX_DELETED}
       )
     `)

@@ -13,4 +13,4 @@ CREATE TABLE logs (
   request_body json, -- json, not jsonb: nothing looks inside, and it keeps the order of the fields
   response_body json,
   PRIMARY KEY (account_id, id) INCLUDE (created_at, method, endpoint, response_status, user_agent)
-);
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.02); -- what is not vacuumed yet is read from the table after all
