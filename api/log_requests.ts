@@ -65,8 +65,8 @@ export function createRequestLog({ config, log, pool }: Foundation): RequestLog 
 
 /** One batch at a time; a row that Postgres refuses is left out. */
 function createRows(pool: Pool, log: Log): WriteBehind<NewLog> {
-  const onDropped = (count: number, error?: unknown) =>
-    log.error({ count, err: error }, 'requests are missing in the log of requests')
+  const onDropped = (count: number, err?: unknown) =>
+    log.error({ count, err }, 'requests are missing in the log of requests')
   const insert = async (rows: NewLog[]): Promise<null[]> => {
     await insertLogs(pool, rows)
     return rows.map(() => null)
@@ -108,7 +108,7 @@ function weigh(row: NewLog): number {
   return ROW_WEIGHT + endpoint.length + user_agent.length + bodies
 }
 
-/** Logs the requests of every account: whose key is not valid is nobody's. */
+/** Without a valid key a request belongs to no account, and is not logged. */
 export function logRequests(requestLog: RequestLog): Middleware {
   return async (ctx, next) => {
     const created_at = new Date().toISOString()

@@ -21,7 +21,10 @@ export type WriteBehind<Item> = {
   stop(): Promise<void>
 }
 
-/** Writes items in batches of which nobody waits for the end: one write at a time, tried again until it succeeds. */
+/**
+ * Writes items in batches for which nobody waits: one write at a time, tried again until it succeeds. When it is not known
+ * that it did, its items are written twice.
+ */
 export function writeBehind<Item>(
   write: (items: Item[]) => Promise<void>,
   options: WriteBehindOptions<Item>,
