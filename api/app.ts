@@ -10,22 +10,24 @@ import { createListener, type Listener } from '../sql/listener.ts'
 import { authenticate, createFindCaller, fullAccess } from './auth.ts'
 import type { Middleware, Services, State } from './context.ts'
 import { answerErrors } from './errors.ts'
+import { createRequestLog, logRequests } from './log_requests.ts'
 import { createCountSend } from './rate_limit.ts'
 import { apiKeys } from './routes/api_keys.ts'
 import { emailAttachments } from './routes/email_attachments.ts'
 import { emailBatch } from './routes/email_batch.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
+import { logs } from './routes/logs.ts'
 import { templates } from './routes/templates.ts'
 
 export type App = Koa<State, Services> & {
   readiness: Services['readiness']
-  /** Once no request is left. */
+  /** Once no request is left: what is logged of them is written. */
   close(): Promise<void>
 }
 
 /** The resources of the API, one router each. */
-export const resources = [emails, emailBatch, emailAttachments, templates, apiKeys]
+export const resources = [emails, emailBatch, emailAttachments, templates, logs, apiKeys]
 
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()
@@ -36,12 +38,15 @@ export function createApp(foundation: Foundation): App {
   const blobs = createBlobs(foundation)
   const prepareDrafts = createPrepareDrafts({ ...foundation, blobs })
   const countSend = createCountSend(foundation)
+  const requestLog = createRequestLog(foundation)
   Object.assign(app.context, foundation, { acceptEmail, prepareDrafts, sendBatch, blobs, countSend, readiness })
 
   const api = new Router<State, Services>({ prefix: '/api' })
   for (const resource of resources) api.use(resource.routes())
 
   app.use(closeWhenStopping as Koa.Middleware)
+  // Around the errors, to see them as they are answered.
+  if (requestLog) app.use(logRequests(requestLog) as Koa.Middleware)
   app.use(answerErrors as Koa.Middleware)
   app.use(requireHost as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
@@ -53,8 +58,9 @@ export function createApp(foundation: Foundation): App {
   app.use(unknownRoute as Koa.Middleware)
   app.on('error', error => foundation.log.error({ err: error }, 'a response failed'))
   const close = async () => {
-    blobs.close()
+    await requestLog?.stop()
     await listener.close()
+    blobs.close()
   }
   return Object.assign(app, { readiness, close })
 }

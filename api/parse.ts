@@ -30,13 +30,26 @@ function toApiError(issue: z.core.$ZodIssue, prefix: string): ApiError {
   return new ApiError('validation_error', `${prefix}${what}${issue.message}`)
 }
 
+/** What ids of a resource look like: the id as Postgres takes it, or null. Most are UUIDs. */
+export type IdShape = (text: string) => string | null
+
 /** Of any version: a cursor is only a position. */
 const Uuid = z.guid()
+const uuid: IdShape = text => (Uuid.safeParse(text).success ? text.toLowerCase() : null)
+
+const MAX_BIGINT = 2n ** 63n - 1n
+
+/** Of logs and webhooks. Beyond all that there can be, it names nothing and is a position after all others. */
+export const numericId: IdShape = text => {
+  if (!/^(?:0|[1-9][0-9]*)$/.test(text)) return null
+  return text.length > 18 && BigInt(text) > MAX_BIGINT ? String(MAX_BIGINT) : text
+}
 
 /** An id of a path. One of the wrong shape names nothing, so it is as unknown as any other. */
-export function parseId(resource: string, id: string | undefined): string {
-  if (!Uuid.safeParse(id).success) throw notFound(resource)
-  return (id as string).toLowerCase()
+export function parseId(resource: string, text: string | undefined, shape: IdShape = uuid): string {
+  const id = shape(text ?? '')
+  if (id === null) throw notFound(resource)
+  return id
 }
 
 const MAX_LIMIT = 100
@@ -44,19 +57,19 @@ const DEFAULT_LIMIT = 20
 const CEILING = 1_000
 
 /** The position of a list that always is in pages of 20 (contract 1.1, class P). */
-export function parsePage(ctx: Context): Position {
-  return position(ctx, DEFAULT_LIMIT)
+export function parsePage(ctx: Context, shape: IdShape = uuid): Position {
+  return position(ctx, DEFAULT_LIMIT, shape)
 }
 
 /** The position of a list that without `limit` comes whole, up to 1,000 (contract 1.1, class O). */
 export function parseOptionalPage(ctx: Context): Position {
-  return position(ctx, CEILING)
+  return position(ctx, CEILING, uuid)
 }
 
-function position(ctx: Context, unlimited: number): Position {
+function position(ctx: Context, unlimited: number, shape: IdShape): Position {
   const limit = single(ctx, 'limit')
-  const after = cursor(ctx, 'after')
-  const before = cursor(ctx, 'before')
+  const after = cursor(ctx, 'after', shape)
+  const before = cursor(ctx, 'before', shape)
   if (after && before) throw invalid('`after` and `before` cannot be combined.')
   return { limit: limit === undefined ? unlimited : parseLimit(limit), after, before }
 }
@@ -67,10 +80,12 @@ function parseLimit(text: string): number {
   return limit
 }
 
-function cursor(ctx: Context, name: string): string | undefined {
+function cursor(ctx: Context, name: string, shape: IdShape): string | undefined {
   const text = single(ctx, name)
-  if (text !== undefined && !Uuid.safeParse(text).success) throw invalid(`\`${name}\` is not a valid cursor.`)
-  return text
+  if (text === undefined) return undefined
+  const id = shape(text)
+  if (id === null) throw invalid(`\`${name}\` is not a valid cursor.`)
+  return id
 }
 
 /** A parameter of the query string, refused when it is given twice. */

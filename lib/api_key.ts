@@ -7,6 +7,7 @@ const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`)
+const PART = new RegExp(`${PREFIX}[0-9A-Za-z]{20,}`, 'g')
 
 /** A new key: `mb_`, 32 random bytes as 43 base62 digits, and 6 digits of CRC-32 over all before them. 52 characters. */
 export function generateApiKey(): string {
@@ -27,6 +28,11 @@ export function hashApiKey(key: string, pepper: Buffer): Buffer {
 /** The first 8 characters, which may be shown to tell keys apart. */
 export function apiKeyPrefix(key: string): string {
   return key.slice(0, 8)
+}
+
+/** Also of a key of which only a part is there; for texts that are kept, such as a path that a key was pasted into. */
+export function hideApiKeys(text: string): string {
+  return text.includes(PREFIX) ? text.replace(PART, '[redacted]') : text
 }
 
 function checksum(text: string): string {

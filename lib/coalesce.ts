@@ -1,3 +1,5 @@
+import { countBatch } from './batch.ts'
+
 export type CoalesceOptions<In> = {
   /** Batches at work at the same moment. */
   in_flight: number
@@ -29,13 +31,7 @@ export function coalesce<In, Out>(
   let rests = false
 
   const nextBatch = (): Caller[] => {
-    let count = 0
-    let weight = 0
-    while (count < waiting.length && count < max_items) {
-      weight += weigh((waiting[count] as Caller).item)
-      if (count > 0 && weight > max_weight) break
-      count++
-    }
+    const count = countBatch(waiting, { max_items, max_weight, weigh: caller => weigh(caller.item) })
     return waiting.splice(0, count)
   }
 

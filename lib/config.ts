@@ -97,6 +97,10 @@ export const Environment = z.object({
     .max(availableParallelism() * 4)
     .default(1)
     .describe('Web processes forked on this host.'),
+  LOG_RETENTION_DAYS: count
+    .max(3650)
+    .default(30)
+    .describe('Days that the log of API requests is kept (GET /logs). 0: no request is logged.'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -15,11 +15,8 @@ export async function readPage<Row>(
   { limit, after, before }: Position,
   list: (where: FragmentSqlToken, order: FragmentSqlToken, limit: number) => Promise<Row[]>,
 ): Promise<Page<Row>> {
-  const where = after
-    ? sql.fragment`id < ${after}::uuid`
-    : before
-      ? sql.fragment`id > ${before}::uuid`
-      : sql.fragment`true`
+  // Without a type of its own, a cursor is of the type of the ids.
+  const where = after ? sql.fragment`id < ${after}` : before ? sql.fragment`id > ${before}` : sql.fragment`true`
   const order = before ? sql.fragment`id ASC` : sql.fragment`id DESC`
   const rows = await list(where, order, limit + 1)
   const data = rows.slice(0, limit)

@@ -1,4 +1,5 @@
 import { deleteExpiredBatches } from '../sql/batches.ts'
+import { deleteExpiredLogs } from '../sql/logs.ts'
 import { deleteExpiredKeys } from '../sql/purge.ts'
 import { deleteExpiredUsage } from '../sql/usage.ts'
 import type { Task } from './task.ts'
@@ -9,5 +10,6 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const batches = await deleteExpiredBatches(work.pool)
   const blobs = await work.blobs.purge()
   const usage = await deleteExpiredUsage(work.pool)
-  work.log.debug({ keys, batches, blobs, usage }, 'purged')
+  const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
+  work.log.debug({ keys, batches, blobs, usage, logs }, 'purged')
 }

@@ -33,7 +33,7 @@ export function openWork(
   const blobs = createBlobs(foundation)
   const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
   t.teardown(() => sender.stop())
-  return { pool, log, sender, blobs }
+  return { config, pool, log, sender, blobs }
 }
 
 /** Accepts an email as POST /emails would; answers its id. */

@@ -26,6 +26,8 @@ const access: Record<string, 'sending' | 'full' | 'dashboard'> = {
   'DELETE /templates/:id': 'full',
   'POST /templates/:id/publish': 'full',
   'POST /templates/:id/duplicate': 'full',
+  'GET /logs': 'full',
+  'GET /logs/:id': 'full',
   'GET /api-keys': 'full',
   'POST /api-keys': 'dashboard',
   'PUT /api-keys/:id': 'dashboard',

@@ -7,10 +7,12 @@ import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
-const server = createHttpServer(createApp(world)).listen(0, '127.0.0.1')
+const app = createApp(world)
+const server = createHttpServer(app).listen(0, '127.0.0.1')
 await once(server, 'listening')
 t.teardown(() => server.close())
 t.teardown(() => server.closeAllConnections())
+t.teardown(() => app.close())
 
 const usual = `Host: a\r\nUser-Agent: test\r\nAuthorization: Bearer ${account.key}\r\nConnection: close\r\n`
 

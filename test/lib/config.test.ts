@@ -74,6 +74,7 @@ t.test('each wrong value is named', async t => {
     BLOB_STORE: ['disk', 's3', 's3://', 's3://B', 's3://key@bucket', 's3://bucket?endpoint=x', 's3://bucket?x=y'],
     SEND_CONNECTIONS: ['0', '1001'],
     WEB_CONCURRENCY: ['0', '100000'],
+    LOG_RETENTION_DAYS: ['-1', '3651', '30d'],
     LOG_LEVEL: ['verbose', 'INFO'],
   })) {
     for (const value of values) t.match(refusal({ [key]: value }), [new RegExp(`^${key}: .`)], `${key}=${value}`)

@@ -87,6 +87,9 @@ async function fill(account: TestAccount): Promise<TestAccount> {
     VALUES ($1, $2, 'done', now(), '{}', '[]', 1)`,
     [account.id, randomUUID()],
   )
+  const log = `INSERT INTO logs (account_id, created_at, method, endpoint, response_status, user_agent)
+    VALUES ($1, now(), 'GET', '/emails', 200, 'test')`
+  await pg.query(log, [account.id])
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)

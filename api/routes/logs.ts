@@ -1,0 +1,21 @@
+import Router from '@koa/router'
+import { notFound } from '../../lib/errors.ts'
+import { LogFilter } from '../../lib/log_filter.ts'
+import { findLog, listLogs } from '../../sql/logs.ts'
+import { fullAccess } from '../auth.ts'
+import type { Services, State } from '../context.ts'
+import { numericId, parse, parseId, parsePage } from '../parse.ts'
+
+/** What api/log_requests.ts has kept. */
+export const logs = new Router<State, Services>()
+
+logs.get('/logs', fullAccess, async ctx => {
+  const position = parsePage(ctx, numericId)
+  ctx.body = await listLogs(ctx.pool, ctx.state.caller.account_id, parse(LogFilter, ctx.query), position)
+})
+
+logs.get('/logs/:id', fullAccess, async ctx => {
+  const log = await findLog(ctx.pool, ctx.state.caller.account_id, parseId('Log', ctx.params.id, numericId))
+  if (!log) throw notFound('Log')
+  ctx.body = log
+})

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { type WriteBehindOptions, writeBehind } from '../../lib/write_behind.ts'
+
+/** Writes to an array, or fails while `fault` is set. */
+function open(options: Partial<WriteBehindOptions<string>> = {}) {
+  const written: string[][] = []
+  const failures: unknown[] = []
+  const dropped: number[] = []
+  const state: { fault: Error | null; tries: number } = { fault: null, tries: 0 }
+  const items = writeBehind<string>(
+    async batch => {
+      state.tries++
+      await sleep(1)
+      if (state.fault) throw state.fault
+      written.push(batch)
+    },
+    {
+      ...{ interval_ms: 5, max_items: 3, max_weight: 100, weigh: item => item.length, max_waiting: 100 },
+      onFailure: error => failures.push(error),
+      onDropped: count => dropped.push(count),
+      ...options,
+    },
+  )
+  return { items, written, failures, dropped, state }
+}
+
+const until = async (holds: () => boolean) => {
+  while (!holds()) await sleep(1)
+}
+
+t.test('items are written in batches, in their order, and those that come meanwhile as well', async t => {
+  const { items, written } = open()
+  for (const item of 'abcd') items.add(item)
+  t.strictSame(written, [], 'nobody waits')
+  await until(() => written.length > 0)
+  items.add('e')
+  await until(() => written.flat().length === 5)
+  t.strictSame(written[0], ['a', 'b', 'c'])
+  t.strictSame(written.flat().join(''), 'abcde')
+})
+
+t.test('a batch has its weight at most, and a heavier item goes alone', async t => {
+  const { items, written } = open({ max_weight: 4 })
+  for (const item of ['aa', 'bb', 'c', 'dddddd', 'e']) items.add(item)
+  await items.stop()
+  t.strictSame(written, [['aa', 'bb'], ['c'], ['dddddd'], ['e']])
+})
+
+t.test('a stop writes all that waits, also what is being written, and takes no more', async t => {
+  const { items, written, dropped } = open()
+  for (const item of 'abcdefgh') items.add(item)
+  await until(() => written.length > 0)
+  await items.stop()
+  t.equal(written.flat().join(''), 'abcdefgh')
+  items.add('i')
+  await sleep(20)
+  t.equal(written.flat().join(''), 'abcdefgh')
+  t.strictSame(dropped, [])
+})
+
+t.test('what cannot be written is kept up to a limit, and written later; what was dropped is told once', async t => {
+  const { items, written, failures, dropped, state } = open({ max_waiting: 4, max_items: 10 })
+  const fault = new Error('away')
+  state.fault = fault
+  for (const item of 'abcdef') items.add(item)
+  await until(() => state.tries > 2)
+  t.strictSame(failures, [fault], 'told once')
+  t.strictSame(dropped, [])
+
+  state.fault = null
+  await until(() => written.length > 0)
+  t.strictSame(written, [['a', 'b', 'c', 'd']])
+  t.strictSame(dropped, [2])
+  items.add('g')
+  await until(() => written.length > 1)
+  t.strictSame(dropped, [2], 'there is room again')
+})
+
+t.test('a stop that cannot write gives up and tells how many it were', async t => {
+  const { items, dropped, state } = open()
+  state.fault = new Error('away')
+  for (const item of 'abcde') items.add(item)
+  await items.stop()
+  t.strictSame(dropped, [5])
+  t.equal(state.tries, 1)
+})
