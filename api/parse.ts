@@ -68,12 +68,13 @@ function cursor(ctx: Context, name: string): string | undefined {
   return text
 }
 
-function single(ctx: Context, name: string): string | undefined {
+/** A parameter of the query string, refused when it is given twice. */
+export function single(ctx: Context, name: string): string | undefined {
   const value = ctx.query[name]
   if (Array.isArray(value)) throw invalid(`\`${name}\` may be given once.`)
   return value
 }
 
-function invalid(message: string): ApiError {
+export function invalid(message: string): ApiError {
   return new ApiError('validation_error', message)
 }

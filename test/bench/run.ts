@@ -3,6 +3,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   accept: async () => (await import('./accept.ts')).benchAccept(),
   deliver: async () => (await import('./deliver.ts')).benchDeliver(),
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
+  list: async () => (await import('./list_emails.ts')).benchListEmails(),
 }
 
 const names = process.argv.slice(2)

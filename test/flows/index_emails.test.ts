@@ -1,0 +1,110 @@
+import t from 'tap'
+import { indexEmails } from '../../flows/index_emails.ts'
+import { listEmails } from '../../sql/email_list.ts'
+import { acceptEmail } from '../sending.ts'
+import { newAccount, openWorld, type TestAccount } from '../world.ts'
+
+const world = await openWorld(t)
+const { pool } = world
+const OPTIONS = { size: 4, lag_seconds: -60 }
+
+async function accept(account: TestAccount, count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let i = 0; i < count; i++) ids.push(await acceptEmail(world, account, { subject: `Secret ${i}.` }))
+  return ids
+}
+
+async function find(account: TestAccount, q: string): Promise<string[]> {
+  const { data } = await listEmails(pool, account.id, { limit: 100 }, { q })
+  return data.map(email => email.id).reverse()
+}
+
+async function blocksOf(account: TestAccount) {
+  const { rows } = await pool.pg.query('SELECT * FROM email_blocks WHERE account_id = $1 ORDER BY upto', [account.id])
+  return rows
+}
+
+const checkNow = (account: TestAccount) =>
+  pool.pg.query('UPDATE email_blocks SET check_at = now() WHERE account_id = $1', [account.id])
+
+t.test('several processes that index at the same moment put every email into one block', async t => {
+  const account = await newAccount(world)
+  const ids = await accept(account, 23)
+  const counts = await Promise.all(Array.from({ length: 5 }, () => indexEmails(pool, OPTIONS)))
+  t.equal(counts.reduce((sum, count) => sum + count), 20, 'the rest waits for a block of its own')
+  const blocks = await blocksOf(account)
+  t.strictSame(
+    blocks.map(({ upto, count }) => [upto, count]),
+    [3, 7, 11, 15, 19].map(i => [ids[i], 4]),
+  )
+  t.strictSame(
+    blocks.slice(1).map(block => block.above),
+    blocks.slice(0, -1).map(block => block.upto),
+  )
+  t.strictSame(await find(account, 'secret'), ids)
+})
+
+t.test('young emails are left, for others may still come before them', async t => {
+  const account = await newAccount(world)
+  const ids = await accept(account, 4)
+  await indexEmails(pool, { ...OPTIONS, lag_seconds: 60 })
+  t.strictSame(await blocksOf(account), [])
+  t.strictSame(await find(account, 'secret'), ids)
+})
+
+t.test('an email that is committed after its block was made is found once the block is checked', async t => {
+  const account = await newAccount(world)
+  const [late = '', ...ids] = await accept(account, 9)
+  await pool.pg.query('BEGIN; UPDATE emails SET id = id WHERE false; COMMIT')
+  await hide(late)
+  await indexEmails(pool, OPTIONS)
+  await show(late)
+  t.strictSame(await find(account, 'secret 0'), [], 'which its block does not know yet')
+  await indexEmails(pool, OPTIONS)
+  t.strictSame(await find(account, 'secret 0'), [], 'nor before it is time')
+  await checkNow(account)
+  await indexEmails(pool, OPTIONS)
+  t.strictSame(await find(account, 'secret 0'), [late])
+  t.strictSame(await find(account, 'secret'), [late, ...ids])
+
+  // Copies of the row stand for a commit that is late: no other way leaves the order of ids to the test.
+  async function hide(id: string) {
+    await pool.pg.query(`CREATE TABLE hidden AS SELECT * FROM emails WHERE id = '${id}'`)
+    await pool.pg.query(`DELETE FROM emails WHERE id = '${id}'`)
+  }
+  async function show(_id: string) {
+    await pool.pg.query('INSERT INTO emails SELECT * FROM hidden')
+    await pool.pg.query('DROP TABLE hidden')
+  }
+})
+
+t.test('a block is checked twice, and then never', async t => {
+  const account = await newAccount(world)
+  await accept(account, 4)
+  await indexEmails(pool, OPTIONS)
+  await checkNow(account)
+  await indexEmails(pool, OPTIONS)
+  t.match(await blocksOf(account), [{ check_at: Date }])
+  await pool.pg.query(`UPDATE email_blocks SET created_at = now() - interval '1 hour'`)
+  await checkNow(account)
+  await indexEmails(pool, OPTIONS)
+  t.match(await blocksOf(account), [{ check_at: null, count: 4 }])
+})
+
+t.test('what is deleted is kept nowhere and hides nothing', async t => {
+  const account = await newAccount(world)
+  const ids = await accept(account, 14)
+  await indexEmails(pool, OPTIONS)
+  const remove = (removed: string[]) => pool.pg.query('DELETE FROM emails WHERE id = ANY ($1)', [removed])
+
+  await remove([ids[1], ids[12], ...ids.slice(4, 8)] as string[])
+  t.match(await blocksOf(account), [{ text: null, terms: [] }, { count: 4 }], 'of the second block nothing is left')
+  const left = ids.filter((_, i) => i !== 1 && i !== 12 && (i < 4 || i > 7))
+  t.strictSame(await find(account, 'secret'), left)
+  await indexEmails(pool, OPTIONS)
+  t.match(await blocksOf(account), [{ count: 3, text: /secret 0/ }, { count: 4 }])
+  t.strictSame(await find(account, 'secret'), left)
+
+  await remove(left)
+  t.strictSame(await blocksOf(account), [])
+})
