@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../lib/log.ts'
-import { termsOfEmails } from '../lib/search_terms.ts'
+import { searchedBlock } from '../lib/search_terms.ts'
 import {
   type Block,
   deleteBlock,
@@ -78,7 +78,7 @@ async function addBlocks(tx: Queryable, account_id: string, { size, lag_seconds 
   for (let end = size; end <= emails.length; end += size) {
     const part = emails.slice(end - size, end)
     const upto = (part.at(-1) as EmailToIndex).id
-    blocks.push({ account_id, above, upto, ...contentsOf(account_id, part) })
+    blocks.push({ account_id, above, upto, count: size, ...searchedBlock(account_id, part) })
     above = upto
   }
   if (blocks.length > 0) await insertBlocks(tx, blocks)
@@ -91,16 +91,9 @@ async function checkBlocks(tx: Queryable): Promise<number> {
   for (const block of due.filter(({ is_changed }) => is_changed)) {
     const emails = await listEmailsOf(tx, block)
     if (emails.length === 0) await deleteBlock(tx, block)
-    else await updateBlock(tx, { ...block, ...contentsOf(block.account_id, emails) })
+    else await updateBlock(tx, { ...block, count: emails.length, ...searchedBlock(block.account_id, emails) })
   }
-  await markChecked(
-    tx,
-    due.filter(({ is_changed }) => !is_changed),
-  )
+  const unchanged = due.filter(({ is_changed }) => !is_changed)
+  if (unchanged.length > 0) await markChecked(tx, unchanged)
   return due.length
-}
-
-function contentsOf(account_id: string, emails: EmailToIndex[]): Pick<Block, 'count' | 'text' | 'terms'> {
-  const text = emails.map(email => email.text).join('\n')
-  return { count: emails.length, text, terms: termsOfEmails(account_id, emails) }
 }

@@ -18,31 +18,44 @@ export function foldCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ')
 }
 
-/** Every term of any of these emails. */
-export function termsOfEmails(account_id: string, emails: SearchedEmail[]): SearchTerms {
-  const lines = new Set(emails.flatMap(email => email.text.split('\n')))
-  const values = emails.flatMap(({ sender, to, domain_id, tags }) => [
-    `from:${addressOf(sender)}`,
-    ...to.map(mailbox => `to:${addressOf(mailbox)}`),
-    `domain:${domain_id}`,
-    ...tags.flatMap(({ name, value }) => [`tag:${name}`, `tag:${name}:${value}`]),
-  ])
+export type SearchedBlock = {
+  /** What is searched by reading: for each email its id, a mark for each value, and its text; a line with \x1e begins the next. */
+  text: string
+  terms: SearchTerms
+}
+
+/** What can be found of these emails of an account. No value of an email has more than one line or begins with \x1e. */
+export function searchedBlock(account_id: string, emails: (SearchedEmail & { id: string })[]): SearchedBlock {
   const seed = hash(0, account_id)
   const terms = new Set<number>()
-  for (const line of lines) {
+  for (const line of new Set(emails.flatMap(email => email.text.split('\n')))) {
     for (let end = 1; end <= line.length; end++) {
       for (let length = 1; length <= Math.min(3, end); length++) terms.add(hashRun(seed, line, end - length, end))
     }
   }
-  for (const value of new Set(values)) terms.add(hash(seed, value))
-  return [...terms]
+  const entries = emails.map(email => {
+    const values = valuesOf(email).map(value => hash(seed, value))
+    for (const term of values) terms.add(term)
+    return email.id + values.map(toMark).join('') + email.text
+  })
+  return { text: entries.join('\n\x1e'), terms: [...terms] }
+}
+
+function valuesOf({ sender, to, domain_id, tags }: SearchedEmail): string[] {
+  const names = tags.flatMap(({ name, value }) => [`tag:${name}`, `tag:${name}:${value}`])
+  return [
+    `domain:${domain_id}`,
+    `from:${addressOf(sender)}`,
+    ...to.map(mailbox => `to:${addressOf(mailbox)}`),
+    ...names,
+  ]
 }
 
 export type SearchedValues = {
   q?: string | undefined
   from?: string | undefined
   to?: string | undefined
-  domain_id?: string | undefined
+  domain?: string | undefined
   /** `name` or `name:value`. */
   tag?: string | undefined
 }
@@ -50,18 +63,28 @@ export type SearchedValues = {
 /** More runs of a text take longer to look up than they save. */
 const MAX_RUNS = 16
 
-/** The terms of every block with an email that has all this. `q` is folded, addresses are in lower case. */
-export function termsOfSearch(account_id: string, { q = '', ...values }: SearchedValues): SearchTerms {
+/**
+ * The terms of every block with an email that has all this, and the marks of the email. `q` is folded, addresses are in
+ * lower case, `domain` is an id.
+ */
+export function searchedTerms(
+  account_id: string,
+  { q = '', ...values }: SearchedValues,
+): { terms: SearchTerms; marks: string[] } {
   const seed = hash(0, account_id)
   const length = Math.min(3, q.length)
   const count = length === 0 ? 0 : q.length - length + 1
   const step = Math.max(1, count / MAX_RUNS)
   const terms = new Set<number>()
   for (let i = 0; i < count; i += step) terms.add(hashRun(seed, q, Math.floor(i), Math.floor(i) + length))
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined) terms.add(hash(seed, `${name.replace('_id', '')}:${value}`))
-  }
-  return [...terms]
+  const given = Object.entries(values).filter(([, value]) => value !== undefined)
+  const hashes = given.map(([name, value]) => hash(seed, `${name}:${value}`))
+  return { terms: [...terms, ...hashes], marks: hashes.map(toMark) }
+}
+
+/** Four characters for private use: the first nowhere else in a mark. */
+function toMark(term: number): string {
+  return String.fromCharCode(0xf000, 0xe000 + (term & 0x7ff), 0xe000 + ((term >>> 11) & 0x7ff), 0xe000 + (term >>> 22))
 }
 
 function addressOf(mailbox: string): string {

@@ -73,22 +73,29 @@ export async function listEmailsOf(tx: Queryable, { account_id, above, upto }: R
 }
 
 /** Of a new block, and of one that has changed: what others commit at that moment is seen when it is checked. */
-const CHECK_AFTER = sql.fragment`now() + interval '1 minute'`
+const FIRST_CHECK = sql.fragment`interval '1 minute'`
+/** And never again: whatever was being committed when the block was made has ended by then. */
+const LAST_CHECK = sql.fragment`interval '15 minutes'`
 
 export async function insertBlocks(tx: Queryable, blocks: Block[]): Promise<void> {
-  const json = JSON.stringify(blocks)
   await tx.run(sql.unsafe`
-    INSERT INTO email_blocks (account_id, above, upto, count, text, terms, check_at)
-    SELECT account_id, above, upto, count, text, terms, ${CHECK_AFTER}
-    FROM json_populate_recordset(NULL::email_blocks, ${json}::json)
+    WITH added AS (
+      INSERT INTO email_blocks (account_id, above, upto, count, text, terms)
+      SELECT account_id, above, upto, count, text, terms
+      FROM json_populate_recordset(NULL::email_blocks, ${JSON.stringify(blocks)}::json)
+      RETURNING account_id, upto
+    )
+    INSERT INTO email_block_checks (account_id, upto, check_at) SELECT account_id, upto, now() + ${FIRST_CHECK} FROM added
   `)
 }
 
 export async function updateBlock(tx: Queryable, { account_id, upto, count, text, terms }: Block): Promise<void> {
   await tx.run(sql.unsafe`
-    UPDATE email_blocks SET count = ${count}, text = ${text}, terms = ${sql.array(terms, 'int4')},
-      check_at = ${CHECK_AFTER}
+    UPDATE email_blocks SET count = ${count}, text = ${text}, terms = ${sql.array(terms, 'int4')}
     WHERE account_id = ${account_id} AND upto = ${upto}
+  `)
+  await tx.run(sql.unsafe`
+    UPDATE email_block_checks SET check_at = now() + ${FIRST_CHECK} WHERE account_id = ${account_id} AND upto = ${upto}
   `)
 }
 
@@ -102,8 +109,9 @@ const Due = Range.extend({ is_changed: z.boolean() })
 export async function lockDueBlocks(tx: Queryable, limit: number): Promise<z.infer<typeof Due>[]> {
   return tx.any(sql.type(Due)`
     WITH due AS MATERIALIZED (
-      SELECT b.account_id, b.above, b.upto, b.count, b.text IS NULL AS is_emptied FROM email_blocks b
-      WHERE b.check_at <= now() ORDER BY b.check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      SELECT b.account_id, b.above, b.upto, b.count, b.text IS NULL AS is_emptied
+      FROM email_block_checks c JOIN email_blocks b ON b.account_id = c.account_id AND b.upto = c.upto
+      WHERE c.check_at <= now() ORDER BY c.check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
     )
     SELECT account_id, above, upto, is_emptied OR count <> (
       SELECT count(*) FROM emails e WHERE e.account_id = due.account_id AND e.id > due.above AND e.id <= due.upto
@@ -112,16 +120,22 @@ export async function lockDueBlocks(tx: Queryable, limit: number): Promise<z.inf
   `)
 }
 
-/** A second time is the last: whatever was being committed when the block was new has ended by then. */
 export async function markChecked(tx: Queryable, blocks: Range[]): Promise<void> {
+  const [accounts, ends] = [blocks.map(block => block.account_id), blocks.map(block => block.upto)]
+  const checked = sql.fragment`
+    (SELECT b.account_id, b.upto, b.created_at + ${LAST_CHECK} AS last_at
+    FROM unnest(${sql.array(accounts, 'uuid')}, ${sql.array(ends, 'uuid')}) AS g(account_id, upto)
+    JOIN email_blocks b ON b.account_id = g.account_id AND b.upto = g.upto) AS g
+  `
   await tx.run(sql.unsafe`
-    UPDATE email_blocks b SET check_at = CASE WHEN b.created_at > now() - ${LAST_CHECK} THEN b.created_at + ${LAST_CHECK} END
-    FROM json_populate_recordset(NULL::email_blocks, ${JSON.stringify(blocks)}::json) AS g
-    WHERE b.account_id = g.account_id AND b.upto = g.upto
+    DELETE FROM email_block_checks c USING ${checked}
+    WHERE c.account_id = g.account_id AND c.upto = g.upto AND g.last_at <= now()
+  `)
+  await tx.run(sql.unsafe`
+    UPDATE email_block_checks c SET check_at = g.last_at FROM ${checked}
+    WHERE c.account_id = g.account_id AND c.upto = g.upto
   `)
 }
-
-const LAST_CHECK = sql.fragment`interval '15 minutes'`
 
 /** Where the account's blocks end. */
 function lastOf(account_id: ReturnType<typeof sql.fragment>) {

@@ -1,4 +1,4 @@
-import { foldCase, termsOfSearch } from '../lib/search_terms.ts'
+import { foldCase, searchedTerms } from '../lib/search_terms.ts'
 import { findDomainByName } from './domains.ts'
 import { ListedEmail, listedColumns } from './emails.ts'
 import { type Page, type Position, readPage } from './page.ts'
@@ -88,7 +88,7 @@ function toSearch(
     recipient: to,
     created_after: created_after && timestamp(created_after),
     created_before: created_before && timestamp(created_before),
-    terms: termsOfSearch(account_id, { q: text, from, to, domain_id, tag }),
+    ...searchedTerms(account_id, { q: text, from, to, domain: domain_id, tag }),
   }
 }
 

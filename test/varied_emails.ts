@@ -97,7 +97,7 @@ function comparer(everything: ListedEmail[], list: VariedEmails['list']): Shows 
     const walked: string[] = []
     for (let next: List = { data: [], has_more: true }; next.has_more; ) {
       const after = walked.at(-1)
-      next = await list({ ...filter, limit: '7', ...(after ? { after } : {}) })
+      next = await list({ ...filter, limit: '25', ...(after ? { after } : {}) })
       walked.push(...idsOf(next.data))
     }
     t.strictSame(walked, expected, `${query(filter)}, page by page`)

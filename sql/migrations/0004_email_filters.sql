@@ -9,9 +9,8 @@ CREATE INDEX emails_engaged ON emails (account_id, last_event, id) WHERE last_ev
 -- block is read itself. Blocks instead of emails make the lists of what is frequent that much shorter.
 --
 -- above, upto  the ids of its emails: from the first, exclusive, to the second, inclusive
--- text         what q looks at, in lower case, a line for each value; null: an email was deleted, read the emails instead
--- terms        hashes of all of their terms (lib/search_terms.ts)
--- check_at     when its emails are to be counted again: one may have been committed after others with higher ids
+-- text         what is searched by reading (lib/search_terms.ts); null: an email was deleted, read the emails instead
+-- terms        what is searched by index: hashes of all that is in the text
 CREATE TABLE email_blocks (
   account_id uuid NOT NULL REFERENCES accounts,
   above uuid NOT NULL,
@@ -19,7 +18,6 @@ CREATE TABLE email_blocks (
   count integer NOT NULL,
   text text,
   terms integer[] NOT NULL,
-  check_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (account_id, upto),
   CHECK (above < upto)
@@ -28,8 +26,19 @@ CREATE TABLE email_blocks (
 -- Terms hold the account, so that those of others make no list longer. What waits to be put into the index is read by every
 -- search, in about a millisecond; a shorter wait would change the same lists more often.
 CREATE INDEX email_blocks_terms ON email_blocks USING gin (terms) WITH (gin_pending_list_limit = 2048);
-CREATE INDEX email_blocks_checked ON email_blocks (check_at) WHERE check_at IS NOT NULL;
 CREATE INDEX email_blocks_emptied ON email_blocks (account_id, upto) WHERE text IS NULL;
+
+-- When the emails of a block are to be counted again: one may have been committed after others with higher ids. Apart from
+-- the blocks, whose every update enters all terms anew.
+CREATE TABLE email_block_checks (
+  account_id uuid NOT NULL,
+  upto uuid NOT NULL,
+  check_at timestamptz NOT NULL,
+  PRIMARY KEY (account_id, upto),
+  FOREIGN KEY (account_id, upto) REFERENCES email_blocks (account_id, upto) ON DELETE CASCADE
+);
+
+CREATE INDEX email_block_checks_due ON email_block_checks (check_at);
 
 -- What is deleted can be found no more from that commit on, and nothing of it is kept.
 CREATE FUNCTION empty_email_blocks() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
@@ -42,11 +51,15 @@ BEGIN
     ) b
     WHERE b.above < d.id
   ), kept AS (
-    UPDATE email_blocks b SET text = NULL, terms = '{}', check_at = now()
+    UPDATE email_blocks b SET text = NULL, terms = '{}'
     FROM touched t
     WHERE b.account_id = t.account_id AND b.upto = t.upto AND EXISTS (
       SELECT FROM emails e WHERE e.account_id = t.account_id AND e.id > t.above AND e.id <= t.upto
     )
+    RETURNING b.account_id, b.upto
+  ), to_check AS (
+    INSERT INTO email_block_checks (account_id, upto, check_at) SELECT account_id, upto, now() FROM kept
+    ON CONFLICT (account_id, upto) DO UPDATE SET check_at = now()
   )
   DELETE FROM email_blocks b
   USING touched t

@@ -70,6 +70,7 @@ export const cases: Record<string, (i: number) => EmailFilters> = {
   'q of every email, folder=failed': () => ({ q: 'invoice', folder: failed }),
   'q of every email, status=complained': () => ({ q: 'invoice', ...status('complained') }),
   'q of 1 email, status=delivered': i => ({ q: `order ${(i * 9_973) % 1_000_000} `, ...status('delivered') }),
+  'q of 10 %, tag of 30 %, no email': () => ({ q: '5 of today', tag: 'kind:welcome' }),
   'tag of 30 %': () => ({ tag: 'kind:welcome' }),
   'tag of 0.01 %': () => ({ tag: 'kind:rare' }),
   'from of the oldest 10 %': () => ({ from: 'shop@d9.bench.com' }),

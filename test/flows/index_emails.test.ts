@@ -25,13 +25,22 @@ async function blocksOf(account: TestAccount) {
 }
 
 const checkNow = (account: TestAccount) =>
-  pool.pg.query('UPDATE email_blocks SET check_at = now() WHERE account_id = $1', [account.id])
+  pool.pg.query('UPDATE email_block_checks SET check_at = now() WHERE account_id = $1', [account.id])
+
+async function checksOf(account: TestAccount): Promise<number> {
+  const { rowCount } = await pool.pg.query('SELECT FROM email_block_checks WHERE account_id = $1', [account.id])
+  return rowCount ?? 0
+}
 
 t.test('several processes that index at the same moment put every email into one block', async t => {
   const account = await newAccount(world)
   const ids = await accept(account, 23)
   const counts = await Promise.all(Array.from({ length: 5 }, () => indexEmails(pool, OPTIONS)))
-  t.equal(counts.reduce((sum, count) => sum + count), 20, 'the rest waits for a block of its own')
+  t.equal(
+    counts.reduce((sum, count) => sum + count),
+    20,
+    'the rest waits for a block of its own',
+  )
   const blocks = await blocksOf(account)
   t.strictSame(
     blocks.map(({ upto, count }) => [upto, count]),
@@ -55,10 +64,11 @@ t.test('young emails are left, for others may still come before them', async t =
 t.test('an email that is committed after its block was made is found once the block is checked', async t => {
   const account = await newAccount(world)
   const [late = '', ...ids] = await accept(account, 9)
-  await pool.pg.query('BEGIN; UPDATE emails SET id = id WHERE false; COMMIT')
-  await hide(late)
+  // Moved aside and back: the order of commits is not for the test to choose.
+  await pool.pg.query(`CREATE TABLE late AS SELECT * FROM emails WHERE id = '${late}'`)
+  await pool.pg.query('DELETE FROM emails WHERE id = $1', [late])
   await indexEmails(pool, OPTIONS)
-  await show(late)
+  await pool.pg.query('INSERT INTO emails SELECT * FROM late')
   t.strictSame(await find(account, 'secret 0'), [], 'which its block does not know yet')
   await indexEmails(pool, OPTIONS)
   t.strictSame(await find(account, 'secret 0'), [], 'nor before it is time')
@@ -66,16 +76,6 @@ t.test('an email that is committed after its block was made is found once the bl
   await indexEmails(pool, OPTIONS)
   t.strictSame(await find(account, 'secret 0'), [late])
   t.strictSame(await find(account, 'secret'), [late, ...ids])
-
-  // Copies of the row stand for a commit that is late: no other way leaves the order of ids to the test.
-  async function hide(id: string) {
-    await pool.pg.query(`CREATE TABLE hidden AS SELECT * FROM emails WHERE id = '${id}'`)
-    await pool.pg.query(`DELETE FROM emails WHERE id = '${id}'`)
-  }
-  async function show(_id: string) {
-    await pool.pg.query('INSERT INTO emails SELECT * FROM hidden')
-    await pool.pg.query('DROP TABLE hidden')
-  }
 })
 
 t.test('a block is checked twice, and then never', async t => {
@@ -84,11 +84,11 @@ t.test('a block is checked twice, and then never', async t => {
   await indexEmails(pool, OPTIONS)
   await checkNow(account)
   await indexEmails(pool, OPTIONS)
-  t.match(await blocksOf(account), [{ check_at: Date }])
+  t.equal(await checksOf(account), 1)
   await pool.pg.query(`UPDATE email_blocks SET created_at = now() - interval '1 hour'`)
   await checkNow(account)
   await indexEmails(pool, OPTIONS)
-  t.match(await blocksOf(account), [{ check_at: null, count: 4 }])
+  t.equal(await checksOf(account), 0)
 })
 
 t.test('what is deleted is kept nowhere and hides nothing', async t => {

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
+import { indexEmails } from '../../flows/index_emails.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { acceptEmail, openWork } from '../sending.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'
@@ -80,6 +81,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   await work.sender.idle()
   await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
   await pg.query(`INSERT INTO suppressions VALUES ($1, $2, 'a@b.com', 'manual')`, [account.id, randomUUID()])
+  await indexEmails(world.pool, { size: 1, lag_seconds: -60 })
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)
