@@ -1,5 +1,13 @@
 -- What the filters of GET /emails go by (contract 3.3).
 
+DO $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') THEN
+    RAISE EXCEPTION 'this Postgres is built without ICU, which it takes to search without regard to case';
+  END IF;
+END
+$$;
+
 -- The only part that is written when an email is accepted. A change of status enters it, and so the primary key, anew.
 CREATE INDEX emails_status ON emails (account_id, status, id);
 CREATE INDEX emails_engaged ON emails (account_id, last_event, id) WHERE last_event IN ('opened', 'clicked');

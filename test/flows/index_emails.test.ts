@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { indexEmails } from '../../flows/index_emails.ts'
+import { v7 as uuid } from 'uuid'
+import { indexEmails, startIndexer } from '../../flows/index_emails.ts'
 import { listEmails } from '../../sql/email_list.ts'
 import { acceptEmail } from '../sending.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'
@@ -107,4 +109,19 @@ t.test('what is deleted is kept nowhere and hides nothing', async t => {
 
   await remove(left)
   t.strictSame(await blocksOf(account), [])
+})
+
+t.test('the indexer goes on by itself until it is stopped', async t => {
+  const account = await newAccount(world)
+  const [id] = await accept(account, 1)
+  const old = Array.from({ length: 64 }, () => uuid({ msecs: Date.now() - 60_000 }))
+  const indexer = startIndexer(pool, world.log, 20)
+  await pool.pg.query(
+    `INSERT INTO emails SELECT (jsonb_populate_record(e, jsonb_build_object('id', old.id))).*
+     FROM emails e, unnest($2::uuid[]) AS old(id) WHERE e.id = $1`,
+    [id, old],
+  )
+  while ((await blocksOf(account)).length === 0) await sleep(20)
+  await indexer.stop()
+  t.match(await blocksOf(account), [{ count: 64 }])
 })
