@@ -72,7 +72,7 @@ function parseText(ctx: Context): string | undefined {
 function parseDomain(ctx: Context): EmailFilters['domain'] {
   const text = single(ctx, 'domain')
   if (text === undefined) return undefined
-  if (z.guid().safeParse(text).success) return { id: text }
+  if (z.guid().safeParse(text).success) return { id: text.toLowerCase() }
   const name = asciiDomain(text)
   if (name === null) throw invalid('`domain` must be the name or the id of a domain.')
   return { name }

@@ -21,7 +21,7 @@ import type { Pool, Queryable } from '../sql/pool.ts'
  * Emails of a block: larger ones make a list of blocks shorter and each of them slower to read. Emails as young as
  * `lag_seconds` are left, since others with lower ids may still be on their way.
  */
-export const INDEX_OPTIONS = { size: 64, lag_seconds: 10 }
+export const INDEX_OPTIONS = { size: 64, lag_seconds: 5 }
 export type IndexOptions = typeof INDEX_OPTIONS
 
 /** Blocks of one transaction: more would hold up whatever else the process does. */

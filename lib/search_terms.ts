@@ -18,13 +18,15 @@ export function foldCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ')
 }
 
+/** What a block holds of its emails (sql/migrations/0004_email_filters.sql). */
 export type SearchedBlock = {
-  /** What is searched by reading: for each email its id, a mark for each value, and its text; a line with \x1e begins the next. */
+  /** To be searched by reading: of each email the id, a mark for each value, and its text; `\n\x1e` lies between two. */
   text: string
+  /** To be searched by index. */
   terms: SearchTerms
 }
 
-/** What can be found of these emails of an account. No value of an email has more than one line or begins with \x1e. */
+/** What can be found of these emails of an account. No value has more than one line; addresses have no control characters. */
 export function searchedBlock(account_id: string, emails: (SearchedEmail & { id: string })[]): SearchedBlock {
   const seed = hash(0, account_id)
   const terms = new Set<number>()

@@ -73,7 +73,7 @@ export async function listEmailsOf(tx: Queryable, { account_id, above, upto }: R
 }
 
 /** Of a new block, and of one that has changed: what others commit at that moment is seen when it is checked. */
-const FIRST_CHECK = sql.fragment`interval '1 minute'`
+const FIRST_CHECK = sql.fragment`interval '30 seconds'`
 /** And never again: whatever was being committed when the block was made has ended by then. */
 const LAST_CHECK = sql.fragment`interval '15 minutes'`
 

@@ -174,11 +174,12 @@ BEGIN
         AND (f.marks[1] IS NULL OR strpos(entry, f.marks[1]) > 0) AND (f.marks[2] IS NULL OR strpos(entry, f.marks[2]) > 0)
         AND (f.marks[3] IS NULL OR strpos(entry, f.marks[3]) > 0) AND (f.marks[4] IS NULL OR strpos(entry, f.marks[4]) > 0)
     ) AS ids INTO block
-    FROM email_blocks b
-    WHERE b.account_id = given_account_id AND b.upto = block_end AND (
-      (f.q IS NULL OR strpos(b.text, f.q) > 0) AND (f.marks[1] IS NULL OR strpos(b.text, f.marks[1]) > 0)
-      OR b.text IS NULL OR b.upto >= f.first_id AND b.above < f.last_id
-    );
+    -- The concatenation unpacks the text once for all that read it.
+    FROM (
+      SELECT above, upto, text || '' AS text FROM email_blocks
+      WHERE account_id = given_account_id AND upto = block_end OFFSET 0
+    ) b
+    WHERE f.q IS NULL OR strpos(b.text, f.q) > 0 OR b.text IS NULL OR b.upto >= f.first_id AND b.above < f.last_id;
     IF block.is_read THEN
       found_ids := found_ids
         || scan_emails(given_account_id, f, block.above, block_end, max_count - cardinality(found_ids), is_ascending);
