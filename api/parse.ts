@@ -95,6 +95,6 @@ export function single(ctx: Context, name: string): string | undefined {
   return value
 }
 
-function invalid(message: string): ApiError {
+export function invalid(message: string): ApiError {
   return new ApiError('validation_error', message)
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
 
 export type EmailId = { account_id: string; id: string }
@@ -33,19 +32,12 @@ const listed = {
 export const ListedEmail = z.object(listed)
 export type ListedEmail = z.infer<typeof ListedEmail>
 
-const columns = sql.fragment`
+/** Of `emails e`. */
+export const listedColumns = sql.fragment`
   'email' AS object, e.id, e.domain_id, '<' || e.message_id || '>' AS message_id, e.sender AS "from", e."to", e.cc,
   e.bcc, e.reply_to, e.subject, e.status, e.last_event, e.tags, NULL AS topic_id, e.template_id,
   NULL AS campaign_id, NULL AS automation_id, NULL AS contact_id, e.scheduled_at, e.sent_at, e.created_at, e.updated_at
 `
-
-export async function listEmails(db: Queryable, account_id: string, position: Position): Promise<Page<ListedEmail>> {
-  return readPage(position, (where, order, limit) =>
-    db.any(sql.type(ListedEmail)`
-      SELECT ${columns} FROM emails e WHERE e.account_id = ${account_id} AND ${where} ORDER BY ${order} LIMIT ${limit}
-    `),
-  )
-}
 
 const timestamp = z.string().transform(text => new Date(text))
 
@@ -87,7 +79,7 @@ export type Email = z.infer<typeof Email>
 
 export async function findEmail(db: Queryable, account_id: string, id: string): Promise<Email | null> {
   return db.maybeOne(sql.type(Email)`
-    SELECT ${columns}, c.html, c.text, c.headers,
+    SELECT ${listedColumns}, c.html, c.text, c.headers,
       (
         SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
           'content_disposition', a.content_disposition, 'content_id', a.content_id, 'size', b.size) ORDER BY a.position), '[]')

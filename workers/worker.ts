@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Runner, run, type WorkerEvents } from 'graphile-worker'
 import { createBlobs } from '../flows/blobs.ts'
+import { startIndexer } from '../flows/index_emails.ts'
 import { sweepBatches } from '../flows/process_batch.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
 import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts'
@@ -16,11 +17,17 @@ import { taskList } from '../tasks/index.ts'
 import type { Work } from '../tasks/task.ts'
 
 /** Times of a worker process; tests make them shorter. */
-export type WorkerTimes = SenderTimes & { sweep_ms: number; pool_beat_ms: number; pool_dead_seconds: number }
+export type WorkerTimes = SenderTimes & {
+  sweep_ms: number
+  index_ms: number
+  pool_beat_ms: number
+  pool_dead_seconds: number
+}
 
 export const WORKER_TIMES: WorkerTimes = {
   ...SENDER_TIMES,
   sweep_ms: 10_000,
+  index_ms: 2_000,
   pool_beat_ms: 15_000,
   pool_dead_seconds: 60,
 }
@@ -48,6 +55,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   const beat = () => upsertHeartbeats(pool, [...pool_ids])
   await beat()
   sender.start()
+  const indexer = startIndexer(pool, log, times.index_ms)
   const timers = [
     every(times.pool_beat_ms, 'the heartbeat', beat),
     every(times.sweep_ms, 'the sweep of deliveries', () => sweepDeliveries(pool, log, config)),
@@ -67,7 +75,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
     async stop() {
       isStopping = true
       for (const timer of timers) clearInterval(timer)
-      await Promise.all([stopRunners([quick, slow], log), sender.stop()])
+      await Promise.all([stopRunners([quick, slow], log), sender.stop(), indexer.stop()])
       blobs.close()
       await deleteHeartbeats(pool, [...pool_ids]).catch(error => log.warn({ err: error }, 'heartbeats are left'))
     },

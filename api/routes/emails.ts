@@ -3,10 +3,12 @@ import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
 import { notFound } from '../../lib/errors.ts'
 import { NewEmail, Reschedule } from '../../lib/new_email.ts'
 import type { Draft } from '../../sql/drafts.ts'
-import { findEmail, isEmail, listEmails } from '../../sql/emails.ts'
+import { listEmails } from '../../sql/email_list.ts'
+import { findEmail, isEmail } from '../../sql/emails.ts'
 import { fullAccess, sendingAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
 import type { Services, State } from '../context.ts'
+import { parseEmailFilters } from '../email_filters.ts'
 import { readRequestKey } from '../idempotency.ts'
 import { parse, parseId, parsePage } from '../parse.ts'
 import { limitSends } from '../rate_limit.ts'
@@ -24,7 +26,7 @@ emails.post('/emails', sendingAccess, limitSends, readEmailBody, async ctx => {
 })
 
 emails.get('/emails', fullAccess, async ctx => {
-  ctx.body = await listEmails(ctx.pool, ctx.state.caller.account_id, parsePage(ctx))
+  ctx.body = await listEmails(ctx.pool, ctx.state.caller.account_id, parsePage(ctx), parseEmailFilters(ctx))
 })
 
 emails.get('/emails/:id', fullAccess, async ctx => {

@@ -6,6 +6,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   attachments: async () => (await import('./attachments.ts')).benchAttachments(),
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
   upload: async () => (await import('./upload.ts')).benchUpload(),
+  list: async () => (await import('./list_emails.ts')).benchListEmails(),
 }
 
 const names = process.argv.slice(2)

@@ -8,6 +8,7 @@ export const FAULT_TIMES: WorkerTimes = {
   poll_ms: 200,
   drain_ms: 30_000,
   sweep_ms: 1_000,
+  index_ms: 500,
   pool_beat_ms: 1_500,
   pool_dead_seconds: 5,
 }

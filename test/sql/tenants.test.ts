@@ -1,6 +1,7 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createTemplate } from '../../flows/change_template.ts'
+import { indexEmails } from '../../flows/index_emails.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { acceptEmail, openWork } from '../sending.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'
@@ -90,6 +91,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   const log = `INSERT INTO logs (account_id, created_at, method, endpoint, response_status, user_agent)
     VALUES ($1, now(), 'GET', '/emails', 200, 'test')`
   await pg.query(log, [account.id])
+  await indexEmails(world.pool, { size: 1, lag_seconds: -60 })
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)

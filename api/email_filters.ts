@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import { asciiDomain, parseAddress } from '../lib/address.ts'
+import type { EmailFilters } from '../sql/email_list.ts'
+import type { Context } from './context.ts'
+import { invalid, single } from './parse.ts'
+
+const folders: Record<string, string[] | undefined> = {
+  all: undefined,
+  transactional: undefined,
+  sent: ['sent', 'delivered', 'delivery_delayed', 'complained'],
+  scheduled: ['scheduled'],
+  outbox: ['queued'],
+  failed: ['failed', 'bounced', 'suppressed'],
+  canceled: ['canceled'],
+  campaigns: [],
+  automations: [],
+}
+
+const STATUSES = [
+  ...['scheduled', 'queued', 'sent', 'delivered', 'delivery_delayed', 'bounced', 'complained', 'failed', 'canceled'],
+  'suppressed',
+]
+const EVENTS = ['opened', 'clicked']
+
+/** As long as a subject may be. */
+const MAX_TEXT = 998
+
+/** The filters of GET /emails (contract 3.3). A `q` that is empty asks for nothing, as an empty search box does. */
+export function parseEmailFilters(ctx: Context): EmailFilters {
+  const ofWhatIsNotThereYet = [parseUuid(ctx, 'campaign_id'), parseUuid(ctx, 'template_id')]
+  const folder = parseFolder(ctx)
+  return {
+    folder: ofWhatIsNotThereYet.some(id => id !== undefined) ? [] : folder,
+    status: parseStatus(ctx),
+    q: parseText(ctx),
+    domain: parseDomain(ctx),
+    tag: parseTag(ctx),
+    from: parseMailbox(ctx, 'from'),
+    to: parseMailbox(ctx, 'to'),
+    created_after: parseTime(ctx, 'created_after'),
+    created_before: parseTime(ctx, 'created_before'),
+  }
+}
+
+function parseFolder(ctx: Context): string[] | undefined {
+  const name = single(ctx, 'folder')
+  if (name === undefined) return undefined
+  if (!Object.hasOwn(folders, name)) throw invalid(`\`folder\` must be one of ${Object.keys(folders).join(', ')}.`)
+  return folders[name]
+}
+
+function parseStatus(ctx: Context): EmailFilters['status'] {
+  const names = single(ctx, 'status')?.split(',')
+  if (!names) return undefined
+  if (!names.every(name => STATUSES.includes(name) || EVENTS.includes(name))) {
+    throw invalid(`\`status\` must be one or more of ${[...STATUSES, ...EVENTS].join(', ')}, separated by commas.`)
+  }
+  const has = (name: string) => names.includes(name)
+  return { statuses: STATUSES.filter(has), events: EVENTS.filter(has) }
+}
+
+function parseText(ctx: Context): string | undefined {
+  const given = ['q', 'search', 'query'].map(name => ({ name, text: single(ctx, name) }))
+  const [first, second] = given.filter(({ text }) => text !== undefined)
+  if (first && second) throw invalid(`\`${first.name}\` and \`${second.name}\` cannot be combined.`)
+  if (!first?.text) return undefined
+  const isLine = first.text.length <= MAX_TEXT && !/[\0\r\n]/.test(first.text)
+  if (!isLine) throw invalid(`\`${first.name}\` must be one line of at most ${MAX_TEXT} characters.`)
+  return first.text
+}
+
+function parseDomain(ctx: Context): EmailFilters['domain'] {
+  const text = single(ctx, 'domain')
+  if (text === undefined) return undefined
+  if (z.guid().safeParse(text).success) return { id: text.toLowerCase() }
+  const name = asciiDomain(text)
+  if (name === null) throw invalid('`domain` must be the name or the id of a domain.')
+  return { name }
+}
+
+function parseTag(ctx: Context): string | undefined {
+  const tag = single(ctx, 'tag')
+  if (tag === undefined || /^[\w-]{1,256}(?::[\w-]{1,256})?$/.test(tag)) return tag
+  throw invalid('`tag` must be the name of a tag, or `name:value`.')
+}
+
+function parseMailbox(ctx: Context, name: string): string | undefined {
+  const text = single(ctx, name)
+  if (text === undefined) return undefined
+  const mailbox = parseAddress(text)
+  if (!mailbox) throw invalid(`\`${name}\` must be an email address.`)
+  return mailbox.address.toLowerCase()
+}
+
+const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
+
+function parseTime(ctx: Context, name: string): Date | undefined {
+  const text = single(ctx, name)
+  if (text === undefined) return undefined
+  if (!Time.safeParse(text).success) throw invalid(`\`${name}\` must be an ISO 8601 date or timestamp with an offset.`)
+  return new Date(text)
+}
+
+function parseUuid(ctx: Context, name: string): string | undefined {
+  const text = single(ctx, name)
+  if (text !== undefined && !z.guid().safeParse(text).success) throw invalid(`\`${name}\` is not a valid id.`)
+  return text
+}

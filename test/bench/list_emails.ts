@@ -1,0 +1,109 @@
+import pg from 'pg'
+import { z } from 'zod'
+import { indexEmails } from '../../flows/index_emails.ts'
+import { type EmailFilters, listEmails } from '../../sql/email_list.ts'
+import { sql } from '../../sql/pool.ts'
+import { type Cost, fillEmails, measureCost } from './many_emails.ts'
+import { openStage, percentile, report, type Stage } from './stage.ts'
+
+const SAMPLES = 100
+const PATIENCE_MS = 1_000
+const GOAL_MS = 20
+
+/** How long a page of one account's million emails takes, by filter, and what the indexes for it cost. */
+export async function benchListEmails(): Promise<void> {
+  const stage = await openStage()
+  try {
+    const { id: account_id } = await stage.pool.one(sql.type(z.object({ id: z.string() }))`SELECT id FROM accounts`)
+    const client = new pg.Client(stage.config.DATABASE_URL) // which, unlike the pool, lets a statement take its time
+    await client.connect()
+    const cost = await measureCost(client, account_id)
+    printCost('without filters', cost.before)
+    printCost('with filters', cost.after)
+    await fillEmails(client, account_id)
+    await client.end()
+    await measureIndexing(stage)
+    for (const [name, filters] of Object.entries(cases)) await measureFilter(stage, account_id, name, filters)
+    await measureFilter(stage, account_id, 'q of 10 %, tag of 30 %, no email', NEVER_MEET, WORST_GOAL_MS)
+  } finally {
+    await stage.close()
+  }
+}
+
+async function measureIndexing({ pool }: Stage): Promise<void> {
+  const start = performance.now()
+  const count = await indexEmails(pool)
+  const rate = (count * 1_000) / (performance.now() - start)
+  report('emails indexed', `${rate.toFixed(0)}/s`, '>= 5,000/s', rate >= 5_000)
+  await pool.run(sql.unsafe`VACUUM ANALYZE`)
+}
+
+function printCost(name: string, { insert_us, update_us, hot }: Cost): void {
+  const updates = `${update_us.toFixed(0)} us, ${(hot * 100).toFixed(0)} % of them HOT`
+  console.log(`  ${name.padEnd(15)} an email: insert ${insert_us.toFixed(0)} us, change of status ${updates}`)
+}
+
+const weeks = (count: number) => new Date(Date.now() - count * 7 * 86_400_000)
+const failed = ['failed', 'bounced', 'suppressed']
+const status = (...statuses: string[]) => ({ status: { statuses, events: [] } })
+
+/** Made anew for each sample: what is looked for differs. */
+const cases: Record<string, (i: number) => EmailFilters> = {
+  'no filter': () => ({}),
+  'status=delivered': () => status('delivered'),
+  'status=complained (0.1 %)': () => status('complained'),
+  'status=canceled (none)': () => status('canceled'),
+  'status=clicked': () => ({ status: { statuses: [], events: ['clicked'] } }),
+  'folder=failed': () => ({ folder: failed }),
+  'domain of all but a few': () => ({ domain: { name: 'd0.bench.com' } }),
+  'domain of the oldest 10 %': () => ({ domain: { name: 'd9.bench.com' } }),
+  'domain, status=complained': () => ({ domain: { name: 'd0.bench.com' }, ...status('complained') }),
+  'domain of none, status=delivered': () => ({ domain: { name: 'd8.bench.com' }, ...status('delivered') }),
+  'q of every email': () => ({ q: 'invoice' }),
+  'q of 1 email': i => ({ q: `order ${(i * 9_973) % 1_000_000} ` }),
+  'q of no email': i => ({ q: `no such thing ${i}` }),
+  'q of no email, of frequent parts': i => ({ q: `invoice order ${i}` }),
+  'q of no email, whose runs all emails have': () => ({ q: 'invoice of today' }),
+  'q of no email, beyond ASCII': () => ({ q: '李明' }),
+  'q of an address': i => ({ q: `user${(i * 997) % 50_000}@` }),
+  'q of the beginning of an id': i => ({ q: `0190${i + 1000}-a` }),
+  'q of 2 letters, no email': () => ({ q: 'qz' }),
+  'q of every email, folder=failed': () => ({ q: 'invoice', folder: failed }),
+  'q of every email, status=complained': () => ({ q: 'invoice', ...status('complained') }),
+  'q of 1 email, status=delivered': i => ({ q: `order ${(i * 9_973) % 1_000_000} `, ...status('delivered') }),
+  'tag of 30 %': () => ({ tag: 'kind:welcome' }),
+  'tag of 0.01 %': () => ({ tag: 'kind:rare' }),
+  'from of the oldest 10 %': () => ({ from: 'shop@d9.bench.com' }),
+  'to of 3 emails': i => ({ to: `user${(i * 997) % 50_000}@mail3.com` }),
+  'created_before 10 weeks ago': () => ({ created_before: weeks(10) }),
+  'created in a week, folder=failed': () => ({ created_after: weeks(11), created_before: weeks(10), folder: failed }),
+}
+
+/** Two that are frequent and never meet: the text of all blocks is read, which is the most that a search does. */
+const NEVER_MEET = () => ({ q: '5 of today', tag: 'kind:welcome' })
+const WORST_GOAL_MS = 1_000
+
+async function measureFilter(
+  { pool }: Stage,
+  account_id: string,
+  name: string,
+  filters: (i: number) => EmailFilters,
+  goal_ms = GOAL_MS,
+): Promise<void> {
+  const { id: deep } = await pool.one(sql.type(z.object({ id: z.string() }))`
+    SELECT id FROM emails WHERE account_id = ${account_id} ORDER BY id LIMIT 1 OFFSET 300000
+  `)
+  const times = { first: [] as number[], deep: [] as number[] }
+  const limit = performance.now() + PATIENCE_MS
+  for (let i = -2; i < 1 || (i < SAMPLES && performance.now() < limit); i++) {
+    for (const page of ['first', 'deep'] as const) {
+      const start = performance.now()
+      await listEmails(pool, account_id, { limit: 20, after: page === 'deep' ? deep : undefined }, filters(i + 5))
+      if (i >= 0) times[page].push(performance.now() - start)
+    }
+  }
+  const figures = (list: number[]) => `p50 ${percentile(list, 0.5).toFixed(1)} p99 ${percentile(list, 0.99).toFixed(1)}`
+  const worst = Math.max(percentile(times.first, 0.99), percentile(times.deep, 0.99))
+  const value = `first page ${figures(times.first)}, deep page ${figures(times.deep)} ms`
+  report(name, value, `p99 < ${goal_ms} ms`, worst < goal_ms)
+}

@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { foldCase, searchedBlock, searchedTerms } from '../../lib/search_terms.ts'
+
+const email = {
+  id: '01a1fe06-bc30-74e2-b59b-779a16313e3d',
+  text: 'invoice 100% ünï\nshop <s@b.com>\nx@y.com',
+  sender: 'Shop <S@b.com>',
+  to: ['X@y.com', '"<a@b.com>" <c@d.com>'],
+  domain_id: 'd',
+  tags: [{ name: 'kind', value: 'v' }],
+}
+
+const termsOfEmails = (account_id: string, fields = {}) =>
+  searchedBlock(account_id, [email, { ...email, ...fields }]).terms
+
+t.test('whatever is part of a line has terms that the line has', async () => {
+  const line = fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 40 })
+    .map(text => foldCase(text).replace(/\n/g, ' '))
+  fc.assert(
+    fc.property(
+      fc.array(line, { minLength: 1, maxLength: 4 }),
+      fc.nat(),
+      fc.nat(),
+      fc.nat(),
+      (lines, n, from, length) => {
+        const searched = lines[n % lines.length] as string
+        const start = from % searched.length
+        const q = searched.slice(start, start + 1 + (length % (searched.length - start)))
+        const terms = new Set(termsOfEmails('a', { text: lines.join('\n') }))
+        return (
+          searchedTerms('a', { q }).terms.length > 0 && searchedTerms('a', { q }).terms.every(term => terms.has(term))
+        )
+      },
+    ),
+  )
+})
+
+const found: Parameters<typeof searchedTerms>[1][] = [
+  ...[{ from: 's@b.com' }, { to: 'x@y.com' }, { to: 'c@d.com' }, { domain: 'd' }, { tag: 'kind' }, { tag: 'kind:v' }],
+  { q: 'shop <s@b.com>', from: 's@b.com', to: 'x@y.com', domain: 'd', tag: 'kind' },
+]
+
+t.test('an address, a domain and a tag are found as a whole', async t => {
+  const terms = new Set(termsOfEmails('a'))
+  for (const values of found) {
+    t.ok(
+      searchedTerms('a', values).terms.every(term => terms.has(term)),
+      JSON.stringify(values),
+    )
+  }
+  for (const values of [{ from: 'x@y.com' }, { to: 'a@b.com' }, { tag: 'v' }, { q: 'x@y.coms' }, { q: 'com\nx' }]) {
+    t.notOk(
+      searchedTerms('a', values).terms.every(term => terms.has(term)),
+      JSON.stringify(values),
+    )
+  }
+})
+
+t.test('accounts have no terms in common, and long text has few', async t => {
+  const [mine, theirs] = ['a', 'b'].map(account_id => new Set(termsOfEmails(account_id)))
+  t.equal(mine?.intersection(theirs as Set<number>).size, 0)
+  t.ok(searchedTerms('a', { q: 'abcdefghij'.repeat(90) }).terms.length <= 16)
+})
