@@ -4,6 +4,7 @@ import { type Accepted, type Draft, insertEmails, listStoredEmails } from '../sq
 import { NotConnectedError, type Pool, type Queryable, sqlState } from '../sql/pool.ts'
 import { isRefusedData, retryConflicts, splitOnRefusal } from '../sql/retry.ts'
 import { scheduleError } from './change_schedule.ts'
+import { switchedOff } from './switched_off.ts'
 
 export type AcceptedEmail = { id: string; replayed: boolean }
 export type AcceptEmail = (draft: Draft) => Promise<AcceptedEmail>
@@ -17,7 +18,7 @@ export async function acceptEmails(db: Queryable, drafts: Draft[]): Promise<(Acc
   return drafts.map((draft, position) => answer(rows[position] as Accepted, draft))
 }
 
-function answer({ outcome, answer }: Accepted, draft: Draft): AcceptedEmail | ApiError {
+function answer({ outcome, answer, retry_after }: Accepted, draft: Draft): AcceptedEmail | ApiError {
   switch (outcome) {
     case 'accepted':
     case 'replayed':
@@ -35,6 +36,13 @@ function answer({ outcome, answer }: Accepted, draft: Draft): AcceptedEmail | Ap
       return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
     case 'all_suppressed':
       return new ApiError('validation_error', 'All `to` recipients are suppressed.')
+    case 'platform_paused':
+    case 'account_paused':
+    case 'domain_paused':
+    case 'transport_unusable':
+    case 'signing_key_unusable':
+    case 'reputation_limit_exceeded':
+      return switchedOff(outcome, draft.domain, retry_after)
     case 'daily_quota_exceeded':
       return new ApiError(outcome, 'The emails of this request exceed what your plan allows in 24 hours.')
     case 'monthly_quota_exceeded':

@@ -51,7 +51,7 @@ async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Erro
   }
 }
 
-async function prepare(email: EmailToSend, key: DkimKey | null): Promise<Prepared> {
+async function prepare(email: EmailToSend, key: DkimKey): Promise<Prepared> {
   const from = mailbox(email.from)
   const message: Message = {
     message_id: email.message_id,

@@ -4,6 +4,8 @@ import { z } from 'zod'
 export const jobs = {
   send_emails: z.object({ email_ids: z.array(z.uuid()) }),
   purge: z.object({}),
+  check_reputation: z.object({}),
+  release_deliveries: z.object({}),
 } as const
 
 export type JobName = keyof typeof jobs

@@ -50,10 +50,18 @@ const Accepted = z.object({
     'domain_not_verified',
     'domain_not_allowed',
     'all_suppressed',
+    'platform_paused',
+    'account_paused',
+    'domain_paused',
+    'transport_unusable',
+    'signing_key_unusable',
     'daily_quota_exceeded',
     'monthly_quota_exceeded',
+    'reputation_limit_exceeded',
   ]),
   answer: z.object({ id: z.string() }).nullable(),
+  /** Seconds until a `reputation_limit_exceeded` has room. */
+  retry_after: z.int().nullable(),
 })
 export type Accepted = z.infer<typeof Accepted>
 
@@ -61,7 +69,7 @@ export type Accepted = z.infer<typeof Accepted>
 export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
   const numbered = JSON.stringify(drafts.map((draft, position) => ({ position, ...draft })))
   return db.any(sql.prepared('accept_emails', Accepted)`
-    SELECT position, outcome, answer FROM accept_emails(${numbered}::json) ORDER BY position
+    SELECT position, outcome, answer, retry_after FROM accept_emails(${numbered}::json) ORDER BY position
   `)
 }
 

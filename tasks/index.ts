@@ -1,17 +1,29 @@
 import type { TaskList } from 'graphile-worker'
 import { type JobName, jobs } from '../lib/jobs.ts'
+import { check_reputation } from './check_reputation.ts'
 import { purge } from './purge.ts'
+import { release_deliveries } from './release_deliveries.ts'
 import { send_emails } from './send_emails.ts'
 import type { Task, Work } from './task.ts'
 
 /** Every task by the name of its job. */
-export const tasks: { [Name in JobName]: Task<Name> } = { send_emails, purge }
+export const tasks: { [Name in JobName]: Task<Name> } = {
+  send_emails,
+  purge,
+  check_reputation,
+  release_deliveries,
+}
 
 /**
  * Who runs what: `quick` tasks touch only SQL and are fetched many at a time; `slow` ones do network, heavy parsing or
  * long statements, and must not hold up others in a local queue.
  */
-export const lanes: { [Name in JobName]: 'quick' | 'slow' } = { send_emails: 'quick', purge: 'slow' }
+export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
+  send_emails: 'quick',
+  purge: 'slow',
+  check_reputation: 'slow',
+  release_deliveries: 'slow',
+}
 
 /** The tasks of one lane as graphile-worker wants them, their payloads checked. */
 export function taskList(lane: 'quick' | 'slow', work: Work): TaskList {

@@ -25,10 +25,10 @@ export function openWork(
 ): TestWork {
   const config = { ...foundation.config, MAIL_TRANSPORT: mail_transport }
   const { pool, log } = foundation
-  const transport = createTransport(config, pool, timeouts)
+  const transport = createTransport({ config, pool, log, timeouts })
   const sender = createSender({ ...foundation, config, transport, times })
   t.teardown(() => sender.stop())
-  return { pool, log, sender }
+  return { config, pool, log, sender }
 }
 
 /** Accepts an email as POST /emails would; answers its id. */

@@ -1,5 +1,7 @@
+import { domainToASCII } from 'node:url'
 import type { Foundation } from '../flows/run_process.ts'
 import { type Account, findAccount } from '../sql/accounts.ts'
+import { type Domain, findDomainByName } from '../sql/domains.ts'
 import type { Pool } from '../sql/pool.ts'
 
 /** The words after `npm run admin --` make no sense. */
@@ -34,6 +36,12 @@ export async function accountNamed(pool: Pool, name: string): Promise<Account> {
   const account = await findAccount(pool, name)
   if (!account) throw new UsageError(`There is no account ${name}.`)
   return account
+}
+
+export async function domainNamed(pool: Pool, account: Account, name: string): Promise<Domain> {
+  const domain = await findDomainByName(pool, account.id, domainToASCII(name))
+  if (!domain) throw new UsageError(`The account ${account.name} has no domain ${name}.`)
+  return domain
 }
 
 /** A whole number, or undefined without the option. */

@@ -1,8 +1,8 @@
 DROP FUNCTION IF EXISTS lock_usage(uuid[]);
 DROP FUNCTION IF EXISTS refund_usage(uuid, uuid);
 
--- Locks the usage of those accounts that have a quota, in the order of all who do, and answers which they are. Nobody
--- else can debit them until this transaction ends; accounts without a quota take no lock.
+-- Locks the usage of those accounts that have a quota or a domain that warms up, in the order of all who do, and answers
+-- which they are. Nobody else can debit them until this transaction ends; other accounts take no lock.
 CREATE FUNCTION lock_usage(accounts uuid[]) RETURNS uuid[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -12,8 +12,10 @@ BEGIN
     SELECT u.account_id
     FROM (SELECT DISTINCT unnest(accounts) AS id) w
     JOIN accounts a ON a.id = w.id
-    JOIN plans p ON p.name = a.plan AND (p.emails_per_day IS NOT NULL OR p.emails_per_month IS NOT NULL)
+    JOIN plans p ON p.name = a.plan
     JOIN account_usage u ON u.account_id = a.id
+    WHERE p.emails_per_day IS NOT NULL OR p.emails_per_month IS NOT NULL
+      OR (SELECT warm_up_per_day FROM platform) > 0 AND has_warm_up(a.id)
     ORDER BY u.account_id FOR NO KEY UPDATE OF u
   ) l;
   RETURN coalesce(limited, '{}');
@@ -21,7 +23,7 @@ END
 $$;
 
 -- Greedy in order of arrival: a whole request or nothing of it, and a large one that is refused leaves room for the small
--- ones behind it. For accounts whose usage is locked.
+-- ones behind it. For accounts whose usage is locked: it covers their domains' warm-ups as well.
 CREATE FUNCTION decide_quotas(requests quota_request[]) RETURNS SETOF quota_decision
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -32,6 +34,10 @@ DECLARE
   credits_left integer;
   refusal text;
   paid integer;
+  is_warming boolean := coalesce((SELECT warm_up_per_day FROM platform) > 0, false);
+  warm_up warm_up;
+  warmed jsonb := '{}'; -- what is taken here of the warm-up of each domain
+  room bigint;
 BEGIN
   FOR usage IN
     SELECT u.account_id, u.credits, p.emails_per_day, p.emails_per_month,
@@ -51,16 +57,28 @@ BEGIN
       SELECT r.* FROM unnest(requests) AS r WHERE r.account_id = usage.account_id ORDER BY r.position
     LOOP
       paid := greatest(request.emails - month_left, 0);
+      room := NULL;
+      IF is_warming THEN
+        warm_up := find_warm_up(request.account_id, request.domain_id);
+        room := warm_up.room - coalesce((warmed ->> request.domain_id::text)::integer, 0);
+      END IF;
       refusal := CASE
         WHEN request.emails > day_left THEN 'daily_quota_exceeded'
         WHEN paid > credits_left THEN 'monthly_quota_exceeded'
+        WHEN request.emails > room THEN 'reputation_limit_exceeded'
       END;
       IF refusal IS NULL THEN
         day_left := day_left - request.emails;
         month_left := month_left - (request.emails - coalesce(paid, 0));
         credits_left := credits_left - coalesce(paid, 0);
+        IF room IS NOT NULL THEN
+          warmed := warmed || jsonb_build_object(request.domain_id, warm_up.room - room + request.emails);
+        END IF;
       END IF;
-      RETURN NEXT ROW(request.position, request.account_id, refusal, request.emails, coalesce(paid, 0))::quota_decision;
+      RETURN NEXT ROW(request.position, request.account_id, refusal, request.emails, coalesce(paid, 0), request.domain_id,
+        CASE WHEN room IS NOT NULL THEN warm_up.since END,
+        CASE WHEN refusal = 'reputation_limit_exceeded' THEN warm_up_wait(warm_up, request.emails) END
+      )::quota_decision;
     END LOOP;
   END LOOP;
 END
@@ -85,6 +103,11 @@ BEGIN
   UPDATE account_usage u SET credits = u.credits - d.credits
   FROM (SELECT r.account_id, sum(r.credit_debit) AS credits FROM unnest(decisions) AS r GROUP BY r.account_id) d
   WHERE u.account_id = d.account_id AND d.credits > 0;
+
+  INSERT INTO warm_up_usage AS w (account_id, domain_id, since, emails)
+  SELECT d.account_id, d.domain_id, d.warm_up_since, sum(d.quota_debit)
+  FROM unnest(decisions) AS d WHERE d.warm_up_since IS NOT NULL GROUP BY d.account_id, d.domain_id, d.warm_up_since
+  ON CONFLICT (account_id, domain_id, since) DO UPDATE SET emails = w.emails + excluded.emails;
 END
 $$;
 
@@ -94,7 +117,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   debit record;
 BEGIN
-  SELECT quota_debit, credit_debit, created_at INTO debit FROM emails WHERE account_id = account AND id = email;
+  SELECT quota_debit, credit_debit, created_at, domain_id INTO debit FROM emails WHERE account_id = account AND id = email;
   IF debit.quota_debit = 0 THEN
     RETURN;
   END IF;
@@ -103,6 +126,9 @@ BEGIN
   UPDATE usage_hours SET emails = emails - debit.quota_debit + debit.credit_debit
   WHERE account_id = account AND hour = date_trunc('hour', debit.created_at);
   UPDATE account_usage SET credits = credits + debit.credit_debit WHERE account_id = account AND debit.credit_debit > 0;
+  UPDATE warm_up_usage SET emails = greatest(emails - debit.quota_debit, 0)
+  WHERE account_id = account AND domain_id = debit.domain_id
+    AND since <= debit.created_at AND since > debit.created_at - interval '24 hours';
   UPDATE emails SET quota_debit = 0, credit_debit = 0 WHERE account_id = account AND id = email;
 END
 $$;
