@@ -2,25 +2,34 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import { createAcceptEmail } from '../flows/accept_emails.ts'
 import type { Foundation } from '../flows/run_process.ts'
+import { createSendBatch } from '../flows/send_batch.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
+import { createListener, type Listener } from '../sql/listener.ts'
 import { authenticate, createFindCaller, fullAccess } from './auth.ts'
 import type { Middleware, Services, State } from './context.ts'
 import { answerErrors } from './errors.ts'
 import { createCountSend } from './rate_limit.ts'
 import { apiKeys } from './routes/api_keys.ts'
+import { emailBatch } from './routes/email_batch.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
 
-export type App = Koa<State, Services> & { readiness: Services['readiness'] }
+export type App = Koa<State, Services> & {
+  readiness: Services['readiness']
+  /** Once no request is left. */
+  close(): Promise<void>
+}
 
 /** The resources of the API, one router each. */
-export const resources = [emails, apiKeys]
+export const resources = [emails, emailBatch, apiKeys]
 
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()
   const readiness = { isStopping: false }
   const acceptEmail = createAcceptEmail(foundation.pool)
-  Object.assign(app.context, foundation, { acceptEmail, countSend: createCountSend(foundation), readiness })
+  const listener = openListener(foundation)
+  const sendBatch = createSendBatch({ ...foundation, listener })
+  Object.assign(app.context, foundation, { acceptEmail, sendBatch, countSend: createCountSend(foundation), readiness })
 
   const api = new Router<State, Services>({ prefix: '/api' })
   for (const resource of resources) api.use(resource.routes())
@@ -36,7 +45,12 @@ export function createApp(foundation: Foundation): App {
   app.use(api.routes() as unknown as Koa.Middleware)
   app.use(unknownRoute as Koa.Middleware)
   app.on('error', error => foundation.log.error({ err: error }, 'a response failed'))
-  return Object.assign(app, { readiness })
+  return Object.assign(app, { readiness, close: listener.close })
+}
+
+function openListener({ config, log }: Foundation): Listener {
+  const onError = (error: Error) => log.warn({ err: error }, 'batches are not announced; their rows are read instead')
+  return createListener(config.DATABASE_URL as string, 'batches', onError)
 }
 
 /** A kept connection that is closed under a request just sent would reset it. */

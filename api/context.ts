@@ -1,12 +1,14 @@
 import type { RouterContext, RouterMiddleware } from '@koa/router'
 import type { AcceptEmail } from '../flows/accept_emails.ts'
 import type { Foundation } from '../flows/run_process.ts'
+import type { SendBatch } from '../flows/send_batch.ts'
 import type { Caller } from '../sql/api_keys.ts'
 import type { CountSend } from './rate_limit.ts'
 
 /** What every route works with, besides Koa's own. */
 export type Services = Foundation & {
   acceptEmail: AcceptEmail
+  sendBatch: SendBatch
   countSend: CountSend | null
   readiness: { isStopping: boolean }
 }

@@ -3,26 +3,31 @@ import { ApiError, type ErrorName, notFound } from '../lib/errors.ts'
 import type { Position } from '../sql/page.ts'
 import type { Context } from './context.ts'
 
-/** @throws {ApiError} `missing_required_field` before anything else, or the first issue by its own name */
-export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+/**
+ * `place`: what the value is called in an error, when it is a part of the body.
+ *
+ * @throws {ApiError} `missing_required_field` before anything else, or the first issue by its own name
+ */
+export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, place = ''): z.output<Schema> {
   const result = schema.safeParse(value, { reportInput: true })
   if (result.success) return result.data
   const { issues } = result.error
-  throw toApiError(issues.find(isMissing) ?? (issues[0] as z.core.$ZodIssue))
+  const issue = issues.find(isMissing) ?? (issues[0] as z.core.$ZodIssue)
+  throw toApiError(issue, place && `${[place, ...issue.path].join('.')}: `)
 }
 
 function isMissing(issue: z.core.$ZodIssue): boolean {
   return issue.input === undefined && issue.path.length > 0 && issue.code === 'invalid_type'
 }
 
-function toApiError(issue: z.core.$ZodIssue): ApiError {
+function toApiError(issue: z.core.$ZodIssue, prefix: string): ApiError {
   const field = issue.path.join('.')
-  if (isMissing(issue)) return new ApiError('missing_required_field', `Missing \`${field}\` field.`)
+  if (isMissing(issue)) return new ApiError('missing_required_field', `${prefix}Missing \`${field}\` field.`)
   if (issue.code === 'custom' && issue.params?.name) {
-    return new ApiError(issue.params.name as ErrorName, issue.message)
+    return new ApiError(issue.params.name as ErrorName, `${prefix}${issue.message}`)
   }
-  const place = field ? `Invalid \`${field}\` field: ` : 'Invalid body: '
-  return new ApiError('validation_error', `${place}${issue.message}`)
+  const what = field ? `Invalid \`${field}\` field: ` : 'Invalid body: '
+  return new ApiError('validation_error', `${prefix}${what}${issue.message}`)
 }
 
 /** Of any version: a cursor is only a position. */

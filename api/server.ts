@@ -29,6 +29,7 @@ export async function startServer(foundation: Foundation): Promise<Running> {
       app.readiness.isStopping = true
       await sleep(GRACE_MS)
       await close(server)
+      await app.close()
     },
   }
 }

@@ -3,8 +3,7 @@ import { ApiError } from '../lib/errors.ts'
 import { type Accepted, type Draft, insertEmails, listStoredEmails } from '../sql/drafts.ts'
 import { NotConnectedError, type Pool, type Queryable, sqlState } from '../sql/pool.ts'
 import { isRefusedData, retryConflicts, splitOnRefusal } from '../sql/retry.ts'
-import { scheduleError } from './change_schedule.ts'
-import { switchedOff } from './switched_off.ts'
+import { faultError } from './draft_email.ts'
 
 export type AcceptedEmail = { id: string; replayed: boolean }
 export type AcceptEmail = (draft: Draft) => Promise<AcceptedEmail>
@@ -25,32 +24,12 @@ function answer({ outcome, answer, retry_after }: Accepted, draft: Draft): Accep
       return { id: (answer as { id: string }).id, replayed: outcome === 'replayed' }
     case 'key_conflict':
       return keyConflict()
-    case 'schedule_past':
-    case 'schedule_too_far':
-      return scheduleError(outcome)
-    case 'refused':
-      return draft.refusal as ApiError
-    case 'domain_not_verified':
-      return new ApiError('validation_error', `The ${draft.domain} domain is not verified. Add and verify it first.`)
-    case 'domain_not_allowed':
-      return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
-    case 'all_suppressed':
-      return new ApiError('validation_error', 'All `to` recipients are suppressed.')
-    case 'platform_paused':
-    case 'account_paused':
-    case 'domain_paused':
-    case 'transport_unusable':
-    case 'signing_key_unusable':
-    case 'reputation_limit_exceeded':
-      return switchedOff(outcome, draft.domain, retry_after)
-    case 'daily_quota_exceeded':
-      return new ApiError(outcome, 'The emails of this request exceed what your plan allows in 24 hours.')
-    case 'monthly_quota_exceeded':
-      return new ApiError(outcome, 'The emails of this request exceed what your plan allows in 30 days.')
+    default:
+      return faultError(outcome, draft, retry_after)
   }
 }
 
-function keyConflict(): ApiError {
+export function keyConflict(): ApiError {
   return new ApiError('invalid_idempotent_request', 'This idempotency key was used with another payload.')
 }
 
@@ -86,7 +65,7 @@ export function createAcceptEmail(pool: Pool): AcceptEmail {
   }
 }
 
-function concurrent(): ApiError {
+export function concurrent(): ApiError {
   const message = 'A request with this idempotency key is still in progress.'
   return new ApiError('concurrent_idempotent_requests', message, { headers: { 'retry-after': '1' } })
 }
@@ -115,7 +94,7 @@ async function findStored(pool: Pool, drafts: Draft[]): Promise<Set<string>> {
   return new Set(await listStoredEmails(pool, ids).catch(() => []))
 }
 
-function unavailable(cause: unknown): ApiError {
+export function unavailable(cause: unknown): ApiError {
   const message = 'The request could not be stored in time. Retry with the same idempotency key.'
   return new ApiError('sending_service_unavailable', message, { headers: { 'retry-after': '5' }, cause })
 }

@@ -2,7 +2,7 @@ import { ApiError, notFound } from '../lib/errors.ts'
 import type { EmailId } from '../sql/emails.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { cancelScheduled, lockScheduled, moveScheduled, type ScheduleFault } from '../sql/scheduled_emails.ts'
-import { lockUsage, refundUsage } from '../sql/usage.ts'
+import { lockUsage, refundEmail } from '../sql/usage.ts'
 
 /** Moves an email that is still pending. @throws {ApiError} 404, or 422 when it is not pending or the time is not right */
 export async function rescheduleEmail(pool: Pool, email: EmailId, scheduled_at: Date): Promise<void> {
@@ -19,7 +19,7 @@ export async function cancelEmail(pool: Pool, email: EmailId): Promise<void> {
     await lockUsage(tx, email.account_id)
     await requirePending(tx, email, 'canceled')
     await cancelScheduled(tx, email)
-    await refundUsage(tx, email)
+    await refundEmail(tx, email)
   })
 }
 

@@ -4,7 +4,9 @@ import { ApiError } from '../lib/errors.ts'
 import type { NewEmail } from '../lib/new_email.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
-import type { Draft, DraftRecipient } from '../sql/drafts.ts'
+import type { Draft, DraftRecipient, Fault } from '../sql/drafts.ts'
+import { scheduleError } from './change_schedule.ts'
+import { requestError } from './request_error.ts'
 
 /** Who sends: the account, and the domain its key is restricted to. */
 export type SendingParty = { account_id: string; domain_id: string | null }
@@ -71,4 +73,23 @@ function recipientsOf(email: NewEmail, simulator_domain: string): DraftRecipient
     }
   }
   return [...recipients.values()]
+}
+
+/** What the caller is told of a draft that is not stored. `retry_after`: seconds, of `reputation_limit_exceeded`. */
+export function faultError(fault: Fault, draft: Draft, retry_after: number | null): ApiError {
+  switch (fault) {
+    case 'schedule_past':
+    case 'schedule_too_far':
+      return scheduleError(fault)
+    case 'refused':
+      return draft.refusal as ApiError
+    case 'domain_not_verified':
+      return new ApiError('validation_error', `The ${draft.domain} domain is not verified. Add and verify it first.`)
+    case 'domain_not_allowed':
+      return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
+    case 'all_suppressed':
+      return new ApiError('validation_error', 'All `to` recipients are suppressed.')
+    default:
+      return requestError(fault, draft.domain, retry_after)
+  }
 }

@@ -71,6 +71,11 @@ export const Environment = z.object({
     .describe(
       'Percent of the recipients of 24 hours that complained: over it an account or domain is paused. 0: never.',
     ),
+  BATCH_DEADLINE_MS: count
+    .min(100)
+    .max(100_000)
+    .default(25_000)
+    .describe('How long a batch may take; what is not stored by then is not sent. Below the timeouts of proxies.'),
   TRUSTED_PROXIES: networks
     .optional()
     .describe('Whose X-Forwarded-For tells the client address: 10.0.0.0/8,fd00::1 and so on. Default: nobody’s.'),

@@ -36,25 +36,31 @@ export const statusOf = {
 
 export type ErrorName = keyof typeof statusOf
 
+/** `details` are further members of the answer. */
+type ApiErrorOptions = {
+  statusCode?: number
+  headers?: Record<string, string>
+  details?: Record<string, unknown>
+  cause?: unknown
+}
+
 /** What a caller is told. Thrown anywhere below a route; `api/errors.ts` answers it as `{ statusCode, name, message }`. */
 export class ApiError extends Error {
   override readonly name: ErrorName
   readonly statusCode: number
   readonly headers: Record<string, string>
+  readonly details: Record<string, unknown>
 
-  constructor(
-    name: ErrorName,
-    message: string,
-    options: { statusCode?: number; headers?: Record<string, string>; cause?: unknown } = {},
-  ) {
+  constructor(name: ErrorName, message: string, options: ApiErrorOptions = {}) {
     super(message, { cause: options.cause })
     this.name = name
     this.statusCode = options.statusCode ?? statusOf[name]
     this.headers = options.headers ?? {}
+    this.details = options.details ?? {}
   }
 
   toJSON(): { statusCode: number; name: ErrorName; message: string } {
-    return { statusCode: this.statusCode, name: this.name, message: this.message }
+    return { statusCode: this.statusCode, name: this.name, message: this.message, ...this.details }
   }
 }
 

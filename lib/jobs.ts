@@ -3,6 +3,7 @@ import { z } from 'zod'
 /** Every job by name, with its payload: ids only, an object always. The API writes them, `tasks/` act on them. */
 export const jobs = {
   send_emails: z.object({ email_ids: z.array(z.uuid()) }),
+  process_batch: z.object({ account_id: z.uuid(), batch_id: z.uuid() }),
   purge: z.object({}),
   check_reputation: z.object({}),
   release_deliveries: z.object({}),

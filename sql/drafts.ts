@@ -38,27 +38,41 @@ export type Draft = {
   recipients: DraftRecipient[]
 }
 
+/** Why a draft is not stored. */
+export const Fault = z.enum([
+  'schedule_past',
+  'schedule_too_far',
+  'refused',
+  'domain_not_verified',
+  'domain_not_allowed',
+  'all_suppressed',
+  'platform_paused',
+  'account_paused',
+  'domain_paused',
+  'transport_unusable',
+  'signing_key_unusable',
+  'daily_quota_exceeded',
+  'monthly_quota_exceeded',
+  'reputation_limit_exceeded',
+])
+export type Fault = z.infer<typeof Fault>
+
+/** Those that lie with nothing of the email itself: they refuse whatever was asked for together (functions/drafts.sql). */
+export const RequestFault = Fault.extract([
+  'platform_paused',
+  'account_paused',
+  'domain_paused',
+  'transport_unusable',
+  'signing_key_unusable',
+  'daily_quota_exceeded',
+  'monthly_quota_exceeded',
+  'reputation_limit_exceeded',
+])
+export type RequestFault = z.infer<typeof RequestFault>
+
 const Accepted = z.object({
   position: z.int(),
-  outcome: z.enum([
-    'accepted',
-    'replayed',
-    'key_conflict',
-    'schedule_past',
-    'schedule_too_far',
-    'refused',
-    'domain_not_verified',
-    'domain_not_allowed',
-    'all_suppressed',
-    'platform_paused',
-    'account_paused',
-    'domain_paused',
-    'transport_unusable',
-    'signing_key_unusable',
-    'daily_quota_exceeded',
-    'monthly_quota_exceeded',
-    'reputation_limit_exceeded',
-  ]),
+  outcome: z.enum(['accepted', 'replayed', 'key_conflict', ...Fault.options]),
   answer: z.object({ id: z.string() }).nullable(),
   /** Seconds until a `reputation_limit_exceeded` has room. */
   retry_after: z.int().nullable(),
@@ -67,10 +81,14 @@ export type Accepted = z.infer<typeof Accepted>
 
 /** One round trip and, outside a transaction, one commit for all drafts; one outcome for each, in their order. */
 export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
-  const numbered = JSON.stringify(drafts.map((draft, position) => ({ position, ...draft })))
   return db.any(sql.prepared('accept_emails', Accepted)`
-    SELECT position, outcome, answer, retry_after FROM accept_emails(${numbered}::json) ORDER BY position
+    SELECT position, outcome, answer, retry_after FROM accept_emails(${draftsJson(drafts)}::json) ORDER BY position
   `)
+}
+
+/** As the functions take them: each knows its position. */
+export function draftsJson(drafts: Draft[]): string {
+  return JSON.stringify(drafts.map((draft, position) => ({ position, ...draft })))
 }
 
 /** Which of these ids are stored: asked after a commit whose answer was lost. */

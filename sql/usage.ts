@@ -7,8 +7,8 @@ export async function lockUsage(tx: Queryable, account_id: string): Promise<void
 }
 
 /** Gives back what an email took of its account's quotas when it was accepted. */
-export async function refundUsage(tx: Queryable, { account_id, id }: EmailId): Promise<void> {
-  await tx.run(sql.unsafe`SELECT refund_usage(${account_id}, ${id})`)
+export async function refundEmail(tx: Queryable, { account_id, id }: EmailId): Promise<void> {
+  await tx.run(sql.unsafe`SELECT refund_email(${account_id}, ${id})`)
 }
 
 /** What no window reaches back to any more. Answers how many rows it were. */

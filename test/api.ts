@@ -23,15 +23,16 @@ export type RequestOptions = {
 
 /** The real API on a real socket. */
 export async function startApi(t: Test, foundation: Foundation, default_key: string): Promise<Api> {
-  const server = createHttpServer(createApp(foundation))
+  const app = createApp(foundation)
+  const server = createHttpServer(app)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(
-    () =>
-      new Promise<void>(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  )
+  t.teardown(async () => {
+    await new Promise<void>(resolve => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+    await app.close()
+  })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return { url, request: (method, path, options) => request(url, default_key, method, path, options) }
 }

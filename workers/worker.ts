@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Runner, run, type WorkerEvents } from 'graphile-worker'
+import { sweepBatches } from '../flows/process_batch.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
 import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts'
 import { sweepDeliveries, sweepPools } from '../flows/sweep.ts'
@@ -48,6 +49,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   const timers = [
     every(times.pool_beat_ms, 'the heartbeat', beat),
     every(times.sweep_ms, 'the sweep of deliveries', () => sweepDeliveries(pool, log, config)),
+    every(times.sweep_ms, 'the sweep of batches', () => sweepBatches(pool)),
     every(times.sweep_ms, 'the sweep of jobs', () => sweepPools(pool, log, times.pool_dead_seconds)),
   ]
 

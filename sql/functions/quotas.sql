@@ -1,5 +1,7 @@
 DROP FUNCTION IF EXISTS lock_usage(uuid[]);
-DROP FUNCTION IF EXISTS refund_usage(uuid, uuid);
+DROP FUNCTION IF EXISTS refund_email(uuid, uuid);
+DROP FUNCTION IF EXISTS refund_usage(uuid, integer, integer, timestamptz);
+DROP FUNCTION IF EXISTS refund_usage(uuid, uuid); -- as refund_email was called
 
 -- Locks the usage of those accounts that have a quota or a domain that warms up, in the order of all who do, and answers
 -- which they are. Nobody else can debit them until this transaction ends; other accounts take no lock.
@@ -111,24 +113,28 @@ BEGIN
 END
 $$;
 
--- Gives back what an email took when it was accepted. Its account's usage is locked; what was purged needs nothing back.
-CREATE FUNCTION refund_usage(account uuid, email uuid) RETURNS void
+-- Gives back what an email took when it was accepted. Its account's usage is locked.
+CREATE FUNCTION refund_email(account uuid, email uuid) RETURNS void
 LANGUAGE plpgsql AS $$
-DECLARE
-  debit record;
 BEGIN
-  SELECT quota_debit, credit_debit, created_at, domain_id INTO debit FROM emails WHERE account_id = account AND id = email;
-  IF debit.quota_debit = 0 THEN
-    RETURN;
+  PERFORM refund_usage(account, e.quota_debit, e.credit_debit, e.created_at),
+    refund_warm_up(account, e.domain_id, e.quota_debit, e.created_at)
+  FROM emails e WHERE e.account_id = account AND e.id = email;
+  UPDATE emails SET quota_debit = 0, credit_debit = 0 WHERE account_id = account AND id = email AND quota_debit > 0;
+END
+$$;
+
+-- Gives back so many emails, some of them paid by credits, that were debited at that moment. What was purged since needs
+-- nothing back.
+CREATE FUNCTION refund_usage(account uuid, emails_back integer, credits_back integer, debited_at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF emails_back > 0 THEN
+    UPDATE usage_minutes SET emails = emails - emails_back
+    WHERE account_id = account AND minute = date_trunc('minute', debited_at);
+    UPDATE usage_hours SET emails = emails - emails_back + credits_back
+    WHERE account_id = account AND hour = date_trunc('hour', debited_at);
+    UPDATE account_usage SET credits = credits + credits_back WHERE account_id = account AND credits_back > 0;
   END IF;
-  UPDATE usage_minutes SET emails = emails - debit.quota_debit
-  WHERE account_id = account AND minute = date_trunc('minute', debit.created_at);
-  UPDATE usage_hours SET emails = emails - debit.quota_debit + debit.credit_debit
-  WHERE account_id = account AND hour = date_trunc('hour', debit.created_at);
-  UPDATE account_usage SET credits = credits + debit.credit_debit WHERE account_id = account AND debit.credit_debit > 0;
-  UPDATE warm_up_usage SET emails = greatest(emails - debit.quota_debit, 0)
-  WHERE account_id = account AND domain_id = debit.domain_id
-    AND since <= debit.created_at AND since > debit.created_at - interval '24 hours';
-  UPDATE emails SET quota_debit = 0, credit_debit = 0 WHERE account_id = account AND id = email;
 END
 $$;

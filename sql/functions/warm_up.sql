@@ -1,5 +1,6 @@
 DROP FUNCTION IF EXISTS has_warm_up(uuid);
 DROP FUNCTION IF EXISTS find_warm_up(uuid, uuid);
+DROP FUNCTION IF EXISTS refund_warm_up(uuid, uuid, integer, timestamptz);
 DROP TYPE IF EXISTS warm_up CASCADE;
 
 -- A domain that was just verified is unknown to receivers: what it sends on its first day is limited, and doubles each
@@ -48,5 +49,15 @@ BEGIN
   SELECT min(n) INTO days FROM generate_series(1, 14 - warm_up.day) AS n
   WHERE warm_up.day + n = 14 OR warm_up.per_day * (2 ^ (warm_up.day + n))::bigint >= emails;
   RETURN greatest(1, ceil(extract(epoch FROM warm_up.since + days * interval '24 hours' - now())));
+END
+$$;
+
+-- Gives back what emails took of their domain's warm-up at that moment. The usage of its account is locked.
+CREATE FUNCTION refund_warm_up(account uuid, domain uuid, emails_back integer, debited_at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  -- It may have been turned on since they were accepted, and not have counted all of them.
+  UPDATE warm_up_usage SET emails = greatest(emails - emails_back, 0)
+  WHERE account_id = account AND domain_id = domain AND since <= debited_at AND since > debited_at - interval '24 hours';
 END
 $$;

@@ -11,6 +11,7 @@ const api = await startApi(t, world, account.key)
 /** Who may call each route, by the spec: a new one must be added here. */
 const access: Record<string, 'sending' | 'full' | 'dashboard'> = {
   'POST /emails': 'sending',
+  'POST /emails/batch': 'sending',
   'GET /emails': 'full',
   'GET /emails/:id': 'full',
   'PATCH /emails/:id': 'full',

@@ -46,7 +46,7 @@ export async function benchDeliver(): Promise<void> {
 /** From the first request to the last arrival; the start of the process that makes the load is none of either. */
 export async function endToEnd(stage: Stage, sink: Sink): Promise<number> {
   const ended = sink.arrived(sink.messages + COUNT).then(() => Date.now())
-  const { began } = await generateLoad(API, stage.key, COUNT, CALLERS)
+  const { began } = await generateLoad(API, stage.key, COUNT, { connections: CALLERS })
   return COUNT / (((await ended) - began) / 1000)
 }
 

@@ -11,14 +11,19 @@ export const EMAIL = {
 
 type Load = { began: number; seconds: number }
 
-/** Posts EMAIL `count` times from another process; answers when the first left (epoch, ms) and the seconds it took. */
-export async function generateLoad(url: string, key: string, count: number, connections = 32): Promise<Load> {
+/** `batch`: so many emails in one request. */
+type Options = { connections?: number; batch?: number }
+
+/** Posts an email `count` times from another process. Answers when it began (epoch, ms), and seconds. */
+export async function generateLoad(url: string, key: string, count: number, options: Options = {}): Promise<Load> {
+  const { connections = 32, batch = 0 } = options
   const environment = {
     LOAD_URL: url,
     LOAD_KEY: key,
     LOAD_COUNT: String(count),
     LOAD_CONNECTIONS: String(connections),
     LOAD_BODY: JSON.stringify(EMAIL),
+    LOAD_BATCH: String(batch),
   }
   const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'load.ts')], {
     env: environment,

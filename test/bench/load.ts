@@ -8,6 +8,8 @@ import { connect, type Socket } from 'node:net'
  * It speaks to its sockets itself, as wrk does: an HTTP client costs as much as the server, on the same two cores.
  */
 const { LOAD_URL = '', LOAD_KEY = '', LOAD_COUNT = '1000', LOAD_CONNECTIONS = '32', LOAD_BODY = '{}' } = process.env
+const batch = Number(process.env.LOAD_BATCH)
+const body = batch > 0 ? `[${Array(batch).fill(LOAD_BODY).join()}]` : LOAD_BODY
 const { host, hostname, port, pathname } = new URL(LOAD_URL)
 const headers = [
   `POST ${pathname} HTTP/1.1`,
@@ -15,9 +17,9 @@ const headers = [
   `Authorization: Bearer ${LOAD_KEY}`,
   'Content-Type: application/json',
   'User-Agent: bench',
-  `Content-Length: ${Buffer.byteLength(LOAD_BODY)}`,
+  `Content-Length: ${Buffer.byteLength(body)}`,
 ]
-const request = Buffer.from(`${headers.join('\r\n')}\r\n\r\n${LOAD_BODY}`)
+const request = Buffer.from(`${headers.join('\r\n')}\r\n\r\n${body}`)
 let left = Number(LOAD_COUNT)
 
 async function post(): Promise<void> {

@@ -1,6 +1,7 @@
 /** Each benchmark by name: `npm run bench -- accept`, or several, or all of them without a name. */
 const benchmarks: Record<string, () => Promise<void>> = {
   accept: async () => (await import('./accept.ts')).benchAccept(),
+  batch: async () => (await import('./batch.ts')).benchBatch(),
   deliver: async () => (await import('./deliver.ts')).benchDeliver(),
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
 }

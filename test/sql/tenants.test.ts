@@ -80,6 +80,12 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   await work.sender.idle()
   await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
   await pg.query(`INSERT INTO suppressions VALUES ($1, $2, 'a@b.com', 'manual')`, [account.id, randomUUID()])
+  await pg.query(
+    `INSERT INTO batches (account_id, id, state, deadline, indexes, errors, slice_size)
+    VALUES ($1, $2, 'done', now(), '{}', '[]', 1)`,
+    [account.id, randomUUID()],
+  )
+  await pg.query('INSERT INTO warm_up_usage VALUES ($1, $2, now(), 1)', [account.id, account.domain_id])
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)

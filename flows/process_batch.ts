@@ -1,0 +1,18 @@
+import { type BatchId, closeBatch, listOverdueBatches, storeBatchSlice } from '../sql/batches.ts'
+import type { Pool } from '../sql/pool.ts'
+import { retryConflicts } from '../sql/retry.ts'
+
+/**
+ * Stores a batch slice by slice, one commit each, until all of it is stored or its deadline has passed. Two that do so at
+ * the same moment take turns, and none stores anything twice.
+ */
+export async function processBatch(pool: Pool, batch: BatchId): Promise<void> {
+  while (await retryConflicts(() => storeBatchSlice(pool, batch)));
+}
+
+const OVERDUE = 100
+
+/** Closes batches whose request nobody waits for any more, so that their quota is given back. */
+export async function sweepBatches(pool: Pool): Promise<void> {
+  for (const batch of await listOverdueBatches(pool, OVERDUE)) await closeBatch(pool, batch)
+}

@@ -1,0 +1,176 @@
+import { v7 as uuid } from 'uuid'
+import { ApiError } from '../lib/errors.ts'
+import {
+  type Batch,
+  type BatchError,
+  closeBatch,
+  findBatch,
+  findBatchByKey,
+  insertBatch,
+  judgeBatch,
+  type NewBatch,
+  updateBatchErrors,
+} from '../sql/batches.ts'
+import { type Draft, type Fault, RequestFault } from '../sql/drafts.ts'
+import type { Following, Listener } from '../sql/listener.ts'
+import { NotConnectedError, type Pool, sqlState } from '../sql/pool.ts'
+import { retryConflicts } from '../sql/retry.ts'
+import { concurrent, keyConflict, unavailable } from './accept_emails.ts'
+import { faultError, type RequestKey } from './draft_email.ts'
+import { processBatch } from './process_batch.ts'
+import type { Foundation } from './run_process.ts'
+
+/** `indexes`: where in the request each draft is; `errors`: what a permissive request leaves out already. */
+export type BatchRequest = {
+  account_id: string
+  key: RequestKey | null
+  is_permissive: boolean
+  drafts: Draft[]
+  indexes: number[]
+  errors: BatchError[]
+}
+
+export type SentBatch = { answer: { data: { id: string }[]; errors?: BatchError[] }; replayed: boolean }
+export type SendBatch = (request: BatchRequest) => Promise<SentBatch>
+
+/** Emails in one commit at the most, and about how many characters of them. */
+const MAX_SLICE = 50
+const MAX_SLICE_LENGTH = 4 << 20
+
+/** A batch that has got no further in this time is processed here: no worker runs, or it died. */
+const PATIENCE_MS = 1_000
+
+type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'> & { listener: Listener }
+
+/**
+ * Sends a batch: judges all of its emails before any is stored, then waits until a worker has stored them, slice by
+ * slice, or the deadline has passed. What it answers is what the database holds, whoever died meanwhile.
+ *
+ * @throws {ApiError} of the first email that cannot be sent; `batch_incomplete` with those that were sent in time
+ */
+export function createSendBatch(deps: Dependencies): SendBatch {
+  const { pool, config, listener } = deps
+
+  return async request => {
+    const batch = newBatch(request, config.BATCH_DEADLINE_MS)
+    const news = await listener.follow(batch.id)
+    try {
+      if (!(await openOnce(pool, batch, request))) return await replay(pool, request)
+      const settled = await waitUntilSettled(deps, batch, news)
+      return { answer: answerOf(settled, request, false), replayed: false }
+    } finally {
+      news.end()
+    }
+  }
+}
+
+function newBatch({ account_id, key, drafts, indexes, errors }: BatchRequest, deadline_ms: number): NewBatch {
+  const longest = Math.max(1, ...drafts.map(({ html, text }) => (html?.length ?? 0) + (text?.length ?? 0)))
+  return {
+    account_id,
+    id: uuid(),
+    key: key?.key ?? null,
+    fingerprint: key?.fingerprint ?? null,
+    deadline_ms,
+    drafts,
+    indexes,
+    errors,
+    slice_size: Math.max(1, Math.min(MAX_SLICE, Math.floor(MAX_SLICE_LENGTH / longest))),
+  }
+}
+
+/** Whether it is open now; false: its key is taken. A commit whose answer was lost is read back, never repeated. */
+async function openOnce(pool: Pool, batch: NewBatch, request: BatchRequest): Promise<boolean> {
+  try {
+    return await retryConflicts(() => open(pool, batch, request))
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof NotConnectedError || sqlState(error) !== null) throw error
+    if (await findBatch(pool, batch).catch(() => null)) return true
+    throw unavailable(error)
+  }
+}
+
+function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Promise<boolean> {
+  return pool.transaction(async tx => {
+    if (!(await insertBatch(tx, batch))) return false
+    const { faults, retry_after } = await judgeBatch(tx, batch, is_permissive)
+    const errors = faults.flatMap((fault, position) => (fault ? [errorOf(batch, fault, position, retry_after)] : []))
+    const [first] = errors
+    const refusal = is_permissive ? errors.find(({ isOfRequest }) => isOfRequest) : first
+    if (refusal) throw refusal.error
+    if (first) {
+      const left_out = errors.map(({ index, error }) => ({ index, message: error.message }))
+      await updateBatchErrors(
+        tx,
+        batch,
+        [...batch.errors, ...left_out].sort((a, b) => a.index - b.index),
+      )
+    }
+    return true
+  })
+}
+
+/** A fault of the whole request is told as it is, one of an email with its place in it. */
+function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number, retry_after: number | null) {
+  const index = indexes[position] as number
+  const error = faultError(fault, drafts[position] as Draft, retry_after)
+  const isOfRequest = RequestFault.safeParse(fault).success
+  return { index, isOfRequest, error: isOfRequest ? error : errorAt(index, error) }
+}
+
+/** The error of one email, as the caller of the whole batch is told it (contract 3.2). */
+export function errorAt(index: number, { name, message, statusCode, headers, cause }: ApiError): ApiError {
+  return new ApiError(name, `emails[${index}]: ${message}`, { statusCode, headers, cause })
+}
+
+/** Null: its deadline passed before anything of it was stored. */
+async function waitUntilSettled(deps: Dependencies, batch: NewBatch, news: Following): Promise<Batch | null> {
+  const { pool, log } = deps
+  const until = performance.now() + batch.deadline_ms
+  let stored = 0
+  let own: Promise<void> | null = null
+
+  for (;;) {
+    await news.next(Math.max(10, Math.min(PATIENCE_MS, until - performance.now())))
+    const found = await findBatch(pool, batch)
+    if (found?.state !== 'open') return found
+    if (found.is_overdue) {
+      await closeBatch(pool, batch)
+    } else if (found.stored === stored && !own) {
+      own = processBatch(pool, batch)
+        .catch(error => log.warn({ err: error, batch_id: batch.id }, 'a batch could not be processed here'))
+        .finally(() => {
+          own = null
+        })
+    }
+    stored = found.stored
+  }
+}
+
+async function replay(pool: Pool, request: BatchRequest): Promise<SentBatch> {
+  const key = request.key as RequestKey
+  const find = () => findBatchByKey(pool, request.account_id, key.key)
+  let found = await find()
+  if (found?.state === 'open' && found.is_overdue) {
+    await closeBatch(pool, found) // whoever waited for it is gone
+    found = await find()
+  }
+  if (found && found.fingerprint !== key.fingerprint) throw keyConflict()
+  // None: it has just been closed before anything of it was stored.
+  if (!found || found.state === 'open') throw concurrent()
+  return { answer: answerOf(found, request, true), replayed: true }
+}
+
+/** The same for the same batch, whenever it is asked for. */
+function answerOf(batch: Batch | null, { key, is_permissive }: BatchRequest, replayed: boolean): SentBatch['answer'] {
+  if (!batch) throw unavailable(new Error('nothing of a batch was stored before its deadline'))
+  const sent = batch.email_ids.slice(0, batch.stored)
+  if (batch.state === 'done') {
+    return { data: sent.map(id => ({ id })), ...(is_permissive ? { errors: batch.errors } : {}) }
+  }
+  throw new ApiError('batch_incomplete', `Only ${sent.length} of ${batch.email_ids.length} emails were sent in time.`, {
+    ...(key ? {} : { statusCode: 422 }),
+    headers: { ...(key ? { 'retry-after': '1' } : {}), ...(replayed ? { 'idempotent-replayed': 'true' } : {}) },
+    details: { sent: sent.map((id, i) => ({ index: batch.indexes[i], id })), sent_count: sent.length },
+  })
+}

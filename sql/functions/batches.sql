@@ -1,0 +1,109 @@
+DROP FUNCTION IF EXISTS judge_batch(uuid, uuid, boolean);
+DROP FUNCTION IF EXISTS store_batch_slice(uuid, uuid);
+DROP FUNCTION IF EXISTS close_batch(uuid, uuid);
+
+-- Judges all emails of a batch that was just inserted. If it may be sent, takes the quota of all and adds the job that
+-- stores them; answers the faults, one for each draft. It may be sent if there are none; a permissive one leaves out the
+-- emails that have one, but a pause and a quota that is exceeded refuse it whole. retry_after: seconds, of
+-- reputation_limit_exceeded.
+CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean, OUT faults text[], OUT retry_after integer)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+DECLARE
+  given draft[];
+  judged judgement;
+  kept integer[];
+BEGIN
+  SELECT array_agg(d ORDER BY d.position) INTO given
+  FROM batches b CROSS JOIN LATERAL json_populate_recordset(NULL::draft, b.drafts) AS d
+  WHERE b.account_id = account AND b.id = batch;
+
+  judged := judge_drafts(given, lock_usage(ARRAY[account]), '{}');
+  faults := coalesce(judged.faults, '{}');
+  retry_after := (SELECT max(q.retry_after) FROM unnest(judged.decisions) AS q);
+  kept := ARRAY(SELECT d.position FROM unnest(given) AS d WHERE judged.faults[d.position + 1] IS NULL ORDER BY d.position);
+  IF NOT is_permissive AND cardinality(kept) < cardinality(given)
+    OR EXISTS (SELECT FROM unnest(judged.faults) AS f(fault) WHERE is_of_request(f.fault))
+  THEN
+    RETURN;
+  END IF;
+
+  PERFORM debit_usage(ARRAY(SELECT q FROM unnest(judged.decisions) AS q));
+  UPDATE batches b SET judgement = to_jsonb(judged), positions = kept,
+    email_ids = ARRAY(SELECT d.id FROM unnest(given) AS d WHERE d.position = ANY (kept) ORDER BY d.position),
+    indexes = ARRAY(SELECT b.indexes[k.position + 1] FROM unnest(kept) AS k(position) ORDER BY k.position)
+  WHERE b.account_id = account AND b.id = batch;
+  IF kept = '{}' THEN
+    UPDATE batches b SET state = 'done', drafts = NULL, judgement = NULL WHERE b.account_id = account AND b.id = batch;
+    PERFORM pg_notify('batches', batch::text);
+  ELSE
+    PERFORM graphile_worker.add_job('process_batch', json_build_object('account_id', account, 'batch_id', batch),
+      max_attempts => 5);
+  END IF;
+END
+$$;
+
+-- Stores the next slice of a batch, unless its deadline has passed, and announces the last one. Answers whether there is
+-- another. Whoever stores or closes holds the row: what it says of itself is what is stored.
+CREATE FUNCTION store_batch_slice(account uuid, batch uuid) RETURNS boolean
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+DECLARE
+  found_batch batches;
+  slice integer[];
+  stored_now integer;
+BEGIN
+  SELECT * INTO found_batch FROM batches b
+  WHERE b.account_id = account AND b.id = batch AND b.state = 'open' AND b.deadline > clock_timestamp()
+  FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+
+  stored_now := least(found_batch.stored + found_batch.slice_size, cardinality(found_batch.positions));
+  slice := found_batch.positions[found_batch.stored + 1 : stored_now];
+  -- Judged when it was opened: what has changed since is for the worker that sends them to see.
+  PERFORM store_drafts(
+    ARRAY(SELECT d FROM json_populate_recordset(NULL::draft, found_batch.drafts) AS d WHERE d.position = ANY (slice)),
+    jsonb_populate_record(NULL::judgement, found_batch.judgement), slice, found_batch.created_at
+  );
+  IF stored_now < cardinality(found_batch.positions) THEN
+    UPDATE batches b SET stored = stored_now WHERE b.account_id = account AND b.id = batch;
+    RETURN true;
+  END IF;
+  UPDATE batches b SET stored = stored_now, state = 'done', drafts = NULL, judgement = NULL
+  WHERE b.account_id = account AND b.id = batch;
+  PERFORM pg_notify('batches', batch::text);
+  RETURN false;
+END
+$$;
+
+-- Closes a batch whose deadline has passed and gives back the quota of what was not stored. A batch of which nothing was
+-- stored is forgotten: its request may be made again.
+CREATE FUNCTION close_batch(account uuid, batch uuid) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  closed batches;
+BEGIN
+  PERFORM lock_usage(ARRAY[account]);
+  SELECT * INTO closed FROM batches b
+  WHERE b.account_id = account AND b.id = batch AND b.state = 'open' AND b.deadline <= clock_timestamp()
+  FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+
+  PERFORM refund_usage(account, sum(q.quota_debit)::integer, sum(q.credit_debit)::integer, closed.created_at)
+  FROM unnest((jsonb_populate_record(NULL::judgement, closed.judgement)).decisions) AS q
+  WHERE q.position = ANY (closed.positions[closed.stored + 1 :]);
+  PERFORM refund_warm_up(account, q.domain_id, sum(q.quota_debit)::integer, closed.created_at)
+  FROM unnest((jsonb_populate_record(NULL::judgement, closed.judgement)).decisions) AS q
+  WHERE q.position = ANY (closed.positions[closed.stored + 1 :]) GROUP BY q.domain_id;
+  IF closed.stored = 0 THEN
+    DELETE FROM batches b WHERE b.account_id = account AND b.id = batch;
+  ELSE
+    UPDATE batches b SET state = 'closed', drafts = NULL, judgement = NULL WHERE b.account_id = account AND b.id = batch;
+  END IF;
+  PERFORM pg_notify('batches', batch::text);
+END
+$$;

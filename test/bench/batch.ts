@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { request } from 'undici'
+import { v7 as uuid } from 'uuid'
+import { sql } from '../../sql/pool.ts'
+import { EMAIL, generateLoad } from './generate_load.ts'
+import { interleave, openStage, percentile, report, type Stage } from './stage.ts'
+
+const SIZE = 100
+const BATCHES = 100
+const IDLE_BATCHES = 50
+
+const URL = 'http://127.0.0.1:4601/api/emails/batch'
+const BODY = JSON.stringify(Array.from({ length: SIZE }, () => EMAIL))
+
+/** Emails per second in batches of 100, all stored before the answer, beside bare INSERTs of 100 rows with their jobs. */
+export async function benchBatch(): Promise<void> {
+  const stage = await openStage()
+  try {
+    await stage.spawn('api/server.ts', { PORT: '4601' })
+    await stage.spawn('test/bench/batch_worker.ts')
+    const warm = await measureBatches(stage, 20)
+    if (!(warm > 0)) throw new Error('no batch was answered')
+    const figures = await interleave({
+      'POST /emails/batch': () => measureBatches(stage, BATCHES),
+      '100-row inserts and add_jobs': () => measureInserts(stage),
+    })
+    const part = figures['POST /emails/batch'] / figures['100-row inserts and add_jobs']
+    report('B5 emails in batches', `${(100 * part).toFixed(0)} % of bare inserts`, '>= 50 %', part >= 0.5)
+    await measureIdle(stage)
+  } finally {
+    await stage.close()
+  }
+}
+
+async function measureBatches(stage: Stage, count: number): Promise<number> {
+  const { seconds } = await generateLoad(URL, stage.key, count, { connections: 4, batch: SIZE })
+  await empty(stage)
+  return (count * SIZE) / seconds
+}
+
+/** The baseline: one connection, one statement and one commit for 100 emails and a job for each. */
+async function measureInserts(stage: Stage): Promise<number> {
+  const client = new pg.Client({ connectionString: stage.config.DATABASE_URL })
+  await client.connect()
+  const { rows } = await client.query('SELECT account_id FROM domains LIMIT 1')
+  const start = performance.now()
+  for (let done = 0; done < BATCHES; done++) await insertHundred(client, rows[0].account_id)
+  const seconds = (performance.now() - start) / 1000
+  await client.end()
+  await empty(stage)
+  return (BATCHES * SIZE) / seconds
+}
+
+async function insertHundred(client: pg.Client, account_id: string): Promise<void> {
+  const ids = Array.from({ length: SIZE }, () => uuid())
+  await client.query(
+    `WITH stored AS (
+      INSERT INTO emails (account_id, id, message_id, sender, "to", cc, bcc, reply_to, subject, tags, status, last_event)
+      SELECT $1, id, id::text, $2, $3, '{}', '{}', '{}', $4, '[]', 'queued', 'queued' FROM unnest($6::uuid[]) AS id
+    ), contents AS (
+      INSERT INTO email_contents (account_id, email_id, headers, html) SELECT $1, id, '{}', $5 FROM unnest($6::uuid[]) AS id
+    ), waiting AS (
+      INSERT INTO deliveries (account_id, id, email_id, recipient, destination, state, next_at)
+      SELECT $1, gen_random_uuid(), id, $3[1], 'sink.internal', 'queued', now() FROM unnest($6::uuid[]) AS id
+    )
+    SELECT graphile_worker.add_jobs(ARRAY(
+      SELECT ROW('send_emails', json_build_object('email_ids', json_build_array(id)), NULL, NULL, NULL, NULL, NULL, NULL)
+        ::graphile_worker.job_spec FROM unnest($6::uuid[]) AS id
+    ))`,
+    [account_id, EMAIL.from, EMAIL.to, EMAIL.subject, EMAIL.html, ids],
+  )
+}
+
+async function empty(stage: Stage): Promise<void> {
+  await stage.pool.run(sql.unsafe`TRUNCATE emails, batches CASCADE`)
+  await stage.pool.run(sql.unsafe`TRUNCATE graphile_worker._private_jobs`)
+}
+
+async function measureIdle(stage: Stage): Promise<void> {
+  const headers = { authorization: `Bearer ${stage.key}`, 'content-type': 'application/json', 'user-agent': 'bench' }
+  const times: number[] = []
+  for (let count = 0; count < IDLE_BATCHES; count++) {
+    const start = performance.now()
+    const answer = await request(URL, { method: 'POST', headers, body: BODY })
+    await answer.body.dump()
+    if (answer.statusCode !== 200) throw new Error(`a batch answered ${answer.statusCode}`)
+    times.push(performance.now() - start)
+    await sleep(20)
+  }
+  const p99 = percentile(times, 0.99)
+  const figure = `p50 ${percentile(times, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`
+  report('a batch of 100 by itself', figure, 'p99 < 100 ms', p99 < 100)
+}
