@@ -13,6 +13,7 @@ import {
   type Command,
   domainNamed,
   optional,
+  printable,
   required,
   takes,
   UsageError,
@@ -100,11 +101,6 @@ export const commands: Record<string, Command> = {
     if (!found) throw new UsageError(`There is no captured message ${id}.`)
     process.stdout.write(found.message)
   }),
-}
-
-/** On one line and without power over the terminal: a subject is whatever its sender wrote. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '?')
 }
 
 /** With its zone: without one it would be the server's, whichever that is. */

@@ -7,6 +7,7 @@ import {
   type Command,
   domainNamed,
   optional,
+  printable,
   takes,
   UsageError,
   type Values,
@@ -57,7 +58,7 @@ export const switchCommands: Record<string, Command> = {
 }
 
 function since(time: Date, by: string, reason: string | null): string {
-  return `since ${time.toISOString()} by ${by}${reason ? `: ${reason}` : ''}`
+  return `since ${time.toISOString()} by ${by}${reason ? `: ${printable(reason)}` : ''}`
 }
 
 async function pause(pool: Pool, party: Party, values: Values): Promise<void> {

@@ -51,3 +51,8 @@ export function wholeNumber(values: Values, name: string): number | undefined {
   if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number of at most 9 digits`)
   return Number(text)
 }
+
+/** On one line and without power over the terminal: it is whatever somebody wrote. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '?')
+}
