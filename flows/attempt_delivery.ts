@@ -6,7 +6,7 @@ import { returnPathLocal } from '../lib/return_path.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
 import type { ClaimedDelivery, DeliveryResult } from '../sql/deliveries.ts'
-import { ComposeError, type Prepared, UnsendableError } from './prepare_message.ts'
+import { ComposeError, UnsendableError } from './prepare_message.ts'
 
 /** Composing fails for our own faults (memory, a bug): a few attempts, then it is final. */
 const COMPOSE_ATTEMPTS = 3
@@ -44,8 +44,8 @@ export function decideUnsent(delivery: ClaimedDelivery, config: Config): Verdict
 }
 
 /** The envelope sender of one delivery: its local part names the delivery, signed (VERP). */
-export function returnPath(delivery: ClaimedDelivery, prepared: Prepared, config: Config, secrets: Secrets): string {
-  return `${returnPathLocal(delivery.id, secrets)}@${config.RETURN_PATH_DOMAIN ?? prepared.from_domain}`
+export function returnPath(delivery: ClaimedDelivery, from_domain: string, config: Config, secrets: Secrets): string {
+  return `${returnPathLocal(delivery.id, secrets)}@${config.RETURN_PATH_DOMAIN ?? from_domain}`
 }
 
 /** What an outcome of the transport means for the delivery: when it is due again, whom it suppresses. */

@@ -19,14 +19,11 @@ export function createDkimKeys(
   const open = async (account_id: string, domain_id: string): Promise<DkimKey> => {
     const row = await findDkimKey(pool, account_id, domain_id)
     if (!row) throw new Error('Its domain has no signing key.')
-    try {
-      const key = openKey(row, secrets)
-      if (row.is_unusable) await markDkimKey(pool, row, false)
-      return key
-    } catch (cause) {
-      await markDkimKey(pool, row, true)
-      throw new Error('The signing key of its domain cannot be used.', { cause })
-    }
+    const key = openKey(row, secrets)
+    const isUnusable = key instanceof Error
+    if (isUnusable || row.is_unusable) await markDkimKey(pool, row, isUnusable)
+    if (isUnusable) throw new Error('The signing key of its domain cannot be used.', { cause: key })
+    return key
   }
 
   return (account_id, domain_id) => {
@@ -41,9 +38,13 @@ export function createDkimKeys(
   }
 }
 
-function openKey(row: DkimKeyRow, secrets: Secrets): DkimKey {
-  const private_key = loadDkimKey(secrets.open(row.private_key, dkimContext(row)))
-  return { domain: row.domain, selector: row.selector, algorithm: row.algorithm, private_key }
+function openKey(row: DkimKeyRow, secrets: Secrets): DkimKey | Error {
+  try {
+    const private_key = loadDkimKey(secrets.open(row.private_key, dkimContext(row)))
+    return { domain: row.domain, selector: row.selector, algorithm: row.algorithm, private_key }
+  } catch (error) {
+    return error as Error
+  }
 }
 
 /** What a private key is sealed for (reliability of secrets at rest: the place is part of the seal). */

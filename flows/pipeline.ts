@@ -6,9 +6,10 @@ import type { Secrets } from '../lib/secrets.ts'
 import type { ClaimedDelivery } from '../sql/deliveries.ts'
 import { decideUnsent, judge, judgeError, returnPath, type Verdict } from './attempt_delivery.ts'
 import type { Ledger } from './ledger.ts'
-import type { Prepared, PrepareMessage } from './prepare_message.ts'
+import type { PrepareMessage } from './prepare_message.ts'
+import { LARGE, SharedMessages } from './shared_messages.ts'
 
-/** Messages that are composed ahead of a free connection. */
+/** Messages that are composed ahead of a free connection. Large ones are bounded by their bytes instead. */
 const PREPARED_AHEAD = 64
 
 type Dependencies = {
@@ -18,11 +19,15 @@ type Dependencies = {
   transport: Transport
   ledger: Ledger
   prepareMessage: PrepareMessage
+  /** Bytes that large messages may take together. */
+  room?: number | undefined
   /** Called each time a delivery has left. */
   onRoom: () => void
 }
 
-type Waiting = { delivery: ClaimedDelivery; prepared: Prepared }
+type Waiting = { delivery: ClaimedDelivery; from_domain: string; message: Buffer; isParked: boolean }
+
+const STOPPED: Verdict = { outcome: 'released', reason: 'The worker stopped.' }
 
 /** The way of claimed deliveries through this process: prepared, sent, settled. Fair to destinations at each step. */
 export class Pipeline {
@@ -31,14 +36,14 @@ export class Pipeline {
   readonly #deps: Dependencies
   readonly #toPrepare = new Lanes<ClaimedDelivery>(PREPARED_AHEAD)
   readonly #toSend: Lanes<Waiting>
-  /** Recipients of one email share its message while any of them is held. */
-  readonly #messages = new Map<string, { users: number; message: Promise<Prepared> | null }>()
+  readonly #messages: SharedMessages
   readonly #stopping = new AbortController()
   #idlers: (() => void)[] = []
 
   constructor(deps: Dependencies) {
     this.#deps = deps
     this.#toSend = new Lanes(deps.transport.concurrency)
+    this.#messages = new SharedMessages(deps.prepareMessage, deps.room)
   }
 
   /** Destinations that hold at least so many deliveries here. */
@@ -48,10 +53,7 @@ export class Pipeline {
 
   take(delivery: ClaimedDelivery): void {
     this.held.add(delivery)
-    const shared = this.#messages.get(delivery.email_id)
-    if (shared) shared.users++
-    else this.#messages.set(delivery.email_id, { users: 1, message: null })
-
+    this.#messages.join(delivery)
     const verdict = decideUnsent(delivery, this.#deps.config)
     if (verdict) {
       void this.#settle(delivery, verdict)
@@ -68,8 +70,9 @@ export class Pipeline {
   /** Gives back what has not passed its fence; what has is waited for by `idle`. */
   stop(): void {
     this.#stopping.abort()
+    this.#messages.stop()
     const waiting = [...this.#toPrepare.clear(), ...this.#toSend.clear().map(({ delivery }) => delivery)]
-    for (const delivery of waiting) void this.#settle(delivery, { outcome: 'released', reason: 'The worker stopped.' })
+    for (const delivery of waiting) void this.#settle(delivery, STOPPED)
   }
 
   #pump(): void {
@@ -78,31 +81,42 @@ export class Pipeline {
       for (let next = this.#toPrepare.take(); next; next = this.#toPrepare.take()) void this.#prepare(next)
     }
     for (let next = this.#toSend.take(); next; next = this.#toSend.take()) {
-      this.#toPrepare.free(next.delivery.destination)
+      this.#endPreparing(next)
       void this.#send(next)
     }
   }
 
   async #prepare(delivery: ClaimedDelivery): Promise<void> {
+    let isParked = false
     try {
-      const prepared = await this.#message(delivery)
-      this.#toSend.push(delivery.destination, { delivery, prepared })
+      const prepared = await this.#messages.prepare(delivery)
+      if (prepared.size > LARGE) {
+        // It may have to wait for room, and small mail not for it.
+        isParked = true
+        this.#toPrepare.park(delivery.destination)
+        this.#pump()
+      }
+      const message = await this.#messages.compose(delivery, prepared)
+      this.#toSend.push(delivery.destination, { delivery, from_domain: prepared.from_domain, message, isParked })
     } catch (error) {
-      this.#deps.log.error({ err: error, email_id: delivery.email_id }, 'an email could not be prepared')
-      this.#toPrepare.free(delivery.destination)
-      void this.#settle(delivery, judgeError(error, delivery))
+      this.#endPreparing({ delivery, isParked })
+      void this.#settle(delivery, this.#judge(error, delivery))
     }
     this.#pump()
   }
 
-  #message({ account_id, email_id }: ClaimedDelivery): Promise<Prepared> {
-    const shared = this.#messages.get(email_id)
-    if (!shared) throw new Error(`email ${email_id} is not held`)
-    shared.message ??= this.#deps.prepareMessage({ account_id, id: email_id })
-    return shared.message
+  #endPreparing({ delivery: { destination }, isParked }: Pick<Waiting, 'delivery' | 'isParked'>): void {
+    if (isParked) this.#toPrepare.unpark(destination)
+    else this.#toPrepare.free(destination)
   }
 
-  async #send({ delivery, prepared }: Waiting): Promise<void> {
+  #judge(error: unknown, delivery: ClaimedDelivery): Verdict {
+    if (this.#stopping.signal.aborted) return STOPPED
+    this.#deps.log.error({ err: error, email_id: delivery.email_id }, 'an email could not be prepared')
+    return judgeError(error, delivery)
+  }
+
+  async #send({ delivery, from_domain, message }: Waiting): Promise<void> {
     const { log, config, secrets, transport, ledger } = this.#deps
     const { signal } = this.#stopping
     let verdict: Verdict
@@ -110,9 +124,9 @@ export class Pipeline {
       const outcome = await transport.deliver({
         account_id: delivery.account_id,
         delivery_id: delivery.id,
-        mail_from: returnPath(delivery, prepared, config, secrets),
+        mail_from: returnPath(delivery, from_domain, config, secrets),
         recipient: delivery.recipient,
-        message: prepared.message,
+        message,
         fence: async () => !signal.aborted && ledger.fence(delivery),
         signal,
       })
@@ -140,8 +154,7 @@ export class Pipeline {
 
   #forget(delivery: ClaimedDelivery): void {
     this.held.delete(delivery)
-    const shared = this.#messages.get(delivery.email_id)
-    if (shared && --shared.users === 0) this.#messages.delete(delivery.email_id)
+    this.#messages.leave(delivery)
     this.#deps.onRoom()
     if (this.held.size === 0) for (const resolve of this.#idlers.splice(0)) resolve()
   }

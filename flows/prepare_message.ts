@@ -4,9 +4,10 @@ import { coalesce } from '../lib/coalesce.ts'
 import { composeAndSign } from '../lib/compose.ts'
 import type { DkimKey } from '../lib/dkim.ts'
 import type { Mailbox, Message } from '../lib/message.ts'
+import { base64LinesLength } from '../lib/mime/base64.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import type { EmailId } from '../sql/emails.ts'
-import { type EmailToSend, listEmailsToSend } from '../sql/emails_to_send.ts'
+import { type EmailToSend, findEmailContents, LONG_CONTENT, listEmailsToSend } from '../sql/emails_to_send.ts'
 import type { Pool } from '../sql/pool.ts'
 import { createDkimKeys } from './dkim_keys.ts'
 
@@ -16,11 +17,21 @@ export class UnsendableError extends Error {}
 /** Composing failed: out of memory, or a bug of ours. */
 export class ComposeError extends Error {}
 
-export type Prepared = { from_domain: string; message: Buffer }
+/** The store of files failed, as the database may: no fault of the email. */
+class ReadFileError extends Error {}
+
+/** `size` is what composing the message and keeping it takes, in bytes, more or less. Composing is done once. */
+export type Prepared = { from_domain: string; size: number; compose(): Promise<Buffer> }
 export type PrepareMessage = (email: EmailId) => Promise<Prepared>
 
-/** Loads, composes and signs. The same email gives the same bytes every time: its date and boundary are frozen. */
-export function createPrepareMessage(pool: Pool, secrets: Secrets): PrepareMessage {
+/** The bytes of a stored file from its start, in pieces of any length. */
+export type ReadBlob = (account_id: string, blob_id: string) => AsyncIterable<Buffer>
+
+/**
+ * Loads an email but what is large of it, then composes and signs. The same email gives the same bytes every time: its
+ * date and boundary are frozen.
+ */
+export function createPrepareMessage(pool: Pool, secrets: Secrets, readBlob: ReadBlob): PrepareMessage {
   const dkimKeyOf = createDkimKeys(pool, secrets)
   const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), {
     in_flight: 1,
@@ -32,7 +43,12 @@ export function createPrepareMessage(pool: Pool, secrets: Secrets): PrepareMessa
     const email = await load(id)
     if (!email.sendable || !email.domain_id) throw new UnsendableError('The domain may no longer send.')
     const key = await dkimKeyOf(email.account_id, email.domain_id)
-    return prepare(email, key)
+    const from = mailbox(email.from)
+    return {
+      from_domain: domainOf(from.address),
+      size: sizeOf(email),
+      compose: async () => compose(await withContents(pool, email), from, key, readBlob),
+    }
   }
 }
 
@@ -51,8 +67,23 @@ async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Erro
   }
 }
 
-async function prepare(email: EmailToSend, key: DkimKey): Promise<Prepared> {
-  const from = mailbox(email.from)
+/** Of a text there are its characters and the lines that encode them; of a file only the lines. */
+function sizeOf({ content_size, attachments }: EmailToSend): number {
+  return attachments.reduce(
+    (sum, { size }) => sum + base64LinesLength(size),
+    content_size + base64LinesLength(content_size),
+  )
+}
+
+async function withContents(pool: Pool, email: EmailToSend): Promise<EmailToSend> {
+  if (email.content_size <= LONG_CONTENT) return email
+  const contents = await findEmailContents(pool, email)
+  if (!contents) throw new UnsendableError('The email no longer exists.')
+  return { ...email, ...contents }
+}
+
+async function compose(email: EmailToSend, from: Mailbox, key: DkimKey, readBlob: ReadBlob): Promise<Buffer> {
+  const { account_id, attachments } = email
   const message: Message = {
     message_id: email.message_id,
     date: email.submitted_at,
@@ -64,12 +95,24 @@ async function prepare(email: EmailToSend, key: DkimKey): Promise<Prepared> {
     headers: email.headers,
     text: email.text,
     html: email.html,
+    attachments: attachments.map(file => ({ ...file, read: () => readFile(readBlob(account_id, file.blob_id)) })),
     seed: email.id,
   }
   try {
-    return { from_domain: domainOf(from.address), message: await composeAndSign(message, key) }
+    return await composeAndSign(message, key)
   } catch (cause) {
+    if (cause instanceof ReadFileError) throw cause
     throw new ComposeError(`It could not be composed: ${cause instanceof Error ? cause.message : cause}`, { cause })
+  }
+}
+
+async function* readFile(content: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  try {
+    yield* content
+  } catch (cause) {
+    throw new ReadFileError(`An attachment could not be read: ${cause instanceof Error ? cause.message : cause}`, {
+      cause,
+    })
   }
 }
 

@@ -9,7 +9,7 @@ import { claimDeliveries, extendLeases } from '../sql/deliveries.ts'
 import type { Pool } from '../sql/pool.ts'
 import { createLedger } from './ledger.ts'
 import { Pipeline } from './pipeline.ts'
-import { createPrepareMessage } from './prepare_message.ts'
+import { createPrepareMessage, type ReadBlob } from './prepare_message.ts'
 
 /** Times of the delivery protocol; tests make them shorter. */
 export type SenderTimes = {
@@ -50,14 +50,23 @@ type Dependencies = {
   config: Config
   secrets: Secrets
   transport: Transport
+  readBlob?: ReadBlob
   times?: SenderTimes
+  /** Bytes that large messages may take together. */
+  room?: number
+}
+
+/** No email has attachments yet. */
+const noBlobs: ReadBlob = () => {
+  throw new Error('there is no store of files')
 }
 
 export function createSender(deps: Dependencies): Sender {
-  const { pool, log, secrets, transport, times = SENDER_TIMES } = deps
+  const { pool, log, secrets, transport, readBlob = noBlobs, times = SENDER_TIMES } = deps
   const { lease_seconds } = times
   const ledger = createLedger(pool, log, { lease_seconds, max_fenced: transport.concurrency })
-  const pipeline = new Pipeline({ ...deps, ledger, prepareMessage: createPrepareMessage(pool, secrets), onRoom })
+  const prepareMessage = createPrepareMessage(pool, secrets, readBlob)
+  const pipeline = new Pipeline({ ...deps, ledger, prepareMessage, onRoom })
   const timers: NodeJS.Timeout[] = []
   let isStopping = false
   /** There may be due mail that was left for lack of room; it is claimed once no more than so many are held. */

@@ -1,28 +1,39 @@
 import { Piscina } from 'piscina'
+import { assembleMessage } from './assemble.ts'
 import { type DkimKey, signMessage } from './dkim.ts'
-import { type ComposedMessage, composeMessage, type Message, serializeMessage } from './message.ts'
+import {
+  composeMessage,
+  layOutMessage,
+  type Message,
+  type MessageHead,
+  type Part,
+  serializeMessage,
+} from './message.ts'
 
-/** A larger message is composed in a thread: on the main thread it would hold up every connection. */
+/** A larger text is composed in a thread: on the main thread it would hold up every connection. */
 const MAIN_THREAD_LIMIT = 256 * 1024
 
 let threads: Piscina | null = null
 
 /** The finished bytes of a message, with a signature on top when there is a key. */
 export async function composeAndSign(message: Message, key: DkimKey | null): Promise<Buffer> {
-  const composed = await compose(message)
-  return serializeMessage(composed, key ? [await signMessage(composed, key, message.date)] : [])
+  const { attachments, date } = message
+  const isLong = (message.html?.length ?? 0) + (message.text?.length ?? 0) > MAIN_THREAD_LIMIT
+  if (isLong || attachments.length > 0) {
+    const layout = isLong ? await layOutInThread(message) : layOutMessage(message)
+    return assembleMessage(layout, attachments, key, date)
+  }
+  const composed = composeMessage(message)
+  return serializeMessage(composed, key ? [await signMessage(composed, key, date)] : [])
 }
 
-async function compose(message: Message): Promise<ComposedMessage> {
-  const size = (message.html?.length ?? 0) + (message.text?.length ?? 0)
-  if (size <= MAIN_THREAD_LIMIT) return composeMessage(message)
-  threads ??= new Piscina<Message, ComposedMessage>({
+function layOutInThread(message: Message): Promise<Part> {
+  threads ??= new Piscina<MessageHead, Part>({
     filename: new URL('compose_thread.ts', import.meta.url).href,
     maxThreads: 2,
     idleTimeout: 1_000,
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   })
-  const { fields, body } = await threads.run(message)
-  // Bytes come back from a thread as a plain Uint8Array.
-  return { fields, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) }
+  // A function cannot be copied to a thread.
+  return threads.run({ ...message, attachments: message.attachments.map(({ read, ...head }) => head) })
 }

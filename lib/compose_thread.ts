@@ -1,6 +1,11 @@
-import { type ComposedMessage, composeMessage, type Message } from './message.ts'
+import { move, transferableSymbol, valueSymbol } from 'piscina'
+import { layOutMessage, type MessageHead, type Part } from './message.ts'
 
-/** What `compose.ts` runs in a thread of its own. */
-export default function compose(message: Message): ComposedMessage {
-  return composeMessage(message)
+/** What `compose.ts` runs in a thread of its own. The body goes back as bytes, which are handed over, not copied. */
+export default function layOut(message: MessageHead): unknown {
+  const { fields, body } = layOutMessage(message)
+  const pieces = body.map(piece => (typeof piece === 'string' ? new Uint8Array(Buffer.from(piece, 'latin1')) : piece))
+  const transferred = pieces.flatMap(piece => (piece instanceof Uint8Array ? [piece.buffer] : []))
+  const part: Part = { fields, body: pieces }
+  return move({ [transferableSymbol]: transferred, [valueSymbol]: part })
 }

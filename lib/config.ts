@@ -2,6 +2,7 @@ import { availableParallelism, hostname } from 'node:os'
 import { z } from 'zod'
 import { parseNetworks } from './client_address.ts'
 import { StartupError } from './errors.ts'
+import { parseS3Url } from './s3_url.ts'
 
 /** What the process was told by its environment is wrong. The message names every wrong key, one line each. */
 export class ConfigError extends StartupError {}
@@ -23,13 +24,21 @@ const transport = z
     'must be capture, smtp://user:pass@host:port or smtps://user:pass@host:port',
   )
 
-const networks = z.string().transform((text, context) => {
-  try {
-    return parseNetworks(text)
-  } catch (error) {
-    context.addIssue((error as RangeError).message)
-    return z.NEVER
-  }
+const networks = parsed(parseNetworks)
+
+const ports = parsed(text =>
+  text.split(',').map(part => {
+    const { success, data } = port.safeParse(part.trim() || undefined)
+    if (!success) throw new RangeError(`"${part}" is not a port`)
+    return data
+  }),
+)
+
+const blobStore = parsed(text => {
+  if (text === 'postgres') return text
+  if (!text.startsWith('s3:')) throw new RangeError('must be postgres or s3://ACCESS_KEY:SECRET@bucket/prefix')
+  parseS3Url(text)
+  return text
 })
 
 /** Every key of the environment that is read, with its meaning and default. `.env.example` is checked against it. */
@@ -79,6 +88,18 @@ export const Environment = z.object({
   TRUSTED_PROXIES: networks
     .optional()
     .describe('Whose X-Forwarded-For tells the client address: 10.0.0.0/8,fd00::1 and so on. Default: nobody’s.'),
+  FETCH_PORTS: ports.default([80, 443, 8080, 8443]).describe('Ports that attachments and webhooks by URL may be on.'),
+  FETCH_ALLOW: networks
+    .optional()
+    .describe('Addresses and networks they may be on although not public: 10.1.0.0/16 and so on. Default: none.'),
+  FETCH_DENY: networks
+    .optional()
+    .describe('Addresses and networks they may never be on. What is not public is denied.'),
+  BLOB_STORE: blobStore
+    .default('postgres')
+    .describe(
+      'Where attachments lie: postgres, or s3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://...&region=...',
+    ),
   SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker to one host.'),
   WEB_CONCURRENCY: count
     .min(1)
@@ -108,4 +129,17 @@ export function readConfig(environment: Record<string, string | undefined> = pro
     throw new ConfigError('SECRET_KEY: required with DATABASE_URL, for example from: openssl rand -base64 32')
   }
   return { ...data, BASE_URL: data.BASE_URL ?? `http://localhost:${data.PORT}` }
+}
+
+/** Text that a function reads, whose RangeError says what is wrong with it. */
+function parsed<Value>(read: (text: string) => Value) {
+  return z.string().transform((text, context) => {
+    try {
+      return read(text)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      context.addIssue(error.message)
+      return z.NEVER
+    }
+  })
 }

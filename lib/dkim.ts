@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPair, hash, type KeyObject, sign } from 'node:crypto'
 import type { ComposedMessage } from './message.ts'
 import { relaxedBody, relaxedField } from './mime/canonical.ts'
-import { atomsField } from './mime/field.ts'
+import { atomsField, type HeaderField } from './mime/field.ts'
 
 export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256'
 
@@ -10,6 +10,9 @@ export type DkimKey = { domain: string; selector: string; algorithm: DkimAlgorit
 
 /** `private_key` is PKCS #8 DER, to be stored; `public_key` is base64 for the record's `p=` tag. */
 export type GeneratedDkimKey = { private_key: Buffer; public_key: string }
+
+/** Of a signature: RFC 8032 section 5.1.6. */
+const ED25519_BYTES = 64
 
 /** The record's `k=` tag, and what node:crypto calls the kind of key. */
 const keyTypes = { 'rsa-sha256': 'rsa', 'ed25519-sha256': 'ed25519' } as const
@@ -24,20 +27,29 @@ const UNSIGNED = /^(?:x-.*|return-path|received)$/i
  * Resolves to the folded field `DKIM-Signature: ...` without the CRLF that ends it, which belongs above all others.
  * Rejects with TypeError when the key does not fit its algorithm.
  */
-export async function signMessage({ fields, body }: ComposedMessage, key: DkimKey, time: Date): Promise<string> {
-  // Of several fields of one name the last is listed first: RFC 6376 section 5.4.2.
-  const signed = fields.filter(field => !UNSIGNED.test(field.name)).reverse()
-  const tags = [
-    ...['v=1;', `a=${key.algorithm};`, 'c=relaxed/relaxed;', `d=${key.domain};`, `s=${key.selector};`],
-    `t=${Math.floor(time.getTime() / 1000)};`,
-    // From once more than it occurs, so that nobody can add another one: section 8.15.
-    ...`h=${[...signed.map(field => field.name), 'From'].join(': ')};`.split(' '),
-    `bh=${hash('sha256', relaxedBody(body), 'base64')};`,
-  ]
+export function signMessage({ fields, body }: ComposedMessage, key: DkimKey, time: Date): Promise<string> {
+  return signFields(fields, hashBody(body), key, time)
+}
+
+/** The `bh=` of a signature. */
+export function hashBody(body: Buffer): string {
+  return hash('sha256', relaxedBody(body), 'base64')
+}
+
+/** `signMessage` for a body whose `hashBody` is known. */
+export async function signFields(fields: HeaderField[], body_hash: string, key: DkimKey, time: Date): Promise<string> {
+  const signed = signedFields(fields)
+  const tags = signatureTags(signed, body_hash, key, time)
   const head = signed.map(field => `${relaxedField(field.raw)}\r\n`).join('')
   const data = head + relaxedField(signatureField([...tags, 'b=']))
-  const signature = await signData(Buffer.from(data, 'latin1'), key)
-  return signatureField([...tags, ...(`b=${signature.toString('base64')}`.match(/.{1,64}/g) ?? [])])
+  return signedField(tags, await signData(Buffer.from(data, 'latin1'), key))
+}
+
+/** The length of the field that `signFields` makes, which the key and the fields decide. */
+export function signatureLength(fields: HeaderField[], key: DkimKey, time: Date): number {
+  const tags = signatureTags(signedFields(fields), hashBody(Buffer.alloc(0)), key, time)
+  const { modulusLength } = key.private_key.asymmetricKeyDetails ?? {}
+  return signedField(tags, Buffer.alloc(modulusLength ? Math.ceil(modulusLength / 8) : ED25519_BYTES)).length
 }
 
 /** Ed25519, or RSA with the 2,048 bits of RFC 8301 section 3.2: more does not fit the TXT records of every provider. */
@@ -59,6 +71,25 @@ export function loadDkimKey(pkcs8: Buffer): KeyObject {
 /** The TXT record of RFC 6376 section 3.6.1, as one string: DNS splits it into strings of 255 bytes. */
 export function dkimRecordValue(algorithm: DkimAlgorithm, public_key: string): string {
   return `v=DKIM1; k=${keyTypes[algorithm]}; p=${public_key}`
+}
+
+/** Of several fields of one name the last is listed first: RFC 6376 section 5.4.2. */
+function signedFields(fields: HeaderField[]): HeaderField[] {
+  return fields.filter(field => !UNSIGNED.test(field.name)).reverse()
+}
+
+function signatureTags(signed: HeaderField[], body_hash: string, key: DkimKey, time: Date): string[] {
+  return [
+    ...['v=1;', `a=${key.algorithm};`, 'c=relaxed/relaxed;', `d=${key.domain};`, `s=${key.selector};`],
+    `t=${Math.floor(time.getTime() / 1000)};`,
+    // From once more than it occurs, so that nobody can add another one: section 8.15.
+    ...`h=${[...signed.map(field => field.name), 'From'].join(': ')};`.split(' '),
+    `bh=${body_hash};`,
+  ]
+}
+
+function signedField(tags: string[], signature: Buffer): string {
+  return signatureField([...tags, ...(`b=${signature.toString('base64')}`.match(/.{1,64}/g) ?? [])])
 }
 
 function signatureField(tags: string[]): string {

@@ -1,25 +1,26 @@
-type Lane<T> = { waiting: T[]; active: number }
+type Lane<T> = { waiting: T[]; active: number; parked: number }
 
 /**
  * A queue in memory that is fair to destinations: turns go round among them, and none may hold more than its share of
- * the slots, so that a destination that answers slowly delays only its own mail.
+ * the slots, so that a destination that answers slowly delays only its own mail. With `weigh` an item takes several;
+ * what is heavier than its destination's share waits until that has none, what is heavier than all goes alone.
  */
 export class Lanes<T> {
   readonly #lanes = new Map<string, Lane<T>>()
   readonly #slots: number
   readonly #slots_per_lane: number
+  readonly #weigh: (item: T) => number
   #active = 0
 
   /** Half of the slots are for one destination at most. */
-  constructor(slots: number, slots_per_lane: number = Math.ceil(slots / 2)) {
+  constructor(slots: number, slots_per_lane: number = Math.ceil(slots / 2), weigh: (item: T) => number = () => 1) {
     this.#slots = slots
     this.#slots_per_lane = slots_per_lane
+    this.#weigh = weigh
   }
 
   push(destination: string, item: T): void {
-    const lane = this.#lanes.get(destination)
-    if (lane) lane.waiting.push(item)
-    else this.#lanes.set(destination, { waiting: [item], active: 0 })
+    this.#lane(destination).waiting.push(item)
   }
 
   /** Slots that are taken. */
@@ -27,34 +28,50 @@ export class Lanes<T> {
     return this.#active
   }
 
-  /** The next item that has a slot, which it holds until `free(destination)`. */
+  /** The next item that has its slots, which it holds until `free` or `park`. */
   take(): T | null {
     if (this.#active >= this.#slots) return null
     for (const [destination, lane] of this.#lanes) {
-      if (lane.waiting.length === 0 || lane.active >= this.#slots_per_lane) continue
+      if (lane.waiting.length === 0) continue
+      const weight = this.#weigh(lane.waiting[0] as T)
+      if (!fits(weight, lane.active, this.#slots_per_lane)) continue
+      // What is lighter does not overtake it, or it would wait for ever.
+      if (!fits(weight, this.#active, this.#slots)) return null
       // To the end of the map, which is the order of turns.
       this.#lanes.delete(destination)
       this.#lanes.set(destination, lane)
-      lane.active++
-      this.#active++
+      lane.active += weight
+      this.#active += weight
       return lane.waiting.shift() as T
     }
     return null
   }
 
-  free(destination: string): void {
+  free(destination: string, weight = 1): void {
     const lane = this.#lanes.get(destination)
     if (!lane) throw new Error(`no slot of ${destination} is taken`)
-    lane.active--
-    this.#active--
-    if (lane.active === 0 && lane.waiting.length === 0) this.#lanes.delete(destination)
+    lane.active -= weight
+    this.#active -= weight
+    this.#drop(destination, lane)
   }
 
-  /** Destinations with at least so many items, waiting or active. */
+  /** Frees the slot of an item that still counts as its destination's, until `unpark`. */
+  park(destination: string): void {
+    this.#lane(destination).parked++
+    this.free(destination)
+  }
+
+  unpark(destination: string): void {
+    const lane = this.#lane(destination)
+    lane.parked--
+    this.#drop(destination, lane)
+  }
+
+  /** Destinations with at least so many items, waiting, active or parked. */
   busy(count: number): string[] {
     const busy: string[] = []
     for (const [destination, lane] of this.#lanes)
-      if (lane.waiting.length + lane.active >= count) busy.push(destination)
+      if (lane.waiting.length + lane.active + lane.parked >= count) busy.push(destination)
     return busy
   }
 
@@ -63,8 +80,24 @@ export class Lanes<T> {
     const items: T[] = []
     for (const [destination, lane] of this.#lanes) {
       items.push(...lane.waiting.splice(0))
-      if (lane.active === 0) this.#lanes.delete(destination)
+      this.#drop(destination, lane)
     }
     return items
   }
+
+  #lane(destination: string): Lane<T> {
+    const found = this.#lanes.get(destination)
+    if (found) return found
+    const lane: Lane<T> = { waiting: [], active: 0, parked: 0 }
+    this.#lanes.set(destination, lane)
+    return lane
+  }
+
+  #drop(destination: string, lane: Lane<T>): void {
+    if (lane.active + lane.parked + lane.waiting.length === 0) this.#lanes.delete(destination)
+  }
+}
+
+function fits(weight: number, taken: number, slots: number): boolean {
+  return taken === 0 || taken + weight <= slots
 }

@@ -1,10 +1,14 @@
-import { alternativePart, type Part, textPart } from './mime/body.ts'
+import { type AttachmentHead, typeOfFile } from './mime/attachment.ts'
+import { filePart, multipart, type Part, textPart } from './mime/body.ts'
 import { atomsField, type HeaderField, rawField, textField } from './mime/field.ts'
 import { type Mailbox, mailboxesField } from './mime/mailbox.ts'
 
-export type { HeaderField, Mailbox }
+export type { HeaderField, Mailbox, Part }
 
-/** A mail without attachments. `seed` makes the boundary, so that the same message always gives the same bytes. */
+/** `size` is what `read` yields in all, in pieces of any length; each call reads it from the start. */
+export type MessageAttachment = AttachmentHead & { size: number; read: () => AsyncIterable<Buffer> }
+
+/** `seed` makes the boundaries, so that the same message always gives the same bytes. */
 export type Message = {
   message_id: string // without angle brackets
   date: Date
@@ -16,8 +20,12 @@ export type Message = {
   headers: Record<string, string> // custom, names of letters, digits and hyphens
   text: string | null
   html: string | null
+  attachments: MessageAttachment[]
   seed: string
 }
+
+/** What a message is laid out from: no content of attachments, so that it can be copied to a thread. */
+export type MessageHead = Omit<Message, 'attachments'> & { attachments: Omit<MessageAttachment, 'read'>[] }
 
 /** `fields` in order, `body` as CRLF lines, the last one ended too. All ASCII, no line over 998 characters. */
 export type ComposedMessage = { fields: HeaderField[]; body: Buffer }
@@ -26,12 +34,13 @@ export type ComposedMessage = { fields: HeaderField[]; body: Buffer }
 const OURS = /^(?:from|to|cc|bcc|subject|date|message-id|mime-version|content-.*|dkim-signature)$/i
 
 /**
- * Composes an Internet Message (RFC 5322) with MIME (RFC 2045 to 2047). A custom header with the name of a field that
- * is written here is left out, since most may occur only once (RFC 5322 section 3.6). Throws TypeError for an address,
- * message id or header name that cannot be written safely; names, subject and header values are encoded or cleaned.
+ * Lays out an Internet Message (RFC 5322) with MIME (RFC 2045 to 2047): all but the content of its attachments. A custom
+ * header with the name of a field that is written here is left out, since most may occur only once (RFC 5322 section
+ * 3.6). Throws TypeError for an address, message id, header name, content type or content id that cannot be written
+ * safely; names, subject and header values are encoded or cleaned.
  */
-export function composeMessage(message: Message): ComposedMessage {
-  const { fields, body } = composeBody(message)
+export function layOutMessage(message: MessageHead): Part {
+  const { fields, body } = layOutBody(message)
   return {
     fields: [
       ...addressFields(message),
@@ -42,17 +51,29 @@ export function composeMessage(message: Message): ComposedMessage {
       atomsField('MIME-Version', ['1.0']),
       ...fields,
     ],
-    body: Buffer.from(body, 'latin1'),
+    body,
   }
+}
+
+/** A whole message, which has no attachments. Throws as `layOutMessage` does. */
+export function composeMessage(message: MessageHead): ComposedMessage {
+  if (message.attachments.length > 0) throw new TypeError('A message with attachments is composed piece by piece')
+  const { fields, body } = layOutMessage(message)
+  return { fields, body: Buffer.from(body.join(''), 'latin1') }
 }
 
 /** The bytes that go on the wire (before dot-stuffing); `first` are raw fields to put on top, as a DKIM-Signature. */
 export function serializeMessage({ fields, body }: ComposedMessage, first: string[] = []): Buffer {
-  const lines = [...first, ...fields.map(field => field.raw)]
-  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body])
+  return Buffer.concat([serializeHeader(fields, first), body])
 }
 
-function addressFields({ from, to, cc, reply_to }: Message): HeaderField[] {
+/** The header, and the empty line behind it. */
+export function serializeHeader(fields: HeaderField[], first: string[] = []): Buffer {
+  const lines = [...first, ...fields.map(field => field.raw)]
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+}
+
+function addressFields({ from, to, cc, reply_to }: MessageHead): HeaderField[] {
   const fields = [mailboxesField('From', [from])]
   if (to.length > 0) fields.push(mailboxesField('To', to))
   if (cc.length > 0) fields.push(mailboxesField('Cc', cc))
@@ -60,7 +81,7 @@ function addressFields({ from, to, cc, reply_to }: Message): HeaderField[] {
   return fields
 }
 
-function customFields({ headers, reply_to }: Message): HeaderField[] {
+function customFields({ headers, reply_to }: MessageHead): HeaderField[] {
   const fields: HeaderField[] = []
   for (const [name, value] of Object.entries(headers)) {
     const isTaken = OURS.test(name) || (reply_to.length > 0 && name.toLowerCase() === 'reply-to')
@@ -69,8 +90,29 @@ function customFields({ headers, reply_to }: Message): HeaderField[] {
   return fields
 }
 
-function composeBody({ text, html, seed }: Message): Part {
+/** As readers expect it: mixed(related(alternative(text, html), what html shows), files), only the levels needed. */
+function layOutBody({ text, html, attachments, seed }: MessageHead): Part {
+  const shown: Part[] = []
+  const files: Part[] = []
+  for (const [index, attachment] of attachments.entries()) {
+    if (html !== null && isShown(attachment)) shown.push(filePart(attachment, index, 'inline'))
+    else files.push(filePart(attachment, index, 'attachment'))
+  }
+  let part = layOutText(text, html, seed)
+  if (shown.length > 0) part = multipart('related', [part, ...shown], seed)
+  if (files.length > 0) part = multipart('mixed', [part, ...files], seed)
+  return part
+}
+
+function layOutText(text: string | null, html: string | null, seed: string): Part {
   if (html === null) return textPart('plain', text ?? '')
   if (text === null) return textPart('html', html)
-  return alternativePart([textPart('plain', text), textPart('html', html)], seed)
+  return multipart('alternative', [textPart('plain', text), textPart('html', html)], seed)
+}
+
+/** Whether html can show it. Inline text would be read as more of the message. */
+function isShown({ filename, content_type, content_disposition, content_id }: AttachmentHead): boolean {
+  return (
+    content_disposition === 'inline' && content_id !== null && !typeOfFile(content_type, filename).startsWith('text/')
+  )
 }

@@ -15,15 +15,22 @@ export class Attempt {
   constructor(outgoing: Outgoing, isOpen: () => boolean) {
     const { message } = outgoing
     let position = 0
+    const push = () => {
+      if (this.content.destroyed) return
+      const slice = message.subarray(position, position + SLICE)
+      position += slice.length
+      this.content.push(slice)
+      if (position >= message.length) void this.#end(outgoing, isOpen)
+    }
     this.content = new Readable({
       highWaterMark: SLICE,
       read: () => {
-        this.isBegun = true
         if (position >= message.length) return
-        const slice = message.subarray(position, position + SLICE)
-        position += slice.length
-        this.content.push(slice)
-        if (position >= message.length) void this.#end(outgoing, isOpen)
+        const isFirst = !this.isBegun
+        this.isBegun = true
+        // A server that takes all it is given would get a large message in one turn of the event loop.
+        if (isFirst) push()
+        else setImmediate(push)
       },
     })
     // The session reports a destroyed stream itself; an unheard error event would end the process.

@@ -3,30 +3,48 @@ import { type Queryable, sql } from './pool.ts'
 
 export type CapturedMessage = { account_id: string; delivery_id: string; mail_from: string; message: Buffer }
 
-/** Stores each message once, however often its delivery is attempted. */
-export async function insertCapturedMessages(db: Queryable, messages: CapturedMessage[]): Promise<void> {
+/**
+ * Stores each message once, however often its delivery is attempted. They go as one binary parameter: an array of bytea
+ * would be written in hex, as a string of twice their length.
+ */
+export async function insertCapturedMessages(db: Queryable, captured: CapturedMessage[]): Promise<void> {
+  const messages = captured.map(({ message }) => message)
+  const [first] = messages
   await db.run(sql.prepared('insert_captured_messages', z.unknown())`
     INSERT INTO captured_messages (account_id, delivery_id, mail_from, message)
-    SELECT * FROM unnest(
+    SELECT account_id, delivery_id, mail_from,
+      substring(${sql.binary(first && messages.length === 1 ? first : Buffer.concat(messages))}::bytea FROM start FOR length)
+    FROM unnest(
       ${sql.array(
-        messages.map(message => message.account_id),
+        captured.map(({ account_id }) => account_id),
         'uuid',
       )},
       ${sql.array(
-        messages.map(message => message.delivery_id),
+        captured.map(({ delivery_id }) => delivery_id),
         'uuid',
       )},
       ${sql.array(
-        messages.map(message => message.mail_from),
+        captured.map(({ mail_from }) => mail_from),
         'text',
       )},
+      ${sql.array(starts(messages), 'int4')},
       ${sql.array(
-        messages.map(message => message.message),
-        'bytea',
+        messages.map(message => message.length),
+        'int4',
       )}
-    )
+    ) AS captured(account_id, delivery_id, mail_from, start, length)
     ON CONFLICT (account_id, delivery_id) DO NOTHING
   `)
+}
+
+/** Where each begins when they stand in a row; Postgres counts from 1. */
+function starts(messages: Buffer[]): number[] {
+  let next = 1
+  return messages.map(({ length }) => {
+    const start = next
+    next += length
+    return start
+  })
 }
 
 const Listed = z.object({

@@ -2,7 +2,23 @@ import { z } from 'zod'
 import type { EmailId } from './emails.ts'
 import { type Queryable, sql } from './pool.ts'
 
-/** What an email's message is composed from. `created_at` and `scheduled_at` freeze its date. */
+/** A longer text and html, together in bytes, is not loaded with the others: a hundred of them are loaded at once. */
+export const LONG_CONTENT = 512 * 1024
+
+/** A file of an email. Its content is the blob's, `size` bytes. */
+const AttachmentToSend = z.object({
+  filename: z.string(),
+  content_type: z.string().nullable(),
+  content_disposition: z.enum(['attachment', 'inline']),
+  content_id: z.string().nullable(),
+  size: z.int(),
+  blob_id: z.string(),
+})
+
+/**
+ * What an email's message is composed from. `created_at` and `scheduled_at` freeze its date. A `content_size` over
+ * LONG_CONTENT leaves `html` and `text` to `findEmailContents`.
+ */
 export const EmailToSend = z.object({
   account_id: z.string(),
   id: z.string(),
@@ -15,8 +31,10 @@ export const EmailToSend = z.object({
   reply_to: z.array(z.string()),
   subject: z.string(),
   headers: z.record(z.string(), z.string()),
+  content_size: z.int(),
   html: z.string().nullable(),
   text: z.string().nullable(),
+  attachments: z.array(AttachmentToSend),
   submitted_at: z.date(),
 })
 export type EmailToSend = z.infer<typeof EmailToSend>
@@ -32,10 +50,28 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
   )
   return db.any(sql.prepared('list_emails_to_send', EmailToSend)`
     SELECT e.account_id, e.id, e.domain_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
-      c.headers, c.html, c.text, coalesce(e.scheduled_at, e.created_at) AS submitted_at,
+      c.headers, l.content_size, CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.html END AS html,
+      CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, '[]'::jsonb AS attachments,
+      coalesce(e.scheduled_at, e.created_at) AS submitted_at,
       coalesce(o.status IN ('verified', 'partially_verified', 'partially_failed'), false) AS sendable
     FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
+    -- Of a long text Postgres knows the length without reading it.
+    CROSS JOIN LATERAL (
+      SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.text), 0) AS content_size
+    ) l
     LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     WHERE e.account_id = ANY(${accounts}) AND e.id = ANY(${emails})
+  `)
+}
+
+const Contents = z.object({ html: z.string().nullable(), text: z.string().nullable() })
+
+/** The text and html of one email, however long. */
+export async function findEmailContents(
+  db: Queryable,
+  { account_id, id }: EmailId,
+): Promise<z.infer<typeof Contents> | null> {
+  return db.maybeOne(sql.prepared('find_email_contents', Contents)`
+    SELECT html, text FROM email_contents WHERE account_id = ${account_id} AND email_id = ${id}
   `)
 }

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { acceptEmails } from '../flows/accept_emails.ts'
 import { toDraft } from '../flows/draft_email.ts'
+import type { ReadBlob } from '../flows/prepare_message.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { createSender, type Sender, type SenderTimes } from '../flows/sender.ts'
 import { createTransport } from '../flows/transports.ts'
@@ -16,17 +17,19 @@ export const TEST_TIMEOUTS: SmtpTimeouts = { connect: 1_000, message: 2_000, dot
 
 export type TestWork = Work & { sender: Sender }
 
+type SendingOptions = { times?: SenderTimes; timeouts?: SmtpTimeouts; readBlob?: ReadBlob; room?: number }
+
 /** What tasks work with. The sender does only what it is told: `sender.start()` makes it look for due mail by itself. */
 export function openWork(
   t: Test,
   foundation: Foundation,
   mail_transport: string = foundation.config.MAIL_TRANSPORT,
-  { times = TEST_TIMES, timeouts = TEST_TIMEOUTS }: { times?: SenderTimes; timeouts?: SmtpTimeouts } = {},
+  { timeouts = TEST_TIMEOUTS, ...options }: SendingOptions = {},
 ): TestWork {
   const config = { ...foundation.config, MAIL_TRANSPORT: mail_transport }
   const { pool, log } = foundation
   const transport = createTransport({ config, pool, log, timeouts })
-  const sender = createSender({ ...foundation, config, transport, times })
+  const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, ...options })
   t.teardown(() => sender.stop())
   return { config, pool, log, sender }
 }

@@ -1,10 +1,18 @@
 import { hash } from 'node:crypto'
+import { type AttachmentHead, attachmentFields } from './attachment.ts'
+import { base64Lines, base64LinesLength } from './base64.ts'
 import { atomsField, type HeaderField } from './field.ts'
 
-/** The fields that describe a body, and the body: CRLF lines of at most 76 characters, the last one ended too. */
-export type Part = { fields: HeaderField[]; body: string }
+/** Where the content of an attachment belongs: as base64 lines, `length` bytes of them. Its index is the message's. */
+export type Slot = { attachment: number; length: number }
 
-const BASE64_LINE = 76
+/**
+ * The fields that describe a body, and the body in pieces: CRLF lines of at most 76 characters, the last one ended too,
+ * and the places of attachments. Text is ASCII; from a thread it comes as bytes.
+ */
+export type Part = { fields: HeaderField[]; body: (string | Uint8Array | Slot)[] }
+
+type Multipart = 'alternative' | 'related' | 'mixed'
 
 /** Base64 keeps every text exactly, and leaves no line that is too long, starts with a dot or ends in white space. */
 export function textPart(subtype: 'plain' | 'html', content: string): Part {
@@ -13,36 +21,48 @@ export function textPart(subtype: 'plain' | 'html', content: string): Part {
       atomsField('Content-Type', [`text/${subtype}; charset=utf-8`]),
       atomsField('Content-Transfer-Encoding', ['base64']),
     ],
-    body: base64Lines(Buffer.from(withCrlf(content))),
+    body: [base64Lines(Buffer.from(withCrlf(content)))],
   }
 }
 
+/** A file of `size` bytes. Throws as `attachmentFields` does. */
+export function filePart(
+  head: AttachmentHead & { size: number },
+  attachment: number,
+  disposition: 'attachment' | 'inline',
+): Part {
+  return { fields: attachmentFields(head, disposition), body: [{ attachment, length: base64LinesLength(head.size) }] }
+}
+
 /**
- * multipart/alternative (RFC 2046 section 5.1.4), the plainest part first. The boundary depends on the seed alone; it
- * cannot occur in a part, since base64 has no hyphen.
+ * multipart/alternative, the plainest part first (RFC 2046 section 5.1.4), multipart/related, the root first (RFC 2387),
+ * or multipart/mixed. The boundary depends on the seed alone; it cannot occur in a part: base64 has no hyphen, a header
+ * line begins with no hyphen, and parts that are multiparts themselves have boundaries of their own.
  */
-export function alternativePart(parts: Part[], seed: string): Part {
-  const boundary = `mb-${hash('sha256', seed, 'hex').slice(0, 24)}`
-  let body = ''
+export function multipart(subtype: Multipart, parts: Part[], seed: string): Part {
+  const boundary = boundaryOf(subtype, seed)
+  const body: Part['body'] = []
   for (const part of parts) {
-    body += `--${boundary}\r\n${part.fields.map(field => `${field.raw}\r\n`).join('')}\r\n${part.body}`
+    const head = `--${boundary}\r\n${part.fields.map(field => `${field.raw}\r\n`).join('')}\r\n`
+    body.push(head, ...part.body)
   }
+  body.push(`--${boundary}--\r\n`)
+  const root = subtype === 'related' ? [`type="${typeOf(parts[0])}";`] : []
   return {
-    fields: [atomsField('Content-Type', [`multipart/alternative; boundary="${boundary}"`])],
-    body: `${body}--${boundary}--\r\n`,
+    fields: [atomsField('Content-Type', [`multipart/${subtype};`, ...root, `boundary="${boundary}"`])],
+    body,
   }
+}
+
+function boundaryOf(subtype: Multipart, seed: string): string {
+  return `mb-${hash('sha256', subtype === 'alternative' ? seed : `${seed} ${subtype}`, 'hex').slice(0, 24)}`
+}
+
+function typeOf(part: Part | undefined): string {
+  return /[a-z]+\/[a-z]+/.exec(part?.fields[0]?.raw ?? '')?.[0] ?? ''
 }
 
 /** The canonical form of text: every line break is CRLF before it is encoded (RFC 2045 section 6.8). */
 function withCrlf(text: string): string {
   return text.replace(/\r\n|\r|\n/g, '\r\n')
-}
-
-function base64Lines(bytes: Buffer): string {
-  const encoded = bytes.toString('base64')
-  let lines = ''
-  for (let start = 0; start < encoded.length; start += BASE64_LINE) {
-    lines += `${encoded.slice(start, start + BASE64_LINE)}\r\n`
-  }
-  return lines || '\r\n'
 }

@@ -3,7 +3,9 @@ const benchmarks: Record<string, () => Promise<void>> = {
   accept: async () => (await import('./accept.ts')).benchAccept(),
   batch: async () => (await import('./batch.ts')).benchBatch(),
   deliver: async () => (await import('./deliver.ts')).benchDeliver(),
+  attachments: async () => (await import('./attachments.ts')).benchAttachments(),
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
+  upload: async () => (await import('./upload.ts')).benchUpload(),
 }
 
 const names = process.argv.slice(2)

@@ -1,7 +1,13 @@
 import { simpleParser } from 'mailparser'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { ComposeError, createPrepareMessage, UnsendableError } from '../../flows/prepare_message.ts'
+import {
+  ComposeError,
+  createPrepareMessage,
+  type PrepareMessage,
+  UnsendableError,
+} from '../../flows/prepare_message.ts'
+import type { EmailId } from '../../sql/emails.ts'
 import { createPool } from '../../sql/pool.ts'
 import { startPgProxy } from '../faults/pg_proxy.ts'
 import { acceptEmail } from '../sending.ts'
@@ -9,17 +15,17 @@ import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
-const prepareMessage = createPrepareMessage(world.pool, world.secrets)
+const prepareMessage = createPrepareMessage(world.pool, world.secrets, noBlobs)
 const accept = (fields = {}) => acceptEmail(world, account, fields)
-const prepare = (id: string) => prepareMessage({ account_id: account.id, id })
+const prepare = (id: string) => compose(prepareMessage, { account_id: account.id, id })
 
 t.test('the same email gives the same bytes, in whatever process and whenever', async t => {
   const id = await accept({ text: 'Hi', html: '<p>Hi</p>' })
   const { message, from_domain } = await prepare(id)
   t.equal(from_domain, account.domain)
   await new Promise(resolve => setTimeout(resolve, 1_100)) // dates have seconds
-  const other = createPrepareMessage(world.pool, world.secrets)
-  t.ok((await other({ account_id: account.id, id })).message.equals(message))
+  const other = createPrepareMessage(world.pool, world.secrets, noBlobs)
+  t.ok((await compose(other, { account_id: account.id, id })).message.equals(message))
 })
 
 t.test('its date is when it was due', async t => {
@@ -71,7 +77,7 @@ t.test('a database that is away is no fault of the email', async t => {
   const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
   const pool = createPool(proxy.url)
   t.teardown(() => Promise.all([pool.end(), proxy.close()]))
-  const away = createPrepareMessage(pool, world.secrets)
+  const away = createPrepareMessage(pool, world.secrets, noBlobs)
   const id = await accept()
   proxy.refuse(true)
   const error: unknown = await away({ account_id: account.id, id }).catch(error => error)
@@ -79,3 +85,12 @@ t.test('a database that is away is no fault of the email', async t => {
   proxy.refuse(false)
   await away({ account_id: account.id, id })
 })
+
+function noBlobs(): never {
+  throw new Error('it has no attachments')
+}
+
+async function compose(prepareMessage: PrepareMessage, email: EmailId) {
+  const { from_domain, compose } = await prepareMessage(email)
+  return { from_domain, message: await compose() }
+}

@@ -24,6 +24,7 @@ const message: Message = {
   headers: { 'X-A': 'b' },
   text: 'é\n.\n',
   html: null,
+  attachments: [],
   seed: '1',
 }
 

@@ -43,6 +43,7 @@ t.test('values are read as what they are', async t => {
   t.notOk('UNKNOWN' in config)
   t.equal(readConfig({ PAUSE_COMPLAINT_RATE: '0.25' }).PAUSE_COMPLAINT_RATE, 0.25)
   t.equal(readConfig({ BASE_URL: 'https://mail.acme.com//' }).BASE_URL, 'https://mail.acme.com')
+  t.strictSame(readConfig({ FETCH_PORTS: '443, 8443' }).FETCH_PORTS, [443, 8443])
   const relay = 'smtps://user:p%40ss@mail.acme.com:465'
   t.equal(readConfig({ MAIL_TRANSPORT: relay }).MAIL_TRANSPORT, relay)
   t.equal(readConfig({ DATABASE_URL: 'postgres://localhost/x', SECRET_KEY }).DATABASE_URL, 'postgres://localhost/x')
@@ -70,6 +71,10 @@ t.test('each wrong value is named', async t => {
       '10.0.0/8',
       '1.2.3.4/',
     ],
+    FETCH_PORTS: ['0', '65536', 'http', '80;443', '80,', ',', '80 443'],
+    FETCH_ALLOW: ['receiver.acme.com', '10.0.0.0/33'],
+    FETCH_DENY: ['receiver.acme.com', '10.0.0.0/33'],
+    BLOB_STORE: ['disk', 's3', 's3://', 's3://B', 's3://key@bucket', 's3://bucket?endpoint=x', 's3://bucket?x=y'],
     SEND_CONNECTIONS: ['0', '1001'],
     WEB_CONCURRENCY: ['0', '100000'],
     LOG_LEVEL: ['verbose', 'INFO'],
@@ -94,8 +99,9 @@ t.test('no secret stands in the refusal', async t => {
     SECRET_KEY: canary,
     DATABASE_URL: `mysql://u:${canary}@h/d`,
     MAIL_TRANSPORT: `x://u:${canary}@h`,
+    BLOB_STORE: `s3://key:${canary}/+@bucket`,
   })
-  t.equal(lines?.length, 3)
+  t.equal(lines?.length, 4)
   t.notMatch(lines?.join('\n'), canary)
 })
 

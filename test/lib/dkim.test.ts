@@ -18,6 +18,7 @@ const plain: Message = {
   headers: {},
   text: 'Hi',
   html: null,
+  attachments: [],
   seed: '0190b2c4',
 }
 const unicode = { ...plain, subject: 'Ünïcode 😀 '.repeat(20), to: [{ name: '日本語 '.repeat(20), address: 'a@b.co' }] }

@@ -63,6 +63,53 @@ t.test('gives back what waits; what is active can still be freed', t => {
   t.end()
 })
 
+t.test('what is parked has no slot, but still counts', t => {
+  const lanes = fill(new Lanes<string>(2, 2), { a: 4 })
+  t.strictSame(takeAll(lanes), ['a0', 'a1'])
+  lanes.park('a')
+  lanes.park('a')
+  t.strictSame(takeAll(lanes), ['a2', 'a3'])
+  lanes.free('a')
+  lanes.free('a')
+  t.strictSame(lanes.busy(2), ['a'])
+  lanes.unpark('a')
+  t.strictSame([lanes.busy(1), lanes.busy(2)], [['a'], []])
+  lanes.unpark('a')
+  t.strictSame(lanes.busy(0), [], 'nothing is left behind')
+  t.end()
+})
+
+t.test('items of some weight take as many slots, of which a destination has half', t => {
+  const lanes = new Lanes<number>(10, 5, weight => weight)
+  for (const weight of [3, 3, 1]) lanes.push('a', weight)
+  for (const weight of [4, 4, 4]) lanes.push('b', weight)
+  t.strictSame([lanes.take(), lanes.take(), lanes.take()], [3, 4, null])
+  lanes.push('c', 4)
+  t.equal(lanes.take(), null, 'there are but 3 slots')
+  lanes.push('d', 2)
+  t.equal(lanes.take(), null, 'what is lighter does not overtake it')
+  lanes.free('a', 3)
+  t.strictSame([lanes.take(), lanes.take()], [3, null])
+  lanes.free('b', 4)
+  t.strictSame([lanes.take(), lanes.take()], [4, null])
+  lanes.free('a', 3)
+  t.strictSame([lanes.take(), lanes.take(), lanes.take()], [4, 2, null], 'after one turn of each it is the next')
+  t.equal(lanes.active, 10)
+  t.end()
+})
+
+t.test('what is heavier than its share or than all goes alone', t => {
+  const lanes = new Lanes<number>(10, 5, weight => weight)
+  for (const weight of [7, 1]) lanes.push('a', weight)
+  lanes.push('b', 50)
+  t.strictSame([lanes.take(), lanes.take()], [7, null])
+  lanes.free('a', 7)
+  t.strictSame([lanes.take(), lanes.take()], [50, null])
+  lanes.free('b', 50)
+  t.strictSame([lanes.take(), lanes.take()], [1, null])
+  t.end()
+})
+
 function fill(lanes: Lanes<string>, counts: Record<string, number>): Lanes<string> {
   for (const [destination, count] of Object.entries(counts)) {
     for (let i = 0; i < count; i++) lanes.push(destination, `${destination}${i}`)

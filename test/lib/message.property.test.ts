@@ -4,7 +4,13 @@ import { simpleParser } from 'mailparser'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import PostalMime, { decodeWords } from 'postal-mime'
 import t from 'tap'
-import { composeMessage, type Mailbox, type Message, serializeMessage } from '../../lib/message.ts'
+import {
+  composeMessage,
+  type Mailbox,
+  type Message,
+  type MessageAttachment,
+  serializeMessage,
+} from '../../lib/message.ts'
 
 const words = '" , \\ < > ( ) : ; @ . .. = ? _ - [ ] <a@b.co> =? ?= =?utf-8?B?eHh4?= =?utf-8?Q?a_b?= =?x?q?=0D?= a?b=c'
 const foreign = 'é ü 日本語 Ελληνικά עברית 😀 👩‍🚀 🏳️‍🌈 𝔘𝔫𝔦 e\u0301 \u200b \u2028 \u0085 \u00a0 ﬁ'
@@ -36,6 +42,7 @@ const mails = fc.record({
   headers: fc.dictionary(headerName, headerValue),
   text: body,
   html: body,
+  attachments: fc.constant<MessageAttachment[]>([]),
   seed: fc.uuid(),
 })
 

@@ -13,6 +13,7 @@ const mail: Message = {
   headers: {},
   text: 'Hi',
   html: null,
+  attachments: [],
   seed: '0190b2c4',
 }
 

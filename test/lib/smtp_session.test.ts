@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Outgoing } from '../../lib/deliver.ts'
 import { SmtpSession } from '../../lib/smtp_session.ts'
@@ -57,6 +57,20 @@ t.test('asks for the fence once the server has taken the message', async t => {
   const sent = session.send(outgoing({ message, fence: async () => order.push('fence') > 0 }))
   t.match(await sent, { outcome: 'delivered' })
   t.strictSame(order, ['taken', 'fence'])
+})
+
+t.test('a large message leaves turns to others, however fast the server takes it', async t => {
+  const server = await startScript(t)
+  const session = await server.open({ connect: 60_000, message: 60_000, dot: 60_000 })
+  const message = Buffer.alloc(4 << 20, `${'x'.repeat(998)}\r\n`)
+  let isSent = false
+  const sent = session.send(outgoing({ message })).finally(() => {
+    isSent = true
+  })
+  let turns = 0
+  for (; !isSent; turns++) await nextTurn()
+  t.match(await sent, { outcome: 'delivered' })
+  t.ok(turns >= 64, `${turns} turns for 64 slices`)
 })
 
 t.test('a refusal in the middle of the message counts, and its connection is not used again', async t => {

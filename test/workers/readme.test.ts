@@ -21,6 +21,8 @@ const described: Record<string, string> = {
   HELO_NAME: 'this host’s name',
   RETURN_PATH_DOMAIN: 'the domain of `from`',
   TRUSTED_PROXIES: '',
+  FETCH_ALLOW: '',
+  FETCH_DENY: '',
 }
 
 t.test('the README has every variable of the configuration, in its order, with its default', async t => {

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type DkimKey, hashBody, signatureLength, signFields } from './dkim.ts'
+import { type MessageAttachment, type Part, serializeHeader } from './message.ts'
+import { Base64Writer } from './mime/base64.ts'
+import { hasExtraSpace } from './mime/canonical.ts'
+
+/** Bytes written and hashed in one turn of the event loop: some milliseconds. */
+const TURN_BYTES = 512 * 1024
+
+/**
+ * The finished bytes of a message of any size, in the one buffer that is allocated for them: attachments are encoded
+ * into it as they are read. The signature, which needs the hash of all of it, gets its room in front. Rejects when an
+ * attachment has fewer or more bytes than its `size`, and as its `read` does.
+ */
+export async function assembleMessage(
+  { fields, body }: Part,
+  attachments: MessageAttachment[],
+  key: DkimKey | null,
+  date: Date,
+): Promise<Buffer> {
+  const header = serializeHeader(fields)
+  const room = key ? signatureLength(fields, key, date) + 2 : 0
+  const start = room + header.length
+  const length = body.reduce((sum, piece) => sum + piece.length, start)
+  // Not from the pool, which a slice would keep alive; every byte is written below.
+  const message = Buffer.allocUnsafeSlow(length)
+  header.copy(message, room)
+  const writer = new BodyWriter(message, start)
+  for (const piece of body) {
+    if (typeof piece === 'string') await writer.writeText(Buffer.from(piece, 'latin1'))
+    else if (piece instanceof Uint8Array)
+      await writer.writeText(Buffer.from(piece.buffer, piece.byteOffset, piece.length))
+    else await writer.writeFile(attachments[piece.attachment] as MessageAttachment)
+  }
+  if (writer.end !== length) throw new Error(`the message has ${writer.end} bytes instead of ${length}`)
+  if (!key) return message
+  const signature = Buffer.from(`${await signFields(fields, writer.hash(), key, date)}\r\n`, 'latin1')
+  if (signature.length !== room) throw new Error(`the signature has ${signature.length} bytes instead of ${room}`)
+  signature.copy(message)
+  return message
+}
+
+/** Writes a body and hashes what it has written, some of it in each turn of the event loop. */
+class BodyWriter {
+  end: number
+  readonly #message: Buffer
+  readonly #start: number
+  readonly #hash = createHash('sha256')
+  #hashed: number
+  /** Whether the body is its own canonical form, which base64 is. */
+  #isCanonical = true
+
+  constructor(message: Buffer, start: number) {
+    this.#message = message
+    this.#start = start
+    this.end = start
+    this.#hashed = start
+  }
+
+  async writeText(text: Buffer): Promise<void> {
+    if (hasExtraSpace(text)) this.#isCanonical = false
+    for (let start = 0; start < text.length; start += TURN_BYTES) {
+      this.end += text.copy(this.#message, this.end, start, start + TURN_BYTES)
+      await this.#hashWritten()
+    }
+  }
+
+  async writeFile({ filename, size, read }: MessageAttachment): Promise<void> {
+    const base64 = new Base64Writer(this.#message, this.end)
+    let received = 0
+    for await (const chunk of read()) {
+      received += chunk.length
+      if (received > size) throw new Error(`attachment ${JSON.stringify(filename)} has more than its ${size} bytes`)
+      for (let start = 0; start < chunk.length; start += TURN_BYTES) {
+        base64.write(chunk.subarray(start, start + TURN_BYTES))
+        this.end = base64.end
+        await this.#hashWritten()
+      }
+    }
+    if (received < size) {
+      throw new Error(`attachment ${JSON.stringify(filename)} has ${received} bytes instead of ${size}`)
+    }
+    base64.finish()
+    this.end = base64.end
+  }
+
+  /** As `hashBody`. A body ends in one line break: its last line, of a multipart or of base64, is not empty. */
+  hash(): string {
+    this.#update(this.end)
+    const body = this.#message.subarray(this.#start, this.end)
+    const isEndedOnce = /[^\r\n]\r\n$/.test(body.toString('latin1', body.length - 3))
+    return this.#isCanonical && isEndedOnce ? this.#hash.digest('base64') : hashBody(body)
+  }
+
+  async #hashWritten(): Promise<void> {
+    while (this.end - this.#hashed >= TURN_BYTES) {
+      this.#update(this.#hashed + TURN_BYTES)
+      await turn()
+    }
+  }
+
+  #update(end: number): void {
+    this.#hash.update(this.#message.subarray(this.#hashed, end))
+    this.#hashed = end
+  }
+}
+
+let turns: Promise<void> = Promise.resolve()
+
+/** The next turn of the event loop that nobody else has asked for: all who assemble a message take turns. */
+function turn(): Promise<void> {
+  turns = turns.then(() => nextTurn())
+  return turns
+}

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto'
+
+/** 25 MiB: the largest file that may be attached (contract 2). */
+export const MAX_FILE_BYTES: number = 25 * 1024 * 1024
+
+/** `fault` goes behind the name of what was decoded: `attachments[0].content is larger than 26214400 bytes`. */
+export type Decoded = { bytes: Buffer; size: number; sha256: Buffer } | { fault: string }
+
+const NO_LETTER = /[^A-Za-z0-9+/_-]/
+const PADDING = /^=*$/
+const WRONG_PADDING = 'is base64 with the wrong padding'
+const NOTHING = Buffer.alloc(0)
+const isWhiteSpace = new Uint8Array(256)
+for (const character of ' \t\r\n') isWhiteSpace[character.charCodeAt(0)] = 1
+
+/**
+ * Decodes base64 as it arrives (RFC 4648 section 4), never more than a piece at a time.
+ *
+ * Lines may be wrapped, as in MIME, and padding may be missing. The alphabet for URLs (section 5) is taken too: mail APIs
+ * hand out files in it, and the two never differ on a letter. All else is refused that `Buffer.from(text, 'base64')`
+ * skips, or ends at, without a word: the file would arrive damaged.
+ */
+export class Base64Decoder {
+  readonly #limit: number
+  readonly #hash = createHash('sha256')
+  #size = 0
+  /** What is not decoded yet: less than a group of four, or a few letters and the padding behind them. */
+  #rest = ''
+  #fault: string | null = null
+
+  constructor(limit: number = MAX_FILE_BYTES) {
+    this.#limit = limit
+  }
+
+  /** What is wrong so far. Whatever comes after is dropped, so it need not come at all. */
+  get fault(): string | null {
+    return this.#fault
+  }
+
+  /** Takes ASCII, gives the bytes of the groups that became whole; none once there is a fault. */
+  write(piece: Buffer): Buffer {
+    if (this.#fault) return NOTHING
+    const text = this.#rest + piece.toString('latin1')
+    return this.#count(this.#decodeGroups(text, text.length) ?? this.#decodeLetters(withoutWhiteSpace(text)))
+  }
+
+  /** To be called once. `bytes` are the last two at most, where padding stood or was missing. */
+  end(): Decoded {
+    const [letters, padding] = splitLetters(withoutWhiteSpace(this.#rest))
+    if (!PADDING.test(padding)) this.#fault ??= faultOf(padding)
+    else if (letters.length === 1) this.#fault ??= 'is base64 that was cut short'
+    else if (padding && (!letters || letters.length + padding.length !== 4)) this.#fault ??= WRONG_PADDING
+    const bytes = this.#count(Buffer.from(letters, 'base64'))
+    return this.#fault ? { fault: this.#fault } : { bytes, size: this.#size, sha256: this.#hash.digest() }
+  }
+
+  /** Null when something else is among the letters: the native decoder then gives less than it should. */
+  #decodeGroups(text: string, letters: number): Buffer | null {
+    const whole = letters - (letters % 4)
+    const bytes = Buffer.from(text.slice(0, whole), 'base64')
+    if (bytes.length !== (whole / 4) * 3) return null
+    this.#rest = text.slice(whole)
+    return bytes
+  }
+
+  #decodeLetters(text: string): Buffer {
+    const [letters, padding] = splitLetters(text)
+    if (!PADDING.test(padding)) this.#fault = faultOf(padding)
+    else if (padding.length > 3) this.#fault = WRONG_PADDING
+    return (this.#fault ? null : this.#decodeGroups(text, letters.length)) ?? NOTHING
+  }
+
+  #count(bytes: Buffer): Buffer {
+    this.#size += bytes.length
+    if (this.#size > this.#limit) this.#fault ??= `is larger than ${this.#limit} bytes`
+    if (this.#fault) return NOTHING
+    this.#hash.update(bytes)
+    return bytes
+  }
+}
+
+/** A text that is there already, by the same rules. */
+export function decodeBase64(text: string, limit?: number): Decoded {
+  const decoder = new Base64Decoder(limit)
+  const bytes = decoder.write(Buffer.from(text))
+  const end = decoder.end()
+  return 'fault' in end ? end : { ...end, bytes: end.bytes.length > 0 ? Buffer.concat([bytes, end.bytes]) : bytes }
+}
+
+/** Not by a regular expression: white space at every other character would take it a hundred times as long. */
+function withoutWhiteSpace(text: string): string {
+  const bytes = Buffer.from(text, 'latin1')
+  let length = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (isWhiteSpace[byte] === 0) bytes[length++] = byte
+  }
+  return bytes.toString('latin1', 0, length)
+}
+
+/** The letters a text begins with, and all that is behind them. */
+function splitLetters(text: string): [letters: string, rest: string] {
+  const end = text.search(NO_LETTER)
+  return end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end)]
+}
+
+/** `rest` begins where the letters end. */
+function faultOf(rest: string): string {
+  if (rest[0] === ':') return 'has a colon: expected base64 alone, without `data:…;base64,` before it'
+  return rest[0] === '=' ? 'is base64 that goes on after its padding' : 'has a character that is not base64'
+}

@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { detailOf, FetchError } from './error.ts'
+
+export type BodyLimits = {
+  /** Of the body. A longer one fails, or, with `excess: 'cut'`, ends there. */
+  max_bytes: number
+  excess?: 'refuse' | 'cut'
+  signal?: AbortSignal | undefined
+}
+
+type Response = { headers: IncomingHttpHeaders; body: AsyncIterable<Buffer> }
+
+/**
+ * A body within its limits, in the chunks of the wire, 64 KB at most, which wait for the reader. A compressed one is
+ * refused, since we ask for none (`Accept-Encoding: identity`, RFC 9110 section 12.5.3): without a decoder there is no
+ * bomb, and what the wire carries is what the limit counts.
+ *
+ * @throws {FetchError} while it is read, so that its status and headers are known even so
+ */
+export async function* boundedBody(response: Response, limits: BodyLimits, close: () => void): AsyncGenerator<Buffer> {
+  const { max_bytes, signal } = limits
+  const isCut = limits.excess === 'cut'
+  let left = max_bytes
+  try {
+    refuseEncoded(response.headers)
+    if (!isCut && Number(response.headers['content-length']) > max_bytes) throw tooLarge(max_bytes)
+    for await (const chunk of response.body) {
+      if (!isCut && chunk.length > left) throw tooLarge(max_bytes)
+      yield chunk.subarray(0, left)
+      left -= chunk.length
+      if (isCut && left <= 0) return
+    }
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw error instanceof FetchError ? error : brokenOff(error)
+  } finally {
+    close()
+  }
+}
+
+function refuseEncoded(headers: IncomingHttpHeaders): void {
+  const content = headers['content-encoding'] ?? 'identity'
+  const transfer = headers['transfer-encoding'] ?? 'chunked'
+  if (content.toLowerCase() === 'identity' && transfer.toLowerCase() === 'chunked') return
+  const detail = `content-encoding ${content}, transfer-encoding ${transfer}`
+  throw new FetchError('The URL answered with compressed content.', detail, { is_permanent: true })
+}
+
+function tooLarge(max_bytes: number): FetchError {
+  const detail = `more than ${max_bytes} bytes`
+  return new FetchError('The URL answered with too much.', detail, { is_permanent: true })
+}
+
+/** After an answer that was allowed, so what is told of it tells nothing about our network. */
+function brokenOff(error: unknown): FetchError {
+  const isSlow = (error as Error).name === 'TimeoutError'
+  const reason = isSlow ? 'The URL answered too slowly.' : 'The answer of the URL broke off.'
+  return new FetchError(reason, detailOf(error), { is_permanent: false, cause: error })
+}

@@ -1,0 +1,139 @@
+import { TextDecoder } from 'node:util'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const LOWER_U = 0x75
+const FOREIGN = 255
+/** Hex digits missing behind a backslash of which it is not known yet whether it takes any. */
+const BEHIND_BACKSLASH = 5
+
+const BEYOND_ASCII = 1
+const SPECIAL = 2
+const kindOf = new Uint8Array(256).fill(SPECIAL, 0, 0x20).fill(BEYOND_ASCII, 0x80)
+kindOf[QUOTE] = SPECIAL
+kindOf[BACKSLASH] = SPECIAL
+
+const shortEscapes = new Uint8Array(256).fill(FOREIGN)
+for (const [name, character] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'])
+  shortEscapes[(name as string).charCodeAt(0)] = (character as string).charCodeAt(0)
+
+const hexDigits = new Uint8Array(256).fill(FOREIGN)
+for (const digit of '0123456789abcdefABCDEF') hexDigits[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
+
+/**
+ * Reads one JSON string from behind its opening quote (RFC 8259 section 7), cut into pieces anywhere. What it gives, put
+ * together, is `Buffer.from(JSON.parse(string))`: UTF-8, a lone surrogate as U+FFFD. Throws a SyntaxError where the text
+ * is not JSON: at control characters, bad escapes, broken UTF-8.
+ */
+export class StringReader {
+  /** The closing quote has been read. */
+  isDone = false
+  #missing = 0
+  #unit = 0
+  /** The first half of a character whose second half the next escape may be. */
+  #high = ''
+  /** In the midst of text beyond ASCII, which is to be checked. */
+  #utf8: TextDecoder | null = null
+  /** The bytes of this piece, once they differ from the piece itself. */
+  #out: Buffer | null = null
+  #length = 0
+
+  /** `end` lies behind the closing quote, or is the length of the piece; `bytes` may be a part of the piece. */
+  read(piece: Buffer, start: number): { end: number; bytes: Buffer } {
+    this.#out = null
+    if (this.#missing > 0 || this.#high) this.#copyOut(piece, start, start)
+    let at = start
+    while (at < piece.length) {
+      if (this.#missing > 0) {
+        this.#readEscape(piece[at++] as number)
+        continue
+      }
+      at = this.#readPlain(piece, at)
+      if (at === piece.length) break
+      const byte = piece[at++]
+      if (byte === QUOTE) return this.#finish(piece, start, at)
+      if (byte !== BACKSLASH) throw new SyntaxError('a control character in a string')
+      this.#missing = BEHIND_BACKSLASH
+      if (!this.#out) this.#copyOut(piece, start, at - 1)
+    }
+    return { end: at, bytes: this.#taken(piece, start, at) }
+  }
+
+  #finish(piece: Buffer, start: number, end: number) {
+    this.isDone = true
+    this.#putHigh()
+    return { end, bytes: this.#taken(piece, start, end - 1) }
+  }
+
+  #taken(piece: Buffer, start: number, end: number): Buffer {
+    return this.#out ? this.#out.subarray(0, this.#length) : piece.subarray(start, end)
+  }
+
+  /** From here on, bytes are copied. An escape is longer than what it stands for, but may have begun in the last piece. */
+  #copyOut(piece: Buffer, start: number, end: number): void {
+    this.#out = Buffer.allocUnsafe(piece.length - start + 8)
+    this.#length = piece.copy(this.#out, 0, start, end)
+  }
+
+  #readPlain(piece: Buffer, start: number): number {
+    let at = start
+    let kinds = 0
+    for (; at < piece.length; at++) {
+      const kind = kindOf[piece[at] as number] as number
+      if (kind === SPECIAL) break
+      kinds |= kind
+    }
+    if (kinds === BEYOND_ASCII || this.#utf8) this.#checkUtf8(piece.subarray(start, at), at === piece.length)
+    if (this.#out && at > start) {
+      this.#putHigh()
+      this.#length += piece.copy(this.#out, this.#length, start, at)
+    }
+    return at
+  }
+
+  #checkUtf8(bytes: Buffer, goesOn: boolean): void {
+    this.#utf8 ??= new TextDecoder('utf-8', { fatal: true })
+    try {
+      this.#utf8.decode(bytes, { stream: goesOn })
+    } catch (cause) {
+      throw new SyntaxError('broken UTF-8 in a string', { cause })
+    }
+    if (!goesOn) this.#utf8 = null
+  }
+
+  #readEscape(byte: number): void {
+    if (this.#missing === BEHIND_BACKSLASH) {
+      this.#unit = byte === LOWER_U ? 0 : (shortEscapes[byte] as number)
+      this.#missing = byte === LOWER_U ? 4 : 0
+      if (this.#unit === FOREIGN) throw new SyntaxError('a bad escape in a string')
+    } else {
+      const digit = hexDigits[byte] as number
+      if (digit === FOREIGN) throw new SyntaxError('a bad escape in a string')
+      this.#unit = this.#unit * 16 + digit
+      this.#missing--
+    }
+    if (this.#missing === 0) this.#putUnit(this.#unit)
+  }
+
+  #putUnit(unit: number): void {
+    const out = this.#out as Buffer
+    if (unit < 0x80 && !this.#high) {
+      out[this.#length++] = unit
+      return
+    }
+    const isHigh = unit >= 0xd800 && unit < 0xdc00
+    if (isHigh) this.#putHigh()
+    const character = this.#high + String.fromCharCode(unit)
+    if (isHigh) this.#high = character
+    else {
+      this.#high = ''
+      this.#length += out.write(character, this.#length)
+    }
+  }
+
+  /** It stayed alone. */
+  #putHigh(): void {
+    if (this.#high) this.#length += (this.#out as Buffer).write(this.#high, this.#length)
+    this.#high = ''
+  }
+}

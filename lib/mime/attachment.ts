@@ -1,0 +1,98 @@
+import { lookup } from 'mime-types'
+import { type ContentType, clipFilename, parseContentType, safeFilename } from '../attachment.ts'
+import { atomsField, type HeaderField, isPlainText } from './field.ts'
+
+/** What an attachment's header is written from; null: the type goes by the file name's extension. */
+export type AttachmentHead = {
+  filename: string
+  content_type: string | null
+  content_disposition: 'attachment' | 'inline'
+  content_id: string | null
+}
+
+const ANY_TYPE = 'application/octet-stream'
+
+/** May not be encoded as base64: RFC 2045 section 6.4, RFC 2046 section 5.2.1. The bytes are all that matters here. */
+const COMPOSITE = /^(?:message|multipart)\//
+
+/** Longer names are written as RFC 2231 says, in parts: a quoted string cannot be folded. */
+const LONGEST_PLAIN_NAME = 60
+
+/** Of an encoded name in one line, behind ` filename*10*=utf-8''`. */
+const SEGMENT = 54
+
+/** Throws TypeError for a content id or type that nobody validated; names are cleaned. */
+export function attachmentFields(head: AttachmentHead, disposition: 'attachment' | 'inline'): HeaderField[] {
+  const filename = safeFilename(head.filename)
+  const fields = [
+    atomsField('Content-Type', [...typeAtoms(head.content_type, filename), `name="${plainFilename(filename)}"`]),
+    atomsField('Content-Transfer-Encoding', ['base64']),
+    atomsField('Content-Disposition', [`${disposition};`, ...filenameAtoms(filename)]),
+  ]
+  if (head.content_id !== null) fields.push(atomsField('Content-ID', [`<${head.content_id}>`]))
+  return fields
+}
+
+/** `type/subtype` of what is given, else by the name's extension; a message is bytes of any type. Throws as above. */
+export function typeOfFile(content_type: string | null, filename: string): string {
+  return contentTypeOf(content_type, filename).type
+}
+
+function contentTypeOf(content_type: string | null, filename: string): ContentType {
+  const parsed = parseContentType(content_type ?? (lookup(filename) || ANY_TYPE))
+  if (!parsed) throw new TypeError(`Content type ${JSON.stringify(content_type)} cannot be written safely`)
+  return COMPOSITE.test(parsed.type) ? { type: ANY_TYPE, parameters: [] } : parsed
+}
+
+/** All but a parameter `name`: that is written from the file name. */
+function typeAtoms(content_type: string | null, filename: string): string[] {
+  const { type, parameters } = contentTypeOf(content_type, filename)
+  const others = parameters.filter(({ name }) => name !== 'name')
+  return [type, ...others.map(({ text }) => text)].map(atom => `${atom};`)
+}
+
+/**
+ * The name in the disposition: as it is, or encoded as UTF-8 (RFC 2231 sections 3 and 4). Not both: of the two, Python
+ * and others show the plain one. Who cannot read the encoded one finds a plain one in the Content-Type.
+ */
+function filenameAtoms(filename: string): string[] {
+  if (isPlainFilename(filename)) return [`filename="${filename}"`]
+  const segments = encodedSegments(filename)
+  if (segments.length === 1) return [`filename*=utf-8''${segments[0]}`]
+  const last = segments.length - 1
+  return segments.map((segment, i) => `filename*${i}*=${i === 0 ? "utf-8''" : ''}${segment}${i < last ? ';' : ''}`)
+}
+
+/** No segment splits a character: some readers decode each for itself. */
+function encodedSegments(filename: string): string[] {
+  const segments = ['']
+  for (const character of filename) {
+    const encoded = /[\w.-]/.test(character) ? character : percentEncoded(character)
+    const last = segments.length - 1
+    const longer = segments[last] + encoded
+    if (longer.length > SEGMENT) segments.push(encoded)
+    else segments[last] = longer
+  }
+  return segments
+}
+
+function percentEncoded(character: string): string {
+  return Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&')
+}
+
+/** What is nearest to the name in ASCII: `Résumé.pdf` is `Resume.pdf`. */
+function plainFilename(filename: string): string {
+  if (isPlainFilename(filename)) return filename
+  const plain = filename
+    .normalize('NFKD') // may make a slash or a dot of what looked like one
+    .replace(/\p{M}/gu, '')
+    .replace(/[^ -~]+|["%/\\]|=\?|^\.+/g, '_')
+    .replace(/ +/g, ' ')
+    .trim()
+  return clipFilename(plain || 'attachment', LONGEST_PLAIN_NAME)
+}
+
+/** Quotes and backslashes would have to be escaped, which not every reader takes back; some decode percents. */
+function isPlainFilename(filename: string): boolean {
+  return filename.length <= LONGEST_PLAIN_NAME && isPlainText(filename) && !/["\\%]/.test(filename)
+}

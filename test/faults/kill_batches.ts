@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
+import { Report, readOptions, runCampaign } from './campaign.ts'
+import type { Stage } from './stage.ts'
+
+type Options = { batches: number; kills: number; connections: number }
+type Incomplete = { sent: { id: string; index: number }[]; sent_count: number }
+type Final = { status: number; text: string; ids: string[] }
+
+const SIZE = 100
+
+/**
+ * Row 8, and a batch under fire: workers and web processes are killed while batches are stored, on a database that is
+ * slow now and then. Whatever a caller is told in the end is what is stored and debited, and is told again.
+ */
+export async function killBatches(stage: Stage, { batches, kills, connections }: Options): Promise<Report> {
+  const report = new Report()
+  const { pg } = stage.pool
+  await pg.query(`INSERT INTO plans VALUES ('large', 100000000, NULL)`)
+  await pg.query(`UPDATE accounts SET plan = 'large'`)
+  await pg.query(`
+    CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(random() ^ 3); RETURN NULL; END $$;
+    CREATE TRIGGER dawdle AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`)
+  const { url, child } = await stage.startWeb({ BATCH_DEADLINE_MS: '1500' })
+  await child.stop()
+  const web = stage.supervise('api/server.ts', { BATCH_DEADLINE_MS: '1500', PORT: new URL(url).port })
+  const worker = stage.supervise('test/faults/worker.ts', { LOG_LEVEL: 'error' })
+
+  const answers = new Map<number, Final>()
+  let next = 0
+  const post = async () => {
+    for (let n = next++; n < batches; n = next++) answers.set(n, await insist(stage, url, n))
+  }
+  const posting = Promise.all(Array.from({ length: connections }, post))
+  for (let kill = 1; kill <= kills; kill++) {
+    while (answers.size < Math.floor((batches * kill) / (kills + 1))) await sleep(20)
+    const victim = kill % 3 === 0 ? web : worker
+    victim.child.kill('SIGKILL')
+  }
+  await posting
+  await sleep(1_000)
+
+  const complete = [...answers.values()].filter(({ status }) => status === 200).length
+  report.note({ batches, kills, complete, incomplete: batches - complete })
+  for (const [n, { status, text, ids }] of answers) {
+    const { rows } = await pg.query<{ id: string }>('SELECT id FROM emails WHERE subject LIKE $1 ORDER BY id', [
+      `Batch ${n}, %`,
+    ])
+    const stored = rows.map(({ id }) => id)
+    report.expect(
+      `${stored}` === `${ids.toSorted()}`,
+      `batch ${n} (${status}): told ${ids.length}, stored ${stored.length}`,
+    )
+    const again = await insist(stage, url, n)
+    report.expect(again.text === text && again.status === status, `batch ${n} is replayed as it was answered`)
+  }
+  const { rows } = await pg.query(`SELECT id FROM batches WHERE state = 'open'`)
+  report.expect(rows.length === 0, `${rows.length} batches are left open`)
+  await web.stop()
+  await worker.stop()
+  await pg.query('DROP FUNCTION dawdle CASCADE')
+  const { rows: usage } = await pg.query(
+    'SELECT (SELECT sum(emails) FROM usage_minutes) AS debited, (SELECT count(*) FROM emails) AS stored',
+  )
+  report.expect(usage[0].debited === usage[0].stored, `${usage[0].debited} are debited, ${usage[0].stored} stored`)
+  return report
+}
+
+/** Asks until it is told what became of the batch. */
+async function insist(stage: Stage, url: string, n: number): Promise<Final> {
+  for (;;) {
+    const answer = await ask(stage, url, n).catch(() => null)
+    if (answer) return answer
+    await sleep(100)
+  }
+}
+
+/** Null: to be asked again. */
+async function ask({ account }: Stage, url: string, n: number): Promise<Final | null> {
+  const emails = Array.from({ length: SIZE }, (_, i) => ({
+    ...{
+      from: `hello@${account.domain}`,
+      to: `ok-${n}-${i}@sink.internal`,
+      subject: `Batch ${n}, ${i}`,
+      text: 'Hello',
+    },
+  }))
+  const { statusCode: status, body } = await request(`${url}/api/emails/batch`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.key}`, 'user-agent': 'load', 'idempotency-key': `batch ${n}` },
+    body: JSON.stringify(emails),
+  })
+  const text = await body.text()
+  const parsed = JSON.parse(text)
+  if (status === 200) return { status, text, ids: parsed.data.map(({ id }: { id: string }) => id) }
+  if (parsed.name !== 'batch_incomplete') return null
+  return { status, text, ids: (parsed as Incomplete).sent.map(({ id }) => id) }
+}
+
+/** node test/faults/kill_batches.ts [--batches 300] [--kills 30] [--connections 8] */
+if (import.meta.main) {
+  const options = readOptions({ batches: 300, kills: 30, connections: 8 })
+  await runCampaign('kill -9 of workers and web processes while batches are stored', stage =>
+    killBatches(stage, options),
+  )
+}

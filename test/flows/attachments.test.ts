@@ -1,0 +1,139 @@
+import { simpleParser } from 'mailparser'
+import t, { type Test } from 'tap'
+import { ComposeError, createPrepareMessage, type Prepared, type ReadBlob } from '../../flows/prepare_message.ts'
+import { LARGE } from '../../flows/shared_messages.ts'
+import { findCapturedMessage } from '../../sql/captured_messages.ts'
+import { LONG_CONTENT } from '../../sql/emails_to_send.ts'
+import type { Pool } from '../../sql/pool.ts'
+import { send_emails } from '../../tasks/send_emails.ts'
+import { startSink } from '../faults/sink.ts'
+import { acceptEmail, openWork, readEmail, TEST_TIMES } from '../sending.ts'
+import { newAccount, openWorld } from '../world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const pdf = Buffer.alloc(3 << 20, 'a pdf, more or less ')
+const blobs: Record<string, Buffer> = { pdf, logo: Buffer.from('a logo') }
+const head = { content_type: null, content_disposition: 'attachment', content_id: null }
+const files = [
+  { ...head, filename: 'Résumé.pdf', size: pdf.length, blob_id: 'pdf' },
+  { ...head, filename: 'l.png', content_disposition: 'inline', content_id: 'logo', size: 6, blob_id: 'logo' },
+]
+const html = '<img src="cid:logo">'
+const large = 'x'.repeat(LARGE / 2)
+
+const readBlob: ReadBlob = async function* (account_id, blob_id) {
+  if (account_id !== account.id) throw new Error('a blob of another account')
+  const blob = blobs[blob_id] ?? Buffer.alloc(0)
+  for (let start = 0; start < blob.length; start += 10_000) yield blob.subarray(start, start + 10_000)
+}
+
+t.test('files are read when the message is composed, and arrive as they are', async t => {
+  let reads = 0
+  const prepared = await prepare(await acceptEmail(world, account, { html }), files, (...ids) => {
+    reads++
+    return readBlob(...ids)
+  })
+  t.equal(reads, 0)
+  t.ok(prepared.size > pdf.length * 1.35 && prepared.size < pdf.length * 1.4)
+  const message = await prepared.compose()
+  t.equal(reads, 2)
+  t.match(message.toString('latin1', 0, 20), 'DKIM-Signature')
+  const { attachments } = await simpleParser(message, { skipImageLinks: true })
+  t.strictSame(
+    attachments.map(({ filename, contentType, content }) => [filename, contentType, content.length]),
+    [
+      ['l.png', 'image/png', 6],
+      ['Résumé.pdf', 'application/pdf', pdf.length],
+    ],
+  )
+  t.ok(attachments[1]?.content.equals(pdf))
+})
+
+t.test('a store that fails is no fault of the email; a file that is not as it was is', async t => {
+  const id = await acceptEmail(world, account, { html })
+  const away: ReadBlob = async function* () {
+    yield Buffer.from('a')
+    throw new Error('away')
+  }
+  const failure = await (await prepare(id, files, away)).compose().catch(error => error)
+  t.match(failure, { message: 'An attachment could not be read: away' })
+  t.notOk(failure instanceof ComposeError)
+  const gone = [{ ...files[0], blob_id: 'gone' }]
+  t.ok((await (await prepare(id, gone, readBlob)).compose().catch(error => error)) instanceof ComposeError)
+})
+
+t.test('a long text is loaded when it is composed', async t => {
+  for (const length of [LONG_CONTENT - 1, LONG_CONTENT, LONG_CONTENT + 1, 3 * LONG_CONTENT]) {
+    const text = 'x'.repeat(length - 1)
+    const id = await acceptEmail(world, account, { text, html: 'y' })
+    const prepared = await prepare(id, [], readBlob)
+    t.ok(prepared.size > 2.3 * length && prepared.size < 2.4 * length)
+    t.match(await simpleParser(await prepared.compose()), { text, html: 'y' })
+  }
+})
+
+t.test('what waits for room holds up no small mail, and a stop gives it back', async t => {
+  const { sink, work } = await open(t, { ...TEST_TIMES, lease_seconds: 60, drain_ms: 300 })
+  const holding = await acceptEmail(world, account, { to: 'hang-post-dot@y.com', text: large })
+  await send_emails({ email_ids: [holding] }, work)
+  await sink.arrived(1)
+  const to = (local: string) => Array.from({ length: 40 }, (_, i) => `${local}-${i}@y.com`)
+  const waiting = await acceptEmail(world, account, { to: to('large'), text: large })
+  await send_emails({ email_ids: [waiting] }, work)
+  const small = await acceptEmail(world, account, { to: to('small') })
+  await send_emails({ email_ids: [small] }, work)
+  await sink.arrived(41)
+  t.notOk(sink.ledger.some(({ rcpt }) => rcpt.startsWith('large')))
+
+  await work.sender.stop()
+  t.equal(sink.messages, 41)
+  t.match(await readEmail(world, account, small), { status: 'delivered' })
+  const { queue, status } = await readEmail(world, account, waiting)
+  t.equal(status, 'queued')
+  t.match(queue, Array(40).fill({ state: 'queued', attempts: 0, reason: 'The worker stopped.' }))
+})
+
+t.test('large mail is sent as there is room for it', async t => {
+  const { sink, work } = await open(t)
+  const addresses = ['1@y.com', ['2@y.com', '3@z.com'], '4@y.com', '5@z.com', '6@z.com']
+  const ids = await Promise.all(addresses.map(to => acceptEmail(world, account, { to, text: large })))
+  await send_emails({ email_ids: ids }, work)
+  await work.sender.idle()
+  t.equal(sink.messages, 6)
+  for (const id of ids) t.match(await readEmail(world, account, id), { status: 'delivered' })
+})
+
+t.test('captured messages of any size are kept byte for byte', async t => {
+  const work = openWork(t, world, 'capture')
+  const texts = ['one', 'x'.repeat(1 << 20), '\\x00 \\ "', 'four', '']
+  const ids = await Promise.all(texts.map(text => acceptEmail(world, account, { text })))
+  await send_emails({ email_ids: ids }, work)
+  await work.sender.idle()
+  for (const [i, id] of ids.entries()) {
+    const captured = await findCapturedMessage(world.pool, id)
+    const composed = await (await prepare(id, [], readBlob)).compose()
+    t.ok(captured?.message.equals(composed), `${texts[i]?.length} characters`)
+  }
+})
+
+/** A sender with room for one large message. */
+async function open(t: Test, times = TEST_TIMES) {
+  const sink = await startSink()
+  t.teardown(() => sink.close())
+  const timeouts = { connect: 60_000, message: 60_000, dot: 60_000 }
+  return { sink, work: openWork(t, world, sink.url, { timeouts, times, room: LARGE }) }
+}
+
+/** As if the email had these files: no table holds them yet. */
+function prepare(id: string, attachments: unknown[], readBlob: ReadBlob): Promise<Prepared> {
+  const { pool } = world
+  const withFiles: Pool = {
+    ...pool,
+    any: async query => {
+      const rows = await pool.any(query)
+      return query.name === 'list_emails_to_send' ? rows.map(row => ({ ...row, attachments })) : rows
+    },
+  }
+  return createPrepareMessage(withFiles, world.secrets, readBlob)({ account_id: account.id, id })
+}

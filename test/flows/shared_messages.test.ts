@@ -1,0 +1,109 @@
+import t from 'tap'
+import type { Prepared } from '../../flows/prepare_message.ts'
+import { LARGE, SharedMessages } from '../../flows/shared_messages.ts'
+import type { ClaimedDelivery } from '../../sql/deliveries.ts'
+
+const ROOM = 10 * LARGE
+
+t.test('recipients share one message, which is forgotten with the last of them', async t => {
+  const { shared, composed } = open()
+  const [a, b] = [delivery('small', 'a.com'), delivery('small', 'b.com')]
+  shared.join(a)
+  shared.join(b)
+  const [one, other] = await Promise.all([compose(shared, a), compose(shared, b)])
+  t.equal(one, other)
+  t.strictSame(composed, ['small'])
+  shared.leave(a)
+  t.equal(await compose(shared, b), one)
+  shared.leave(b)
+  shared.join(a)
+  t.not(await compose(shared, a), one)
+  t.strictSame(composed, ['small', 'small'])
+})
+
+t.test('a large message is not composed before there is room, which its last recipient frees', async t => {
+  const { shared, composed } = open()
+  const [first, second, third] = [delivery('4 first', 'a.com'), delivery('4 second', 'a.com'), delivery('4 b', 'b.com')]
+  const sibling = delivery('4 first', 'c.com')
+  for (const each of [first, sibling, second, third]) shared.join(each)
+  const all = [first, sibling, second, third].map(each => compose(shared, each))
+  await Promise.all([all[0], all[1], all[3]])
+  t.strictSame(composed, ['4 first', '4 b'], 'a destination has half')
+
+  shared.leave(first)
+  await turn()
+  t.equal(composed.length, 2)
+  shared.leave(sibling)
+  await all[2]
+  t.strictSame(composed, ['4 first', '4 b', '4 second'])
+})
+
+t.test('small messages do not wait for room', async t => {
+  const { shared, composed } = open()
+  const [huge, large, small] = [delivery('30', 'a.com'), delivery('2', 'a.com'), delivery('small', 'a.com')]
+  for (const each of [huge, large, small]) shared.join(each)
+  await compose(shared, huge)
+  const waiting = compose(shared, large)
+  await compose(shared, small)
+  t.strictSame(composed, ['30', 'small'], 'what is larger than all the room goes alone')
+  shared.leave(huge)
+  await waiting
+})
+
+t.test('what could not be composed takes no room', async t => {
+  const { shared } = open()
+  const broken = [1, 2, 3, 4, 5].map(i => delivery(`4 broken ${i}`, 'a.com'))
+  for (const each of broken) {
+    shared.join(each)
+    await t.rejects(compose(shared, each), /broken/)
+    shared.leave(each)
+  }
+  const sound = delivery('4', 'a.com')
+  shared.join(sound)
+  await compose(shared, sound)
+})
+
+t.test('a stop turns away what waits for room, and what would', async t => {
+  const { shared, composed } = open()
+  const [first, second, late] = [delivery('4 first', 'a.com'), delivery('4 second', 'a.com'), delivery('4', 'b.com')]
+  for (const each of [first, second]) shared.join(each)
+  await compose(shared, first)
+  const waiting = compose(shared, second)
+  await turn()
+  shared.stop()
+  await t.rejects(waiting, /stopped/)
+  shared.leave(second)
+  shared.join(late)
+  await t.rejects(compose(shared, late), /stopped/)
+  shared.leave(late)
+  shared.leave(first)
+  t.strictSame(composed, ['4 first'])
+})
+
+/** The size of a message is what its id begins with, in units of what is large. */
+function open() {
+  const composed: string[] = []
+  const prepareMessage = async ({ id }: { id: string }): Promise<Prepared> => ({
+    from_domain: 'x.com',
+    size: LARGE * (Number.parseInt(id, 10) || 0.5),
+    async compose() {
+      if (id.includes('broken')) throw new Error('broken')
+      composed.push(id)
+      return Buffer.from(id)
+    },
+  })
+  return { shared: new SharedMessages(prepareMessage, ROOM), composed }
+}
+
+function delivery(email_id: string, destination: string): ClaimedDelivery {
+  const token = { account_id: '1', id: '2', attempt: 1, lease_owner: '3' }
+  return { ...token, email_id, recipient: `a@${destination}`, destination, suppressed: false }
+}
+
+async function compose(shared: SharedMessages, delivery: ClaimedDelivery): Promise<Buffer> {
+  return shared.compose(delivery, await shared.prepare(delivery))
+}
+
+function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}

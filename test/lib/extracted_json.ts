@@ -1,0 +1,73 @@
+import { extractStrings, type StringPart } from '../../lib/extract_strings.ts'
+
+/** Where the content of attachments is: in one email, or in a batch of them. */
+export const mailPaths = [
+  ['attachments', '*', 'content'],
+  ['*', 'attachments', '*', 'content'],
+]
+
+/** Stands for whatever JSON.parse, or the decoding before it, refuses. */
+export const NOT_JSON = 'not JSON'
+
+/** In pieces of so many bytes, the lengths used in turn. */
+export async function* cut(bytes: Buffer, lengths: number[]): AsyncGenerator<Buffer> {
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const end = at + (lengths[turn % lengths.length] as number)
+    yield bytes.subarray(at, end)
+    at = end
+  }
+}
+
+/** The value as JSON.parse gives it, with every lone surrogate in a content replaced, as extraction does. */
+export function readWhole(text: Buffer): unknown {
+  const value = parse(text)
+  mapContents(value, content => (typeof content === 'string' ? content.toWellFormed() : content))
+  return value
+}
+
+/** The same value, read by extraction: its skeleton parsed, and each string put back where its placeholder stands. */
+export async function readExtracted(text: AsyncIterable<Buffer>): Promise<unknown> {
+  const strings: Buffer[][] = []
+  const ended: boolean[] = []
+  const take = ({ index, bytes, is_last }: StringPart) => {
+    if (ended[index]) throw new Error(`more of string ${index} behind its end`)
+    strings[index] ??= []
+    strings[index].push(Buffer.from(bytes))
+    ended[index] = is_last
+  }
+  try {
+    const skeleton = await extractStrings(text, { paths: mailPaths, max_bytes: 20e6, max_strings: 1e6 }, take)
+    const value = parse(skeleton.bytes)
+    mapContents(value, content => {
+      if (typeof content !== 'string') return content
+      const index = skeleton.indexOf(content)
+      if (index === null || !ended[index]) throw new Error(`${content} was not extracted`)
+      return String(Buffer.concat(strings[index] as Buffer[]))
+    })
+    return value
+  } catch (error) {
+    if (error instanceof SyntaxError) return NOT_JSON
+    throw error
+  }
+}
+
+function parse(text: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(text))
+  } catch {
+    return NOT_JSON
+  }
+}
+
+function mapContents(value: unknown, change: (content: unknown) => unknown): void {
+  for (const email of Array.isArray(value) ? value : [value]) {
+    if (!isObject(email) || !Object.hasOwn(email, 'attachments') || !Array.isArray(email.attachments)) continue
+    for (const attachment of email.attachments) {
+      if (isObject(attachment) && Object.hasOwn(attachment, 'content')) attachment.content = change(attachment.content)
+    }
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
