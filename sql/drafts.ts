@@ -38,27 +38,8 @@ export type Draft = {
   recipients: DraftRecipient[]
 }
 
-/** Why a draft is not stored. */
-export const Fault = z.enum([
-  'schedule_past',
-  'schedule_too_far',
-  'refused',
-  'domain_not_verified',
-  'domain_not_allowed',
-  'all_suppressed',
-  'platform_paused',
-  'account_paused',
-  'domain_paused',
-  'transport_unusable',
-  'signing_key_unusable',
-  'daily_quota_exceeded',
-  'monthly_quota_exceeded',
-  'reputation_limit_exceeded',
-])
-export type Fault = z.infer<typeof Fault>
-
-/** Those that lie with nothing of the email itself: they refuse whatever was asked for together (functions/drafts.sql). */
-export const RequestFault = Fault.extract([
+/** Faults that lie with nothing of the email itself: they refuse whatever was asked for together (functions/drafts.sql). */
+export const RequestFault = z.enum([
   'platform_paused',
   'account_paused',
   'domain_paused',
@@ -69,6 +50,18 @@ export const RequestFault = Fault.extract([
   'reputation_limit_exceeded',
 ])
 export type RequestFault = z.infer<typeof RequestFault>
+
+/** Why a draft is not stored. */
+export const Fault = z.enum([
+  'schedule_past',
+  'schedule_too_far',
+  'refused',
+  'domain_not_verified',
+  'domain_not_allowed',
+  'all_suppressed',
+  ...RequestFault.options,
+])
+export type Fault = z.infer<typeof Fault>
 
 const Accepted = z.object({
   position: z.int(),
