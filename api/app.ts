@@ -1,6 +1,8 @@
 import Router from '@koa/router'
 import Koa from 'koa'
 import { createAcceptEmail } from '../flows/accept_emails.ts'
+import { createBlobs } from '../flows/blobs.ts'
+import { createPrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { createSendBatch } from '../flows/send_batch.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
@@ -10,9 +12,11 @@ import type { Middleware, Services, State } from './context.ts'
 import { answerErrors } from './errors.ts'
 import { createCountSend } from './rate_limit.ts'
 import { apiKeys } from './routes/api_keys.ts'
+import { emailAttachments } from './routes/email_attachments.ts'
 import { emailBatch } from './routes/email_batch.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
+import { templates } from './routes/templates.ts'
 
 export type App = Koa<State, Services> & {
   readiness: Services['readiness']
@@ -21,7 +25,7 @@ export type App = Koa<State, Services> & {
 }
 
 /** The resources of the API, one router each. */
-export const resources = [emails, emailBatch, apiKeys]
+export const resources = [emails, emailBatch, emailAttachments, templates, apiKeys]
 
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()
@@ -29,7 +33,10 @@ export function createApp(foundation: Foundation): App {
   const acceptEmail = createAcceptEmail(foundation.pool)
   const listener = openListener(foundation)
   const sendBatch = createSendBatch({ ...foundation, listener })
-  Object.assign(app.context, foundation, { acceptEmail, sendBatch, countSend: createCountSend(foundation), readiness })
+  const blobs = createBlobs(foundation)
+  const prepareDrafts = createPrepareDrafts({ ...foundation, blobs })
+  const countSend = createCountSend(foundation)
+  Object.assign(app.context, foundation, { acceptEmail, prepareDrafts, sendBatch, blobs, countSend, readiness })
 
   const api = new Router<State, Services>({ prefix: '/api' })
   for (const resource of resources) api.use(resource.routes())
@@ -45,7 +52,11 @@ export function createApp(foundation: Foundation): App {
   app.use(api.routes() as unknown as Koa.Middleware)
   app.use(unknownRoute as Koa.Middleware)
   app.on('error', error => foundation.log.error({ err: error }, 'a response failed'))
-  return Object.assign(app, { readiness, close: listener.close })
+  const close = async () => {
+    blobs.close()
+    await listener.close()
+  }
+  return Object.assign(app, { readiness, close })
 }
 
 function openListener({ config, log }: Foundation): Listener {

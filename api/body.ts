@@ -1,25 +1,30 @@
+import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
 import { ApiError } from '../lib/errors.ts'
 import { findUnstorable } from '../lib/storable.ts'
 import type { Middleware } from './context.ts'
 
-/** Larger bodies come with attachments. */
-const MAX_BODY_BYTES = 10 * 1024 * 1024
+/** Without the files in it. */
+export const MAX_BODY_BYTES = 10 * 1024 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Reads a JSON body into `ctx.state.body`; none, of any content type, is undefined. */
 export const readBody: Middleware = async (ctx, next) => {
+  requireIdentity(ctx.req)
   const bytes = await readBytes(ctx.req)
   ctx.state.body = bytes.length === 0 ? undefined : parseJson(bytes)
   await next()
 }
 
-async function readBytes(request: import('node:http').IncomingMessage): Promise<Buffer> {
+export function requireIdentity(request: IncomingMessage): void {
   const encoding = request.headers['content-encoding']
   if (encoding && encoding !== 'identity') {
     throw new ApiError('validation_error', `Content-Encoding \`${encoding.slice(0, 50)}\` is not supported.`)
   }
+}
+
+export async function readBytes(request: IncomingMessage): Promise<Buffer> {
   try {
     return await getRawBody(request, { limit: MAX_BODY_BYTES, length: request.headers['content-length'] ?? null })
   } catch (cause) {
@@ -30,7 +35,7 @@ async function readBytes(request: import('node:http').IncomingMessage): Promise<
   }
 }
 
-function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer): unknown {
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))

@@ -1,5 +1,7 @@
 import type { RouterContext, RouterMiddleware } from '@koa/router'
 import type { AcceptEmail } from '../flows/accept_emails.ts'
+import type { Blobs } from '../flows/blobs.ts'
+import type { PrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import type { SendBatch } from '../flows/send_batch.ts'
 import type { Caller } from '../sql/api_keys.ts'
@@ -8,6 +10,8 @@ import type { CountSend } from './rate_limit.ts'
 /** What every route works with, besides Koa's own. */
 export type Services = Foundation & {
   acceptEmail: AcceptEmail
+  prepareDrafts: PrepareDrafts
+  blobs: Blobs
   sendBatch: SendBatch
   countSend: CountSend | null
   readiness: { isStopping: boolean }

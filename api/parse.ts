@@ -73,7 +73,8 @@ function cursor(ctx: Context, name: string): string | undefined {
   return text
 }
 
-function single(ctx: Context, name: string): string | undefined {
+/** A parameter of the query string, refused when it is given twice. */
+export function single(ctx: Context, name: string): string | undefined {
   const value = ctx.query[name]
   if (Array.isArray(value)) throw invalid(`\`${name}\` may be given once.`)
   return value

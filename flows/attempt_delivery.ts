@@ -6,9 +6,9 @@ import { returnPathLocal } from '../lib/return_path.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
 import type { ClaimedDelivery, DeliveryResult } from '../sql/deliveries.ts'
-import { ComposeError, UnsendableError } from './prepare_message.ts'
+import { ComposeError, UnsendableError } from './unsendable.ts'
 
-/** Composing fails for our own faults (memory, a bug): a few attempts, then it is final. */
+/** Composing fails for what may pass (memory, a path that is away, a bug): a few attempts, then it is final. */
 const COMPOSE_ATTEMPTS = 3
 
 /** What could not be read is tried again after this time. */

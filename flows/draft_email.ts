@@ -1,12 +1,14 @@
 import { v7 as uuid } from 'uuid'
 import { formatAddress } from '../lib/address.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { NewEmail } from '../lib/new_email.ts'
+import type { CompleteEmail, NewEmail } from '../lib/new_email.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
 import type { Draft, DraftRecipient, Fault } from '../sql/drafts.ts'
+import type { Queryable } from '../sql/pool.ts'
 import { scheduleError } from './change_schedule.ts'
 import { requestError } from './request_error.ts'
+import { resolveTemplates } from './resolve_template.ts'
 
 /** Who sends: the account, and the domain its key is restricted to. */
 export type SendingParty = { account_id: string; domain_id: string | null }
@@ -14,26 +16,45 @@ export type SendingParty = { account_id: string; domain_id: string | null }
 /** The Idempotency-Key of a request. `fingerprint` is hex. */
 export type RequestKey = { route: string; key: string; fingerprint: string }
 
-/**
- * A valid email as `accept_emails` takes it: ids made here, recipients told apart.
- *
- * @throws {ApiError} when it is scheduled for the simulator, which plays what is sent at once only
- */
+/** Emails of one request as drafts without their files: filled in from their templates, or refused where that cannot be. */
+export async function draftEmails(
+  db: Queryable,
+  party: SendingParty,
+  emails: NewEmail[],
+  request: RequestKey | null,
+  simulator_domain: string,
+): Promise<Draft[]> {
+  const resolved = await resolveTemplates(db, party.account_id, emails)
+  return resolved.map((result, position) => {
+    if (!(result instanceof ApiError)) return toDraft(party, result, request, simulator_domain)
+    const empty = { ...(emails[position] as NewEmail), ...NOTHING }
+    return { ...toDraft(party, empty, request, simulator_domain), refusal: result }
+  })
+}
+
+/** In place of what a refused email was to have: nothing of it is stored. */
+const NOTHING = {
+  from: { name: null, address: '', domain: '' },
+  subject: '',
+  html: null,
+  text: null,
+  template_id: null,
+}
+
+/** A complete email as `accept_emails` takes it: ids made here, recipients told apart. Files come in prepare_drafts.ts. */
 export function toDraft(
   party: SendingParty,
-  email: NewEmail,
+  email: CompleteEmail,
   request: RequestKey | null,
   simulator_domain: string,
 ): Draft {
   const id = uuid()
   const recipients = recipientsOf(email, simulator_domain)
-  if (email.scheduled_at && recipients.some(recipient => recipient.simulated)) {
-    throw new ApiError('validation_error', 'The simulator cannot be combined with `scheduled_at`.')
-  }
+  const isPlayedLater = email.scheduled_at && recipients.some(recipient => recipient.simulated)
   return {
     account_id: party.account_id,
     id,
-    refusal: null,
+    refusal: isPlayedLater ? new ApiError('validation_error', PLAYED_LATER) : null,
     domain: email.from.domain,
     key_domain_id: party.domain_id,
     route: request?.route ?? '',
@@ -50,13 +71,17 @@ export function toDraft(
     tags: email.tags ?? [],
     html: email.html ?? null,
     text: email.text ?? null,
+    template_id: email.template_id ?? null,
     scheduled_at: email.scheduled_at ?? null,
+    attachments: [],
     recipients,
   }
 }
 
+const PLAYED_LATER = 'The simulator cannot be combined with `scheduled_at`.'
+
 /** One delivery per address, however often it is named; the first place it is named counts. */
-function recipientsOf(email: NewEmail, simulator_domain: string): DraftRecipient[] {
+function recipientsOf(email: CompleteEmail, simulator_domain: string): DraftRecipient[] {
   const recipients = new Map<string, DraftRecipient>()
   for (const visible_in of ['to', 'cc', 'bcc'] as const) {
     for (const address of email[visible_in] ?? []) {

@@ -9,13 +9,10 @@ import type { Secrets } from '../lib/secrets.ts'
 import type { EmailId } from '../sql/emails.ts'
 import { type EmailToSend, findEmailContents, LONG_CONTENT, listEmailsToSend } from '../sql/emails_to_send.ts'
 import type { Pool } from '../sql/pool.ts'
+import type { ReadBlob } from './blobs.ts'
 import { createDkimKeys } from './dkim_keys.ts'
-
-/** The message can never be sent as it is; what is wrong with it is the error's message. */
-export class UnsendableError extends Error {}
-
-/** Composing failed: out of memory, or a bug of ours. */
-export class ComposeError extends Error {}
+import type { FetchFiles, StoredFile } from './fetch_files.ts'
+import { ComposeError, UnsendableError } from './unsendable.ts'
 
 /** The store of files failed, as the database may: no fault of the email. */
 class ReadFileError extends Error {}
@@ -24,14 +21,13 @@ class ReadFileError extends Error {}
 export type Prepared = { from_domain: string; size: number; compose(): Promise<Buffer> }
 export type PrepareMessage = (email: EmailId) => Promise<Prepared>
 
-/** The bytes of a stored file from its start, in pieces of any length. */
-export type ReadBlob = (account_id: string, blob_id: string) => AsyncIterable<Buffer>
+type Dependencies = { pool: Pool; secrets: Secrets; fetchFiles: FetchFiles; readBlob: ReadBlob }
 
 /**
  * Loads an email but what is large of it, then composes and signs. The same email gives the same bytes every time: its
  * date and boundary are frozen.
  */
-export function createPrepareMessage(pool: Pool, secrets: Secrets, readBlob: ReadBlob): PrepareMessage {
+export function createPrepareMessage({ pool, secrets, fetchFiles, readBlob }: Dependencies): PrepareMessage {
   const dkimKeyOf = createDkimKeys(pool, secrets)
   const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), {
     in_flight: 1,
@@ -44,10 +40,11 @@ export function createPrepareMessage(pool: Pool, secrets: Secrets, readBlob: Rea
     if (!email.sendable || !email.domain_id) throw new UnsendableError('The domain may no longer send.')
     const key = await dkimKeyOf(email.account_id, email.domain_id)
     const from = mailbox(email.from)
+    const files = email.attachments.length > 0 ? await fetchFiles(email) : []
     return {
       from_domain: domainOf(from.address),
-      size: sizeOf(email),
-      compose: async () => compose(await withContents(pool, email), from, key, readBlob),
+      size: sizeOf(email, files),
+      compose: async () => compose(await withContents(pool, email), { from, key, files, readBlob }),
     }
   }
 }
@@ -68,11 +65,8 @@ async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Erro
 }
 
 /** Of a text there are its characters and the lines that encode them; of a file only the lines. */
-function sizeOf({ content_size, attachments }: EmailToSend): number {
-  return attachments.reduce(
-    (sum, { size }) => sum + base64LinesLength(size),
-    content_size + base64LinesLength(content_size),
-  )
+function sizeOf({ content_size }: EmailToSend, files: StoredFile[]): number {
+  return files.reduce((sum, { size }) => sum + base64LinesLength(size), content_size + base64LinesLength(content_size))
 }
 
 async function withContents(pool: Pool, email: EmailToSend): Promise<EmailToSend> {
@@ -82,8 +76,9 @@ async function withContents(pool: Pool, email: EmailToSend): Promise<EmailToSend
   return { ...email, ...contents }
 }
 
-async function compose(email: EmailToSend, from: Mailbox, key: DkimKey, readBlob: ReadBlob): Promise<Buffer> {
-  const { account_id, attachments } = email
+type Parts = { from: Mailbox; key: DkimKey; files: StoredFile[]; readBlob: ReadBlob }
+
+async function compose(email: EmailToSend, { from, key, files, readBlob }: Parts): Promise<Buffer> {
   const message: Message = {
     message_id: email.message_id,
     date: email.submitted_at,
@@ -95,7 +90,7 @@ async function compose(email: EmailToSend, from: Mailbox, key: DkimKey, readBlob
     headers: email.headers,
     text: email.text,
     html: email.html,
-    attachments: attachments.map(file => ({ ...file, read: () => readFile(readBlob(account_id, file.blob_id)) })),
+    attachments: files.map(file => ({ ...file, read: () => readFile(readBlob(email.account_id, file.blob_id)) })),
     seed: email.id,
   }
   try {

@@ -7,9 +7,11 @@ import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { claimDeliveries, extendLeases } from '../sql/deliveries.ts'
 import type { Pool } from '../sql/pool.ts'
+import type { Blobs } from './blobs.ts'
+import { createFetchFiles } from './fetch_files.ts'
 import { createLedger } from './ledger.ts'
 import { Pipeline } from './pipeline.ts'
-import { createPrepareMessage, type ReadBlob } from './prepare_message.ts'
+import { createPrepareMessage } from './prepare_message.ts'
 
 /** Times of the delivery protocol; tests make them shorter. */
 export type SenderTimes = {
@@ -50,22 +52,19 @@ type Dependencies = {
   config: Config
   secrets: Secrets
   transport: Transport
-  readBlob?: ReadBlob
+  blobs: Blobs
   times?: SenderTimes
   /** Bytes that large messages may take together. */
   room?: number
 }
 
-/** No email has attachments yet. */
-const noBlobs: ReadBlob = () => {
-  throw new Error('there is no store of files')
-}
-
 export function createSender(deps: Dependencies): Sender {
-  const { pool, log, secrets, transport, readBlob = noBlobs, times = SENDER_TIMES } = deps
+  const { pool, log, secrets, transport, blobs, times = SENDER_TIMES } = deps
   const { lease_seconds } = times
   const ledger = createLedger(pool, log, { lease_seconds, max_fenced: transport.concurrency })
-  const prepareMessage = createPrepareMessage(pool, secrets, readBlob)
+  const stopping = new AbortController()
+  const fetchFiles = createFetchFiles({ ...deps, signal: stopping.signal })
+  const prepareMessage = createPrepareMessage({ pool, secrets, fetchFiles, readBlob: blobs.read })
   const pipeline = new Pipeline({ ...deps, ledger, prepareMessage, onRoom })
   const timers: NodeJS.Timeout[] = []
   let isStopping = false
@@ -121,6 +120,7 @@ export function createSender(deps: Dependencies): Sender {
       // Queues up behind a claim that is under way, so that what it brings is given back too.
       await claim([]).catch(error => log.error({ err: error }, 'a claim failed during the stop'))
       pipeline.stop()
+      stopping.abort()
       const drained = new AbortController()
       const limit = sleep(times.drain_ms, undefined, { signal: drained.signal }).catch(() => {})
       await Promise.race([pipeline.idle(), limit])

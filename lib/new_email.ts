@@ -1,18 +1,15 @@
 import { z } from 'zod'
 import { type Address, parseAddress } from './address.ts'
 import type { ErrorName } from './errors.ts'
+import { atMost, clip, record, refuse } from './fields.ts'
 import { MAX_HEADERS, validateHeaders } from './headers.ts'
+import { NewAttachments } from './new_attachment.ts'
 import { parseSchedule } from './schedule.ts'
+import { Alias, TemplateRef, Variables } from './variables.ts'
 
 const MAX_RECIPIENTS = 50
-const MAX_SUBJECT_LENGTH = 998
+export const MAX_SUBJECT_LENGTH = 998
 const MAX_TAGS = 50
-
-/** A custom issue that is answered by an error name of its own. */
-export function refuse(context: z.RefinementCtx, name: ErrorName, message: string): typeof z.NEVER {
-  context.addIssue({ code: 'custom', message, params: { name } })
-  return z.NEVER
-}
 
 /** One address that is refused by the given error name. */
 function address(name: ErrorName, field: string) {
@@ -25,25 +22,8 @@ function expected(text: string): string {
   return `Expected \`email@domain\` or \`Name <email@domain>\`, got ${clip(text)}.`
 }
 
-function clip(text: string): string {
-  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
-}
-
-/** Refuses a list or object of more members than `max` before it looks at any: a body has room for a million. */
-function atMost<Schema extends z.ZodType>(max: number, what: string, schema: Schema) {
-  return z.preprocess((value, context) => {
-    if (countMembers(value) > max) context.addIssue({ code: 'custom', message: `at most ${max} ${what}` })
-    return value
-  }, schema)
-}
-
-function countMembers(value: unknown): number {
-  if (Array.isArray(value)) return value.length
-  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
-}
-
 /** A list of addresses; one string stands for a list of one. */
-function addresses(name: ErrorName, field: string) {
+export function addresses(name: ErrorName, field: string) {
   const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name, field)))
   return atMost(MAX_RECIPIENTS, 'addresses', list)
 }
@@ -52,18 +32,10 @@ const recipients = (field: string) => addresses('invalid_to_address', field)
 
 const token = z.string().regex(/^[A-Za-z0-9_-]{1,256}$/, 'must be 1 to 256 letters, digits, _ or -')
 
-const headers = z.preprocess(
-  (value, context) => {
-    // zod leaves a member of this name out without a word.
-    const has = typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')
-    if (has) context.addIssue({ code: 'custom', message: '"__proto__" is not a header name' })
-    return value
-  },
-  z.record(z.string(), z.string()).superRefine((record, context) => {
-    const refused = validateHeaders(record)
-    if (refused) context.addIssue({ code: 'custom', message: `${clip(refused.name)} ${refused.reason}` })
-  }),
-)
+const headers = record(z.string()).superRefine((given, context) => {
+  const refused = validateHeaders(given)
+  if (refused) context.addIssue({ code: 'custom', message: `${clip(refused.name)} ${refused.reason}` })
+})
 
 const MOMENT =
   'Invalid `scheduled_at` field: expected an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am".'
@@ -76,14 +48,17 @@ const ScheduledAt = z
 /** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
 const notYet = z.null('is not supported yet').optional()
 
-/** The body of POST /emails: its shape only, nothing that depends on rows or time (contract 3.1). */
-export const NewEmail = z.object({
-  from: address('invalid_from_address', 'from'),
+export const From = address('invalid_from_address', 'from')
+export const Subject = z
+  .string()
+  .max(MAX_SUBJECT_LENGTH)
+  .regex(/^[^\r\n]*$/, 'must be one line')
+
+/** An email as it is to be sent: nothing is left to be filled in. `template_id` tells where its parts came from. */
+export const CompleteEmail = z.object({
+  from: From,
   to: recipients('to').refine(list => list.length > 0, 'at least one recipient'),
-  subject: z
-    .string()
-    .max(MAX_SUBJECT_LENGTH)
-    .regex(/^[^\r\n]*$/, 'must be one line'),
+  subject: Subject,
   html: z.string().nullish(),
   text: z.string().nullish(),
   cc: recipients('cc').nullish(),
@@ -91,16 +66,48 @@ export const NewEmail = z.object({
   reply_to: addresses('validation_error', 'reply_to').nullish(),
   headers: atMost(MAX_HEADERS, 'headers', headers.nullish()),
   tags: atMost(MAX_TAGS, 'tags', z.array(z.object({ name: token, value: token })).nullish()),
-  attachments: z.union([notYet, z.array(z.never()).length(0)], 'is not supported yet'),
+  attachments: NewAttachments.nullish(),
   scheduled_at: ScheduledAt.nullish(),
-  template_id: notYet,
-  template: notYet,
-  variables: notYet,
+  template_id: z.guid().nullish(),
   topic_id: notYet,
   poll: notYet,
 })
+export type CompleteEmail = z.output<typeof CompleteEmail>
 
+const Template = z
+  .object({ id: TemplateRef.nullish(), alias: Alias.nullish(), variables: Variables })
+  .refine(({ id, alias }) => ((id ?? null) === null) !== ((alias ?? null) === null), 'expected either `id` or `alias`')
+
+/** The body of POST /emails: its shape only, nothing that depends on rows or time (contract 3.1). */
+export const NewEmail = CompleteEmail.extend({
+  from: From.nullish(),
+  subject: Subject.nullish(),
+  template_id: TemplateRef.nullish(),
+  template: Template.nullish(),
+  variables: Variables,
+}).superRefine(checkTogether, { when: () => true })
 export type NewEmail = z.output<typeof NewEmail>
 
 /** The body of PATCH /emails/:id (contract 3.5). */
 export const Reschedule = z.object({ scheduled_at: ScheduledAt })
+
+/**
+ * What fields ask of each other: with a template `from` and `subject` may be missing, and `html` and `text` must be. Asked
+ * even when a field is wrong by itself, since what is missing is told first.
+ */
+function checkTogether(email: Record<string, unknown> | null, context: z.RefinementCtx): void {
+  if (context.issues.some(({ path }) => !path?.length)) return // it is no object
+  const isGiven = (field: string) => email?.[field] !== undefined && email[field] !== null
+  const isRefused = (field: string) => context.issues.some(({ path }) => path?.[0] === field)
+  const templates = ['template_id', 'template'].filter(field => isGiven(field) || isRefused(field))
+  if (templates.length === 0) {
+    // First of all, in the order of the fields: what is missing is told before what is wrong.
+    const missing = ['from', 'subject'].filter(field => !isGiven(field) && !isRefused(field))
+    const issue = { code: 'invalid_type', expected: 'string' } as const
+    context.issues.unshift(...missing.map(field => ({ ...issue, path: [field], input: email?.[field] })))
+  }
+  const others = templates.length === 2 ? ['template'] : templates.length === 1 ? ['html', 'text'].filter(isGiven) : []
+  for (const field of others) {
+    context.addIssue({ code: 'custom', path: [field], message: `cannot be combined with \`${templates[0]}\`` })
+  }
+}

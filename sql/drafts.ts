@@ -12,6 +12,17 @@ export type DraftRecipient = {
   simulated: boolean
 }
 
+/** Its content lies in a blob, or at a path until it is sent. */
+export type DraftAttachment = {
+  id: string
+  filename: string
+  content_type: string
+  content_disposition: 'attachment' | 'inline'
+  content_id: string | null
+  path: string | null
+  blob_id: string | null
+}
+
 /** What sql/functions/drafts.sql takes. `key`, with its route and hex fingerprint, may be null. */
 export type Draft = {
   account_id: string
@@ -34,7 +45,9 @@ export type Draft = {
   tags: { name: string; value: string }[]
   html: string | null
   text: string | null
+  template_id: string | null
   scheduled_at: Date | null
+  attachments: DraftAttachment[]
   recipients: DraftRecipient[]
 }
 

@@ -19,7 +19,7 @@ const listed = {
   last_event: z.string(),
   tags: z.array(z.object({ name: z.string(), value: z.string() })),
   topic_id: z.null(),
-  template_id: z.null(),
+  template_id: z.string().nullable(),
   campaign_id: z.null(),
   automation_id: z.null(),
   contact_id: z.null(),
@@ -35,7 +35,7 @@ export type ListedEmail = z.infer<typeof ListedEmail>
 
 const columns = sql.fragment`
   'email' AS object, e.id, e.domain_id, '<' || e.message_id || '>' AS message_id, e.sender AS "from", e."to", e.cc,
-  e.bcc, e.reply_to, e.subject, e.status, e.last_event, e.tags, NULL AS topic_id, NULL AS template_id,
+  e.bcc, e.reply_to, e.subject, e.status, e.last_event, e.tags, NULL AS topic_id, e.template_id,
   NULL AS campaign_id, NULL AS automation_id, NULL AS contact_id, e.scheduled_at, e.sent_at, e.created_at, e.updated_at
 `
 
@@ -68,7 +68,16 @@ export const Email = z.object({
   text: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
   events: z.array(Event),
-  attachments: z.array(z.never()),
+  attachments: z.array(
+    z.object({
+      id: z.string(),
+      filename: z.string(),
+      content_type: z.string(),
+      content_disposition: z.enum(['attachment', 'inline']),
+      content_id: z.string().nullable(),
+      size: z.int().nullable(),
+    }),
+  ),
   queue: z
     .array(QueueEntry)
     .nullable()
@@ -78,7 +87,13 @@ export type Email = z.infer<typeof Email>
 
 export async function findEmail(db: Queryable, account_id: string, id: string): Promise<Email | null> {
   return db.maybeOne(sql.type(Email)`
-    SELECT ${columns}, c.html, c.text, c.headers, '[]'::jsonb AS attachments,
+    SELECT ${columns}, c.html, c.text, c.headers,
+      (
+        SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
+          'content_disposition', a.content_disposition, 'content_id', a.content_id, 'size', b.size) ORDER BY a.position), '[]')
+        FROM attachments a LEFT JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
+        WHERE a.account_id = e.account_id AND a.email_id = e.id
+      ) AS attachments,
       (
         SELECT coalesce(jsonb_agg(
           jsonb_strip_nulls(jsonb_build_object('type', v.type, 'created_at', v.created_at, 'recipient', v.recipient))

@@ -5,15 +5,18 @@ import { type Queryable, sql } from './pool.ts'
 /** A longer text and html, together in bytes, is not loaded with the others: a hundred of them are loaded at once. */
 export const LONG_CONTENT = 512 * 1024
 
-/** A file of an email. Its content is the blob's, `size` bytes. */
+/** A file of an email. Its content is the blob's, `size` bytes; null until it is fetched from where its path points. */
 const AttachmentToSend = z.object({
+  id: z.string(),
   filename: z.string(),
   content_type: z.string().nullable(),
   content_disposition: z.enum(['attachment', 'inline']),
   content_id: z.string().nullable(),
-  size: z.int(),
-  blob_id: z.string(),
+  path: z.string().nullable(),
+  size: z.int().nullable(),
+  blob_id: z.string().nullable(),
 })
+export type AttachmentToSend = z.infer<typeof AttachmentToSend>
 
 /**
  * What an email's message is composed from. `created_at` and `scheduled_at` freeze its date. A `content_size` over
@@ -39,6 +42,14 @@ export const EmailToSend = z.object({
 })
 export type EmailToSend = z.infer<typeof EmailToSend>
 
+const attachmentsOf = sql.fragment`(
+  SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
+    'content_disposition', a.content_disposition, 'content_id', a.content_id, 'path', a.path, 'size', b.size,
+    'blob_id', a.blob_id) ORDER BY a.position), '[]')
+  FROM attachments a LEFT JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
+  WHERE a.account_id = e.account_id AND a.email_id = e.id
+)`
+
 export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<EmailToSend[]> {
   const accounts = sql.array(
     ids.map(email => email.account_id),
@@ -51,7 +62,7 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
   return db.any(sql.prepared('list_emails_to_send', EmailToSend)`
     SELECT e.account_id, e.id, e.domain_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
       c.headers, l.content_size, CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.html END AS html,
-      CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, '[]'::jsonb AS attachments,
+      CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, ${attachmentsOf} AS attachments,
       coalesce(e.scheduled_at, e.created_at) AS submitted_at,
       coalesce(o.status IN ('verified', 'partially_verified', 'partially_failed'), false) AS sendable
     FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id

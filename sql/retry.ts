@@ -21,6 +21,11 @@ export function isRefusedData(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? '')
 }
 
+/** Another row has what must be unique. */
+export function isDuplicate(error: unknown): boolean {
+  return sqlState(error) === '23505'
+}
+
 /**
  * Runs a set-based statement; when Postgres refuses its data, runs its halves instead, until the culprit stands alone
  * and gets the error as its result. Nobody fails for another's data.

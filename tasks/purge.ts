@@ -7,6 +7,7 @@ import type { Task } from './task.ts'
 export const purge: Task<'purge'> = async (_payload, work) => {
   const keys = await deleteExpiredKeys(work.pool)
   const batches = await deleteExpiredBatches(work.pool)
+  const blobs = await work.blobs.purge()
   const usage = await deleteExpiredUsage(work.pool)
-  work.log.debug({ keys, batches, usage }, 'purged')
+  work.log.debug({ keys, batches, blobs, usage }, 'purged')
 }

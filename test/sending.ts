@@ -1,12 +1,13 @@
 import type { Test } from 'tap'
 import { acceptEmails } from '../flows/accept_emails.ts'
-import { toDraft } from '../flows/draft_email.ts'
-import type { ReadBlob } from '../flows/prepare_message.ts'
+import { createBlobs } from '../flows/blobs.ts'
+import { createPrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { createSender, type Sender, type SenderTimes } from '../flows/sender.ts'
 import { createTransport } from '../flows/transports.ts'
 import { NewEmail } from '../lib/new_email.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
+import { decodeContents } from '../lib/uploaded_content.ts'
 import { type Email, findEmail } from '../sql/emails.ts'
 import type { Work } from '../tasks/task.ts'
 import type { TestAccount } from './world.ts'
@@ -17,7 +18,7 @@ export const TEST_TIMEOUTS: SmtpTimeouts = { connect: 1_000, message: 2_000, dot
 
 export type TestWork = Work & { sender: Sender }
 
-type SendingOptions = { times?: SenderTimes; timeouts?: SmtpTimeouts; readBlob?: ReadBlob; room?: number }
+type SendingOptions = { times?: SenderTimes; timeouts?: SmtpTimeouts; room?: number }
 
 /** What tasks work with. The sender does only what it is told: `sender.start()` makes it look for due mail by itself. */
 export function openWork(
@@ -29,20 +30,23 @@ export function openWork(
   const config = { ...foundation.config, MAIL_TRANSPORT: mail_transport }
   const { pool, log } = foundation
   const transport = createTransport({ config, pool, log, timeouts })
-  const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, ...options })
+  const blobs = createBlobs(foundation)
+  const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
   t.teardown(() => sender.stop())
-  return { config, pool, log, sender }
+  return { config, pool, log, sender, blobs }
 }
 
 /** Accepts an email as POST /emails would; answers its id. */
 export async function acceptEmail(
-  { pool, config }: Foundation,
+  foundation: Foundation,
   account: TestAccount,
   fields: Record<string, unknown> = {},
 ): Promise<string> {
-  const email = NewEmail.parse({ from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', ...fields })
-  const party = { account_id: account.id, domain_id: null }
-  const [accepted] = await acceptEmails(pool, [toDraft(party, email, null, config.SIMULATOR_DOMAIN)])
+  const body = { from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', ...structuredClone(fields) }
+  decodeContents(body)
+  const prepareDrafts = createPrepareDrafts({ ...foundation, blobs: createBlobs(foundation) })
+  const drafts = await prepareDrafts({ account_id: account.id, domain_id: null }, [NewEmail.parse(body)], null)
+  const [accepted] = await acceptEmails(foundation.pool, drafts)
   if (!accepted || accepted instanceof Error) throw accepted
   return accepted.id
 }

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Runner, run, type WorkerEvents } from 'graphile-worker'
+import { createBlobs } from '../flows/blobs.ts'
 import { sweepBatches } from '../flows/process_batch.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
 import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts'
@@ -34,8 +35,9 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   const { config, log, pool } = foundation
   const times = options.times ?? WORKER_TIMES
   const transport = createTransport({ ...foundation, timeouts: options.timeouts })
-  const sender = createSender({ ...foundation, transport, times })
-  const work: Work = { config, pool, log, sender }
+  const blobs = createBlobs(foundation)
+  const sender = createSender({ ...foundation, transport, blobs, times })
+  const work: Work = { config, pool, log, sender, blobs }
   const pool_ids = new Set<string>()
   const quick = await startRunner('quick', foundation, work, pool_ids)
   const slow = await startRunner('slow', foundation, work, pool_ids)
@@ -66,6 +68,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
       isStopping = true
       for (const timer of timers) clearInterval(timer)
       await Promise.all([stopRunners([quick, slow], log), sender.stop()])
+      blobs.close()
       await deleteHeartbeats(pool, [...pool_ids]).catch(error => log.warn({ err: error }, 'heartbeats are left'))
     },
   }

@@ -1,25 +1,24 @@
 import Router from '@koa/router'
-import { toDraft } from '../../flows/draft_email.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { NewEmail } from '../../lib/new_email.ts'
 import type { BatchError } from '../../sql/batches.ts'
-import type { Draft } from '../../sql/drafts.ts'
 import { sendingAccess } from '../auth.ts'
-import { readBody } from '../body.ts'
 import type { Context, Services, State } from '../context.ts'
 import { readRequestKey } from '../idempotency.ts'
 import { parse } from '../parse.ts'
 import { limitSends } from '../rate_limit.ts'
+import { readEmailBody } from '../upload.ts'
 
 const MAX_EMAILS = 100
 
 export const emailBatch = new Router<State, Services>()
 
-emailBatch.post('/emails/batch', sendingAccess, limitSends, readBody, async ctx => {
+emailBatch.post('/emails/batch', sendingAccess, limitSends, readEmailBody, async ctx => {
   const is_permissive = readValidation(ctx) === 'permissive'
-  const { drafts, indexes, errors } = readDrafts(ctx, is_permissive)
+  const { emails, indexes, errors } = readEmails(ctx, is_permissive)
   const key = readRequestKey(ctx, is_permissive ? '/emails/batch permissive' : '/emails/batch')
   const { account_id } = ctx.state.caller
+  const drafts = await ctx.prepareDrafts(ctx.state.caller, emails, null)
   const { answer, replayed } = await ctx.sendBatch({ account_id, key, is_permissive, drafts, indexes, errors })
   if (replayed) ctx.set('idempotent-replayed', 'true')
   ctx.body = answer
@@ -34,23 +33,22 @@ function readValidation(ctx: Context): 'strict' | 'permissive' {
 }
 
 /** Strict: the first email of a wrong shape refuses them all. Permissive: it is left out. */
-function readDrafts(ctx: Context, is_permissive: boolean) {
-  const { body, caller } = ctx.state
+function readEmails(ctx: Context, is_permissive: boolean) {
+  const { body } = ctx.state
   if (!Array.isArray(body) || body.length < 1 || body.length > MAX_EMAILS) {
     throw new ApiError('validation_error', `Invalid body: expected an array of 1 to ${MAX_EMAILS} emails.`)
   }
-  const drafts: Draft[] = []
+  const emails: NewEmail[] = []
   const indexes: number[] = []
   const errors: BatchError[] = []
   for (const [index, item] of body.entries()) {
     try {
-      const email = parse(NewEmail, item, `emails[${index}]`)
-      drafts.push(toDraft(caller, email, null, ctx.config.SIMULATOR_DOMAIN))
+      emails.push(parse(NewEmail, item, `emails[${index}]`))
       indexes.push(index)
     } catch (error) {
       if (!is_permissive || !(error instanceof ApiError)) throw error
       errors.push({ index, message: error.message })
     }
   }
-  return { drafts, indexes, errors }
+  return { emails, indexes, errors }
 }

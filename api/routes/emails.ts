@@ -1,8 +1,8 @@
 import Router from '@koa/router'
 import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
-import { toDraft } from '../../flows/draft_email.ts'
 import { notFound } from '../../lib/errors.ts'
 import { NewEmail, Reschedule } from '../../lib/new_email.ts'
+import type { Draft } from '../../sql/drafts.ts'
 import { findEmail, isEmail, listEmails } from '../../sql/emails.ts'
 import { fullAccess, sendingAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
@@ -10,13 +10,15 @@ import type { Services, State } from '../context.ts'
 import { readRequestKey } from '../idempotency.ts'
 import { parse, parseId, parsePage } from '../parse.ts'
 import { limitSends } from '../rate_limit.ts'
+import { readEmailBody } from '../upload.ts'
 
 export const emails = new Router<State, Services>()
 
-emails.post('/emails', sendingAccess, limitSends, readBody, async ctx => {
+emails.post('/emails', sendingAccess, limitSends, readEmailBody, async ctx => {
   const email = parse(NewEmail, ctx.state.body)
   const key = readRequestKey(ctx, '/emails')
-  const { id, replayed } = await ctx.acceptEmail(toDraft(ctx.state.caller, email, key, ctx.config.SIMULATOR_DOMAIN))
+  const [draft] = await ctx.prepareDrafts(ctx.state.caller, [email], key)
+  const { id, replayed } = await ctx.acceptEmail(draft as Draft)
   if (replayed) ctx.set('idempotent-replayed', 'true')
   ctx.body = { id }
 })

@@ -1,6 +1,6 @@
 -- What functions of several files take and answer. First of all files: a type must be there before another holds it. With
 -- them go the functions that take or answer them.
-DROP TYPE IF EXISTS quota_request, quota_decision, draft_recipient, draft, judgement CASCADE;
+DROP TYPE IF EXISTS quota_request, quota_decision, draft_recipient, draft_attachment, draft, judgement CASCADE;
 
 -- One email and how many it counts for: one for each recipient.
 CREATE TYPE quota_request AS (
@@ -31,6 +31,17 @@ CREATE TYPE draft_recipient AS (
   simulated boolean
 );
 
+-- Its content lies in a blob, or at a path until it is sent.
+CREATE TYPE draft_attachment AS (
+  id uuid,
+  filename text,
+  content_type text,
+  content_disposition text,
+  content_id text,
+  path text,
+  blob_id uuid
+);
+
 CREATE TYPE draft AS (
   "position" integer,
   account_id uuid,
@@ -52,7 +63,9 @@ CREATE TYPE draft AS (
   tags jsonb,
   html text,
   text text,
+  template_id uuid,
   scheduled_at timestamptz,
+  attachments draft_attachment[], -- in order
   recipients draft_recipient[]
 );
 

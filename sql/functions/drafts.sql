@@ -75,10 +75,11 @@ LANGUAGE plpgsql AS $$
 DECLARE
   job_email_ids jsonb;
 BEGIN
-  INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags, status,
-    last_event, scheduled_at, created_at, quota_debit, credit_debit)
+  INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags,
+    template_id, status, last_event, scheduled_at, created_at, quota_debit, credit_debit)
   SELECT d.account_id, d.id, judged.domain_ids[d.position + 1], d.message_id, d.sender, d."to", d.cc, d.bcc, d.reply_to,
-    d.subject, d.tags, v.status, v.status, d.scheduled_at, made_at, coalesce(q.quota_debit, 0), coalesce(q.credit_debit, 0)
+    d.subject, d.tags, d.template_id, v.status, v.status, d.scheduled_at, made_at, coalesce(q.quota_debit, 0),
+    coalesce(q.credit_debit, 0)
   FROM unnest(drafts) AS d
   CROSS JOIN LATERAL (SELECT CASE WHEN d.scheduled_at IS NULL THEN 'queued' ELSE 'scheduled' END) AS v(status)
   LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position
@@ -88,6 +89,17 @@ BEGIN
   SELECT d.account_id, d.id, d.headers, d.html, d.text
   FROM unnest(drafts) AS d
   WHERE d.position = ANY (accepted);
+
+  IF EXISTS (SELECT FROM unnest(drafts) AS d WHERE d.attachments <> '{}') THEN
+    INSERT INTO attachments (account_id, id, email_id, position, filename, content_type, content_disposition, content_id,
+      path, blob_id)
+    SELECT d.account_id, a.id, d.id, a.position, a.filename, a.content_type, a.content_disposition, a.content_id, a.path,
+      a.blob_id
+    FROM unnest(drafts) AS d
+    CROSS JOIN unnest(d.attachments) WITH ORDINALITY AS a(id, filename, content_type, content_disposition, content_id,
+      path, blob_id, position)
+    WHERE d.position = ANY (accepted);
+  END IF;
 
   WITH stored AS (
     INSERT INTO deliveries (account_id, id, email_id, recipient, destination, state, reason, next_at)

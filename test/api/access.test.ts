@@ -16,6 +16,16 @@ const access: Record<string, 'sending' | 'full' | 'dashboard'> = {
   'GET /emails/:id': 'full',
   'PATCH /emails/:id': 'full',
   'POST /emails/:id/cancel': 'full',
+  'GET /emails/:id/attachments': 'full',
+  'GET /emails/:id/attachments/:attachment_id': 'full',
+  'GET /emails/:id/attachments/:attachment_id/content': 'full',
+  'POST /templates': 'full',
+  'GET /templates': 'full',
+  'GET /templates/:id': 'full',
+  'PATCH /templates/:id': 'full',
+  'DELETE /templates/:id': 'full',
+  'POST /templates/:id/publish': 'full',
+  'POST /templates/:id/duplicate': 'full',
   'GET /api-keys': 'full',
   'POST /api-keys': 'dashboard',
   'PUT /api-keys/:id': 'dashboard',
@@ -32,7 +42,7 @@ t.test('every route is listed with who may call it', async t => {
 /** Answers what is told about the key, null when the request got further than that. */
 async function refusal(route: string, key: string | null): Promise<string | null> {
   const [method = '', path = ''] = route.split(' ')
-  const { status, body } = await api.request(method, `/api${path.replace(':id', '0')}`, { key })
+  const { status, body } = await api.request(method, `/api${path.replace(/:\w+/g, '0')}`, { key })
   return /key|dashboard/.test(body.name) ? `${status} ${body.name}` : null
 }
 

@@ -4,7 +4,7 @@ import { v7 as uuid } from 'uuid'
 import { toDraft } from '../../flows/draft_email.ts'
 import { sweepBatches } from '../../flows/process_batch.ts'
 import { fingerprint } from '../../lib/canonical_json.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '../../lib/new_email.ts'
 import { type BatchId, findBatchByKey, insertBatch, judgeBatch, storeBatchSlice } from '../../sql/batches.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { startApi } from '../api.ts'
@@ -150,7 +150,9 @@ t.test('a client that goes away changes nothing: the batch is stored', async t =
 
 /** Opens a batch as a web process does that dies after its commit. */
 async function abandon(key: string, count: number, deadline_ms: number): Promise<BatchId> {
-  const drafts = emails(count).map(email => toDraft(party, NewEmail.parse(email), null, world.config.SIMULATOR_DOMAIN))
+  const drafts = emails(count).map(email =>
+    toDraft(party, CompleteEmail.parse(email), null, world.config.SIMULATOR_DOMAIN),
+  )
   const batch = {
     ...{
       account_id: account.id,

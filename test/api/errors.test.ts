@@ -42,6 +42,7 @@ const cases: Case[] = [
   { name: 'validation_error', status: 403, request: ['GET', '/api/emails', { headers: { 'user-agent': '' } }] },
   { name: 'missing_required_field', request: send({ body: { from: email.from, subject: 'Hi' } }) },
   { name: 'invalid_from_address', request: send({ body: { ...email, from: 'ann' } }) },
+  { name: 'invalid_attachment', request: send({ body: { ...email, attachments: [{ filename: 'x' }] } }) },
   { name: 'invalid_to_address', request: send({ body: { ...email, to: ['bob'] } }) },
   {
     name: 'sending_service_unavailable',
@@ -94,7 +95,7 @@ t.test('an idempotency key answers 409 in two ways', async t => {
 /** Names that nothing in this version can answer. */
 const later: ErrorName[] = [
   ...(['plan_limit_reached', 'view_only_member', 'domain_conflict'] as const),
-  ...(['invalid_attachment', 'reserved_recipient'] as const),
+  ...(['reserved_recipient'] as const),
   ...(['contact_limit_reached', 'ai_credits_exceeded', 'automation_quota_exceeded'] as const),
   ...(['contacts_busy', 'contacts_timeout', 'application_error'] as const),
 ]

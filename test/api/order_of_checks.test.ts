@@ -55,7 +55,7 @@ const faults: Fault[] = [
   },
   {
     what: 'a required field',
-    put: withFields({ subject: undefined }),
+    put: withFields({ to: undefined }),
     answer: { statusCode: 422, name: 'missing_required_field' },
   },
   { what: 'an address', put: withFields({ to: ['bob'] }), answer: { statusCode: 422, name: 'invalid_to_address' } },
@@ -68,6 +68,11 @@ const faults: Fault[] = [
     what: 'what the Idempotency-Key is bound to',
     put: withHeaders(bound),
     answer: { statusCode: 409, name: 'invalid_idempotent_request' },
+  },
+  {
+    what: 'the template',
+    put: withFields({ template_id: 'unknown', html: null }),
+    answer: { statusCode: 404, name: 'not_found', message: 'Template not found' },
   },
   {
     what: 'the sender’s domain',

@@ -8,7 +8,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const id = await acceptEmail(world, account)
-const lists = ['/api/emails', '/api/api-keys']
+const lists = ['/api/emails', '/api/api-keys', '/api/templates']
 
 const limits = [
   ...['0', '-1', '101', '1000', '1e9', '1e1', '01', '1.0', '1.5', '0x10', '', ' 1', '1 ', '+1', '1\0', 'ten', 'NaN'],

@@ -4,7 +4,7 @@ import { resources } from '../../api/app.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startApi } from '../api.ts'
 import { acceptEmail, openWork } from '../sending.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { newAccount, openWorld, type TestAccount } from '../world.ts'
 
 const world = await openWorld(t)
 const mine = await newAccount(world)
@@ -12,17 +12,23 @@ const theirs = await newAccount(world)
 const api = await startApi(t, world, mine.key)
 
 // One that is sent, with events and a captured message, and one that waits, between two of mine.
-await acceptEmail(world, mine)
+const attachments = [{ filename: 'x', content: 'eA==' }]
+const mineWithFile = await acceptEmail(world, mine, { attachments })
 const sent = await acceptEmail(world, theirs)
 const work = openWork(t, world, 'capture')
 await send_emails({ email_ids: [sent] }, work)
 await work.sender.idle()
 const waiting = await acceptEmail(world, theirs, { cc: ['x@example.com'] })
 const scheduled = await acceptEmail(world, theirs, { scheduled_at: 'in 2 hours' })
+const withFile = await acceptEmail(world, theirs, { attachments })
 const unknown = uuid() // of the same moment: as a cursor it is the same position
 await acceptEmail(world, mine)
 
+const ofTheirs = await makeTemplate(theirs, 'theirs')
+await makeTemplate(mine, 'mine')
+
 const { rows: keys } = await world.pool.pg.query('SELECT id FROM api_keys WHERE account_id = $1', [theirs.id])
+const { rows: files } = await world.pool.pg.query('SELECT id FROM attachments WHERE email_id = $1', [withFile])
 const { rows: deliveries } = await world.pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1', [sent])
 
 /** Ids of theirs for the path of each route that has one: a new route must be added here. */
@@ -30,6 +36,14 @@ const foreignIds: Record<string, string[]> = {
   'GET /emails/:id': [sent, waiting, deliveries[0].id],
   'PATCH /emails/:id': [sent, scheduled],
   'POST /emails/:id/cancel': [sent, scheduled],
+  'GET /emails/:id/attachments': [withFile],
+  'GET /emails/:id/attachments/:attachment_id': [withFile],
+  'GET /emails/:id/attachments/:attachment_id/content': [withFile],
+  'GET /templates/:id': [ofTheirs, 'theirs'],
+  'PATCH /templates/:id': [ofTheirs, 'theirs'],
+  'DELETE /templates/:id': [ofTheirs, 'theirs'],
+  'POST /templates/:id/publish': [ofTheirs, 'theirs'],
+  'POST /templates/:id/duplicate': [ofTheirs, 'theirs'],
   'PUT /api-keys/:id': [keys[0].id],
   'PATCH /api-keys/:id': [keys[0].id],
   'DELETE /api-keys/:id': [keys[0].id],
@@ -47,7 +61,7 @@ t.test('every route with an id in its path is tried', async t => {
   t.strictSame(Object.keys(foreignIds).sort(), withId.sort())
 })
 
-async function ask(method: string, path: string) {
+async function request(method: string, path: string) {
   const { status, text } = await api.request(method, `/api${path}`, method === 'GET' ? {} : { body: {} })
   return { status, text }
 }
@@ -56,12 +70,16 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
   const before = await checksum(theirs.id)
   for (const [route, ids] of Object.entries(foreignIds)) {
     const [method = '', path = ''] = route.split(' ')
-    const answer = await ask(method, path.replace(/:\w+/, unknown))
+    const ask = (id: string, attachment = files[0].id) =>
+      request(method, path.replace(':id', id).replace(':attachment_id', attachment))
+    const answer = await ask(unknown, unknown)
     t.match(answer.status, /^40[34]$/)
     for (const id of ids) {
-      t.strictSame(await ask(method, path.replace(/:\w+/, id)), answer, `${route} ${id}`)
-      t.strictSame(await ask(method, path.replace(/:\w+/, id.toUpperCase())), answer, `${route} ${id}`)
+      t.strictSame(await ask(id), answer, `${route} ${id}`)
+      t.strictSame(await ask(id.toUpperCase()), answer, `${route} ${id}`)
     }
+    if (!path.includes(':attachment_id')) continue
+    t.strictSame(await ask(mineWithFile), await ask(mineWithFile, unknown), `${route} of mine`)
   }
   t.equal(await checksum(theirs.id), before)
 })
@@ -69,16 +87,19 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
 t.test('another account’s id is a cursor like any other', async t => {
   for (const path of lists) {
     for (const cursor of ['after', 'before']) {
-      t.strictSame(await ask('GET', `${path}?${cursor}=${waiting}`), await ask('GET', `${path}?${cursor}=${unknown}`))
+      t.strictSame(
+        await request('GET', `${path}?${cursor}=${waiting}`),
+        await request('GET', `${path}?${cursor}=${unknown}`),
+      )
     }
   }
 })
 
 t.test('a list shows nothing of another account', async t => {
   for (const path of lists) {
-    const { text } = await ask('GET', path)
+    const { text } = await request('GET', path)
     t.match(text, /"data":\[\{/)
-    for (const id of [theirs.id, theirs.domain, theirs.domain_id, sent, waiting, keys[0].id]) {
+    for (const id of [theirs.id, theirs.domain, theirs.domain_id, sent, waiting, keys[0].id, ofTheirs]) {
       t.notMatch(text, id, path)
     }
   }
@@ -95,6 +116,20 @@ t.test('mail from another account’s domain is refused in the words for a domai
   t.strictSame(answers[0], answers[1])
 })
 
+t.test('another account’s template is as unknown as any, and its alias free for mine', async t => {
+  const before = await checksum(theirs.id)
+  const answers = []
+  for (const ref of [unknown, ofTheirs, ofTheirs.toUpperCase(), 'theirs']) {
+    for (const fields of [{ template_id: ref }, { template: { id: ref } }]) {
+      const body = { from: `a@${mine.domain}`, to: 'b@b.com', subject: 'Hi', ...fields }
+      answers.push(await api.request('POST', '/api/emails', { body }))
+    }
+  }
+  for (const { status, text } of answers) t.strictSame([status, text], [404, answers[0]?.text])
+  await makeTemplate(mine, 'theirs')
+  t.equal(await checksum(theirs.id), before)
+})
+
 t.test('another account’s suppression list drops nothing of mine', async t => {
   await world.pool.pg.query(
     `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'b@b.com', 'manual')`,
@@ -105,6 +140,12 @@ t.test('another account’s suppression list drops nothing of mine', async t => 
   t.match(await send(mine.key, mine.domain), { status: 200 })
   t.match(await send(theirs.key, theirs.domain), { status: 422 })
 })
+
+async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {
+  const { body } = await api.request('POST', '/api/templates', { key, body: { name: alias, alias, html: 'Hi' } })
+  await api.request('POST', `/api/templates/${body.id}/publish`, { key })
+  return body.id
+}
 
 /** Of all rows of an account, in whatever table. */
 async function checksum(account_id: string): Promise<string> {

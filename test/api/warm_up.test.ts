@@ -1,6 +1,6 @@
 import t from 'tap'
 import { toDraft } from '../../flows/draft_email.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '../../lib/new_email.ts'
 import { insertEmails } from '../../sql/drafts.ts'
 import { setWarmUp } from '../../sql/platform.ts'
 import { createPool } from '../../sql/pool.ts'
@@ -126,6 +126,6 @@ t.test('two that write to the same accounts in opposite order never wait for eac
 })
 
 function draft(account: TestAccount) {
-  const email = NewEmail.parse({ from: `a@${account.domain}`, to: 'b@b.com', subject: 'Hi' })
+  const email = CompleteEmail.parse({ from: `a@${account.domain}`, to: 'b@b.com', subject: 'Hi' })
   return toDraft({ account_id: account.id, domain_id: null }, email, null, world.config.SIMULATOR_DOMAIN)
 }

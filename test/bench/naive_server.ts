@@ -7,7 +7,7 @@ import { answerErrors } from '../../api/errors.ts'
 import { parse } from '../../api/parse.ts'
 import { toDraft } from '../../flows/draft_email.ts'
 import { startOnFoundation, superviseProcess } from '../../flows/run_process.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '../../lib/new_email.ts'
 import type { Draft } from '../../sql/drafts.ts'
 import { type Pool, sql } from '../../sql/pool.ts'
 
@@ -18,7 +18,7 @@ await superviseProcess(() =>
     Object.assign(app.context, foundation)
     const router = new Router<State, Services>({ prefix: '/api' })
     router.post('/emails', sendingAccess, readBody, async ctx => {
-      const email = parse(NewEmail, ctx.state.body)
+      const email = parse(CompleteEmail, ctx.state.body)
       const draft = toDraft(ctx.state.caller, email, null, ctx.config.SIMULATOR_DOMAIN)
       await acceptNaively(ctx.pool, draft)
       ctx.body = { id: draft.id }

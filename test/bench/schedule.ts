@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { acceptEmails } from '../../flows/accept_emails.ts'
 import { toDraft } from '../../flows/draft_email.ts'
 import { hashApiKey } from '../../lib/api_key.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '../../lib/new_email.ts'
 import { findCaller } from '../../sql/api_keys.ts'
 import { sql } from '../../sql/pool.ts'
 import { type Sink, startSink } from '../faults/sink.ts'
@@ -78,7 +78,7 @@ async function measureLateness(stage: Stage, sink: Sink): Promise<number[]> {
   const drafts = Array.from({ length: TIMED }, (_, n) => {
     const scheduled_at = new Date(first + (n * SPREAD_MS) / TIMED)
     const to = `ok-${randomUUID()}@sink.internal`
-    const email = NewEmail.parse({ ...EMAIL, to, scheduled_at: scheduled_at.toJSON() })
+    const email = CompleteEmail.parse({ ...EMAIL, to, scheduled_at: scheduled_at.toJSON() })
     const draft = toDraft(caller, email, null, stage.config.SIMULATOR_DOMAIN)
     due.set(to, scheduled_at.getTime())
     return draft

@@ -59,6 +59,7 @@ const plausible: Record<string, fc.Arbitrary<unknown>> = {
   text: fc.oneof(wellFormed, text),
   headers: fc.dictionary(fc.stringMatching(/^X-[a-z0-9]{1,9}$/), wellFormed, { maxKeys: 5 }),
   tags: fc.array(fc.record({ name: word, value: word }), { maxLength: 5 }),
+  variables: fc.dictionary(fc.oneof(word, fc.constant('a')), fc.oneof(wellFormed, fc.double()), { maxKeys: 5 }),
   unknown: value,
 }
 

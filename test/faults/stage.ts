@@ -7,7 +7,7 @@ import { acceptEmails } from '../../flows/accept_emails.ts'
 import { toDraft } from '../../flows/draft_email.ts'
 import { type Foundation, layFoundation } from '../../flows/run_process.ts'
 import { createLog } from '../../lib/log.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '../../lib/new_email.ts'
 import { newAccount, SECRET_KEY, type TestAccount, testConfig } from '../world.ts'
 import { Child, Supervised } from './child.ts'
 import { LedgerFile } from './ledger_file.ts'
@@ -100,7 +100,12 @@ export async function feed(stage: Stage, count: number, from = 0, behaviours = [
     const numbers = Array.from({ length: Math.min(AT_ONCE, from + count - n) }, (_, i) => n + i)
     const drafts = numbers.map(number => {
       const to = recipient(behaviours[number % behaviours.length] as string, number)
-      const email = NewEmail.parse({ from: `hello@${account.domain}`, to, subject: `Number ${number}`, text: 'Hello' })
+      const email = CompleteEmail.parse({
+        from: `hello@${account.domain}`,
+        to,
+        subject: `Number ${number}`,
+        text: 'Hello',
+      })
       return toDraft({ account_id: account.id, domain_id: null }, email, null, config.SIMULATOR_DOMAIN)
     })
     for (const answer of await acceptEmails(pool, drafts)) if (answer instanceof Error) throw answer

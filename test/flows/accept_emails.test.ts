@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid'
 import { acceptEmails, createAcceptEmail } from '../../flows/accept_emails.ts'
 import { toDraft } from '../../flows/draft_email.ts'
 import { notFound } from '../../lib/errors.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '../../lib/new_email.ts'
 import type { Draft } from '../../sql/drafts.ts'
 import { createPool } from '../../sql/pool.ts'
 import { newAccount, openWorld } from '../world.ts'
@@ -15,7 +15,7 @@ const secondPool = createPool(world.config.DATABASE_URL as string)
 t.teardown(() => secondPool.end())
 
 function draft(subject: string, key: string | null = uuid()): Draft {
-  const email = NewEmail.parse({ from: `ann@${account.domain}`, to: ['bob@b.com'], subject })
+  const email = CompleteEmail.parse({ from: `ann@${account.domain}`, to: ['bob@b.com'], subject })
   const request = key === null ? null : { route: '/emails', key, fingerprint: '00' }
   return toDraft({ account_id: account.id, domain_id: null }, email, request, world.config.SIMULATOR_DOMAIN)
 }

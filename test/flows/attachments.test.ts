@@ -1,10 +1,12 @@
 import { simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
-import { ComposeError, createPrepareMessage, type Prepared, type ReadBlob } from '../../flows/prepare_message.ts'
+import { createBlobs, type ReadBlob } from '../../flows/blobs.ts'
+import { createFetchFiles } from '../../flows/fetch_files.ts'
+import { createPrepareMessage, type Prepared } from '../../flows/prepare_message.ts'
 import { LARGE } from '../../flows/shared_messages.ts'
+import { ComposeError } from '../../flows/unsendable.ts'
 import { findCapturedMessage } from '../../sql/captured_messages.ts'
 import { LONG_CONTENT } from '../../sql/emails_to_send.ts'
-import type { Pool } from '../../sql/pool.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startSink } from '../faults/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '../sending.ts'
@@ -13,61 +15,54 @@ import { newAccount, openWorld } from '../world.ts'
 const world = await openWorld(t)
 const account = await newAccount(world)
 const pdf = Buffer.alloc(3 << 20, 'a pdf, more or less ')
-const blobs: Record<string, Buffer> = { pdf, logo: Buffer.from('a logo') }
-const head = { content_type: null, content_disposition: 'attachment', content_id: null }
-const files = [
-  { ...head, filename: 'Résumé.pdf', size: pdf.length, blob_id: 'pdf' },
-  { ...head, filename: 'l.png', content_disposition: 'inline', content_id: 'logo', size: 6, blob_id: 'logo' },
+const blobs = createBlobs(world)
+const attachments = [
+  { filename: 'Résumé.pdf', content: pdf.toString('base64') },
+  { filename: 'l.png', content_id: 'logo', content: Buffer.from('a logo').toString('base64') },
 ]
 const html = '<img src="cid:logo">'
 const large = 'x'.repeat(LARGE / 2)
 
-const readBlob: ReadBlob = async function* (account_id, blob_id) {
-  if (account_id !== account.id) throw new Error('a blob of another account')
-  const blob = blobs[blob_id] ?? Buffer.alloc(0)
-  for (let start = 0; start < blob.length; start += 10_000) yield blob.subarray(start, start + 10_000)
-}
-
 t.test('files are read when the message is composed, and arrive as they are', async t => {
   let reads = 0
-  const prepared = await prepare(await acceptEmail(world, account, { html }), files, (...ids) => {
+  const prepared = await prepare(await acceptEmail(world, account, { html, attachments }), (...ids) => {
     reads++
-    return readBlob(...ids)
+    return blobs.read(...ids)
   })
   t.equal(reads, 0)
   t.ok(prepared.size > pdf.length * 1.35 && prepared.size < pdf.length * 1.4)
   const message = await prepared.compose()
   t.equal(reads, 2)
   t.match(message.toString('latin1', 0, 20), 'DKIM-Signature')
-  const { attachments } = await simpleParser(message, { skipImageLinks: true })
+  const { attachments: found } = await simpleParser(message, { skipImageLinks: true })
   t.strictSame(
-    attachments.map(({ filename, contentType, content }) => [filename, contentType, content.length]),
+    found.map(({ filename, contentType, content }) => [filename, contentType, content.length]),
     [
       ['l.png', 'image/png', 6],
       ['Résumé.pdf', 'application/pdf', pdf.length],
     ],
   )
-  t.ok(attachments[1]?.content.equals(pdf))
+  t.ok(found[1]?.content.equals(pdf))
 })
 
 t.test('a store that fails is no fault of the email; a file that is not as it was is', async t => {
-  const id = await acceptEmail(world, account, { html })
+  const id = await acceptEmail(world, account, { html, attachments })
   const away: ReadBlob = async function* () {
     yield Buffer.from('a')
     throw new Error('away')
   }
-  const failure = await (await prepare(id, files, away)).compose().catch(error => error)
+  const failure = await (await prepare(id, away)).compose().catch(error => error)
   t.match(failure, { message: 'An attachment could not be read: away' })
   t.notOk(failure instanceof ComposeError)
-  const gone = [{ ...files[0], blob_id: 'gone' }]
-  t.ok((await (await prepare(id, gone, readBlob)).compose().catch(error => error)) instanceof ComposeError)
+  await world.pool.pg.query('DELETE FROM blob_chunks')
+  t.ok((await (await prepare(id)).compose().catch(error => error)) instanceof ComposeError)
 })
 
 t.test('a long text is loaded when it is composed', async t => {
   for (const length of [LONG_CONTENT - 1, LONG_CONTENT, LONG_CONTENT + 1, 3 * LONG_CONTENT]) {
     const text = 'x'.repeat(length - 1)
     const id = await acceptEmail(world, account, { text, html: 'y' })
-    const prepared = await prepare(id, [], readBlob)
+    const prepared = await prepare(id)
     t.ok(prepared.size > 2.3 * length && prepared.size < 2.4 * length)
     t.match(await simpleParser(await prepared.compose()), { text, html: 'y' })
   }
@@ -112,7 +107,7 @@ t.test('captured messages of any size are kept byte for byte', async t => {
   await work.sender.idle()
   for (const [i, id] of ids.entries()) {
     const captured = await findCapturedMessage(world.pool, id)
-    const composed = await (await prepare(id, [], readBlob)).compose()
+    const composed = await (await prepare(id)).compose()
     t.ok(captured?.message.equals(composed), `${texts[i]?.length} characters`)
   }
 })
@@ -125,15 +120,9 @@ async function open(t: Test, times = TEST_TIMES) {
   return { sink, work: openWork(t, world, sink.url, { timeouts, times, room: LARGE }) }
 }
 
-/** As if the email had these files: no table holds them yet. */
-function prepare(id: string, attachments: unknown[], readBlob: ReadBlob): Promise<Prepared> {
-  const { pool } = world
-  const withFiles: Pool = {
-    ...pool,
-    any: async query => {
-      const rows = await pool.any(query)
-      return query.name === 'list_emails_to_send' ? rows.map(row => ({ ...row, attachments })) : rows
-    },
-  }
-  return createPrepareMessage(withFiles, world.secrets, readBlob)({ account_id: account.id, id })
+/** With its files as they are stored, or read in another way. */
+function prepare(id: string, readBlob: ReadBlob = blobs.read): Promise<Prepared> {
+  const signal = new AbortController().signal
+  const fetchFiles = createFetchFiles({ ...world, blobs, signal })
+  return createPrepareMessage({ ...world, fetchFiles, readBlob })({ account_id: account.id, id })
 }

@@ -1,12 +1,8 @@
 import { simpleParser } from 'mailparser'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import {
-  ComposeError,
-  createPrepareMessage,
-  type PrepareMessage,
-  UnsendableError,
-} from '../../flows/prepare_message.ts'
+import { createPrepareMessage, type PrepareMessage } from '../../flows/prepare_message.ts'
+import { ComposeError, UnsendableError } from '../../flows/unsendable.ts'
 import type { EmailId } from '../../sql/emails.ts'
 import { createPool } from '../../sql/pool.ts'
 import { startPgProxy } from '../faults/pg_proxy.ts'
@@ -15,7 +11,7 @@ import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
-const prepareMessage = createPrepareMessage(world.pool, world.secrets, noBlobs)
+const prepareMessage = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles })
 const accept = (fields = {}) => acceptEmail(world, account, fields)
 const prepare = (id: string) => compose(prepareMessage, { account_id: account.id, id })
 
@@ -24,7 +20,7 @@ t.test('the same email gives the same bytes, in whatever process and whenever', 
   const { message, from_domain } = await prepare(id)
   t.equal(from_domain, account.domain)
   await new Promise(resolve => setTimeout(resolve, 1_100)) // dates have seconds
-  const other = createPrepareMessage(world.pool, world.secrets, noBlobs)
+  const other = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles })
   t.ok((await compose(other, { account_id: account.id, id })).message.equals(message))
 })
 
@@ -77,7 +73,7 @@ t.test('a database that is away is no fault of the email', async t => {
   const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
   const pool = createPool(proxy.url)
   t.teardown(() => Promise.all([pool.end(), proxy.close()]))
-  const away = createPrepareMessage(pool, world.secrets, noBlobs)
+  const away = createPrepareMessage({ ...world, pool, fetchFiles: noFiles, readBlob: noFiles })
   const id = await accept()
   proxy.refuse(true)
   const error: unknown = await away({ account_id: account.id, id }).catch(error => error)
@@ -86,7 +82,7 @@ t.test('a database that is away is no fault of the email', async t => {
   await away({ account_id: account.id, id })
 })
 
-function noBlobs(): never {
+function noFiles(): never {
   throw new Error('it has no attachments')
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { acceptEmails } from '../../flows/accept_emails.ts'
 import { toDraft } from '../../flows/draft_email.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '../../lib/new_email.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startSink } from '../faults/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '../sending.ts'
@@ -95,7 +95,7 @@ async function acceptMany(account: TestAccount, count: number, address: (i: numb
   const all = Array.from({ length: count }, (_, i) => address(i))
   const drafts = Array.from({ length: Math.ceil(count / 50) }, (_, i) => {
     const to = all.slice(50 * i, 50 * i + 50)
-    const email = NewEmail.parse({ from: `hello@${account.domain}`, to, subject: 'Hello', text: 'Hello' })
+    const email = CompleteEmail.parse({ from: `hello@${account.domain}`, to, subject: 'Hello', text: 'Hello' })
     return toDraft({ account_id: account.id, domain_id: null }, email, null, world.config.SIMULATOR_DOMAIN)
   })
   await acceptEmails(world.pool, drafts)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { acceptEmails } from '../../flows/accept_emails.ts'
 import { toDraft } from '../../flows/draft_email.ts'
 import { sweepDeliveries } from '../../flows/sweep.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '../../lib/new_email.ts'
 import { createPool } from '../../sql/pool.ts'
 import { startPgProxy } from '../faults/pg_proxy.ts'
 import { startSink } from '../faults/sink.ts'
@@ -101,7 +101,7 @@ async function acceptAll(behaviours: string[]): Promise<void> {
   const account = await newAccount(world)
   const drafts = Array.from({ length: COUNT / 20 }, (_, email) => {
     const to = Array.from({ length: 20 }, (_, i) => `${behaviours[i % behaviours.length]}-${email}-${i}@y${i % 3}.com`)
-    const fields = NewEmail.parse({ from: `hello@${account.domain}`, to, subject: 'Hello', text: 'Hello' })
+    const fields = CompleteEmail.parse({ from: `hello@${account.domain}`, to, subject: 'Hello', text: 'Hello' })
     return toDraft({ account_id: account.id, domain_id: null }, fields, null, world.config.SIMULATOR_DOMAIN)
   })
   await acceptEmails(world.pool, drafts)

@@ -117,6 +117,78 @@ t.test('headers that the message is made of, or that would break it, are refused
   t.equal(refusal({ headers: { 'X-Y': 'a\tb é 🎉', 'In-Reply-To': '<a@b.com>', constructor: 'x' } }), null)
 })
 
+t.test('only with a template may from and subject be missing, and html and text must be', async t => {
+  const id = '01890000-0000-7000-8000-000000000000'
+  for (const named of [
+    { template_id: id },
+    { template_id: 'welcome' },
+    { template: { id } },
+    { template: { alias: 'a' } },
+  ]) {
+    t.equal(refusal({ from: undefined, subject: undefined, ...named }), null)
+    t.equal(refusal({ from: null, subject: null, html: null, text: null, ...named }), null)
+    t.match(refusal({ from: 'x', ...named }), /^invalid_from_address/)
+    t.equal(refusal({ to: undefined, from: undefined, ...named }), 'missing_required_field Missing `to` field.')
+    for (const field of ['html', 'text']) {
+      const other = Object.keys(named)[0]
+      const message = `validation_error Invalid \`${field}\` field: cannot be combined with \`${other}\``
+      t.equal(refusal({ [field]: '', ...named }), message)
+    }
+  }
+  const both = { template_id: 'a', template: { id: 'a' } }
+  t.equal(refusal(both), 'validation_error Invalid `template` field: cannot be combined with `template_id`')
+  t.match(
+    refusal({ template_id: null, template: null, from: undefined }),
+    'missing_required_field Missing `from` field.',
+  )
+})
+
+t.test('a template is named by an id or an alias, and in one way', async t => {
+  for (const ref of ['', 'A', 'a b', '-a', 'é', 'a'.repeat(65), 1, {}, [], '../a', 'a\n']) {
+    t.match(
+      refusal({ template_id: ref, from: undefined }),
+      /^validation_error Invalid `template_id` field/,
+      String(ref),
+    )
+    t.match(refusal({ template: { id: ref } }), /^validation_error Invalid `template/)
+    t.match(refusal({ template: { alias: ref } }), /^validation_error Invalid `template/)
+  }
+  for (const template of ['a', 1, [], {}, { id: null }, { id: 'a', alias: 'a' }, { variables: {} }]) {
+    t.match(refusal({ template }), /^validation_error Invalid `template` field/, JSON.stringify(template))
+  }
+  t.match(refusal({ template: { alias: '01890000-0000-7000-8000-000000000000' } }), /template.alias/)
+})
+
+t.test('variables are strings and numbers by keys that are not reserved', async t => {
+  const key = (name: string) => JSON.parse(`{${JSON.stringify(name)}:"x"}`)
+  for (const wrong of [
+    ...[1, 'a', [], ['a'], { a: null }, { a: true }, { a: [] }, { a: { b: 1 } }, { a: 'x'.repeat(2_001) }],
+    ...[{ a: 2 ** 53 }, { a: -(2 ** 53) }, { a: Number.POSITIVE_INFINITY }],
+    ...['', 'a b', 'a.b', 'a-b', 'é', 'a'.repeat(51), 'a\n', 'FIRST_NAME', 'EMAIL', 'this', 'contact', '__proto__'].map(
+      key,
+    ),
+    Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`a${i}`, i])),
+  ]) {
+    const shown = JSON.stringify(wrong).slice(0, 60)
+    t.match(refusal({ variables: wrong }), /^validation_error Invalid `variables/, shown)
+    t.match(
+      refusal({ template: { id: 'a', variables: wrong } }),
+      /^validation_error Invalid `template.variables/,
+      shown,
+    )
+  }
+  const fine = {
+    a: 'x'.repeat(2_000),
+    b: 2 ** 53 - 1,
+    c: -1.5,
+    constructor: '',
+    first_name: 'Ann',
+    toString: 0,
+    [`_${'9'.repeat(49)}`]: 1,
+  }
+  t.equal(refusal({ variables: fine, template: { id: 'a', variables: fine } }), null)
+})
+
 t.test('tags are words', async t => {
   for (const word of ['', 'a b', 'é', 'a.b', 'a'.repeat(257), 'a\n']) {
     t.match(refusal({ tags: [{ name: word, value: 'a' }] }), /^validation_error Invalid `tags.0.name` field/)

@@ -1,5 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import t from 'tap'
+import { createTemplate } from '../../flows/change_template.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { acceptEmail, openWork } from '../sending.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'
@@ -29,8 +30,8 @@ const between = references.filter(({ table, target }) => tenantTables.includes(t
 const mine = await fill(await newAccount(world))
 const theirs = await fill(await newAccount(world))
 
-/** Columns that are named like a reference and are none: a suppression outlives its email, a Message-ID is text. */
-const unbound = ['suppressions.email_id', 'emails.message_id']
+/** Columns that are named like a reference and are none: rows that outlive what they name, and ids of other worlds. */
+const unbound = ['suppressions.email_id', 'emails.template_id', 'emails.message_id', 'attachments.content_id']
 
 t.test('every reference between tables of tenants holds the account, first on both sides', async t => {
   t.ok(between.length > 0)
@@ -74,12 +75,13 @@ for (const { name, table, columns: own, target, target_columns } of between) {
 /** Gives an account a row in every table. */
 async function fill(account: TestAccount): Promise<TestAccount> {
   await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // else its usage is not counted
-  const id = await acceptEmail(world, account)
+  const id = await acceptEmail(world, account, { attachments: [{ filename: 'x', content: 'eA==' }] })
   const work = openWork(t, world, 'capture')
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
   await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
   await pg.query(`INSERT INTO suppressions VALUES ($1, $2, 'a@b.com', 'manual')`, [account.id, randomUUID()])
+  await createTemplate(world.pool, account.id, { name: 'Hi', html: 'Hi' })
   await pg.query(
     `INSERT INTO batches (account_id, id, state, deadline, indexes, errors, slice_size)
     VALUES ($1, $2, 'done', now(), '{}', '[]', 1)`,
@@ -112,5 +114,6 @@ async function insertCopy(table: string, account_id: string, column: string, id:
 
 function freshValue(type: string): unknown {
   if (type === 'uuid') return randomUUID()
+  if (type === 'integer') return randomInt(2 ** 31)
   return type === 'bytea' ? `\\x${randomBytes(16).toString('hex')}` : randomBytes(8).toString('hex')
 }

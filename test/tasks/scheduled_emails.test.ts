@@ -5,7 +5,7 @@ import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
 import { toDraft } from '../../flows/draft_email.ts'
 import { SENDER_TIMES } from '../../flows/sender.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '../../lib/new_email.ts'
 import { insertEmails } from '../../sql/drafts.ts'
 import { startSink } from '../faults/sink.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
@@ -79,7 +79,7 @@ async function schedule(count: number, scheduled_at: Date): Promise<string[]> {
       subject: 'Hi',
       scheduled_at: scheduled_at.toJSON(),
     }
-    return toDraft(party, NewEmail.parse(email), null, world.config.SIMULATOR_DOMAIN)
+    return toDraft(party, CompleteEmail.parse(email), null, world.config.SIMULATOR_DOMAIN)
   })
   await insertEmails(world.pool, drafts)
   return drafts.map(draft => draft.id)

@@ -1,0 +1,41 @@
+import { Readable } from 'node:stream'
+import Router from '@koa/router'
+import { notFound } from '../../lib/errors.ts'
+import { findStoredAttachment, listAttachments } from '../../sql/attachments.ts'
+import { type EmailId, isEmail } from '../../sql/emails.ts'
+import { fullAccess } from '../auth.ts'
+import type { Context, Services, State } from '../context.ts'
+import { sendFile } from '../download.ts'
+import { parseId } from '../parse.ts'
+
+export const emailAttachments = new Router<State, Services>()
+
+emailAttachments.get('/emails/:id/attachments', fullAccess, async ctx => {
+  ctx.body = { object: 'list', has_more: false, data: await listOf(ctx, await emailOf(ctx)) }
+})
+
+emailAttachments.get('/emails/:id/attachments/:attachment_id', fullAccess, async ctx => {
+  const id = parseId('Attachment', ctx.params.attachment_id)
+  const attachments = await listOf(ctx, await emailOf(ctx))
+  const attachment = attachments.find(attachment => attachment.id === id)
+  if (!attachment) throw notFound('Attachment')
+  ctx.body = attachment
+})
+
+emailAttachments.get('/emails/:id/attachments/:attachment_id/content', fullAccess, async ctx => {
+  const email = await emailOf(ctx)
+  const file = await findStoredAttachment(ctx.pool, email, parseId('Attachment', ctx.params.attachment_id))
+  if (!file) throw notFound('Attachment')
+  const content = ctx.blobs.read(email.account_id, file.blob_id)
+  sendFile(ctx, file, Readable.from(content))
+})
+
+async function emailOf(ctx: Context): Promise<EmailId> {
+  const email = { account_id: ctx.state.caller.account_id, id: parseId('Email', ctx.params.id) }
+  if (!(await isEmail(ctx.pool, email.account_id, email.id))) throw notFound('Email')
+  return email
+}
+
+function listOf(ctx: Context, email: EmailId) {
+  return listAttachments(ctx.pool, email, `${ctx.config.BASE_URL}/api`)
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { v7 as uuid } from 'uuid'
+import type { BlobStore } from '../lib/blob_store.ts'
+import type { Config } from '../lib/config.ts'
+import { createS3Blobs } from '../lib/s3_blobs.ts'
+import { createPostgresBlobs } from '../sql/blob_chunks.ts'
+import {
+  type Blob,
+  type BlobId,
+  type BlobStoreName,
+  completeBlob,
+  deleteBlobs,
+  findBlobStore,
+  insertBlob,
+  releaseBlobs,
+  useBlob,
+} from '../sql/blobs.ts'
+import { type Pool, sqlState } from '../sql/pool.ts'
+import type { Foundation } from './run_process.ts'
+
+/** Contents of files. The same content is stored once for each account; a day after its last use it may be deleted. */
+export type Blobs = {
+  /** Content of any length, chunk by chunk as it comes. */
+  write(account_id: string, chunks: AsyncIterable<Buffer>): Promise<Blob>
+  /** Content at hand, which is not even written when it is known. */
+  put(account_id: string, content: Buffer): Promise<Blob>
+  /** From its start. @throws when there is none */
+  read: ReadBlob
+  /** Deletes what no email refers to. Answers how many it were. */
+  purge(): Promise<number>
+  close(): void
+}
+
+/** The bytes of a blob, in pieces of any length. */
+export type ReadBlob = (account_id: string, blob_id: string) => AsyncIterable<Buffer>
+
+const UNIQUE_VIOLATION = '23505'
+
+/** Of one statement. */
+const PURGED = 100
+
+/** New ones go where BLOB_STORE says; those that came when it said otherwise are found where they are. */
+export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'>): Blobs {
+  const stores = openStores(config, pool)
+  const current = stores.s3 ? 's3' : 'postgres'
+
+  const storeOf = (name: BlobStoreName): BlobStore => {
+    const store = stores[name]
+    if (!store) throw new Error(`a blob lies in ${name}, which BLOB_STORE does not name any more`)
+    return store
+  }
+
+  const drop = async (blob: BlobId): Promise<void> => {
+    await storeOf(current).delete([keyOf(blob)])
+    await deleteBlobs(pool, [blob])
+  }
+
+  const write: Blobs['write'] = async (account_id, chunks) => {
+    const arriving = { account_id, id: uuid() }
+    await insertBlob(pool, arriving, current)
+    try {
+      const digest = new Digest(chunks)
+      await storeOf(current).write(keyOf(arriving), digest)
+      return await complete(pool, { ...arriving, ...digest.end() }, () => drop(arriving))
+    } catch (error) {
+      // What is left is unknown to everyone, and purged with time.
+      await drop(arriving).catch(() => {})
+      throw error
+    }
+  }
+
+  return {
+    write,
+    async put(account_id, content) {
+      const known = await useBlob(pool, account_id, createHash('sha256').update(content).digest('hex'))
+      return known ?? write(account_id, once(content))
+    },
+    async *read(account_id, id) {
+      const name = await findBlobStore(pool, { account_id, id })
+      if (!name) throw new Error(`there is no blob ${id}`)
+      yield* storeOf(name).read(keyOf({ account_id, id }))
+    },
+    async purge() {
+      for (let count = 0; ; ) {
+        const released = await releaseBlobs(pool, PURGED)
+        for (const blob of released) await storeOf(blob.store).delete([keyOf(blob)])
+        if (released.length > 0) await deleteBlobs(pool, released)
+        count += released.length
+        if (released.length < PURGED) return count
+      }
+    },
+    close() {
+      for (const store of Object.values(stores)) store?.close()
+    },
+  }
+}
+
+function openStores({ BLOB_STORE }: Config, pool: Pool): { [Name in BlobStoreName]: BlobStore | null } {
+  return { postgres: createPostgresBlobs(pool), s3: BLOB_STORE === 'postgres' ? null : createS3Blobs(BLOB_STORE) }
+}
+
+function keyOf({ account_id, id }: BlobId): string {
+  return `${account_id}/${id}`
+}
+
+/** The blob of this content: the one that has just arrived, or one that was known before, which makes it needless. */
+async function complete(pool: Pool, blob: Blob, drop: () => Promise<void>): Promise<Blob> {
+  for (;;) {
+    const known = await useBlob(pool, blob.account_id, blob.sha256)
+    if (known) {
+      await drop()
+      return known
+    }
+    try {
+      await completeBlob(pool, blob)
+      return blob
+    } catch (error) {
+      if (sqlState(error) !== UNIQUE_VIOLATION) throw error
+    }
+  }
+}
+
+/** Passes chunks on, and knows in the end what they were. */
+class Digest implements AsyncIterable<Buffer> {
+  readonly #chunks: AsyncIterable<Buffer>
+  readonly #hash = createHash('sha256')
+  #size = 0
+
+  constructor(chunks: AsyncIterable<Buffer>) {
+    this.#chunks = chunks
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<Buffer> {
+    for await (const chunk of this.#chunks) {
+      this.#hash.update(chunk)
+      this.#size += chunk.length
+      yield chunk
+    }
+  }
+
+  end(): { sha256: string; size: number } {
+    return { sha256: this.#hash.digest('hex'), size: this.#size }
+  }
+}
+
+async function* once(content: Buffer): AsyncIterable<Buffer> {
+  if (content.length > 0) yield content
+}

@@ -1,0 +1,62 @@
+import { MAX_FILE_BYTES } from '../lib/base64_decoder.ts'
+import { rechunk } from '../lib/chunker.ts'
+import { download, FetchError, fetchPolicy } from '../lib/fetch_safely.ts'
+import { MAX_ATTACHMENTS_BYTES } from '../lib/new_attachment.ts'
+import { setAttachmentBlob } from '../sql/attachments.ts'
+import type { AttachmentToSend, EmailToSend } from '../sql/emails_to_send.ts'
+import type { Blobs } from './blobs.ts'
+import type { Foundation } from './run_process.ts'
+import { ComposeError, UnsendableError } from './unsendable.ts'
+
+/** A file of an email whose content is stored. */
+export type StoredFile = AttachmentToSend & { blob_id: string; size: number }
+
+/** From the first byte of the request to the last one of the file. */
+const DEADLINE_MS = 60_000
+const MAX_REDIRECTS = 3
+
+/**
+ * The files of an email, all of them stored. What a path points to is fetched for the first attempt, once: every later
+ * one sends the same, whatever has become of the path.
+ *
+ * @throws {UnsendableError} when it can never be fetched; {ComposeError} when it may be, later
+ */
+export type FetchFiles = (email: EmailToSend) => Promise<StoredFile[]>
+
+export function createFetchFiles({ pool, config, log, blobs, signal }: Dependencies): FetchFiles {
+  const policy = fetchPolicy(config)
+
+  const fetchFile = async (account_id: string, file: AttachmentToSend, max_bytes: number): Promise<StoredFile> => {
+    const url = file.path as string
+    try {
+      const request = { url, max_bytes, deadline_ms: DEADLINE_MS, max_redirects: MAX_REDIRECTS, signal }
+      const { body } = await download(request, policy)
+      const fetched = await blobs.write(account_id, rechunk(body))
+      const blob = await setAttachmentBlob(pool, { account_id, id: file.id }, fetched.id)
+      return { ...file, blob_id: blob.id, size: blob.size }
+    } catch (error) {
+      if (!(error instanceof FetchError)) throw error
+      log.warn({ attachment_id: file.id, detail: error.detail }, 'an attachment could not be fetched')
+      const Failure = error.is_permanent ? UnsendableError : ComposeError
+      throw new Failure(`The file ${file.filename} could not be fetched: ${error.reason}`, { cause: error })
+    }
+  }
+
+  return async ({ account_id, attachments }) => {
+    let left = attachments.reduce((sum, { size }) => sum - (size ?? 0), MAX_ATTACHMENTS_BYTES)
+    const files: StoredFile[] = []
+    for (const file of attachments) {
+      const stored = isStored(file) ? file : await fetchFile(account_id, file, Math.min(left, MAX_FILE_BYTES))
+      if (file.size === null) left -= stored.size
+      files.push(stored)
+    }
+    return files
+  }
+}
+
+/** `signal`: when the process stops, nothing is fetched any more. */
+type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'> & { blobs: Blobs; signal: AbortSignal }
+
+function isStored(file: AttachmentToSend): file is StoredFile {
+  return file.blob_id !== null && file.size !== null
+}

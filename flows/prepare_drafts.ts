@@ -1,0 +1,58 @@
+import { v7 as uuid } from 'uuid'
+import { ApiError } from '../lib/errors.ts'
+import { type FetchPolicy, fetchPolicy, whyNotFetchable } from '../lib/fetch_safely.ts'
+import { typeOfFile } from '../lib/mime/attachment.ts'
+import type { NewAttachment } from '../lib/new_attachment.ts'
+import type { NewEmail } from '../lib/new_email.ts'
+import type { ContentSource } from '../lib/uploaded_content.ts'
+import type { Draft, DraftAttachment } from '../sql/drafts.ts'
+import type { Blobs } from './blobs.ts'
+import { draftEmails, type RequestKey, type SendingParty } from './draft_email.ts'
+import type { Foundation } from './run_process.ts'
+
+/** Makes the drafts of a request, with their files stored. What cannot be sent is a draft with a refusal. */
+export type PrepareDrafts = (party: SendingParty, emails: NewEmail[], key: RequestKey | null) => Promise<Draft[]>
+
+type Dependencies = Pick<Foundation, 'pool' | 'config'> & { blobs: Blobs }
+
+export function createPrepareDrafts({ pool, config, blobs }: Dependencies): PrepareDrafts {
+  const policy = fetchPolicy(config)
+
+  const addFiles = async (draft: Draft, files: NewAttachment[]): Promise<void> => {
+    draft.refusal ??= refusalOf(files, policy)
+    if (draft.refusal) return
+    for (const file of files) draft.attachments.push(await storeFile(blobs, draft.account_id, file))
+  }
+
+  return async (party, emails, key) => {
+    const drafts = await draftEmails(pool, party, emails, key, config.SIMULATOR_DOMAIN)
+    for (const [i, draft] of drafts.entries()) await addFiles(draft, emails[i]?.attachments ?? [])
+    return drafts
+  }
+}
+
+/** What can be seen from a path alone. What it leads to is known when it is sent. */
+function refusalOf(files: NewAttachment[], policy: FetchPolicy): ApiError | null {
+  for (const [i, { path }] of files.entries()) {
+    const reason = path ? whyNotFetchable(path, policy) : null
+    if (reason) return new ApiError('validation_error', `Invalid \`attachments.${i}.path\` field: ${reason}.`)
+  }
+  return null
+}
+
+async function storeFile(blobs: Blobs, account_id: string, file: NewAttachment): Promise<DraftAttachment> {
+  const { filename, content, path, content_id = null } = file
+  return {
+    id: uuid(),
+    filename,
+    content_type: file.content_type ?? typeOfFile(null, filename),
+    content_disposition: file.content_disposition ?? (content_id ? 'inline' : 'attachment'),
+    content_id,
+    path: path ?? null,
+    blob_id: content ? await blobOf(blobs, account_id, content.source) : null,
+  }
+}
+
+async function blobOf(blobs: Blobs, account_id: string, source: ContentSource): Promise<string> {
+  return 'blob_id' in source ? source.blob_id : (await blobs.put(account_id, source.bytes)).id
+}

@@ -1,0 +1,116 @@
+import { setImmediate } from 'node:timers/promises'
+import { type Address, parseAddress } from '../lib/address.ts'
+import { ApiError, notFound } from '../lib/errors.ts'
+import { type CompleteEmail, MAX_SUBJECT_LENGTH, type NewEmail } from '../lib/new_email.ts'
+import { type Lookup, render } from '../lib/template.ts'
+import type { Variables } from '../lib/variables.ts'
+import type { Queryable } from '../sql/pool.ts'
+import { listSentTemplates, type SentTemplate, type TemplateVariable } from '../sql/template_versions.ts'
+
+/**
+ * Fills emails in from the templates they name and renders them: what is sent is frozen here. Each gets its result, or
+ * the ApiError that its caller is to be told. One query, and none when no template is named.
+ */
+export async function resolveTemplates(
+  db: Queryable,
+  account_id: string,
+  emails: NewEmail[],
+): Promise<(CompleteEmail | ApiError)[]> {
+  const refs = new Set(emails.map(refOf).filter(ref => ref !== null))
+  const templates = refs.size > 0 ? await listSentTemplates(db, account_id, [...refs]) : []
+  const results: (CompleteEmail | ApiError)[] = []
+  let length = 0
+  let since = performance.now()
+  for (const email of emails) {
+    const result = tryToComplete(email, templates)
+    length += lengthOf(result)
+    results.push(length > MAX_TOGETHER ? new ApiError('validation_error', TOO_LONG) : result)
+    if (performance.now() - since < PATIENCE_MS) continue
+    await setImmediate()
+    since = performance.now()
+  }
+  return results
+}
+
+/** Characters of all that one request sends: one long template would make a hundred of a batch exhaust the memory. */
+const MAX_TOGETHER = 20_000_000
+const TOO_LONG = `What one request sends may be ${MAX_TOGETHER.toLocaleString('en')} characters long together.`
+/** So long others wait for the emails of one request. */
+const PATIENCE_MS = 20
+
+function lengthOf(email: CompleteEmail | ApiError): number {
+  return email instanceof ApiError ? 0 : (email.html?.length ?? 0) + (email.text?.length ?? 0)
+}
+
+function tryToComplete(email: NewEmail, templates: SentTemplate[]): CompleteEmail | ApiError {
+  try {
+    return complete(email, templates)
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+}
+
+function refOf({ template_id, template }: NewEmail): string | null {
+  return template_id ?? template?.id ?? template?.alias ?? null
+}
+
+function complete(email: NewEmail, templates: SentTemplate[]): CompleteEmail {
+  const ref = refOf(email)
+  const { template: named, variables, template_id: _, ...fields } = email
+  if (ref === null) {
+    // The shape says that these two are there when no template is named.
+    const inline = { ...fields, from: fields.from as Address, subject: fields.subject as string }
+    return variables ? renderParts(inline, lookupIn(variables)) : inline
+  }
+
+  const template = templates.find(({ id, alias }) => id === ref || alias === ref)
+  if (!template) throw notFound('Template')
+  if (!template.is_published) throw new ApiError('validation_error', 'The template is not published.')
+  const given = { ...named?.variables, ...variables }
+  requireTypes(given, template.variables)
+  return renderParts(
+    {
+      ...fields,
+      template_id: template.id,
+      from: fields.from ?? stored(template.sender) ?? missing('from'),
+      subject: fields.subject ?? template.subject ?? missing('subject'),
+      reply_to: fields.reply_to ?? template.reply_to.map(address => parseAddress(address) as Address),
+      html: template.html,
+      text: template.text,
+    },
+    lookupIn(given, template.variables),
+  )
+}
+
+function stored(address: string | null): Address | null {
+  return address === null ? null : parseAddress(address)
+}
+
+function missing(field: string): never {
+  throw new ApiError('missing_required_field', `Missing \`${field}\` field: the template has none.`)
+}
+
+/** A number may stand where a string is expected: variables that were derived from placeholders are all strings. */
+function requireTypes(given: Variables, declared: TemplateVariable[]): void {
+  for (const { key, type } of declared) {
+    if (type === 'string' || !Object.hasOwn(given, key) || typeof given[key] === type) continue
+    throw new ApiError('validation_error', `Invalid \`variables\` field: \`${key}\` must be a ${type}.`)
+  }
+}
+
+/** What is given, then the fallback of the template's variable (contract 8.1). */
+function lookupIn(given: Variables, declared: TemplateVariable[] = []): Lookup {
+  const fallbacks = new Map(declared.map(({ key, fallback_value }) => [key, fallback_value ?? undefined]))
+  return key => (Object.hasOwn(given, key) ? given[key] : fallbacks.get(key))
+}
+
+function renderParts(email: CompleteEmail, lookup: Lookup): CompleteEmail {
+  const subject = render(email.subject, 'subject', lookup)
+  if (subject.length > MAX_SUBJECT_LENGTH) {
+    throw new ApiError('validation_error', `The rendered \`subject\` is longer than ${MAX_SUBJECT_LENGTH} characters.`)
+  }
+  const html = email.html && render(email.html, 'html', lookup)
+  const text = email.text && render(email.text, 'text', lookup)
+  return { ...email, subject, html, text }
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import type { ErrorName } from './errors.ts'
+
+/** A custom issue that is answered by an error name of its own. */
+export function refuse(context: z.RefinementCtx, name: ErrorName, message: string): typeof z.NEVER {
+  context.addIssue({ code: 'custom', message, params: { name } })
+  return z.NEVER
+}
+
+/** A value as it is quoted in a message. */
+export function clip(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
+}
+
+/** Refuses a list or object of more members than `max` before it looks at any: a body has room for a million. */
+export function atMost<Schema extends z.ZodType>(max: number, what: string, schema: Schema) {
+  return z.preprocess((value, context) => {
+    if (countMembers(value) > max) context.addIssue({ code: 'custom', message: `at most ${max} ${what}` })
+    return value
+  }, schema)
+}
+
+function countMembers(value: unknown): number {
+  if (Array.isArray(value)) return value.length
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
+}
+
+/** An object of any member names; zod leaves a member named `__proto__` out without a word, so that is refused. */
+export function record<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess(
+    (value, context) => {
+      const has = typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')
+      if (has) context.addIssue({ code: 'custom', message: '"__proto__" is not a name for a member' })
+      return value
+    },
+    z.record(z.string(), schema),
+  )
+}

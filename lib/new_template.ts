@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { parseAddress } from './address.ts'
+import { atMost } from './fields.ts'
+import { addresses, From, Subject } from './new_email.ts'
+import { MAX_PART } from './template.ts'
+import { Alias, MAX_VARIABLES, VariableKey, VariableValue } from './variables.ts'
+
+export const MAX_NAME = 255
+
+const NewVariable = z
+  .object({
+    key: VariableKey,
+    type: z.enum(['string', 'number']).default('string'),
+    fallback_value: VariableValue.nullish().transform(value => value ?? null),
+  })
+  .refine(({ type, fallback_value: value }) => value === null || typeof value === type, {
+    path: ['fallback_value'],
+    error: 'is not of the type of its variable',
+  })
+
+const variables = z
+  .array(NewVariable)
+  .refine(list => new Set(list.map(({ key }) => key)).size === list.length, 'a key is given twice')
+
+const part = z.string().max(MAX_PART)
+const emptyIsNull = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess(value => (value === '' ? null : value), schema)
+
+/** To look for commas outside quotes takes the square of a hostile text's length. */
+const MAX_REPLY_TO = 5_000
+
+/** Addresses as a list, or as the text that the API answers: joined by commas. */
+const replyTo = z.preprocess(
+  value => (typeof value === 'string' && value.length <= MAX_REPLY_TO ? splitAtCommas(value) : value),
+  addresses('validation_error', 'reply_to').nullish(),
+)
+
+const fields = {
+  name: z.string().min(1).max(MAX_NAME),
+  html: part,
+  subject: emptyIsNull(Subject.nullish()),
+  text: part.nullish(),
+  from: emptyIsNull(From.nullish()),
+  reply_to: emptyIsNull(replyTo),
+  alias: Alias.nullish(),
+  variables: atMost(MAX_VARIABLES, 'variables', variables.nullish()),
+}
+
+/** The body of POST /templates (contract 8). */
+export const NewTemplate = z.object(fields)
+export type NewTemplate = z.output<typeof NewTemplate>
+
+/** The body of PATCH /templates/:id: what is left out stays, null clears. */
+export const TemplateChange = z.object(fields).partial()
+export type TemplateChange = z.output<typeof TemplateChange>
+
+/** The body of POST /templates/:id/duplicate, which may be left out. */
+export const TemplateCopy = z.object({ name: fields.name.nullish() }).nullish()
+
+/** Not at those of a quoted name. */
+function splitAtCommas(text: string): string[] {
+  if (parseAddress(text)) return [text]
+  return (text.match(/(?:"(?:[^"\\]|\\.)*"|[^",])+/g) ?? [text]).map(address => address.trim())
+}

@@ -1,0 +1,54 @@
+import { decodeBase64 } from './base64_decoder.ts'
+
+/** What stood in the `content` of an attachment: bytes at hand, or a blob that was stored while they arrived. */
+export type ContentSource = { bytes: Buffer } | { blob_id: string }
+
+/** The content of a file that came with a request. In a fingerprint it stands for the text it came as. */
+export class UploadedContent {
+  /** Hex. */
+  readonly sha256: string
+  /** Bytes. */
+  readonly size: number
+  readonly #source: ContentSource
+
+  constructor(sha256: string, size: number, source: ContentSource) {
+    this.sha256 = sha256
+    this.size = size
+    this.#source = source
+  }
+
+  get source(): ContentSource {
+    return this.#source
+  }
+}
+
+/** What is wrong with the `content` of an attachment, as words to follow its name. */
+export class WrongContent {
+  readonly fault: string
+
+  constructor(fault: string) {
+    this.fault = fault
+  }
+}
+
+/** Decodes the files of a body that is at hand. */
+export function decodeContents(body: unknown): void {
+  replaceContents(body, text => {
+    const decoded = decodeBase64(text)
+    if ('fault' in decoded) return new WrongContent(decoded.fault)
+    return new UploadedContent(decoded.sha256.toString('hex'), decoded.size, { bytes: decoded.bytes })
+  })
+}
+
+type Attached = { attachments?: unknown }
+
+/** Replaces the `content` of each attachment in the body of a send, single or batch, where it is text. */
+export function replaceContents(body: unknown, replace: (text: string) => unknown): void {
+  for (const email of Array.isArray(body) ? body : [body]) {
+    const attachments = (email as Attached | null)?.attachments
+    if (!Array.isArray(attachments)) continue
+    for (const attachment of attachments) {
+      if (typeof attachment?.content === 'string') attachment.content = replace(attachment.content)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
+import t from 'tap'
+import { type Blobs, createBlobs } from '../../flows/blobs.ts'
+import { startS3Server } from '../s3_server.ts'
+import { newAccount, openWorld } from '../world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const other = await newAccount(world)
+const s3 = await startS3Server(t)
+const { pg } = world.pool
+
+const stores: Record<string, Blobs> = {
+  Postgres: createBlobs(world),
+  S3: createBlobs({ ...world, config: { ...world.config, BLOB_STORE: s3.url } }),
+}
+
+async function* inPieces(content: Buffer, length = 100_000): AsyncIterable<Buffer> {
+  for (let start = 0; start < content.length; start += length) yield content.subarray(start, start + length)
+}
+
+async function* broken(): AsyncIterable<Buffer> {
+  yield randomBytes(1_000)
+  throw new Error('the client went away')
+}
+
+async function rows(): Promise<{ blobs: number; chunks: number }> {
+  const query = 'SELECT (SELECT count(*)::int FROM blobs) AS blobs, (SELECT count(*)::int FROM blob_chunks) AS chunks'
+  return (await pg.query(query)).rows[0]
+}
+
+for (const [name, blobs] of Object.entries(stores)) {
+  t.test(`${name}: what is written is read`, async t => {
+    for (const size of [0, 1, 250_000]) {
+      const content = randomBytes(size)
+      const blob = await blobs.write(account.id, inPieces(content))
+      t.equal(blob.size, size)
+      t.ok((await buffer(blobs.read(account.id, blob.id))).equals(content))
+    }
+  })
+
+  t.test(`${name}: the same content is one blob of an account, and another one of another account`, async t => {
+    const content = randomBytes(1_000)
+    const { id } = await blobs.put(account.id, content)
+    const before = await rows()
+    const again = await Promise.all([blobs.put(account.id, content), blobs.write(account.id, inPieces(content, 10))])
+    t.strictSame(
+      again.map(blob => blob.id),
+      [id, id],
+    )
+    t.strictSame(await rows(), before)
+    t.not((await blobs.put(other.id, content)).id, id)
+  })
+
+  t.test(`${name}: of the same content at the same moment one is kept`, async t => {
+    const content = randomBytes(1_000)
+    const written = await Promise.all(Array.from({ length: 5 }, () => blobs.write(account.id, inPieces(content, 100))))
+    t.equal(new Set(written.map(({ id }) => id)).size, 1)
+    t.ok((await buffer(blobs.read(account.id, (written[0] as { id: string }).id))).equals(content))
+  })
+
+  t.test(`${name}: what does not arrive whole leaves nothing`, async t => {
+    const before = await rows()
+    await t.rejects(blobs.write(account.id, broken()), { message: 'the client went away' })
+    t.strictSame(await rows(), before)
+  })
+
+  t.test(`${name}: what nobody used for a day and no email has is deleted, bytes and all`, async t => {
+    const blob = await blobs.put(account.id, randomBytes(1_000))
+    await pg.query(`UPDATE blobs SET used_at = now() - interval '25 hours' WHERE id = $1`, [blob.id])
+    t.equal(await blobs.purge(), 1)
+    t.equal(await blobs.purge(), 0)
+    const left = await buffer(blobs.read(account.id, blob.id)).catch(() => Buffer.alloc(0))
+    t.equal(left.length, 0)
+  })
+}
+
+t.test('what came when another store was configured is found where it is', async t => {
+  const content = randomBytes(1_000)
+  const { id } = await (stores.Postgres as Blobs).put(account.id, content)
+  const s3Blobs = stores.S3 as Blobs
+  t.equal((await s3Blobs.put(account.id, content)).id, id)
+  t.ok((await buffer(s3Blobs.read(account.id, id))).equals(content))
+
+  const later = await s3Blobs.put(account.id, randomBytes(1_000))
+  await t.rejects(buffer((stores.Postgres as Blobs).read(account.id, later.id)), { message: /BLOB_STORE/ })
+})

@@ -1,0 +1,229 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { listVariableKeys, type Part, render, type Value } from '../../lib/template.ts'
+
+/** Renders with these values; `shown` for what is refused. */
+function draw(source: string, values: Record<string, Value> = {}, part: Part = 'html'): string {
+  return render(source, part, key => (Object.hasOwn(values, key) ? values[key] : undefined))
+}
+const parts: Part[] = ['subject', 'html', 'text']
+const refusal = (message: RegExp) => ({ name: 'validation_error', statusCode: 422, message })
+
+t.test('a placeholder stands for a value', async t => {
+  for (const [source, expected] of [
+    ['{{a}}', 'A'],
+    ['<{{a}}{{ a }}{{\na\t}}>', '<AAA>'],
+    ['{{n}} {{zero}} {{minus}} {{empty}}.', '1.5 0 -1 .'],
+    ['{{{a}}}{{{ a }}}', 'AA'],
+    ['{{a}}}', 'A}'],
+    ['{{{a}}', '{A'],
+    ['{{{{a}}}}', '{A}'],
+    ['{{contact.x}}{{event.a.b.c}}{{poll_url:yes-1}}', '123'],
+    ['', ''],
+  ] as const) {
+    const values = {
+      a: 'A',
+      n: 1.5,
+      zero: 0,
+      minus: -1,
+      empty: '',
+      'contact.x': 1,
+      'event.a.b.c': 2,
+      'poll_url:yes-1': 3,
+    }
+    t.equal(draw(source, values), expected, source)
+  }
+})
+
+t.test('a fallback stands where there is no value', async t => {
+  for (const [source, expected] of [
+    ['{{x|there}}', 'there'],
+    ['{{ x | there }}', 'there'],
+    [`{{x|"there"}}{{x|'there'}}{{x| "there" }}`, 'therethere' + 'there'],
+    [`{{x|" there "}}`, ' there '],
+    [`{{x|"there'}}`, '&quot;there&#39;'],
+    [`{{x|"}}{{x|""}}{{x|}}`, '&quot;'],
+    ['{{x|a|b}}', 'a|b'],
+    ['{{x|R & D}}{{{x|<b>}}}', 'R &amp; D<b>'],
+    ['{{a|there}}{{empty|there}}', 'A'],
+  ] as const) {
+    t.equal(draw(source, { a: 'A', empty: '' }), expected, source)
+  }
+})
+
+t.test('without either it is refused, by name', async t => {
+  t.throws(() => draw('{{a}}{{x}}', { a: 1 }), refusal(/^Missing value for the variable `x`\.$/))
+  t.throws(() => draw('{{{contact.name}}}'), refusal(/`contact\.name`/))
+})
+
+t.test('whoever looks a key up is told whether it has a fallback', async t => {
+  const asked: [string, boolean][] = []
+  render('{{a}}{{b|}}', 'text', (key, has_fallback) => asked.push([key, has_fallback]))
+  t.strictSame(asked, [
+    ['a', false],
+    ['b', true],
+  ])
+})
+
+t.test('what is no placeholder stays as it is', async t => {
+  for (const source of [
+    ...['{{', '}}', '{{}}', '{{ }}', '{{a', '{{a}', '{a}}', '{ {a}}', '{{a|x', '{{a|{x}}', '{{a b}}', '{{é}}'],
+    ...['{{#if a}}x{{/if}}', '{{^a}}', '{{> a}}', '{{& a}}', '{{! a}}', '{{a.b}}', '{{this.a}}', '{{user.name}}'],
+    ...[
+      '{{contact.}}',
+      '{{.a}}',
+      '{{contact}.a}',
+      '{% a %}',
+      '$'.concat('{a}'),
+      '<%= a %>',
+      '#{a}',
+      '{{"a"}}',
+      '{{a[0]}}',
+    ],
+    ...['{{a()}}', '{{7*7}}', '{{poll_url:}}', '\\{{', '{{a:b}}', '{{a-b}}', '{{=a}}'],
+    ...[`{{${'a'.repeat(51)}}}`, `{{a|${'x'.repeat(2_001)}}}`, `{{${' '.repeat(21)}a}}`],
+  ]) {
+    for (const part of parts) t.equal(draw(source, { a: 1 }, part), source, source.slice(0, 20))
+  }
+})
+
+// Row 62: what engines with expressions, helpers or plain objects behind them have fallen for.
+const injections = [
+  ...['constructor', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', '__defineGetter__', 'prototype', 'this'],
+  ...['constructor.constructor', 'this.constructor', '__proto__.x', 'contact.constructor', 'event.__proto__.toString'],
+  ...['constructor.constructor("return process")()', 'a.constructor.prototype', '#with this', '#each this', '@root'],
+  ...['7*7', '"a".constructor', 'range.constructor("return 1")()', 'config', 'self', '_self.env', 'process.env'],
+  ...['global', 'process', 'require("fs")', 'settings', '../a', 'a|safe', 'a|raw', 'a | attr("x")', 'lookup this "a"'],
+]
+
+t.test('nothing but what was given is ever shown', async t => {
+  for (const expression of injections) {
+    for (const source of [`{{${expression}}}`, `{{{${expression}}}}`, `{{ ${expression} }}`, `{{a}}{{${expression}`]) {
+      for (const part of parts) {
+        let shown: string
+        try {
+          shown = draw(source, { a: 'A' }, part)
+        } catch (error) {
+          t.match(error, refusal(/^Missing value for the variable `[\w.]+`\.$/), source)
+          continue
+        }
+        // Either it was no placeholder, or one of `a`.
+        t.ok([source.replace('{{a}}', 'A'), 'A'].includes(shown), `${source}: ${shown}`)
+      }
+    }
+  }
+})
+
+t.test('a value is escaped in html, and nowhere else', async t => {
+  const a = `<a href="x" title='y'>&amp;</a>`
+  const escaped = '&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;amp;&lt;/a&gt;'
+  t.equal(draw('{{a}}', { a }), escaped)
+  t.equal(draw('<p title="{{a}}">', { a }), `<p title="${escaped}">`)
+  t.equal(draw('{{{a}}}', { a }), a)
+  for (const part of ['subject', 'text'] as const) t.equal(draw('{{a}}{{{a}}}', { a }, part), a + a)
+  t.equal(draw('{{a}}', { a: 'x\r\ny' }, 'text'), 'x\r\ny')
+})
+
+t.test('a value is not looked into again', async t => {
+  const values = { a: '{{b}}', b: '{{{a}}}', c: '{{', d: 'b}}' }
+  t.equal(draw('{{{a}}}{{b}}{{{c}}}{{{d}}}', values, 'text'), '{{b}}{{{a}}}{{b}}')
+  t.equal(draw("{{x|$&$1$'}}{{{s}}}", { s: '$&$`$1' }, 'text'), "$&$1$'$&$`$1")
+})
+
+const unicode = fc.string({ unit: 'grapheme' })
+const piece = fc.oneof(
+  fc.constantFrom('{', '{{', '{{{', '}', '}}', '}}}', '|', ' ', 'a', 'b', 'contact.', '"', '\n', '<', '__proto__', '#'),
+  unicode,
+)
+const source = fc.array(piece, { maxLength: 30 }).map(list => list.join(''))
+const value = fc.oneof(
+  source,
+  fc.double({ noNaN: true }),
+  fc.constantFrom('\r\nBcc: x@y.com', '\u2028', '\u0085', '\v\f'),
+)
+const dictionary = fc.dictionary(fc.constantFrom('a', 'b', 'contact.a', 'constructor'), value)
+
+t.test('a subject never gains a line', async t => {
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(source, dictionary, (text, values) => {
+        const one_line = text.replace(/\s/g, ' ')
+        const subject = render(one_line, 'subject', key => (Object.hasOwn(values, key) ? values[key] : 'none'))
+        return !/[\r\n\v\f\u0085\u2028\u2029]/.test(subject)
+      }),
+    ),
+  )
+})
+
+t.test('text without two braces is never changed, whatever the values', async t => {
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(source, dictionary, (text, values) => {
+        const plain = text.replaceAll('{{', '{')
+        return plain.includes('{{') || draw(plain, values) === plain
+      }),
+    ),
+  )
+})
+
+t.test('html gains no markup from values between two braces', async t => {
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('{{a}}', '{{b}}', '{{a|x}}', '-', '{{ b }}')),
+        dictionary,
+        (list, values) => {
+          const html = render(list.join(''), 'html', key => (Object.hasOwn(values, key) ? values[key] : ''))
+          return !/[<>"']|&(?!(?:amp|lt|gt|quot|#39);)/.test(html)
+        },
+      ),
+    ),
+  )
+})
+
+t.test('the keys of placeholders are those of variables, once each, except what is not theirs to give', async t => {
+  const subject = '{{a}}{{contact.x}}{{FIRST_NAME}}{{first_name}}'
+  const html =
+    '{{{b|1}}}{{a}}{{unsubscribe_url}}{{{RESEND_UNSUBSCRIBE_URL}}}{{poll}}{{poll_url:yes}}{{this}}{{event.x}}'
+  t.strictSame(listVariableKeys(subject, html, '{{constructor}}{{__proto__}}{{#c}}'), [
+    'a',
+    'first_name',
+    'b',
+    'constructor',
+  ])
+})
+
+t.test('what is rendered has a length, and a number of placeholders, at most', async t => {
+  const a = 'x'.repeat(2_000)
+  t.equal(draw('{{a}}'.repeat(2_500), { a }).length, 5_000_000)
+  t.throws(() => draw('{{a}}'.repeat(2_500).concat('y'), { a }), refusal(/`html` is longer than 5,000,000 characters/))
+  t.throws(() => draw('{{a}}'.repeat(20_000), { a }, 'text'), refusal(/`text` is longer/))
+  t.throws(() => draw('y'.repeat(5_000_001)), refusal(/longer/))
+  t.equal(draw('{{a}}'.repeat(20_000), { a: 1 }).length, 20_000)
+  t.throws(() => draw('{{a}}'.repeat(20_001), { a: 1 }), refusal(/20,000 placeholders at most/))
+  t.throws(() => listVariableKeys('{{a}}'.repeat(20_001)), refusal(/20,000 placeholders at most/))
+})
+
+t.test('the longest texts that are made to be slow take the time of any other', async t => {
+  const size = 5_000_000
+  const fill = (text: string) => text.repeat(size / text.length)
+  for (const [what, text] of Object.entries({
+    braces: fill('{'),
+    unclosed: fill('{{a'),
+    keys: fill(`{{${'a'.repeat(50)}`),
+    fallbacks: fill(`{{a|${'x'.repeat(2_000)}`),
+    unfinished: `{{a|${'x'.repeat(size - 4)}`,
+    spaces: `{{${' '.repeat(size - 2)}`,
+    gaps: fill(`{{${' '.repeat(20)}`),
+    scopes: `{{contact${'.a'.repeat((size - 9) / 2)}`,
+    sections: '{{#a}}'.repeat(20_000).concat('{{/a}}'.repeat(20_000)),
+    closing: fill('}}}'),
+    polls: fill('{{poll_url:'),
+  })) {
+    const start = performance.now()
+    t.equal(draw(text), text, what)
+    // Quadratic time would be minutes; no machine is so slow that linear time were seconds.
+    const elapsed = performance.now() - start
+    t.ok(elapsed < 5_000, `${what}: ${Math.round(elapsed)} ms`)
+  }
+})

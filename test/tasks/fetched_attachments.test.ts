@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { simpleParser } from 'mailparser'
+import t from 'tap'
+import { findCapturedMessage } from '../../sql/captured_messages.ts'
+import { send_emails } from '../../tasks/send_emails.ts'
+import { ALLOWED, FORBIDDEN, startServer } from '../fetching.ts'
+import { startInbox } from '../inbox.ts'
+import { acceptEmail, openWork, readEmail } from '../sending.ts'
+import { newAccount, openWorld } from '../world.ts'
+
+const MB = 1024 * 1024
+const content = randomBytes(100_000)
+let requests = 0
+let is_away = false
+
+const port = await startServer(t, (request, response) => {
+  requests++
+  const path = request.url ?? ''
+  if (is_away) response.writeHead(503).end()
+  else if (path === '/file') response.end(content)
+  else if (path === '/random') response.end(randomBytes(1_000))
+  else if (path === '/moved') response.writeHead(302, { location: '/file' }).end()
+  else if (path === '/inside') response.writeHead(302, { location: `http://${FORBIDDEN}:${port}/file` }).end()
+  else if (path === '/large') response.end(Buffer.alloc(26 * MB))
+  else if (path.startsWith('/half')) response.end(randomBytes(21 * MB))
+  else response.writeHead(404).end()
+})
+const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(port) })
+const account = await newAccount(world)
+const work = openWork(t, world, 'capture')
+const url = (path: string) => `http://${ALLOWED}:${port}${path}`
+
+async function send(paths: string[]): Promise<string> {
+  const attachments = paths.map((path, i) => ({ filename: `${i}.bin`, path: url(path) }))
+  const id = await acceptEmail(world, account, { attachments })
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  return id
+}
+
+t.test('a path is fetched when the email is sent, redirects followed', async t => {
+  const id = await send(['/file', '/moved'])
+  const email = await readEmail(world, account, id)
+  t.match(email, { status: 'delivered', attachments: [{ filename: '0.bin', size: 100_000 }, { size: 100_000 }] })
+  const captured = await findCapturedMessage(world.pool, id)
+  const { attachments } = await simpleParser(captured?.message as Buffer)
+  t.strictSame(
+    attachments.map(file => file.content.equals(content)),
+    [true, true],
+  )
+})
+
+const failures: [path: string, reason: RegExp][] = [
+  ['/nothing', /0.bin could not be fetched: The URL answered 404/],
+  ['/inside', /0.bin could not be fetched: The URL could not be fetched/],
+  ['/large', /0.bin could not be fetched: The URL answered with too much/],
+]
+
+for (const [path, reason] of failures) {
+  t.test(`an email whose file is at ${path} has failed, and says why`, async t => {
+    const email = await readEmail(world, account, await send([path]))
+    t.equal(email.status, 'failed')
+    t.match(email.events, [{ type: 'failed', reason }])
+  })
+}
+
+t.test('files of more than 40 MB together fail the email', async t => {
+  t.match(await readEmail(world, account, await send(['/half', '/half?2'])), { status: 'failed' })
+})
+
+t.test('a path that is away is asked again later, a few times', async t => {
+  is_away = true
+  const id = await send(['/file'])
+  t.match(await readEmail(world, account, id), { status: 'delivery_delayed', queue: [{ attempts: 1 }] })
+  is_away = false
+  await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  t.match(await readEmail(world, account, id), { status: 'delivered' })
+})
+
+t.test('what was fetched once is sent by every attempt, whatever the path answers by then', async t => {
+  const inbox = await startInbox(t)
+  const relay = openWork(t, world, inbox.url)
+  const attachments = [{ filename: 'x.bin', path: url('/random') }]
+  inbox.refuse(451, 'Later', 'data')
+  const id = await acceptEmail(world, account, { to: ['a@y.com', 'b@z.com'], attachments })
+  const before = requests
+  await send_emails({ email_ids: [id] }, relay)
+  await relay.sender.idle()
+  inbox.accept()
+  await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await send_emails({ email_ids: [id] }, relay)
+  await relay.sender.idle()
+
+  t.equal(requests - before, 1)
+  t.equal(inbox.messages.length, 2)
+  const [first, second] = inbox.messages.map(({ raw }) => raw)
+  t.ok(first?.equals(second as Buffer))
+})
