@@ -17,7 +17,7 @@ export async function acceptEmails(db: Queryable, drafts: Draft[]): Promise<(Acc
   return drafts.map((draft, position) => answer(rows[position] as Accepted, draft))
 }
 
-function answer({ outcome, answer }: Accepted, draft: Draft): AcceptedEmail | ApiError {
+function answer({ outcome, answer, retry_after }: Accepted, draft: Draft): AcceptedEmail | ApiError {
   switch (outcome) {
     case 'accepted':
     case 'replayed':
@@ -25,7 +25,7 @@ function answer({ outcome, answer }: Accepted, draft: Draft): AcceptedEmail | Ap
     case 'key_conflict':
       return keyConflict()
     default:
-      return faultError(outcome, draft)
+      return faultError(outcome, draft, retry_after)
   }
 }
 

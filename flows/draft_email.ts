@@ -7,6 +7,7 @@ import { simulatedOutcome } from '../lib/simulator.ts'
 import type { Draft, DraftRecipient, Fault } from '../sql/drafts.ts'
 import type { Queryable } from '../sql/pool.ts'
 import { scheduleError } from './change_schedule.ts'
+import { requestError } from './request_error.ts'
 import { resolveTemplates } from './resolve_template.ts'
 
 /** Who sends: the account, and the domain its key is restricted to. */
@@ -99,8 +100,8 @@ function recipientsOf(email: CompleteEmail, simulator_domain: string): DraftReci
   return [...recipients.values()]
 }
 
-/** What the caller is told of a draft that is not stored. */
-export function faultError(fault: Fault, draft: Draft): ApiError {
+/** What the caller is told of a draft that is not stored. `retry_after`: seconds, of `reputation_limit_exceeded`. */
+export function faultError(fault: Fault, draft: Draft, retry_after: number | null): ApiError {
   switch (fault) {
     case 'schedule_past':
     case 'schedule_too_far':
@@ -113,9 +114,7 @@ export function faultError(fault: Fault, draft: Draft): ApiError {
       return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
     case 'all_suppressed':
       return new ApiError('validation_error', 'All `to` recipients are suppressed.')
-    case 'daily_quota_exceeded':
-      return new ApiError(fault, 'The emails of this request exceed what your plan allows in 24 hours.')
-    case 'monthly_quota_exceeded':
-      return new ApiError(fault, 'The emails of this request exceed what your plan allows in 30 days.')
+    default:
+      return requestError(fault, draft.domain, retry_after)
   }
 }

@@ -82,7 +82,7 @@ async function withContents(pool: Pool, email: EmailToSend): Promise<EmailToSend
   return { ...email, ...contents }
 }
 
-type Parts = { from: Mailbox; key: DkimKey | null; files: StoredFile[]; readBlob: ReadBlob }
+type Parts = { from: Mailbox; key: DkimKey; files: StoredFile[]; readBlob: ReadBlob }
 
 async function compose(email: EmailToSend, { from, key, files, readBlob }: Parts): Promise<Buffer> {
   const message: Message = {

@@ -11,7 +11,7 @@ import {
   type NewBatch,
   updateBatchErrors,
 } from '../sql/batches.ts'
-import type { Draft, Fault } from '../sql/drafts.ts'
+import { type Draft, type Fault, RequestFault } from '../sql/drafts.ts'
 import type { Following, Listener } from '../sql/listener.ts'
 import { NotConnectedError, type Pool, sqlState } from '../sql/pool.ts'
 import { retryConflicts } from '../sql/retry.ts'
@@ -93,10 +93,10 @@ async function openOnce(pool: Pool, batch: NewBatch, request: BatchRequest): Pro
 function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Promise<boolean> {
   return pool.transaction(async tx => {
     if (!(await insertBatch(tx, batch))) return false
-    const faults = await judgeBatch(tx, batch, is_permissive)
-    const errors = faults.flatMap((fault, position) => (fault ? [errorOf(batch, fault, position)] : []))
+    const { faults, retry_after } = await judgeBatch(tx, batch, is_permissive)
+    const errors = faults.flatMap((fault, position) => (fault ? [errorOf(batch, fault, position, retry_after)] : []))
     const [first] = errors
-    const refusal = is_permissive ? errors.find(({ isQuota }) => isQuota) : first
+    const refusal = is_permissive ? errors.find(({ isOfRequest }) => isOfRequest) : first
     if (refusal) throw refusal.error
     if (first) {
       const left_out = errors.map(({ index, error }) => ({ index, message: error.message }))
@@ -110,12 +110,12 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
   })
 }
 
-/** A quota is of the whole request; any other fault is told with its place in it. */
-function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number) {
+/** A fault of the whole request is told as it is, one of an email with its place in it. */
+function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number, retry_after: number | null) {
   const index = indexes[position] as number
-  const error = faultError(fault, drafts[position] as Draft)
-  const isQuota = fault === 'daily_quota_exceeded' || fault === 'monthly_quota_exceeded'
-  return { index, isQuota, error: isQuota ? error : errorAt(index, error) }
+  const error = faultError(fault, drafts[position] as Draft, retry_after)
+  const isOfRequest = RequestFault.safeParse(fault).success
+  return { index, isOfRequest, error: isOfRequest ? error : errorAt(index, error) }
 }
 
 /** The error of one email, as the caller of the whole batch is told it (contract 3.2). */

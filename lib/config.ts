@@ -13,6 +13,7 @@ const domain = z
   .toLowerCase()
   .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*$/, 'must be a domain name such as mail.acme.com')
 const count = z.coerce.number().int().min(0)
+const percent = z.coerce.number().min(0).max(100)
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''))
 const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
@@ -71,6 +72,14 @@ export const Environment = z.object({
   SENDS_PER_MINUTE: count
     .default(60)
     .describe('Send requests per minute and client address (an IPv6 /64 is one). 0 turns the limit off.'),
+  PAUSE_BOUNCE_RATE: percent
+    .default(10)
+    .describe('Percent of the recipients of 24 hours that bounced: over it an account or domain is paused. 0: never.'),
+  PAUSE_COMPLAINT_RATE: percent
+    .default(0.5)
+    .describe(
+      'Percent of the recipients of 24 hours that complained: over it an account or domain is paused. 0: never.',
+    ),
   BATCH_DEADLINE_MS: count
     .min(100)
     .max(100_000)

@@ -5,6 +5,8 @@ export const jobs = {
   send_emails: z.object({ email_ids: z.array(z.uuid()) }),
   process_batch: z.object({ account_id: z.uuid(), batch_id: z.uuid() }),
   purge: z.object({}),
+  check_reputation: z.object({}),
+  release_deliveries: z.object({}),
 } as const
 
 export type JobName = keyof typeof jobs

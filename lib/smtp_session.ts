@@ -13,13 +13,22 @@ const QUIT_MS = 2_000
 /** Before the message: the attempt failed without anything having been sent. */
 export class SmtpConnectError extends Error {
   readonly reply: string | null
-  constructor(message: string, reply: string | null) {
+  /** It will fail again until somebody changes the configuration, ours or the server's. */
+  readonly isConfiguration: boolean
+  constructor(message: string, reply: string | null, isConfiguration: boolean) {
     super(message)
     this.reply = reply
+    this.isConfiguration = isConfiguration
   }
 }
 
-type ServerError = Error & { response?: string; responseCode?: number; command?: string }
+type ServerError = Error & {
+  code?: string
+  originalCode?: string
+  response?: string
+  responseCode?: number
+  command?: string
+}
 
 class DeadlineError extends Error {}
 
@@ -59,6 +68,7 @@ export class SmtpSession {
         throw new SmtpConnectError(
           `No connection to ${server.host}:${server.port}: ${printable(error.message)}`,
           error.response ?? null,
+          isConfigurationError(error),
         )
       })
     connection.on('error', () => session.close())
@@ -193,6 +203,12 @@ function called(connection: SMTPConnection, call: (done: (error?: Error | null) 
       else resolve()
     })
   })
+}
+
+/** Credentials or TLS refused for good (5xx), or a certificate that does not prove the host (OpenSSL's names). */
+function isConfigurationError({ code, originalCode = '', responseCode = 0 }: ServerError): boolean {
+  if (code === 'EAUTH' || code === 'ETLS') return responseCode >= 500
+  return /CERT|SELF_SIGNED|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH/.test(originalCode)
 }
 
 /** As it can be shown and stored: an error may repeat whatever bytes a server sent. */

@@ -26,8 +26,16 @@ export function relayServer(url: string, helo_name: string): SmtpServer {
   }
 }
 
-/** Sends everything through one server, over connections that are kept while there is mail. */
-export function createSmtpTransport(server: SmtpServer, timeouts: SmtpTimeouts, connections: number): Transport {
+/**
+ * Sends everything through one server, over connections that are kept while there is mail. `onConfiguration` is told of
+ * each new connection why none can be made until somebody changes the configuration, or null when it was made.
+ */
+export function createSmtpTransport(
+  server: SmtpServer,
+  timeouts: SmtpTimeouts,
+  connections: number,
+  onConfiguration: (fault: string | null) => void = () => {},
+): Transport {
   const idle: { session: SmtpSession; timer: NodeJS.Timeout }[] = []
   const busy = new Set<SmtpSession>()
   const breaker = new Breaker()
@@ -64,10 +72,12 @@ export function createSmtpTransport(server: SmtpServer, timeouts: SmtpTimeouts, 
       if (outgoing.signal.aborted) return { outcome: 'released', reason: 'The worker stopped.' }
       if (!(error instanceof SmtpConnectError)) throw error
       breaker.failed(error.message)
+      if (error.isConfiguration) onConfiguration(error.message)
       const reply = error.reply === null ? {} : { reply: formatReply(error.reply) }
       return { outcome: 'deferred', reason: error.message, ...reply }
     }
     breaker.succeeded()
+    onConfiguration(null)
     return sendOn(session, outgoing)
   }
 

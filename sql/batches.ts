@@ -36,16 +36,18 @@ export async function insertBatch(tx: Queryable, batch: NewBatch): Promise<boole
   return count > 0
 }
 
+/** One fault for each draft; the seconds are of `reputation_limit_exceeded`. */
+const Judged = z.object({ faults: z.array(Fault.nullable()), retry_after: z.int().nullable() })
+
 /** Opens a batch that was just inserted, unless the faults of its drafts forbid it (sql/functions/batches.sql). */
 export async function judgeBatch(
   tx: Queryable,
   { account_id, id }: BatchId,
   is_permissive: boolean,
-): Promise<(Fault | null)[]> {
-  const { faults } = await tx.one(sql.prepared('judge_batch', z.object({ faults: z.array(Fault.nullable()) }))`
-    SELECT judge_batch(${account_id}, ${id}, ${is_permissive}) AS faults
+): Promise<z.infer<typeof Judged>> {
+  return tx.one(sql.prepared('judge_batch', Judged)`
+    SELECT faults, retry_after FROM judge_batch(${account_id}, ${id}, ${is_permissive})
   `)
-  return faults
 }
 
 export async function updateBatchErrors(

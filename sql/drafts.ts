@@ -51,6 +51,19 @@ export type Draft = {
   recipients: DraftRecipient[]
 }
 
+/** Faults that lie with nothing of the email itself: they refuse whatever was asked for together (functions/drafts.sql). */
+export const RequestFault = z.enum([
+  'platform_paused',
+  'account_paused',
+  'domain_paused',
+  'transport_unusable',
+  'signing_key_unusable',
+  'daily_quota_exceeded',
+  'monthly_quota_exceeded',
+  'reputation_limit_exceeded',
+])
+export type RequestFault = z.infer<typeof RequestFault>
+
 /** Why a draft is not stored. */
 export const Fault = z.enum([
   'schedule_past',
@@ -59,8 +72,7 @@ export const Fault = z.enum([
   'domain_not_verified',
   'domain_not_allowed',
   'all_suppressed',
-  'daily_quota_exceeded',
-  'monthly_quota_exceeded',
+  ...RequestFault.options,
 ])
 export type Fault = z.infer<typeof Fault>
 
@@ -68,13 +80,15 @@ const Accepted = z.object({
   position: z.int(),
   outcome: z.enum(['accepted', 'replayed', 'key_conflict', ...Fault.options]),
   answer: z.object({ id: z.string() }).nullable(),
+  /** Seconds until a `reputation_limit_exceeded` has room. */
+  retry_after: z.int().nullable(),
 })
 export type Accepted = z.infer<typeof Accepted>
 
 /** One round trip and, outside a transaction, one commit for all drafts; one outcome for each, in their order. */
 export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
   return db.any(sql.prepared('accept_emails', Accepted)`
-    SELECT position, outcome, answer FROM accept_emails(${draftsJson(drafts)}::json) ORDER BY position
+    SELECT position, outcome, answer, retry_after FROM accept_emails(${draftsJson(drafts)}::json) ORDER BY position
   `)
 }
 

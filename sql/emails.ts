@@ -102,20 +102,31 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
         SELECT jsonb_agg(jsonb_build_object(
           'recipient', d.recipient,
           'state', CASE WHEN d.state = 'in_doubt' AND d.next_at IS NULL THEN 'held' ELSE d.state END,
-          'reason', coalesce(d.reason, CASE
+          'reason', coalesce(w.pause, d.reason, CASE
             WHEN d.state = 'sending' THEN 'A worker has it.'
             WHEN d.state = 'in_doubt' THEN 'The receiver never answered the end of the message.'
-            WHEN d.next_at > now() THEN 'It is not due yet.'
+            WHEN d.next_at > now() AND d.next_at < 'infinity' THEN 'It is not due yet.'
             ELSE 'It is due and waits for a worker.'
           END),
           'attempts', d.attempt,
-          'next_attempt_at', d.next_at,
+          'next_attempt_at', nullif(d.next_at, 'infinity'),
           'last_reply', d.last_reply
         ) ORDER BY d.id)
         FROM deliveries d
+        CROSS JOIN LATERAL (
+          -- Of what would be sent now, if it were not for that.
+          SELECT CASE
+            WHEN d.state <> 'queued' OR d.next_at > now() AND d.next_at < 'infinity' THEN NULL
+            WHEN (SELECT paused_at FROM platform) IS NOT NULL THEN 'Sending is paused on this server.'
+            WHEN a.paused_at IS NOT NULL THEN 'Sending is paused for the account.'
+            WHEN o.paused_at IS NOT NULL THEN 'Sending is paused for the domain.'
+          END AS pause
+        ) w
         WHERE d.email_id = e.id AND d.account_id = e.account_id AND d.state IN ('queued', 'sending', 'in_doubt')
       ) AS queue
     FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
+    JOIN accounts a ON a.id = e.account_id
+    LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     WHERE e.account_id = ${account_id} AND e.id = ${id}
   `)
 }

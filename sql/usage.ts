@@ -15,5 +15,6 @@ export async function refundEmail(tx: Queryable, { account_id, id }: EmailId): P
 export async function deleteExpiredUsage(db: Queryable): Promise<number> {
   const minutes = await db.run(sql.unsafe`DELETE FROM usage_minutes WHERE minute < now() - interval '25 hours'`)
   const hours = await db.run(sql.unsafe`DELETE FROM usage_hours WHERE hour < now() - interval '31 days'`)
-  return minutes + hours
+  const warm_ups = await db.run(sql.unsafe`DELETE FROM warm_up_usage WHERE since < now() - interval '25 hours'`)
+  return minutes + hours + warm_ups
 }

@@ -1,12 +1,20 @@
 import type { TaskList } from 'graphile-worker'
 import { type JobName, jobs } from '../lib/jobs.ts'
+import { check_reputation } from './check_reputation.ts'
 import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
+import { release_deliveries } from './release_deliveries.ts'
 import { send_emails } from './send_emails.ts'
 import type { Task, Work } from './task.ts'
 
 /** Every task by the name of its job. */
-export const tasks: { [Name in JobName]: Task<Name> } = { send_emails, process_batch, purge }
+export const tasks: { [Name in JobName]: Task<Name> } = {
+  send_emails,
+  process_batch,
+  purge,
+  check_reputation,
+  release_deliveries,
+}
 
 /**
  * Who runs what: `quick` tasks touch only SQL and are fetched many at a time; `slow` ones do network, heavy parsing or
@@ -16,6 +24,8 @@ export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
   send_emails: 'quick',
   process_batch: 'quick',
   purge: 'slow',
+  check_reputation: 'slow',
+  release_deliveries: 'slow',
 }
 
 /** The tasks of one lane as graphile-worker wants them, their payloads checked. */

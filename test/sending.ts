@@ -29,7 +29,7 @@ export function openWork(
 ): TestWork {
   const config = { ...foundation.config, MAIL_TRANSPORT: mail_transport }
   const { pool, log } = foundation
-  const transport = createTransport(config, pool, timeouts)
+  const transport = createTransport({ config, pool, log, timeouts })
   const blobs = createBlobs(foundation)
   const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
   t.teardown(() => sender.stop())

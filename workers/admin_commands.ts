@@ -1,26 +1,41 @@
-import { domainToASCII } from 'node:url'
 import { validate as isUuid } from 'uuid'
 import { z } from 'zod'
 import { createApiKey } from '../flows/create_api_key.ts'
 import { createDomain } from '../flows/create_domain.ts'
 import { hashApiKey, isWellFormedApiKey } from '../lib/api_key.ts'
 import { dkimRecordValue } from '../lib/dkim.ts'
-import type { Account } from '../sql/accounts.ts'
 import { revokeApiKey } from '../sql/api_keys.ts'
 import { findCapturedMessage, listCapturedMessages } from '../sql/captured_messages.ts'
-import { findDomainByName } from '../sql/domains.ts'
-import type { Pool } from '../sql/pool.ts'
 import { accountCommands } from './admin_accounts.ts'
-import { accountOf, type Command, optional, required, takes, UsageError, type Values } from './admin_values.ts'
+import { switchCommands } from './admin_switches.ts'
+import {
+  accountOf,
+  type Command,
+  domainNamed,
+  optional,
+  printable,
+  required,
+  takes,
+  UsageError,
+  type Values,
+} from './admin_values.ts'
 
 export const USAGE = `
 npm run admin -- account create --name NAME [--plan PLAN]
                  account update ACCOUNT [--plan PLAN] [--add-credits N]
+                 account pause ACCOUNT [--reason TEXT]
+                 account resume ACCOUNT
                  plan set NAME [--per-day N] [--per-month N]
                  plan list
                  key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--expires ISO]
                  key revoke KEY_OR_ID
                  domain add NAME --account ACCOUNT [--verified]
+                 domain pause NAME --account ACCOUNT [--reason TEXT]
+                 domain resume NAME --account ACCOUNT
+                 sending pause [--reason TEXT]
+                 sending resume
+                 sending status
+                 sending warm-up N
                  captured list [--limit N]
                  captured show ID
 An ACCOUNT is given by its name or its id.`
@@ -30,6 +45,7 @@ const MAX_LISTED = 10_000
 /** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
 export const commands: Record<string, Command> = {
   ...accountCommands,
+  ...switchCommands,
 
   'key create': takes(
     0,
@@ -44,7 +60,7 @@ export const commands: Record<string, Command> = {
         account_id: account.id,
         name,
         permission: values['sending-only'] ? 'sending_access' : 'full_access',
-        domain_id: domain ? await domainId(pool, account, domain) : null,
+        domain_id: domain ? (await domainNamed(pool, account, domain)).id : null,
         expires_at: expiry(values),
       })
       console.log(key)
@@ -85,17 +101,6 @@ export const commands: Record<string, Command> = {
     if (!found) throw new UsageError(`There is no captured message ${id}.`)
     process.stdout.write(found.message)
   }),
-}
-
-/** On one line and without power over the terminal: a subject is whatever its sender wrote. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '?')
-}
-
-async function domainId(pool: Pool, account: Account, name: string): Promise<string> {
-  const domain = await findDomainByName(pool, account.id, domainToASCII(name))
-  if (!domain) throw new UsageError(`The account ${account.name} has no domain ${name}.`)
-  return domain.id
 }
 
 /** With its zone: without one it would be the server's, whichever that is. */

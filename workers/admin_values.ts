@@ -1,5 +1,7 @@
+import { domainToASCII } from 'node:url'
 import type { Foundation } from '../flows/run_process.ts'
 import { type Account, findAccount } from '../sql/accounts.ts'
+import { type Domain, findDomainByName } from '../sql/domains.ts'
 import type { Pool } from '../sql/pool.ts'
 
 /** The words after `npm run admin --` make no sense. */
@@ -36,10 +38,21 @@ export async function accountNamed(pool: Pool, name: string): Promise<Account> {
   return account
 }
 
+export async function domainNamed(pool: Pool, account: Account, name: string): Promise<Domain> {
+  const domain = await findDomainByName(pool, account.id, domainToASCII(name))
+  if (!domain) throw new UsageError(`The account ${account.name} has no domain ${name}.`)
+  return domain
+}
+
 /** A whole number, or undefined without the option. */
 export function wholeNumber(values: Values, name: string): number | undefined {
   const text = optional(values, name)
   if (text === undefined) return undefined
   if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number of at most 9 digits`)
   return Number(text)
+}
+
+/** On one line and without power over the terminal: it is whatever somebody wrote. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '?')
 }

@@ -6,16 +6,20 @@ DROP TYPE IF EXISTS quota_request, quota_decision, draft_recipient, draft_attach
 CREATE TYPE quota_request AS (
   "position" integer,
   account_id uuid,
-  emails integer
+  emails integer,
+  domain_id uuid
 );
 
--- refusal: daily_quota_exceeded, monthly_quota_exceeded, or null and what it takes.
+-- refusal: daily_quota_exceeded, monthly_quota_exceeded, reputation_limit_exceeded, or null and what it takes.
 CREATE TYPE quota_decision AS (
   "position" integer,
   account_id uuid,
   refusal text,
   quota_debit integer,
-  credit_debit integer
+  credit_debit integer,
+  domain_id uuid,
+  warm_up_since timestamptz, -- the day of its domain's warm-up that it counts for, or null
+  retry_after integer        -- seconds until its domain has room for it, when that is why it was refused
 );
 
 CREATE TYPE draft_recipient AS (
@@ -66,10 +70,11 @@ CREATE TYPE draft AS (
 );
 
 -- Of drafts whose positions count from 0 without a gap. faults, domain_ids: one for each draft, by position. fault: bound | schedule_past | schedule_too_far | refused |
--- domain_not_verified | domain_not_allowed | all_suppressed | daily_quota_exceeded | monthly_quota_exceeded, or null.
+-- domain_not_verified | domain_not_allowed | all_suppressed | platform_paused | account_paused | domain_paused |
+-- transport_unusable | signing_key_unusable | daily_quota_exceeded | monthly_quota_exceeded | reputation_limit_exceeded, or null.
 CREATE TYPE judgement AS (
   faults text[],
   domain_ids uuid[],
   dropped uuid[],            -- recipients that get nothing
-  decisions quota_decision[] -- of those whose account has a quota
+  decisions quota_decision[] -- of those whose account has a quota or a domain that warms up
 );

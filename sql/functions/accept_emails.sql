@@ -5,26 +5,26 @@ DROP FUNCTION IF EXISTS accept_emails(json);
 -- refused request unbound.
 --
 -- Answers one row per draft. outcome: accepted | replayed | key_conflict, or a fault (drafts.sql). answer: what to tell
--- the caller of an accepted or replayed request.
+-- the caller of an accepted or replayed request. retry_after: seconds, of reputation_limit_exceeded.
 --
 -- A list tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
 -- statement here is to go by index, row by row, add_job's as well: planned anew each time it costs 1 ms.
 
 -- given: a list of draft.
-CREATE FUNCTION accept_emails(given json) RETURNS TABLE ("position" integer, outcome text, answer jsonb)
+CREATE FUNCTION accept_emails(given json) RETURNS TABLE ("position" integer, outcome text, answer jsonb, retry_after integer)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
   drafts draft[];
-  limited uuid[];      -- accounts that have a quota
+  limited uuid[];      -- accounts whose usage is limited
   bound integer[];     -- their key has an answer already
   judged judgement;
   accepted integer[];
 BEGIN
   SELECT array_agg(d) INTO drafts FROM json_populate_recordset(NULL::draft, given) AS d;
 
-  -- 1. The usage of accounts that have a quota is locked before anything else.
+  -- 1. The usage of accounts that is limited is locked before anything else.
   limited := lock_usage(ARRAY(SELECT d.account_id FROM unnest(drafts) AS d));
 
   -- 2. Keys that are bound already. A retry replays even if its domain is gone by now.
@@ -69,7 +69,8 @@ BEGIN
       WHEN k.fingerprint IS NOT NULL THEN 'key_conflict'
       ELSE judged.faults[d.position + 1]
     END,
-    CASE WHEN d.position = ANY (accepted) THEN jsonb_build_object('id', d.id) ELSE k.answer END
+    CASE WHEN d.position = ANY (accepted) THEN jsonb_build_object('id', d.id) ELSE k.answer END,
+    (SELECT q.retry_after FROM unnest(judged.decisions) AS q WHERE q.position = d.position)
   FROM unnest(drafts) AS d
   LEFT JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
     AND k.created_at > now() - interval '24 hours';

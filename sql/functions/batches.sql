@@ -4,8 +4,9 @@ DROP FUNCTION IF EXISTS close_batch(uuid, uuid);
 
 -- Judges all emails of a batch that was just inserted. If it may be sent, takes the quota of all and adds the job that
 -- stores them; answers the faults, one for each draft. It may be sent if there are none; a permissive one leaves out the
--- emails that have one, but a quota that is exceeded refuses it whole.
-CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean) RETURNS text[]
+-- emails that have one, but a pause and a quota that is exceeded refuse it whole. retry_after: seconds, of
+-- reputation_limit_exceeded.
+CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean, OUT faults text[], OUT retry_after integer)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 DECLARE
@@ -18,11 +19,13 @@ BEGIN
   WHERE b.account_id = account AND b.id = batch;
 
   judged := judge_drafts(given, lock_usage(ARRAY[account]), '{}');
+  faults := coalesce(judged.faults, '{}');
+  retry_after := (SELECT max(q.retry_after) FROM unnest(judged.decisions) AS q);
   kept := ARRAY(SELECT d.position FROM unnest(given) AS d WHERE judged.faults[d.position + 1] IS NULL ORDER BY d.position);
   IF NOT is_permissive AND cardinality(kept) < cardinality(given)
-    OR EXISTS (SELECT FROM unnest(judged.decisions) AS q WHERE q.refusal IS NOT NULL)
+    OR EXISTS (SELECT FROM unnest(judged.faults) AS f(fault) WHERE is_of_request(f.fault))
   THEN
-    RETURN judged.faults;
+    RETURN;
   END IF;
 
   PERFORM debit_usage(ARRAY(SELECT q FROM unnest(judged.decisions) AS q));
@@ -37,7 +40,6 @@ BEGIN
     PERFORM graphile_worker.add_job('process_batch', json_build_object('account_id', account, 'batch_id', batch),
       max_attempts => 5);
   END IF;
-  RETURN coalesce(judged.faults, '{}');
 END
 $$;
 
@@ -94,6 +96,9 @@ BEGIN
   PERFORM refund_usage(account, sum(q.quota_debit)::integer, sum(q.credit_debit)::integer, closed.created_at)
   FROM unnest((jsonb_populate_record(NULL::judgement, closed.judgement)).decisions) AS q
   WHERE q.position = ANY (closed.positions[closed.stored + 1 :]);
+  PERFORM refund_warm_up(account, q.domain_id, sum(q.quota_debit)::integer, closed.created_at)
+  FROM unnest((jsonb_populate_record(NULL::judgement, closed.judgement)).decisions) AS q
+  WHERE q.position = ANY (closed.positions[closed.stored + 1 :]) GROUP BY q.domain_id;
   IF closed.stored = 0 THEN
     DELETE FROM batches b WHERE b.account_id = account AND b.id = batch;
   ELSE

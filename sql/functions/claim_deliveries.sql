@@ -4,6 +4,9 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 -- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
 -- was accepted.
 --
+-- While the platform is paused nothing is claimed. What is met of a paused account or domain is put off until that is over,
+-- and since it seldom comes alone, so is what is due next: else a large backlog of one would hold up everybody behind it.
+--
 -- Both lists go by index in its own order. A queue's index is full of entries of rows that have left it: a bitmap or a
 -- sort reads them all, each time, and never marks them dead. A range for each priority, so that what is due later is
 -- never read, however much of it there is.
@@ -15,33 +18,59 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
   SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
+  is_closed boolean;
+  has_pauses boolean;
   accounts uuid[];
   ids uuid[];
+  parked uuid[];
 BEGIN
-  IF email_ids IS NULL THEN
-    SELECT array_agg(account_id), array_agg(id) INTO accounts, ids FROM (
-      SELECT d.account_id, d.id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns
+  SELECT p.paused_at IS NOT NULL, EXISTS (SELECT FROM accounts WHERE paused_at IS NOT NULL)
+    OR EXISTS (SELECT FROM domains WHERE paused_at IS NOT NULL)
+  INTO is_closed, has_pauses FROM platform p;
+  IF is_closed THEN
+    RETURN;
+  END IF;
+
+  FOR round IN 1..4 LOOP
+    IF email_ids IS NULL THEN
+      SELECT array_agg(account_id), array_agg(id) INTO accounts, ids FROM (
+        SELECT d.account_id, d.id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns
+        CROSS JOIN LATERAL (
+          SELECT * FROM deliveries d
+          WHERE d.state = 'queued' AND d.priority = p.priority AND d.next_at <= now()
+            AND d.destination <> ALL (busy_destinations)
+          ORDER BY d.next_at, d.id LIMIT max_count FOR UPDATE SKIP LOCKED
+        ) d
+        LIMIT max_count
+      ) due;
+    ELSE
+      SELECT array_agg(account_id), array_agg(id) INTO accounts, ids FROM (
+        SELECT d.account_id, d.id FROM unnest(email_ids) AS e(id)
+        CROSS JOIN LATERAL (
+          SELECT * FROM deliveries d
+          -- Said so that the index of what is due, which is in another order, does not fit.
+          WHERE d.email_id = e.id AND (d.state = 'queued') IS NOT FALSE AND d.next_at <= now()
+            AND d.destination <> ALL (busy_destinations)
+          FOR UPDATE SKIP LOCKED
+        ) d
+        LIMIT max_count
+      ) due;
+    END IF;
+    EXIT WHEN ids IS NULL OR has_pauses IS NOT TRUE;
+
+    parked := park_deliveries(accounts, ids);
+    EXIT WHEN parked = '{}';
+    PERFORM park_deliveries(array_agg(next.account_id), array_agg(next.id)) FROM (
+      SELECT d.account_id, d.id FROM (VALUES (0), (10)) AS p(priority)
       CROSS JOIN LATERAL (
         SELECT * FROM deliveries d
         WHERE d.state = 'queued' AND d.priority = p.priority AND d.next_at <= now()
-          AND d.destination <> ALL (busy_destinations)
-        ORDER BY d.next_at, d.id LIMIT max_count FOR UPDATE SKIP LOCKED
+        ORDER BY d.next_at, d.id LIMIT 40 * cardinality(parked)
       ) d
-      LIMIT max_count
-    ) due;
-  ELSE
-    SELECT array_agg(account_id), array_agg(id) INTO accounts, ids FROM (
-      SELECT d.account_id, d.id FROM unnest(email_ids) AS e(id)
-      CROSS JOIN LATERAL (
-        SELECT * FROM deliveries d
-        -- Said so that the index of what is due, which is in another order, does not fit.
-        WHERE d.email_id = e.id AND (d.state = 'queued') IS NOT FALSE AND d.next_at <= now()
-          AND d.destination <> ALL (busy_destinations)
-        FOR UPDATE SKIP LOCKED
-      ) d
-      LIMIT max_count
-    ) due;
-  END IF;
+    ) next;
+    SELECT array_agg(w.account_id), array_agg(w.id) INTO accounts, ids
+    FROM unnest(accounts, ids) AS w(account_id, id) WHERE w.id <> ALL (parked);
+  END LOOP;
 
   RETURN QUERY
   UPDATE deliveries d SET

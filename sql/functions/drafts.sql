@@ -1,13 +1,24 @@
 -- Emails that are not stored yet: what speaks against them, and how they are stored. Whoever calls these functions has set
 -- the plans of their statements (accept_emails.sql says why).
 
--- What depends on time or rows: the schedule, the sender's domain, suppressions, quotas. Of accounts that have a quota,
--- the usage is locked. What is bound to an answer is not judged, and takes nothing of a quota.
+DROP FUNCTION IF EXISTS is_of_request(text);
+
+-- Whether a fault lies with nothing of the email itself: it refuses whatever was asked for together, all of it.
+CREATE FUNCTION is_of_request(fault text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT fault IN ('platform_paused', 'account_paused', 'domain_paused', 'transport_unusable', 'signing_key_unusable',
+    'daily_quota_exceeded', 'monthly_quota_exceeded', 'reputation_limit_exceeded')
+$$;
+
+-- What depends on time or rows: the schedule, the sender's domain, suppressions, pauses, quotas. limited: the accounts whose
+-- usage is locked. What is bound to an answer is not judged, and takes nothing of a quota.
 CREATE FUNCTION judge_drafts(drafts draft[], limited uuid[], bound integer[]) RETURNS judgement
 LANGUAGE plpgsql AS $$
 DECLARE
   judged judgement;
+  switches platform;
 BEGIN
+  SELECT * INTO switches FROM platform;
   SELECT array_agg(r.id) INTO judged.dropped
   FROM unnest(drafts) AS d
   CROSS JOIN unnest(d.recipients) AS r
@@ -26,6 +37,15 @@ BEGIN
       WHEN NOT EXISTS (
         SELECT FROM unnest(d.recipients) AS r WHERE r.visible_in = 'to' AND r.id <> ALL (judged.dropped)
       ) THEN 'all_suppressed'
+      WHEN switches.paused_at IS NOT NULL THEN 'platform_paused'
+      WHEN EXISTS (SELECT FROM accounts a WHERE a.id = d.account_id AND a.paused_at IS NOT NULL) THEN 'account_paused'
+      WHEN o.paused_at IS NOT NULL THEN 'domain_paused'
+      -- A fault that no worker has seen for a minute may be mended: one email finds out.
+      WHEN switches.transport_fault_at > now() - interval '60 seconds' THEN 'transport_unusable'
+      WHEN NOT EXISTS (
+        SELECT FROM dkim_keys k WHERE k.account_id = o.account_id AND k.domain_id = o.id
+          AND (k.unusable_at > now() - interval '60 seconds') IS NOT TRUE
+      ) THEN 'signing_key_unusable'
     END ORDER BY d.position
   ) INTO judged.domain_ids, judged.faults
   FROM unnest(drafts) AS d
@@ -36,7 +56,7 @@ BEGIN
     judged.decisions := ARRAY(SELECT q FROM decide_quotas(ARRAY(
       SELECT ROW(d.position, d.account_id, (
         SELECT count(*) FROM unnest(d.recipients) AS r WHERE r.id <> ALL (judged.dropped)
-      ))::quota_request
+      ), judged.domain_ids[d.position + 1])::quota_request
       FROM unnest(drafts) AS d WHERE judged.faults[d.position + 1] IS NULL AND d.account_id = ANY (limited)
     )) AS q);
     judged.faults := ARRAY(

@@ -3,8 +3,8 @@ DROP FUNCTION IF EXISTS refund_email(uuid, uuid);
 DROP FUNCTION IF EXISTS refund_usage(uuid, integer, integer, timestamptz);
 DROP FUNCTION IF EXISTS refund_usage(uuid, uuid); -- as refund_email was called
 
--- Locks the usage of those accounts that have a quota, in the order of all who do, and answers which they are. Nobody
--- else can debit them until this transaction ends; accounts without a quota take no lock.
+-- Locks the usage of those accounts that have a quota or a domain that warms up, in the order of all who do, and answers
+-- which they are. Nobody else can debit them until this transaction ends; other accounts take no lock.
 CREATE FUNCTION lock_usage(accounts uuid[]) RETURNS uuid[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -14,8 +14,10 @@ BEGIN
     SELECT u.account_id
     FROM (SELECT DISTINCT unnest(accounts) AS id) w
     JOIN accounts a ON a.id = w.id
-    JOIN plans p ON p.name = a.plan AND (p.emails_per_day IS NOT NULL OR p.emails_per_month IS NOT NULL)
+    JOIN plans p ON p.name = a.plan
     JOIN account_usage u ON u.account_id = a.id
+    WHERE p.emails_per_day IS NOT NULL OR p.emails_per_month IS NOT NULL
+      OR (SELECT warm_up_per_day FROM platform) > 0 AND has_warm_up(a.id)
     ORDER BY u.account_id FOR NO KEY UPDATE OF u
   ) l;
   RETURN coalesce(limited, '{}');
@@ -23,7 +25,7 @@ END
 $$;
 
 -- Greedy in order of arrival: a whole request or nothing of it, and a large one that is refused leaves room for the small
--- ones behind it. For accounts whose usage is locked.
+-- ones behind it. For accounts whose usage is locked: it covers their domains' warm-ups as well.
 CREATE FUNCTION decide_quotas(requests quota_request[]) RETURNS SETOF quota_decision
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -34,6 +36,10 @@ DECLARE
   credits_left integer;
   refusal text;
   paid integer;
+  is_warming boolean := coalesce((SELECT warm_up_per_day FROM platform) > 0, false);
+  warm_up warm_up;
+  warmed jsonb := '{}'; -- what is taken here of the warm-up of each domain
+  room bigint;
 BEGIN
   FOR usage IN
     SELECT u.account_id, u.credits, p.emails_per_day, p.emails_per_month,
@@ -53,16 +59,28 @@ BEGIN
       SELECT r.* FROM unnest(requests) AS r WHERE r.account_id = usage.account_id ORDER BY r.position
     LOOP
       paid := greatest(request.emails - month_left, 0);
+      room := NULL;
+      IF is_warming THEN
+        warm_up := find_warm_up(request.account_id, request.domain_id);
+        room := warm_up.room - coalesce((warmed ->> request.domain_id::text)::integer, 0);
+      END IF;
       refusal := CASE
         WHEN request.emails > day_left THEN 'daily_quota_exceeded'
         WHEN paid > credits_left THEN 'monthly_quota_exceeded'
+        WHEN request.emails > room THEN 'reputation_limit_exceeded'
       END;
       IF refusal IS NULL THEN
         day_left := day_left - request.emails;
         month_left := month_left - (request.emails - coalesce(paid, 0));
         credits_left := credits_left - coalesce(paid, 0);
+        IF room IS NOT NULL THEN
+          warmed := warmed || jsonb_build_object(request.domain_id, warm_up.room - room + request.emails);
+        END IF;
       END IF;
-      RETURN NEXT ROW(request.position, request.account_id, refusal, request.emails, coalesce(paid, 0))::quota_decision;
+      RETURN NEXT ROW(request.position, request.account_id, refusal, request.emails, coalesce(paid, 0), request.domain_id,
+        CASE WHEN room IS NOT NULL THEN warm_up.since END,
+        CASE WHEN refusal = 'reputation_limit_exceeded' THEN warm_up_wait(warm_up, request.emails) END
+      )::quota_decision;
     END LOOP;
   END LOOP;
 END
@@ -87,6 +105,11 @@ BEGIN
   UPDATE account_usage u SET credits = u.credits - d.credits
   FROM (SELECT r.account_id, sum(r.credit_debit) AS credits FROM unnest(decisions) AS r GROUP BY r.account_id) d
   WHERE u.account_id = d.account_id AND d.credits > 0;
+
+  INSERT INTO warm_up_usage AS w (account_id, domain_id, since, emails)
+  SELECT d.account_id, d.domain_id, d.warm_up_since, sum(d.quota_debit)
+  FROM unnest(decisions) AS d WHERE d.warm_up_since IS NOT NULL GROUP BY d.account_id, d.domain_id, d.warm_up_since
+  ON CONFLICT (account_id, domain_id, since) DO UPDATE SET emails = w.emails + excluded.emails;
 END
 $$;
 
@@ -94,7 +117,8 @@ $$;
 CREATE FUNCTION refund_email(account uuid, email uuid) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM refund_usage(account, e.quota_debit, e.credit_debit, e.created_at)
+  PERFORM refund_usage(account, e.quota_debit, e.credit_debit, e.created_at),
+    refund_warm_up(account, e.domain_id, e.quota_debit, e.created_at)
   FROM emails e WHERE e.account_id = account AND e.id = email;
   UPDATE emails SET quota_debit = 0, credit_debit = 0 WHERE account_id = account AND id = email AND quota_debit > 0;
 END

@@ -99,7 +99,9 @@ BEGIN
     SELECT d.account_id, d.id, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id,
       r.hold OR d.in_doubt_count > 0 AS hold,
       -- RFC 5321 4.5.4.1 gives up after 4-5 days; after 72 hours the callers of an API have stopped waiting.
-      coalesce(e.scheduled_at, e.created_at) + interval '72 hours' < now() + make_interval(secs => r.delay) AS expired,
+      -- A pause is not the receiver's doing: the time begins with its end.
+      greatest(coalesce(e.scheduled_at, e.created_at), d.resumed_at, (SELECT p.resumed_at FROM platform p))
+        + interval '72 hours' < now() + make_interval(secs => r.delay) AS expired,
       d.lost_count >= 9 AS worn_out
     FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id) r
     -- One by one, in the order of ids: by their key, whatever the planner believes about the tables.

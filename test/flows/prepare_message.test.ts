@@ -35,13 +35,15 @@ t.test('its date is when it was due', async t => {
   t.same((await simpleParser((await prepare(id)).message)).date, new Date('2026-02-02T03:04:05Z'))
 })
 
-t.test('a domain without a key sends unsigned', async t => {
+t.test('what is accepted is signed, or waits: nothing is sent unsigned', async t => {
   const id = await accept()
   t.match((await prepare(id)).message.toString(), /^DKIM-Signature: v=1;/)
   const keyless = await newAccount(world)
+  const email = { account_id: keyless.id, id: await acceptEmail(world, keyless) }
   await world.pool.pg.query('DELETE FROM dkim_keys WHERE account_id = $1', [keyless.id])
-  const { message } = await compose(prepareMessage, { account_id: keyless.id, id: await acceptEmail(world, keyless) })
-  t.notMatch(message.toString(), /DKIM-Signature/)
+  const error = await prepareMessage(email).catch(error => error)
+  t.match(error, { message: 'Its domain has no signing key.' })
+  t.notOk(error instanceof UnsendableError || error instanceof ComposeError, 'which would be final')
 })
 
 t.test('of many emails at the same moment each gets its own message, or its own error', async t => {

@@ -41,6 +41,7 @@ t.test('values are read as what they are', async t => {
     SIMULATOR_DOMAIN: 'sim.acme.com',
   })
   t.notOk('UNKNOWN' in config)
+  t.equal(readConfig({ PAUSE_COMPLAINT_RATE: '0.25' }).PAUSE_COMPLAINT_RATE, 0.25)
   t.equal(readConfig({ BASE_URL: 'https://mail.acme.com//' }).BASE_URL, 'https://mail.acme.com')
   t.strictSame(readConfig({ FETCH_PORTS: '443, 8443' }).FETCH_PORTS, [443, 8443])
   const relay = 'smtps://user:p%40ss@mail.acme.com:465'
@@ -59,6 +60,8 @@ t.test('each wrong value is named', async t => {
     RETURN_PATH_DOMAIN: ['localhost', '.com'],
     IN_DOUBT: ['drop', 'Resend'],
     SENDS_PER_MINUTE: ['-1', '1.5', 'many'],
+    PAUSE_BOUNCE_RATE: ['-1', '101', '10%'],
+    PAUSE_COMPLAINT_RATE: ['-0.1', '101', '0,5'],
     TRUSTED_PROXIES: [
       'proxy.acme.com',
       '10.0.0.0/33',

@@ -92,6 +92,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
     VALUES ($1, now(), 'GET', '/emails', 200, 'test')`
   await pg.query(log, [account.id])
   await indexEmails(world.pool, { size: 1, lag_seconds: -60 })
+  await pg.query('INSERT INTO warm_up_usage VALUES ($1, $2, now(), 1)', [account.id, account.domain_id])
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { setTransportFault } from '../../sql/platform.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { type Inbox, startInbox } from '../inbox.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
@@ -54,6 +56,7 @@ t.test('a relay without the TLS that is required gets nothing', async t => {
 t.test('a relay that is away defers, and after five failures is left alone for a while', async t => {
   const inbox = await startInbox(t)
   await inbox.close()
+  await setTransportFault(world.pool, null)
   const work = openWork(t, world, inbox.url)
   const ids = await Promise.all(
     Array.from({ length: 30 }, (_, i) => acceptEmail(world, account, { to: `u${i}@y.com` })),
@@ -68,22 +71,61 @@ t.test('a relay that is away defers, and after five failures is left alone for a
   t.equal(refused.length + untried.length, 30)
 })
 
+t.test(
+  'while the relay refuses our password nothing is accepted, and from the first login on everything is',
+  async t => {
+    await setTransportFault(world.pool, null)
+    const { inbox, change } = await startRelay(t, { starttls: true })
+    const work = openWork(t, world, relayUrl(inbox, 'ann:changed', TRUSTING))
+    const [id = '', last = ''] = await Promise.all([acceptEmail(world, account), acceptEmail(world, account)])
+    const deliver = async (id: string) => {
+      await send_emails({ email_ids: [id] }, work)
+      await work.sender.idle()
+    }
+
+    await deliver(id)
+    await until(() =>
+      acceptEmail(world, account).then(
+        () => false,
+        error => error,
+      ),
+    )
+    await t.rejects(acceptEmail(world, account), { name: 'sending_configuration_unavailable' })
+    change('changed')
+    await deliver(last)
+    await until(() => acceptEmail(world, account).catch(() => false))
+    t.match(await readEmail(world, account, last), { status: 'delivered' })
+  },
+)
+
+t.test('a relay that is away is no fault of the configuration', async t => {
+  await setTransportFault(world.pool, null)
+  const inbox = await startInbox(t)
+  await inbox.close()
+  await send(t, inbox.url)
+  await t.resolves(acceptEmail(world, account))
+})
+
 type Login = { username: unknown; password: unknown; secure: boolean }
 
 /** A server that lets nobody send but ann. */
 async function startRelay(t: Test, options: { starttls?: boolean; secure?: boolean }) {
   const logins: Login[] = []
+  let right = 's:cret@/'
   const inbox = await startInbox(t, {
     ...options,
     authOptional: false,
     disabledCommands: [],
     onAuth: ({ username, password }, { secure }, callback) => {
       logins.push({ username, password, secure })
-      if (password === 's:cret@/') callback(null, { user: 'ann' })
+      if (password === right) callback(null, { user: 'ann' })
       else callback(Object.assign(new Error('Invalid credentials'), { responseCode: 535 }))
     },
   })
-  return { inbox, logins }
+  const change = (password: string) => {
+    right = password
+  }
+  return { inbox, logins, change }
 }
 
 function relayUrl({ url }: Inbox, login: string, query = ''): string {
@@ -92,8 +134,14 @@ function relayUrl({ url }: Inbox, login: string, query = ''): string {
 
 async function send(t: Test, url: string) {
   const work = openWork(t, world, url)
+  await setTransportFault(world.pool, null) // of the relay before this one
   const id = await acceptEmail(world, account)
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
   return readEmail(world, account, id)
+}
+
+/** Notes are written beside what they are of. */
+async function until(holds: () => Promise<unknown>): Promise<void> {
+  while (!(await holds())) await sleep(20)
 }

@@ -9,6 +9,7 @@ import { dkimRecordValue } from '../../lib/dkim.ts'
 import { findAccount } from '../../sql/accounts.ts'
 import { findCaller } from '../../sql/api_keys.ts'
 import { findDomainByName } from '../../sql/domains.ts'
+import { findPlatform } from '../../sql/platform.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { acceptEmail, openWork } from '../sending.ts'
 import { newAccount, openWorld, SECRET_KEY } from '../world.ts'
@@ -126,6 +127,11 @@ t.test('captured list and captured show print what was sent', async t => {
   t.match(shown, { code: 0, stderr: '', stdout: /^Subject: first\r\n/m })
   t.same(await admin(['captured', 'show', list[1]?.split(' ')[0] as string]), shown)
   t.match(await admin(['captured', 'list'], {}, true), { code: 0, stderr: '' }, 'nobody reads it to its end')
+})
+
+t.test('sending pause pauses, for the reason given', async t => {
+  await prints(t, /^paused\n$/, 'sending', 'pause', '--reason', 'We move.')
+  t.match(await findPlatform(pool), { paused_at: Date, pause_reason: 'We move.' })
 })
 
 t.test('what makes no sense is refused with the usage', async t => {

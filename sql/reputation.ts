@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { type Queryable, sql } from './pool.ts'
+
+/** Accounts that are not paused and have mail with an id from this one on. */
+export async function listSendingAccounts(db: Queryable, from_id: string): Promise<string[]> {
+  const rows = await db.any(sql.type(z.object({ id: z.string() }))`
+    SELECT a.id FROM accounts a
+    WHERE a.paused_at IS NULL AND EXISTS (SELECT FROM emails e WHERE e.account_id = a.id AND e.id >= ${from_id})
+  `)
+  return rows.map(row => row.id)
+}
+
+/** What became of a domain's recipients: `settled` is all that were delivered or bounced. */
+export const Outcomes = z.object({
+  domain_id: z.string(),
+  domain: z.string(),
+  settled: z.int(),
+  bounced: z.int(),
+  complained: z.int(),
+})
+export type Outcomes = z.infer<typeof Outcomes>
+
+type Sample = { account_id: string; from_id: string; limit: number; simulator_domain: string }
+
+/**
+ * By domain, of the newest emails of an account. What was sent before its last resume is left out, and what is paused
+ * already: neither is to stop anything once more. The simulator's outcomes are none.
+ */
+export async function countOutcomes(db: Queryable, sample: Sample): Promise<Outcomes[]> {
+  const { account_id, from_id, limit, simulator_domain } = sample
+  return db.any(sql.type(Outcomes)`
+    SELECT o.id AS domain_id, o.name AS domain,
+      count(*) FILTER (WHERE d.state IN ('delivered', 'bounced')) AS settled,
+      count(*) FILTER (WHERE d.state = 'bounced') AS bounced,
+      count(*) FILTER (WHERE d.complained) AS complained
+    FROM (
+      SELECT account_id, id, domain_id, created_at FROM emails
+      WHERE account_id = ${account_id} AND id >= ${from_id} ORDER BY id DESC LIMIT ${limit}
+    ) e
+    JOIN accounts a ON a.id = e.account_id
+    JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
+    JOIN deliveries d ON d.account_id = e.account_id AND d.email_id = e.id
+    WHERE o.paused_at IS NULL AND d.destination <> ${simulator_domain}
+      AND e.created_at > greatest(a.resumed_at, o.resumed_at, '-infinity')
+    GROUP BY o.id, o.name
+  `)
+}

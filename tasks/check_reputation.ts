@@ -1,0 +1,52 @@
+import { v7 as uuid } from 'uuid'
+import { type Pause, pauseParty } from '../sql/pauses.ts'
+import { countOutcomes, listSendingAccounts, type Outcomes } from '../sql/reputation.ts'
+import type { Task, Work } from './task.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+
+/** Emails of one account that are looked at, the newest. */
+const SAMPLE = 10_000
+
+/** With fewer outcomes a rate says nothing: one bounce of three is no habit. */
+const MIN_SETTLED = 200
+
+/** Stops who sends to too many that do not exist, or to too many that complain, before receivers turn away everybody. */
+export const check_reputation: Task<'check_reputation'> = async (_payload, work) => {
+  const { PAUSE_BOUNCE_RATE, PAUSE_COMPLAINT_RATE } = work.config
+  if (PAUSE_BOUNCE_RATE === 0 && PAUSE_COMPLAINT_RATE === 0) return
+  // Ids are of this clock too: the first that can have been made a day ago.
+  const from_id = uuid({ msecs: Date.now() - DAY_MS, seq: 0, random: new Uint8Array(16) })
+  for (const account_id of await listSendingAccounts(work.pool, from_id)) await check(work, account_id, from_id)
+}
+
+async function check(work: Work, account_id: string, from_id: string): Promise<void> {
+  const simulator_domain = work.config.SIMULATOR_DOMAIN
+  const domains = await countOutcomes(work.pool, { account_id, from_id, limit: SAMPLE, simulator_domain })
+  const total = (key: 'settled' | 'bounced' | 'complained') => domains.reduce((sum, domain) => sum + domain[key], 0)
+  const all = { settled: total('settled'), bounced: total('bounced'), complained: total('complained') }
+  const pause = judge(all, work)
+  if (pause) return stop(work, { account_id, domain_id: null }, pause, {})
+  for (const { domain_id, domain, ...outcomes } of domains) {
+    const pause = judge(outcomes, work)
+    if (pause) await stop(work, { account_id, domain_id }, pause, { domain })
+  }
+}
+
+type Rates = Omit<Outcomes, 'domain_id' | 'domain'>
+
+function judge({ settled, bounced, complained }: Rates, { config }: Work): Pause | null {
+  if (settled < MIN_SETTLED) return null
+  const over = (count: number, limit: number) => limit > 0 && count * 100 > limit * settled
+  if (over(bounced, config.PAUSE_BOUNCE_RATE)) {
+    return { paused_by: 'bounces', reason: `${bounced} of the last ${settled} recipients bounced.` }
+  }
+  if (over(complained, config.PAUSE_COMPLAINT_RATE)) {
+    return { paused_by: 'complaints', reason: `${complained} of the last ${settled} recipients complained.` }
+  }
+  return null
+}
+
+async function stop(work: Work, party: Parameters<typeof pauseParty>[1], pause: Pause, more: object): Promise<void> {
+  if (await pauseParty(work.pool, party, pause)) work.log.warn({ ...party, ...more, ...pause }, 'sending was paused')
+}
