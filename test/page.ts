@@ -65,7 +65,8 @@ const COUNTDOWN = /(?<=^ratelimit-(?:remaining|reset): )\d+$/
 
 /**
  * Compares answers with those of a page. `...` there stands for anything, at its depth of brackets or within its string.
- * Times, ids of logs and what is left of a limit are compared by their form; any other id of the page stands for one and the same id everywhere.
+ * Times, ids of logs and what is left of a limit are compared by their form. Any other id of the page stands for one that
+ * it is everywhere, and that no other is.
  */
 export class Answers {
   readonly #ids = new Map<string, string>()
