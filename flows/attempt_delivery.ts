@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid'
 import type { Config } from '../lib/config.ts'
 import type { Outcome } from '../lib/deliver.ts'
+import { isReservedDomain } from '../lib/reserved.ts'
 import { retryDelay } from '../lib/retry_schedule.ts'
 import { returnPathLocal } from '../lib/return_path.ts'
 import type { Secrets } from '../lib/secrets.ts'
@@ -17,13 +18,21 @@ const RELEASE_SECONDS = 10
 /** An email in doubt is sent once more after this time (reliability 3.1). */
 export const RESEND_AFTER_SECONDS = 15 * 60
 
+/** As of those that are dropped when they are accepted (sql/functions/drafts.sql). */
+const RESERVED = 'The domain is reserved for documentation and tests.'
+
 export type Verdict = Omit<DeliveryResult, 'account_id' | 'id' | 'attempt' | 'email_id' | 'lease_owner'>
 
-/** What is known before anything is composed: suppressed since it was accepted, or simulated. Null: it must be sent. */
+/**
+ * What is known before anything is composed: simulated, to a domain that no mail may go to, or suppressed since it was
+ * accepted. Null: it must be sent.
+ */
 export function decideUnsent(delivery: ClaimedDelivery, config: Config): Verdict | null {
   const address = { address: delivery.recipient, domain: delivery.destination }
   switch (simulatedOutcome(address, config.SIMULATOR_DOMAIN)) {
     case null:
+      // Whatever put it into the queue without looking: nothing behind this line looks again.
+      if (isReservedDomain(delivery.destination)) return { outcome: 'suppressed', reason: RESERVED }
       if (delivery.suppressed) return { outcome: 'suppressed', reason: 'The address is on the suppression list.' }
       return null
     case 'delivered':

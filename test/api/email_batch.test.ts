@@ -31,8 +31,8 @@ t.test('a batch answers the ids of its emails, in its order', async t => {
   const subjects = Array.from({ length: 100 }, (_, i) => `number ${i}`)
   const { status, body } = await send(subjects.map(subject => email({ subject })))
   t.equal(status, 200)
-  t.strictSame(Object.keys(body), ['data'])
   const ids = body.data.map(({ id }) => id)
+  t.strictSame(body, { data: ids.map(id => ({ id })) }, 'and nothing else')
   const { rows } = await pg.query('SELECT id, subject FROM emails WHERE id = ANY ($1) ORDER BY id', [ids])
   t.strictSame(
     ids.map(id => rows.find(row => row.id === id)?.subject),
@@ -46,6 +46,7 @@ t.test('an email of a wrong shape refuses all, by the name of its error and its 
   const before = await countEmails()
   const cases: [unknown, string, string][] = [
     [email({ to: undefined }), 'missing_required_field', 'emails[1].to: Missing `to` field.'],
+    [email({ to: Array(51).fill('b@b.com') }), 'validation_error', 'emails[1].to: Invalid `to` field: at most 50'],
     [email({ to: ['bob'] }), 'invalid_to_address', 'emails[1].to.0: Invalid `to` field.'],
     [email({ from: 'ann' }), 'invalid_from_address', 'emails[1].from: Invalid `from` field.'],
     [email({ from: 'ann@not-mine.com' }), 'validation_error', 'emails[1]: The not-mine.com domain is not verified.'],
@@ -103,7 +104,10 @@ t.test('the same key replays the answer byte for byte, and another payload or va
   t.equal(second.headers.get('idempotent-replayed'), 'true')
   t.match(await send([email()], headers), { status: 409, body: { name: 'invalid_idempotent_request' } })
   t.match(await send(items, { ...headers, ...permissive }), { status: 409 })
-  t.match(await send(items, { 'idempotency-key': '' }), { status: 400, body: { name: 'invalid_idempotency_key' } })
+  for (const key of ['', 'x'.repeat(256)]) {
+    t.match(await send(items, { 'idempotency-key': key }), { status: 400, body: { name: 'invalid_idempotency_key' } })
+  }
+  t.match(await send(items, { 'idempotency-key': 'x'.repeat(255) }), { status: 200 })
 
   // After a day it is forgotten.
   await pg.query(`UPDATE batches SET created_at = created_at - interval '24 hours' WHERE key = 'batch'`)

@@ -10,6 +10,30 @@ const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const email = { from: `ann@${account.domain}`, to: ['bob@b.com'], subject: 'Hi' }
 
+/** The table of the spec. */
+const spec: Record<number, string> = {
+  400: 'invalid_idempotency_key',
+  401: 'missing_api_key restricted_api_key',
+  402: 'plan_limit_reached',
+  403: 'invalid_api_key dashboard_only view_only_member reputation_paused',
+  404: 'not_found',
+  409: 'invalid_idempotent_request concurrent_idempotent_requests domain_conflict',
+  422: `invalid_attachment validation_error invalid_from_address invalid_to_address missing_required_field
+    reserved_recipient`,
+  429: `daily_quota_exceeded monthly_quota_exceeded contact_limit_reached ai_credits_exceeded
+    automation_quota_exceeded rate_limit_exceeded reputation_limit_exceeded`,
+  500: 'application_error internal_server_error',
+  503: `contacts_busy contacts_timeout batch_incomplete sending_service_unavailable
+    sending_configuration_unavailable`,
+}
+
+t.test('each error name has the status of the spec, and there are no others', async t => {
+  const named = Object.entries(spec).flatMap(([status, names]) =>
+    names.split(/\s+/).map(name => [name, Number(status)]),
+  )
+  t.same(statusOf, Object.fromEntries(named))
+})
+
 type Case = {
   name: ErrorName
   status?: number

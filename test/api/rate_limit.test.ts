@@ -89,6 +89,8 @@ t.test('only sends that pass authentication are counted, and only sends are limi
   const { body } = await send(api, '1.0.0.8', { body: email, key: account.sending_key })
   t.ok(body.id)
   t.match(await send(api, '1.0.0.8'), { status: 429 })
+  const batch = { body: [email], headers: { 'x-forwarded-for': '1.0.0.8' } }
+  t.match(await api.request('POST', '/api/emails/batch', batch), { status: 429, body: { name: 'rate_limit_exceeded' } })
 
   const headers = { 'x-forwarded-for': '1.0.0.8' }
   for (const [method, path, status] of [

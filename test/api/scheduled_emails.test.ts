@@ -104,6 +104,11 @@ t.test('the simulator plays only what is sent at once', async t => {
   const to = `delivered@${world.config.SIMULATOR_DOMAIN}`
   t.match(await send({ to, scheduled_at: 'in 1 hour' }), { status: 422, body: { name: 'validation_error' } })
   t.match(await send({ cc: to, scheduled_at: 'in 1 hour' }), { status: 422 })
+  const body = [email, { ...email, to, scheduled_at: 'in 1 hour' }]
+  t.match(await api.request('POST', '/api/emails/batch', { body }), {
+    status: 422,
+    body: { message: /^emails\[1\]: / },
+  })
   t.match(await send({ to }), { status: 200 })
 })
 

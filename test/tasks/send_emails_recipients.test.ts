@@ -77,6 +77,30 @@ t.test('an email whose recipients were all suppressed meanwhile is suppressed', 
   t.equal(sink.connections, 0)
 })
 
+t.test('mail to a reserved domain never leaves, however it came into the queue', async t => {
+  const { sink, work } = await open(t)
+  const reserved = ['x@example.com', 'x@mail.example.org', 'x@a.test', 'x@a.invalid', 'x@a.localhost', 'x@a.example']
+  const id = await acceptEmail(world, account, { to: ['fine@y.com', ...reserved.map((_, i) => `r${i}@y.com`)] })
+  for (const [i, recipient] of reserved.entries()) {
+    await world.pool.pg.query(
+      `UPDATE deliveries SET recipient = $2, destination = split_part($2, '@', 2) WHERE email_id = $1 AND recipient = $3`,
+      [id, recipient, `r${i}@y.com`],
+    )
+  }
+  await deliver(work, id)
+
+  const suppressed = reserved.map(recipient => [recipient, 'suppressed 1'])
+  t.strictSame(await listStates(id), { 'fine@y.com': 'delivered 1', ...Object.fromEntries(suppressed) })
+  t.strictSame(
+    sink.ledger.map(entry => entry.rcpt),
+    ['fine@y.com'],
+  )
+  const { events, queue } = await readEmail(world, account, id)
+  t.equal(queue, undefined)
+  const told = events.filter(({ type }) => type === 'suppressed')
+  t.match(told, Array(6).fill({ reason: 'The domain is reserved for documentation and tests.' }))
+})
+
 t.test('the queue says why an email is not sent yet', async t => {
   const { work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'slow250-300@y.com' })

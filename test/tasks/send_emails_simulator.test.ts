@@ -55,6 +55,15 @@ t.test('the suppression list does not concern the simulator', async t => {
   t.equal((await readEmail(world, account, id)).status, 'delivered')
 })
 
+t.test('the simulator plays on a domain that is reserved otherwise', async t => {
+  const account = await newAccount(world)
+  const there = { ...world, config: { ...world.config, SIMULATOR_DOMAIN: 'simulator.test' } }
+  const work = openWork(t, there, 'capture')
+  const id = await acceptEmail(there, account, { to: 'delivered@simulator.test' })
+  await deliver(work, id)
+  t.match(await readEmail(there, account, id), { status: 'delivered', events: [{ type: 'sent' }, ok] })
+})
+
 t.test('simulated and real recipients of one email each get their own outcome', async t => {
   const account = await newAccount(world)
   const inbox = await startInbox(t)

@@ -54,7 +54,7 @@ t.test('the README has the usage of the operator’s command', async t => {
 
 t.test('every file that the README names exists', async t => {
   const whole = readme.match(
-    /(?<![\w./-])(?:(?:api|flows|lib|sql|tasks|test|workers|\.ci)\/[\w./]*\w|\.env\.\w+|Procfile)/g,
+    /(?<![\w./-])(?:(?:api|docs|flows|lib|sql|tasks|test|workers|\.ci)\/[\w./]*\w|\.env\.\w+|Procfile)/g,
   )
   const folders = Array.from(readme.matchAll(/^ {4}(\w+\/) {2,}(.*)/gm), ([, folder = '', text = '']) =>
     ['', ...(text.match(/\b\w+(?:\.ts|\/)/g) ?? [])].map(name => folder + name),

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+
+/** An example of a page: what is to be pasted, and what it answers, which is '' when it answers nothing. */
+export type Example = { title: string; language: 'sh' | 'js'; code: string; answer: string }
+
+/** The fenced blocks of a page in their order: a `sh` or a `js` one is an example, any other the answer of the one before. */
+export function readExamples(markdown: string): Example[] {
+  const examples: Example[] = []
+  let title = ''
+  for (const [, heading, language = '', text = ''] of markdown.matchAll(/^#+ (.+)|^```(\w*)\n((?:.*\n)*?)```$/gm)) {
+    const last = examples.at(-1)
+    if (heading) title = heading
+    else if (language === 'sh' || language === 'js') examples.push({ title, language, code: text, answer: '' })
+    else if (last?.answer === '') last.answer = text
+    else throw new Error(`an answer to nothing below "${title}"`)
+  }
+  return examples
+}
+
+const END = '\x1e'
+
+/** A shell that is typed into, one example after the other, as whoever reads the page does. */
+export class Terminal {
+  readonly #shell: ChildProcess
+  #stdout = ''
+  #stderr = ''
+  #onOutput = () => {}
+
+  constructor(cwd: string) {
+    // Nothing else of the environment: a proxy or a .curlrc would have a say.
+    const shell = spawn('sh', { cwd, env: { PATH: process.env.PATH } })
+    shell.stdout.setEncoding('utf8').on('data', text => {
+      this.#stdout += text
+      this.#onOutput()
+    })
+    shell.stderr.setEncoding('utf8').on('data', text => (this.#stderr += text))
+    shell.once('close', () => this.#onOutput())
+    this.#shell = shell
+  }
+
+  /** What it prints. */
+  async run({ language, code }: Example): Promise<string> {
+    this.#stdout = ''
+    this.#stderr = ''
+    const command = language === 'js' ? `node --input-type=module <<'END'\n${code}END\n` : code
+    this.#shell.stdin?.write(`${command}printf '\\036'\n`)
+    const isOver = () => this.#stdout.endsWith(END) || this.#shell.exitCode !== null
+    await new Promise<void>(resolve => {
+      this.#onOutput = () => isOver() && resolve()
+      this.#onOutput()
+    })
+    if (!this.#stdout.endsWith(END)) throw new Error(`the shell ended: ${this.#stderr}`)
+    return this.#stdout.slice(0, -1) || this.#stderr
+  }
+
+  close(): void {
+    this.#shell.stdin?.end()
+  }
+}
+
+const ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
+const LOG_ID = /^"\d+"$/
+const COUNTDOWN = /(?<=^ratelimit-(?:remaining|reset): )\d+$/
+
+/**
+ * Compares answers with those of a page. `...` there stands for anything, at its depth of brackets or within its string.
+ * Times, ids of logs and what is left of a limit are compared by their form. Any other id of the page stands for one that
+ * it is everywhere, and that no other is.
+ */
+export class Answers {
+  readonly #ids = new Map<string, string>()
+
+  /** Whether it is what the page says. */
+  fits(answer: string, found: string): boolean {
+    const pairs = align(wordsOf(answer), wordsOf(found))
+    if (!pairs) return false
+    const ids = new Map(pairs.flatMap(([expected, word]) => zip(idsOf(expected), idsOf(word))))
+    for (const [expected, id] of ids) {
+      const known = this.#ids.get(expected)
+      if (known ? known !== id : [...this.#ids.values()].includes(id)) return false
+    }
+    for (const [expected, id] of ids) this.#ids.set(expected, id)
+    return true
+  }
+}
+
+/** Lines of an HTTP header; elsewhere strings, brackets, commas and colons, and what stands between them. */
+export function wordsOf(text: string): string[] {
+  return text.match(/^[\w-]+: .*$|\.\.\.|"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gm) ?? []
+}
+
+const idsOf = (word: string): string[] => word.match(ID) ?? []
+const zip = (ones: string[], others: string[]) => ones.map((one, i) => [one, others[i] ?? ''] as const)
+
+type Pair = [expected: string, found: string]
+
+/** Each word with what it was found to be, or null when it is something else. */
+function align(expected: string[], found: string[]): Pair[] | null {
+  const pairs: Pair[] = []
+  for (const [i, word] of expected.entries()) {
+    if (word === '...') {
+      const rest = alignAfterAny(expected.slice(i + 1), found.slice(i))
+      return rest && [...pairs, ...rest]
+    }
+    if (!isLike(word, found[i])) return null
+    pairs.push([word, found[i] as string])
+  }
+  return expected.length === found.length ? pairs : null
+}
+
+function alignAfterAny(expected: string[], found: string[]): Pair[] | null {
+  let depth = 0
+  for (let i = 0; i <= found.length && depth >= 0; i++) {
+    const pairs = depth === 0 ? align(expected, found.slice(i)) : null
+    if (pairs) return pairs
+    if (/^[{[]$/.test(found[i] ?? '')) depth++
+    if (/^[}\]]$/.test(found[i] ?? '')) depth--
+  }
+  return null
+}
+
+function isLike(expected: string, found: string | undefined): boolean {
+  if (found === undefined) return false
+  const [pattern, text] = [expected, found].map(formOf) as [string, string]
+  const parts = pattern.split('...').map(RegExp.escape)
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(text)
+}
+
+function formOf(word: string): string {
+  return word.replace(ID, 'ID').replace(TIME, 'TIME').replace(LOG_ID, 'LOG_ID').replace(COUNTDOWN, 'COUNT')
+}
