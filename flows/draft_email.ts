@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import { formatAddress } from '../lib/address.ts'
-import { ApiError } from '../lib/errors.ts'
+import { ApiError, notFound } from '../lib/errors.ts'
 import type { CompleteEmail, NewEmail } from '../lib/new_email.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
@@ -50,11 +50,10 @@ export function toDraft(
 ): Draft {
   const id = uuid()
   const recipients = recipientsOf(email, simulator_domain)
-  const isPlayedLater = email.scheduled_at && recipients.some(recipient => recipient.simulated)
   return {
     account_id: party.account_id,
     id,
-    refusal: isPlayedLater ? new ApiError('validation_error', PLAYED_LATER) : null,
+    refusal: refusalOf(email, recipients),
     domain: email.from.domain,
     key_domain_id: party.domain_id,
     route: request?.route ?? '',
@@ -78,7 +77,11 @@ export function toDraft(
   }
 }
 
-const PLAYED_LATER = 'The simulator cannot be combined with `scheduled_at`.'
+function refusalOf({ topic_id, scheduled_at }: CompleteEmail, recipients: DraftRecipient[]): ApiError | null {
+  if (topic_id) return notFound('Topic') // nobody has topics yet: each is as unknown as any other
+  if (!scheduled_at || !recipients.some(({ simulated }) => simulated)) return null
+  return new ApiError('validation_error', 'The simulator cannot be combined with `scheduled_at`.')
+}
 
 /** One delivery per address, however often it is named; the first place it is named counts. */
 function recipientsOf(email: CompleteEmail, simulator_domain: string): DraftRecipient[] {

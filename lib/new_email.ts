@@ -69,7 +69,7 @@ export const CompleteEmail = z.object({
   attachments: NewAttachments.nullish(),
   scheduled_at: ScheduledAt.nullish(),
   template_id: z.guid().nullish(),
-  topic_id: notYet,
+  topic_id: z.guid().nullish(),
   poll: notYet,
 })
 export type CompleteEmail = z.output<typeof CompleteEmail>

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { v7 as uuid } from 'uuid'
 import { startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 
@@ -70,13 +71,18 @@ t.test('one string stands for a list of one', async t => {
 t.test('what is not built yet is refused, not left out of the mail', async t => {
   for (const [field, value] of Object.entries({
     scheduled_at: '2099-01-01T00:00:00Z',
-    topic_id: 'news',
     poll: { question: '?', options: ['a', 'b'] },
   })) {
     const { body } = await send({ [field]: value })
     t.match(body, { statusCode: 422, name: 'validation_error', message: `Invalid \`${field}\` field` }, field)
     t.match(await send({ [field]: null }), { status: 200 }, field)
   }
+})
+
+t.test('a topic is unknown while there are none', async t => {
+  t.match(await send({ topic_id: uuid() }), { status: 404, body: { name: 'not_found', message: 'Topic not found' } })
+  t.match(await send({ topic_id: 'news' }), { status: 422, body: { name: 'validation_error' } })
+  t.match(await send({ topic_id: null }), { status: 200 })
 })
 
 t.test('fields that nobody knows are ignored', async t => {
