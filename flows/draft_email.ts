@@ -1,6 +1,6 @@
-import { v7 as uuid } from 'uuid'
 import { formatAddress } from '../lib/address.ts'
 import { ApiError } from '../lib/errors.ts'
+import { newId } from '../lib/ids.ts'
 import type { CompleteEmail, NewEmail } from '../lib/new_email.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
@@ -47,7 +47,7 @@ export function toDraft(
   request: RequestKey | null,
   simulator_domain: string,
 ): Draft {
-  const id = uuid()
+  const id = newId()
   const recipients = recipientsOf(email, simulator_domain)
   const isPlayedLater = email.scheduled_at && recipients.some(recipient => recipient.simulated)
   return {
@@ -87,7 +87,7 @@ function recipientsOf(email: CompleteEmail, simulator_domain: string): DraftReci
       if (recipients.has(address.address)) continue
       const simulated = simulatedOutcome(address, simulator_domain) !== null
       recipients.set(address.address, {
-        id: uuid(),
+        id: newId(),
         recipient: address.address,
         destination: address.domain,
         visible_in,
@@ -102,6 +102,10 @@ function recipientsOf(email: CompleteEmail, simulator_domain: string): DraftReci
 /** What the caller is told of a draft that is not stored. */
 export function faultError(fault: Fault, draft: Draft): ApiError {
   switch (fault) {
+    case 'wrong_clock':
+      return new ApiError('sending_service_unavailable', 'The clock of this server is being set. Retry in a moment.', {
+        headers: { 'retry-after': '10' },
+      })
     case 'schedule_past':
     case 'schedule_too_far':
       return scheduleError(fault)

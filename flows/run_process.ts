@@ -5,6 +5,7 @@ import type { Secrets } from '../lib/secrets.ts'
 import { unreachable } from '../sql/migrate.ts'
 import { listPendingMigrations } from '../sql/migrations.ts'
 import { createPool, NotConnectedError, type Pool } from '../sql/pool.ts'
+import { takeTime } from './keep_time.ts'
 import { openSecrets } from './open_secrets.ts'
 
 /** What every process starts from. */
@@ -17,7 +18,7 @@ export type Running = {
   failed?: Promise<never>
 }
 
-/** Reads the configuration, opens the database and its secrets. @throws {StartupError} */
+/** Opens the database and its secrets, and sets the clock by it. @throws {StartupError} */
 export async function layFoundation(config: Config, log: Log = createLog(config.LOG_LEVEL)): Promise<Foundation> {
   if (!config.DATABASE_URL || !config.SECRET_KEY) throw new StartupError('DATABASE_URL is not set.')
   const pool = createPool(config.DATABASE_URL, { onError: error => log.warn({ err: error }, 'a connection was lost') })
@@ -26,6 +27,7 @@ export async function layFoundation(config: Config, log: Log = createLog(config.
       throw error instanceof NotConnectedError ? unreachable(error) : error
     })
     if (pending.length > 0) throw new StartupError(`The database is not up to date; run: npm run migrate`)
+    await takeTime(pool)
     return { config, log, pool, secrets: await openSecrets(pool, config.SECRET_KEY) }
   } catch (error) {
     await pool.end()

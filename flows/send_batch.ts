@@ -1,5 +1,5 @@
-import { v7 as uuid } from 'uuid'
 import { ApiError } from '../lib/errors.ts'
+import { newId } from '../lib/ids.ts'
 import {
   type Batch,
   type BatchError,
@@ -68,7 +68,7 @@ function newBatch({ account_id, key, drafts, indexes, errors }: BatchRequest, de
   const longest = Math.max(1, ...drafts.map(({ html, text }) => (html?.length ?? 0) + (text?.length ?? 0)))
   return {
     account_id,
-    id: uuid(),
+    id: newId(),
     key: key?.key ?? null,
     fingerprint: key?.fingerprint ?? null,
     deadline_ms,
@@ -96,7 +96,7 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
     const faults = await judgeBatch(tx, batch, is_permissive)
     const errors = faults.flatMap((fault, position) => (fault ? [errorOf(batch, fault, position)] : []))
     const [first] = errors
-    const refusal = is_permissive ? errors.find(({ isQuota }) => isQuota) : first
+    const refusal = is_permissive ? errors.find(({ isOfAll }) => isOfAll) : first
     if (refusal) throw refusal.error
     if (first) {
       const left_out = errors.map(({ index, error }) => ({ index, message: error.message }))
@@ -110,12 +110,14 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
   })
 }
 
-/** A quota is of the whole request; any other fault is told with its place in it. */
+/** These are of the whole request; any other fault is told with its place in it. */
+const OF_ALL: Fault[] = ['wrong_clock', 'daily_quota_exceeded', 'monthly_quota_exceeded']
+
 function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number) {
   const index = indexes[position] as number
   const error = faultError(fault, drafts[position] as Draft)
-  const isQuota = fault === 'daily_quota_exceeded' || fault === 'monthly_quota_exceeded'
-  return { index, isQuota, error: isQuota ? error : errorAt(index, error) }
+  const isOfAll = OF_ALL.includes(fault)
+  return { index, isOfAll, error: isOfAll ? error : errorAt(index, error) }
 }
 
 /** The error of one email, as the caller of the whole batch is told it (contract 3.2). */

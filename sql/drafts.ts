@@ -53,6 +53,7 @@ export type Draft = {
 
 /** Why a draft is not stored. */
 export const Fault = z.enum([
+  'wrong_clock',
   'schedule_past',
   'schedule_too_far',
   'refused',

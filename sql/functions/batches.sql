@@ -4,7 +4,7 @@ DROP FUNCTION IF EXISTS close_batch(uuid, uuid);
 
 -- Judges all emails of a batch that was just inserted. If it may be sent, takes the quota of all and adds the job that
 -- stores them; answers the faults, one for each draft. It may be sent if there are none; a permissive one leaves out the
--- emails that have one, but a quota that is exceeded refuses it whole.
+-- emails that have one, but a quota that is exceeded refuses it whole, and so does a wrong clock.
 CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean) RETURNS text[]
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -21,6 +21,7 @@ BEGIN
   kept := ARRAY(SELECT d.position FROM unnest(given) AS d WHERE judged.faults[d.position + 1] IS NULL ORDER BY d.position);
   IF NOT is_permissive AND cardinality(kept) < cardinality(given)
     OR EXISTS (SELECT FROM unnest(judged.decisions) AS q WHERE q.refusal IS NOT NULL)
+    OR 'wrong_clock' = ANY (judged.faults)
   THEN
     RETURN judged.faults;
   END IF;

@@ -6,6 +6,9 @@
 CREATE FUNCTION judge_drafts(drafts draft[], limited uuid[], bound integer[]) RETURNS judgement
 LANGUAGE plpgsql AS $$
 DECLARE
+  -- Lists are in order of ids, and searches go by the time in them: an id of another time could be missed for good.
+  earliest constant uuid := first_id(now() - interval '1 minute');
+  latest constant uuid := first_id(now() + interval '1 minute');
   judged judgement;
 BEGIN
   SELECT array_agg(r.id) INTO judged.dropped
@@ -19,6 +22,7 @@ BEGIN
   SELECT array_agg(o.id ORDER BY d.position), array_agg(
     CASE
       WHEN d.position = ANY (bound) THEN 'bound'
+      WHEN d.id < earliest OR d.id > latest THEN 'wrong_clock'
       WHEN schedule_fault(d.scheduled_at) IS NOT NULL THEN schedule_fault(d.scheduled_at)
       WHEN d.refusal IS NOT NULL THEN 'refused'
       WHEN o.id IS NULL THEN 'domain_not_verified'
