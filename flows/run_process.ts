@@ -1,6 +1,6 @@
 import { type Config, readConfig } from '../lib/config.ts'
 import { AlreadyToldError, StartupError } from '../lib/errors.ts'
-import { createLog, type Log } from '../lib/log.ts'
+import { createLog, type Log, reportFatal } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { unreachable } from '../sql/migrate.ts'
 import { listPendingMigrations } from '../sql/migrations.ts'
@@ -86,6 +86,5 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
 
 function report(error: unknown): void {
   process.exitCode = 1
-  if (error instanceof AlreadyToldError) return
-  console.error(error instanceof StartupError ? error.message : error)
+  if (!(error instanceof AlreadyToldError)) reportFatal(error)
 }
