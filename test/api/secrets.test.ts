@@ -129,7 +129,7 @@ const PLACES: [secret: string | Buffer, name: string, places: RegExp | null][] =
   [stranger, 'a key that is not known', null],
   [SECRET_KEY, 'SECRET_KEY', null],
   [world.secrets.pepper, 'what API keys are hashed with', null],
-  [dkimKey.subarray(100, 148), 'a part of a private key', null],
+  [dkimKey.subarray(-100, -52), 'the private part of a DKIM key', null],
   [relay_password, 'the password of the relay', null],
   ['se/cr+et', 'the secret of the bucket', null],
   // It is fetched from there when the email is sent, and again while it cannot be.
