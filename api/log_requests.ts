@@ -1,5 +1,6 @@
 import type { Foundation } from '../flows/run_process.ts'
 import { hideApiKeys } from '../lib/api_key.ts'
+import { now } from '../lib/clock.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { redactBody } from '../lib/redact.ts'
@@ -111,7 +112,7 @@ function weigh(row: NewLog): number {
 /** Without a valid key a request belongs to no account, and is not logged. */
 export function logRequests(requestLog: RequestLog): Middleware {
   return async (ctx, next) => {
-    const created_at = new Date().toISOString()
+    const created_at = now().toISOString()
     await next()
     if (!ctx.state.caller || isOfLogs(ctx)) return
     requestLog.add({

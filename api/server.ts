@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { createServer, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { keepTime } from '../flows/keep_time.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
 import { readConfig } from '../lib/config.ts'
 import { StartupError } from '../lib/errors.ts'
@@ -22,6 +23,7 @@ export async function startServer(foundation: Foundation): Promise<Running> {
   const app = createApp(foundation)
   const server = createHttpServer(app)
   await listen(server, foundation.config.PORT)
+  const clock = keepTime(foundation.pool, foundation.log)
   foundation.log.info({ port: foundation.config.PORT }, 'the API listens')
 
   return {
@@ -30,6 +32,7 @@ export async function startServer(foundation: Foundation): Promise<Running> {
       await sleep(GRACE_MS)
       await close(server)
       await app.close()
+      clock.stop()
     },
   }
 }

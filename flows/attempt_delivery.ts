@@ -1,6 +1,6 @@
-import { v7 as uuid } from 'uuid'
 import type { Config } from '../lib/config.ts'
 import type { Outcome } from '../lib/deliver.ts'
+import { newId } from '../lib/ids.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
 import { retryDelay } from '../lib/retry_schedule.ts'
 import { returnPathLocal } from '../lib/return_path.ts'
@@ -63,7 +63,7 @@ export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Confi
     case 'deferred':
       return { ...outcome, delay: retryDelay(delivery.attempt) }
     case 'bounced':
-      return { ...outcome, suppression_id: uuid() }
+      return { ...outcome, suppression_id: newId() }
     case 'in_doubt':
       return { ...outcome, delay: RESEND_AFTER_SECONDS, hold: config.IN_DOUBT === 'hold' }
     default:

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { v7 as uuid } from 'uuid'
 import type { BlobStore } from '../lib/blob_store.ts'
 import type { Config } from '../lib/config.ts'
+import { newId } from '../lib/ids.ts'
 import { createS3Blobs } from '../lib/s3_blobs.ts'
 import { createPostgresBlobs } from '../sql/blob_chunks.ts'
 import {
@@ -56,7 +56,7 @@ export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'
   }
 
   const write: Blobs['write'] = async (account_id, chunks) => {
-    const arriving = { account_id, id: uuid() }
+    const arriving = { account_id, id: newId() }
     await insertBlob(pool, arriving, current)
     try {
       const digest = new Digest(chunks)

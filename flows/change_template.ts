@@ -1,6 +1,7 @@
-import { v7 as uuid } from 'uuid'
 import { formatAddress } from '../lib/address.ts'
+import { now } from '../lib/clock.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
+import { newId } from '../lib/ids.ts'
 import { MAX_NAME, type NewTemplate, type TemplateChange } from '../lib/new_template.ts'
 import { listVariableKeys } from '../lib/template.ts'
 import { MAX_VARIABLES } from '../lib/variables.ts'
@@ -32,8 +33,8 @@ export async function createTemplate(pool: Pool, account_id: string, template: N
 export async function copyTemplate(pool: Pool, account_id: string, ref: string, name?: string | null): Promise<string> {
   const found = await findNewestVersion(pool, account_id, ref)
   if (!found) throw notFound('Template')
-  const now = new Date()
-  const variables = found.variables.map(variable => ({ ...variable, id: uuid(), created_at: now, updated_at: now }))
+  const time = now()
+  const variables = found.variables.map(variable => ({ ...variable, id: newId(), created_at: time, updated_at: time }))
   const copy = { account_id, name: name ?? `Copy of ${found.name}`.slice(0, MAX_NAME).toWellFormed(), alias: null }
   const { sender, subject, reply_to, html, text } = found
   return insertDraft(pool, copy, { sender, subject, reply_to, html, text, variables })
@@ -61,7 +62,7 @@ export async function changeTemplate(
     const { name = found.name, alias = found.alias } = fields
     await updateTemplate(tx, { account_id, id, name, alias, number })
     const version = { account_id, template_id: id, number, ...change(found, fields) }
-    if (is_new) await insertVersion(tx, { ...version, id: uuid() })
+    if (is_new) await insertVersion(tx, { ...version, id: newId() })
     else if (!found.is_published) await updateVersion(tx, version)
     return id
   })
@@ -83,8 +84,8 @@ async function insertDraft(
   template: { account_id: string; name: string; alias: string | null },
   content: TemplateContent,
 ): Promise<string> {
-  const id = uuid()
-  const version = { account_id: template.account_id, template_id: id, number: 1, ...content, id: uuid() }
+  const id = newId()
+  const version = { account_id: template.account_id, template_id: id, number: 1, ...content, id: newId() }
   const inserted = pool.transaction(async tx => {
     await insertTemplate(tx, { ...template, id })
     await insertVersion(tx, version)
@@ -134,10 +135,10 @@ function identify(before: TemplateVariable[], variables: Variable[]): TemplateVa
       `A template has ${MAX_VARIABLES} variables at most, this one would have ${variables.length}.`,
     )
   }
-  const now = new Date()
+  const time = now()
   return variables.map(({ key, type, fallback_value }) => {
     const old = before.find(variable => variable.key === key)
     if (old?.type === type && old.fallback_value === fallback_value) return old
-    return { id: old?.id ?? uuid(), key, type, fallback_value, created_at: old?.created_at ?? now, updated_at: now }
+    return { id: old?.id ?? newId(), key, type, fallback_value, created_at: old?.created_at ?? time, updated_at: time }
   })
 }

@@ -1,5 +1,5 @@
-import { v7 as uuid } from 'uuid'
 import { apiKeyPrefix, generateApiKey, hashApiKey } from '../lib/api_key.ts'
+import { newId } from '../lib/ids.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { insertApiKey, type NewApiKey } from '../sql/api_keys.ts'
 import type { Queryable } from '../sql/pool.ts'
@@ -11,6 +11,6 @@ export async function createApiKey(
   key: Omit<NewApiKey, 'id' | 'hash' | 'prefix'>,
 ): Promise<string> {
   const text = generateApiKey()
-  await insertApiKey(db, { ...key, id: uuid(), prefix: apiKeyPrefix(text), hash: hashApiKey(text, secrets.pepper) })
+  await insertApiKey(db, { ...key, id: newId(), prefix: apiKeyPrefix(text), hash: hashApiKey(text, secrets.pepper) })
   return text
 }

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url'
-import { v7 as uuid } from 'uuid'
 import { generateDkimKey } from '../lib/dkim.ts'
 import { ApiError } from '../lib/errors.ts'
+import { newId } from '../lib/ids.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import {
   type Domain,
@@ -45,8 +45,8 @@ export type MadeDomain = Domain & { dkim_key: NewDkimKey }
 
 /** Its key takes a moment to make: this comes before a transaction, `storeDomain` in it. */
 export async function makeDomain(secrets: Secrets, { account_id, name, isVerified }: NewDomain): Promise<MadeDomain> {
-  const domain = { account_id, id: uuid(), name, status: isVerified ? 'verified' : 'not_started' }
-  const key = { account_id, id: uuid(), domain_id: domain.id, selector: 'mb1', algorithm: 'rsa-sha256' as const }
+  const domain = { account_id, id: newId(), name, status: isVerified ? 'verified' : 'not_started' }
+  const key = { account_id, id: newId(), domain_id: domain.id, selector: 'mb1', algorithm: 'rsa-sha256' as const }
   const { private_key, public_key } = await generateDkimKey(key.algorithm)
   const sealed = secrets.seal(private_key, dkimContext(key))
   return { ...domain, dkim_key: { ...key, public_key, private_key: sealed } }

@@ -1,6 +1,6 @@
-import { v7 as uuid } from 'uuid'
 import { formatAddress } from '../lib/address.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
+import { newId } from '../lib/ids.ts'
 import type { CompleteEmail, NewEmail } from '../lib/new_email.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
@@ -48,7 +48,7 @@ export function toDraft(
   request: RequestKey | null,
   simulator_domain: string,
 ): Draft {
-  const id = uuid()
+  const id = newId()
   const recipients = recipientsOf(email, simulator_domain)
   return {
     account_id: party.account_id,
@@ -91,7 +91,7 @@ function recipientsOf(email: CompleteEmail, simulator_domain: string): DraftReci
       if (recipients.has(address.address)) continue
       const simulated = simulatedOutcome(address, simulator_domain) !== null
       recipients.set(address.address, {
-        id: uuid(),
+        id: newId(),
         recipient: address.address,
         destination: address.domain,
         visible_in,

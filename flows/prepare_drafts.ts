@@ -1,6 +1,6 @@
-import { v7 as uuid } from 'uuid'
 import { ApiError } from '../lib/errors.ts'
 import { type FetchPolicy, fetchPolicy, whyNotFetchable } from '../lib/fetch_safely.ts'
+import { newId } from '../lib/ids.ts'
 import { typeOfFile } from '../lib/mime/attachment.ts'
 import type { NewAttachment } from '../lib/new_attachment.ts'
 import type { NewEmail } from '../lib/new_email.ts'
@@ -43,7 +43,7 @@ function refusalOf(files: NewAttachment[], policy: FetchPolicy): ApiError | null
 async function storeFile(blobs: Blobs, account_id: string, file: NewAttachment): Promise<DraftAttachment> {
   const { filename, content, path, content_id = null } = file
   return {
-    id: uuid(),
+    id: newId(),
     filename,
     content_type: file.content_type ?? typeOfFile(null, filename),
     content_disposition: file.content_disposition ?? (content_id ? 'inline' : 'attachment'),

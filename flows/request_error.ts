@@ -8,6 +8,10 @@ const RETRY_SECONDS = 30
 export function requestError(fault: RequestFault, domain: string, retry_after: number | null): ApiError {
   const headers = { 'retry-after': String(retry_after ?? RETRY_SECONDS) }
   switch (fault) {
+    case 'wrong_clock':
+      return new ApiError('sending_service_unavailable', 'The clock of this server is being set. Retry in a moment.', {
+        headers: { 'retry-after': '10' },
+      })
     case 'platform_paused':
       return new ApiError('sending_service_unavailable', 'Sending is paused on this server.', { headers })
     // Without retry-after, since a person has to decide.

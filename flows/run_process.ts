@@ -1,10 +1,11 @@
 import { type Config, readConfig } from '../lib/config.ts'
 import { AlreadyToldError, StartupError } from '../lib/errors.ts'
-import { createLog, type Log } from '../lib/log.ts'
+import { createLog, type Log, reportFatal } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { unreachable } from '../sql/migrate.ts'
 import { listPendingMigrations } from '../sql/migrations.ts'
 import { createPool, NotConnectedError, type Pool } from '../sql/pool.ts'
+import { takeTime } from './keep_time.ts'
 import { openSecrets } from './open_secrets.ts'
 
 /** What every process starts from. */
@@ -17,7 +18,7 @@ export type Running = {
   failed?: Promise<never>
 }
 
-/** Reads the configuration, opens the database and its secrets. @throws {StartupError} */
+/** Opens the database and its secrets, and sets the clock by it. @throws {StartupError} */
 export async function layFoundation(config: Config, log: Log = createLog(config.LOG_LEVEL)): Promise<Foundation> {
   if (!config.DATABASE_URL || !config.SECRET_KEY) throw new StartupError('DATABASE_URL is not set.')
   const pool = createPool(config.DATABASE_URL, { onError: error => log.warn({ err: error }, 'a connection was lost') })
@@ -26,6 +27,7 @@ export async function layFoundation(config: Config, log: Log = createLog(config.
       throw error instanceof NotConnectedError ? unreachable(error) : error
     })
     if (pending.length > 0) throw new StartupError(`The database is not up to date; run: npm run migrate`)
+    await takeTime(pool)
     return { config, log, pool, secrets: await openSecrets(pool, config.SECRET_KEY) }
   } catch (error) {
     await pool.end()
@@ -84,6 +86,5 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
 
 function report(error: unknown): void {
   process.exitCode = 1
-  if (error instanceof AlreadyToldError) return
-  console.error(error instanceof StartupError ? error.message : error)
+  if (!(error instanceof AlreadyToldError)) reportFatal(error)
 }

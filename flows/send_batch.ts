@@ -1,5 +1,5 @@
-import { v7 as uuid } from 'uuid'
 import { ApiError } from '../lib/errors.ts'
+import { newId } from '../lib/ids.ts'
 import {
   type Batch,
   type BatchError,
@@ -68,7 +68,7 @@ function newBatch({ account_id, key, drafts, indexes, errors }: BatchRequest, de
   const longest = Math.max(1, ...drafts.map(({ html, text }) => (html?.length ?? 0) + (text?.length ?? 0)))
   return {
     account_id,
-    id: uuid(),
+    id: newId(),
     key: key?.key ?? null,
     fingerprint: key?.fingerprint ?? null,
     deadline_ms,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { v7 as uuid } from 'uuid'
 import { coalesce } from '../lib/coalesce.ts'
 import type { Config } from '../lib/config.ts'
 import type { Transport } from '../lib/deliver.ts'
+import { newId } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { claimDeliveries, extendLeases } from '../sql/deliveries.ts'
@@ -83,7 +83,7 @@ export function createSender(deps: Dependencies): Sender {
       }
       const email_ids = wishes.includes(null) ? undefined : wishes.flatMap(ids => ids ?? [])
       const busy_destinations = pipeline.busy(CLAIM)
-      const lease = { lease_owner: uuid(), lease_seconds }
+      const lease = { lease_owner: newId(), lease_seconds }
       const claimed = await claimDeliveries(pool, { ...lease, limit, email_ids, busy_destinations })
       for (const delivery of claimed) pipeline.take(delivery)
       more = claimed.length === limit || busy_destinations.length > 0 || (more && email_ids !== undefined)

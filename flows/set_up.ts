@@ -1,4 +1,4 @@
-import { v7 as uuid } from 'uuid'
+import { newId } from '../lib/ids.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { findAccount, insertAccount } from '../sql/accounts.ts'
 import { type Pool, sqlState } from '../sql/pool.ts'
@@ -18,7 +18,7 @@ export const SANDBOX_DOMAIN = 'sandbox.internal'
  */
 export async function setUp(pool: Pool, secrets: Secrets): Promise<string | null> {
   if (await findAccount(pool, DEFAULT_ACCOUNT)) return null
-  const account = { id: uuid(), name: DEFAULT_ACCOUNT, plan: 'unlimited' }
+  const account = { id: newId(), name: DEFAULT_ACCOUNT, plan: 'unlimited' }
   const domain = await makeDomain(secrets, { account_id: account.id, name: SANDBOX_DOMAIN, isVerified: true })
   const key = { account_id: account.id, name: 'first key', permission: 'full_access' } as const
   try {

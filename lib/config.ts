@@ -4,6 +4,12 @@ import { parseNetworks } from './client_address.ts'
 import { StartupError } from './errors.ts'
 import { parseS3Url } from './s3_url.ts'
 
+/**
+ * Nothing is told in the time of a place. Phrases such as "in 1 day" are read by way of it all the same (lib/schedule.ts),
+ * and would be an hour off where clocks are set forward.
+ */
+process.env.TZ = 'UTC'
+
 /** What the process was told by its environment is wrong. The message names every wrong key, one line each. */
 export class ConfigError extends StartupError {}
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Address, parseAddress } from './address.ts'
+import { now } from './clock.ts'
 import type { ErrorName } from './errors.ts'
 import { atMost, clip, record, refuse } from './fields.ts'
 import { MAX_HEADERS, validateHeaders } from './headers.ts'
@@ -40,10 +41,10 @@ const headers = record(z.string()).superRefine((given, context) => {
 const MOMENT =
   'Invalid `scheduled_at` field: expected an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am".'
 
-/** A moment; whether it lies ahead, and how far, is for the database's clock to say. */
+/** A moment, of a phrase by the database's clock; whether it lies ahead, and how far, is for Postgres to say. */
 const ScheduledAt = z
   .string()
-  .transform((text, context) => parseSchedule(text, new Date()) ?? refuse(context, 'validation_error', MOMENT))
+  .transform((text, context) => parseSchedule(text, now()) ?? refuse(context, 'validation_error', MOMENT))
 
 /** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
 const notYet = z.null('is not supported yet').optional()

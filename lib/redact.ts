@@ -84,10 +84,11 @@ function mark(comma: string, json: string, budget: Budget): string {
 }
 
 function writeString(text: string, budget: Budget): string {
-  const json = JSON.stringify(clip(text, MAX_STRING))
+  const json = JSON.stringify(hideUrlSecrets(clip(text, MAX_STRING)))
   if (Buffer.byteLength(json) <= budget.left) return spend(json, budget)
   // In JSON a unit takes 6 bytes at most (\u0001). What is too short for even that is left to `spend`.
-  return spend(JSON.stringify(clip(text, Math.max(0, Math.floor((budget.left - 50) / 6)))), budget)
+  const length = Math.max(0, Math.floor((budget.left - 50) / 6))
+  return spend(JSON.stringify(hideUrlSecrets(clip(text, length))), budget)
 }
 
 function clip(text: string, length: number): string {
@@ -100,6 +101,12 @@ function spend(json: string, budget: Budget): string {
   if (bytes > budget.left) return spend(CLIPPED, budget)
   budget.left -= bytes
   return json
+}
+
+/** Of a URL, such as an attachment's path, the password and the query: that of a signed one opens the file to anybody. */
+function hideUrlSecrets(text: string): string {
+  if (!/^\s*https?:/i.test(text)) return text
+  return text.replace(/^(\s*https?:[/\\]*)[^/\\?#]*@/i, '$1[redacted]@').replace(/\?.*/s, '?[redacted]')
 }
 
 const SECRET = /secret|passw|passphrase|token|credential|authorization|cookie/i

@@ -7,7 +7,8 @@ const LONGEST = 100
 
 /**
  * The moment a text names: an ISO 8601 timestamp, or an English phrase such as "in 2 hours" or "tomorrow at 9am",
- * relative to `now` and in UTC; what could lie behind or ahead lies ahead. Null when any part of it is something else.
+ * relative to `now` and in UTC, which lib/config.ts makes the zone of the process; what could lie behind or ahead lies
+ * ahead. Null when any part of it is something else.
  */
 export function parseSchedule(text: string, now: Date): Date | null {
   const trimmed = text.trim()

@@ -65,9 +65,10 @@ export class SmtpSession {
       })
       .catch((error: ServerError) => {
         session.close()
+        const told = (text: string) => withoutPassword(text, server)
         throw new SmtpConnectError(
-          `No connection to ${server.host}:${server.port}: ${printable(error.message)}`,
-          error.response ?? null,
+          `No connection to ${server.host}:${server.port}: ${printable(told(error.message))}`,
+          error.response === undefined ? null : told(error.response),
           isConfigurationError(error),
         )
       })
@@ -214,6 +215,14 @@ function isConfigurationError({ code, originalCode = '', responseCode = 0 }: Ser
 /** As it can be shown and stored: an error may repeat whatever bytes a server sent. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]+/g, '?').slice(0, 500)
+}
+
+/** Some servers repeat the command that they refuse, and what they say is shown to whoever sent the mail. */
+function withoutPassword(text: string, { auth }: SmtpServer): string {
+  if (!auth?.pass) return text
+  const { user, pass } = auth
+  const forms = [pass, `\0${user}\0${pass}`].flatMap(form => [form, Buffer.from(form).toString('base64')])
+  return forms.reduceRight((rest, form) => rest.replaceAll(form, '[redacted]'), text)
 }
 
 function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {

@@ -53,6 +53,7 @@ export type Draft = {
 
 /** Faults that lie with nothing of the email itself: they refuse whatever was asked for together (functions/drafts.sql). */
 export const RequestFault = z.enum([
+  'wrong_clock',
   'platform_paused',
   'account_paused',
   'domain_paused',

@@ -74,7 +74,7 @@ export async function listEmailsOf(tx: Queryable, { account_id, above, upto }: R
 
 /** Of a new block, and of one that has changed: what others commit at that moment is seen when it is checked. */
 const FIRST_CHECK = sql.fragment`interval '30 seconds'`
-/** And never again: whatever was being committed when the block was made has ended by then. */
+/** And never again: whatever was being committed when the block was made has ended by then, and ids tell no other time. */
 const LAST_CHECK = sql.fragment`interval '15 minutes'`
 
 export async function insertBlocks(tx: Queryable, blocks: Block[]): Promise<void> {
@@ -144,8 +144,7 @@ function lastOf(account_id: ReturnType<typeof sql.fragment>) {
   ), ${NO_ID}::uuid)`
 }
 
-/** The first id of that moment: it holds the time in milliseconds (RFC 9562 5.7). */
+/** The first id of that moment. */
 function idBefore(seconds: number) {
-  const milliseconds = sql.fragment`(extract(epoch FROM now()) * 1000)::bigint - ${seconds * 1_000}::bigint`
-  return sql.fragment`(lpad(to_hex(${milliseconds}), 12, '0') || repeat('0', 20))::uuid`
+  return sql.fragment`first_id(now() - make_interval(secs => ${seconds}))`
 }

@@ -112,7 +112,7 @@ function toId(digits: string): string {
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** Web processes and the database may disagree by so much about the time. */
+/** The time in an id is no further from that of its email, which sql/functions/drafts.sql sees to. */
 const CLOCKS_MS = 60_000
 
 /** The first id of a moment (RFC 9562 5.7), for a short way to it: created_at is exact. */

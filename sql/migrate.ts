@@ -2,6 +2,7 @@ import { runMigrations } from 'graphile-worker'
 import pg from 'pg'
 import { readConfig } from '../lib/config.ts'
 import { StartupError } from '../lib/errors.ts'
+import { reportFatal } from '../lib/log.ts'
 import { silentLogger } from './graphile.ts'
 import { listMigrations, type Migration } from './migrations.ts'
 import { NotConnectedError } from './pool.ts'
@@ -61,7 +62,7 @@ async function main(): Promise<void> {
 
 if (import.meta.main) {
   await main().catch(error => {
-    console.error(error instanceof StartupError ? error.message : error)
+    reportFatal(error)
     process.exitCode = 1
   })
 }

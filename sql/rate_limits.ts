@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
+import { now } from '../lib/clock.ts'
 import type { Pool } from './pool.ts'
 
 /** `reset_s`: until the window ends, at least 1. */
@@ -13,6 +14,9 @@ export type Limit = { name: string; uses: number; window_s: number; onError: (er
 /** The one statement takes less than 1 ms: later than this, its answer is of no use. */
 const ANSWER_MS = 1_000
 
+/** The library's one statement. The window would end at `expire`; it is `time`: both in ms since 1970. */
+type Upsert = { name: string; text: string; values: [key: string, points: number, expire: number, time: number] }
+
 /**
  * Counts uses in fixed windows that all processes of the database share. Once the uses are used up, further ones are
  * refused from memory: a flood costs no query.
@@ -25,7 +29,7 @@ export function createCountUse(pool: Pool, { name, uses, window_s, onError }: Li
   const window = { keyPrefix: name, points: uses, duration: window_s }
   const limiter = new RateLimiterPostgres({
     ...window,
-    storeClient: { query: (query: pg.QueryConfig) => ask(pool, query).catch(tell(onError)) },
+    storeClient: { query: (query: Upsert) => ask(pool, query).catch(tell(onError)) },
     storeType: 'client',
     tableName: 'rate_limits',
     tableCreated: true, // by a migration; its own timer, which deletes what has expired, keeps no process alive
@@ -42,8 +46,14 @@ export function createCountUse(pool: Pool, { name, uses, window_s, onError }: Li
   }
 }
 
-function ask(pool: Pool, query: pg.QueryConfig): Promise<pg.QueryResult> {
-  return pool.pg.query({ ...query, query_timeout: ANSWER_MS } as pg.QueryConfig)
+/** The library goes by this machine's clock. In the table are times of the database's, since all processes share them. */
+async function ask(pool: Pool, { values, ...query }: Upsert): Promise<pg.QueryResult> {
+  const [key, points, expire, time] = values
+  const ahead = now().getTime() - Date.now()
+  const config = { ...query, values: [key, points, expire + ahead, time + ahead], query_timeout: ANSWER_MS }
+  const result = await pool.pg.query(config)
+  for (const row of result.rows) row.expire -= ahead
+  return result
 }
 
 function tell(onError: Limit['onError']): (error: unknown) => never {

@@ -1,4 +1,4 @@
-import { v7 as uuid } from 'uuid'
+import { newId } from '../lib/ids.ts'
 import { findAccount, insertAccount } from '../sql/accounts.ts'
 import { addCredits, listPlans, type Plan, setPlan, upsertPlan } from '../sql/plans.ts'
 import type { Queryable } from '../sql/pool.ts'
@@ -8,7 +8,7 @@ import { accountNamed, type Command, optional, required, takes, UsageError, whol
 export const accountCommands: Record<string, Command> = {
   'account create': takes(0, ['name', 'plan'], async ({ pool }, values) => {
     const plan = await planOf(pool, optional(values, 'plan') ?? 'unlimited')
-    const account = { id: uuid(), name: required(values, 'name'), plan: plan.name }
+    const account = { id: newId(), name: required(values, 'name'), plan: plan.name }
     if (await findAccount(pool, account.name)) throw new UsageError(`There is an account ${account.name} already.`)
     await insertAccount(pool, account)
     console.log(account.id)

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { createApiKey } from '../flows/create_api_key.ts'
 import { createDomain } from '../flows/create_domain.ts'
 import { hashApiKey, isWellFormedApiKey } from '../lib/api_key.ts'
+import { now } from '../lib/clock.ts'
 import { dkimRecordValue } from '../lib/dkim.ts'
 import { revokeApiKey } from '../sql/api_keys.ts'
 import { findCapturedMessage, listCapturedMessages } from '../sql/captured_messages.ts'
@@ -111,6 +112,6 @@ function expiry(values: Values): string | null {
   if (text === undefined) return null
   if (!Time.safeParse(text).success) throw new UsageError('--expires must be a time such as 2027-01-31T12:00:00Z')
   const time = new Date(text)
-  if (time.getTime() <= Date.now()) throw new UsageError('--expires lies in the past')
+  if (time <= now()) throw new UsageError('--expires lies in the past')
   return time.toISOString()
 }

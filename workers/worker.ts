@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Runner, run, type WorkerEvents } from 'graphile-worker'
 import { createBlobs } from '../flows/blobs.ts'
 import { startIndexer } from '../flows/index_emails.ts'
+import { keepTime } from '../flows/keep_time.ts'
 import { sweepBatches } from '../flows/process_batch.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
 import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts'
@@ -55,6 +56,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   const beat = () => upsertHeartbeats(pool, [...pool_ids])
   await beat()
   sender.start()
+  const clock = keepTime(pool, log)
   const indexer = startIndexer(pool, log, times.index_ms)
   const timers = [
     every(times.pool_beat_ms, 'the heartbeat', beat),
@@ -75,6 +77,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
     async stop() {
       isStopping = true
       for (const timer of timers) clearInterval(timer)
+      clock.stop()
       await Promise.all([stopRunners([quick, slow], log), sender.stop(), indexer.stop()])
       blobs.close()
       await deleteHeartbeats(pool, [...pool_ids]).catch(error => log.warn({ err: error }, 'heartbeats are left'))

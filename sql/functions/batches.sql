@@ -4,7 +4,7 @@ DROP FUNCTION IF EXISTS close_batch(uuid, uuid);
 
 -- Judges all emails of a batch that was just inserted. If it may be sent, takes the quota of all and adds the job that
 -- stores them; answers the faults, one for each draft. It may be sent if there are none; a permissive one leaves out the
--- emails that have one, but a pause and a quota that is exceeded refuse it whole. retry_after: seconds, of
+-- emails that have one, but a pause, a quota that is exceeded and a wrong clock refuse it whole. retry_after: seconds, of
 -- reputation_limit_exceeded.
 CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean, OUT faults text[], OUT retry_after integer)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off

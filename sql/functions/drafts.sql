@@ -6,8 +6,8 @@ DROP FUNCTION IF EXISTS is_of_request(text);
 -- Whether a fault lies with nothing of the email itself: it refuses whatever was asked for together, all of it.
 CREATE FUNCTION is_of_request(fault text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT fault IN ('platform_paused', 'account_paused', 'domain_paused', 'transport_unusable', 'signing_key_unusable',
-    'daily_quota_exceeded', 'monthly_quota_exceeded', 'reputation_limit_exceeded')
+  SELECT fault IN ('wrong_clock', 'platform_paused', 'account_paused', 'domain_paused', 'transport_unusable',
+    'signing_key_unusable', 'daily_quota_exceeded', 'monthly_quota_exceeded', 'reputation_limit_exceeded')
 $$;
 
 -- What depends on time or rows: the schedule, the sender's domain, suppressions, pauses, quotas. limited: the accounts whose
@@ -15,6 +15,9 @@ $$;
 CREATE FUNCTION judge_drafts(drafts draft[], limited uuid[], bound integer[]) RETURNS judgement
 LANGUAGE plpgsql AS $$
 DECLARE
+  -- Lists are in order of ids, and searches go by the time in them: an id of another time could be missed for good.
+  earliest constant uuid := first_id(now() - interval '1 minute');
+  latest constant uuid := first_id(now() + interval '1 minute');
   judged judgement;
   switches platform;
 BEGIN
@@ -30,6 +33,7 @@ BEGIN
   SELECT array_agg(o.id ORDER BY d.position), array_agg(
     CASE
       WHEN d.position = ANY (bound) THEN 'bound'
+      WHEN d.id < earliest OR d.id > latest THEN 'wrong_clock'
       WHEN schedule_fault(d.scheduled_at) IS NOT NULL THEN schedule_fault(d.scheduled_at)
       WHEN d.refusal IS NOT NULL THEN 'refused'
       WHEN o.id IS NULL THEN 'domain_not_verified'

@@ -1,6 +1,9 @@
 import t from 'tap'
+import { request } from 'undici'
 import { resources } from '../../api/app.ts'
-import { generateApiKey } from '../../lib/api_key.ts'
+import { createApiKey } from '../../flows/create_api_key.ts'
+import { generateApiKey, hashApiKey } from '../../lib/api_key.ts'
+import { revokeApiKey } from '../../sql/api_keys.ts'
 import { startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 
@@ -57,3 +60,41 @@ for (const [route, who] of Object.entries(access)) {
     t.equal(await refusal(route, account.sending_key), ofSending[who])
   })
 }
+
+t.test('no route looks at a request before its User-Agent, its one header and its key', async t => {
+  const key = { account_id: account.id, name: 'another', permission: 'full_access', domain_id: null } as const
+  const expired = await createApiKey(world.pool, world.secrets, { ...key, expires_at: '2020-01-01T00:00:00Z' })
+  const revoked = await createApiKey(world.pool, world.secrets, { ...key, expires_at: null })
+  await revokeApiKey(world.pool, null, hashApiKey(revoked, world.secrets.pepper))
+  const own = ['authorization', `Bearer ${account.key}`]
+  const agent = ['user-agent', 'test']
+  for (const [what, headers, statusCode, name] of [
+    ['without a User-Agent', own, 403, 'validation_error'],
+    ['with two keys', [...agent, ...own, ...own], 403, 'invalid_api_key'],
+    ['with a key and something else', [...agent, ...own, 'authorization', 'x'], 403, 'invalid_api_key'],
+    ['with an expired key', [...agent, 'authorization', `Bearer ${expired}`], 403, 'invalid_api_key'],
+    ['with a revoked key', [...agent, 'authorization', `bearer ${revoked}`], 403, 'invalid_api_key'],
+    ['with a key in the query', agent, 401, 'missing_api_key'],
+  ] as const) {
+    for (const route of Object.keys(access)) {
+      const [method = '', path = ''] = route.split(' ')
+      const url = `${api.url}/api${path.replace(/:\w+/g, '0')}?api_key=${account.key}`
+      const answer = await request(url, { method, headers: [...headers] })
+      t.match(
+        { ...((await answer.body.json()) as object), statusCode: answer.statusCode },
+        { statusCode, name },
+        `${route} ${what}`,
+      )
+    }
+  }
+})
+
+t.test('the name of the scheme may be written in any case, for every route', async t => {
+  for (const [route, who] of Object.entries(access).filter(([, who]) => who !== 'dashboard')) {
+    const [method = '', path = ''] = route.split(' ')
+    const headers = { 'user-agent': 'test', authorization: `bEARER ${account.key}` }
+    const { statusCode, body } = await request(`${api.url}/api${path.replace(/:\w+/g, '0')}`, { method, headers })
+    await body.dump()
+    t.ok(![401, 403].includes(statusCode), `${route}, for ${who}: ${statusCode}`)
+  }
+})

@@ -88,6 +88,19 @@ t.test('times that cannot be are refused, and nothing is changed', async t => {
   t.match(await send({ scheduled_at: null }), { status: 200 })
 })
 
+t.test('30 days ahead is the last moment, to the second', async t => {
+  const { rows } = await world.pool.pg.query(
+    `SELECT n, schedule_fault(now() + interval '30 days' + n * interval '1 second') AS fault
+     FROM unnest(ARRAY[-1, 0, 1]) AS n ORDER BY n`,
+  )
+  t.strictSame(rows, [
+    { n: -1, fault: null },
+    { n: 0, fault: null },
+    { n: 1, fault: 'schedule_too_far' },
+  ])
+  t.match(await send({ scheduled_at: inMs(30 * 24 * HOUR - 1_000) }), { status: 200 })
+})
+
 t.test('a retry replays although its time has passed by now', async t => {
   const scheduled_at = inMs(300)
   const headers = { 'idempotency-key': 'just in time' }

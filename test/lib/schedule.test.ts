@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { parseSchedule } from '../../lib/schedule.ts'
 
+const HOUR = 3_600_000
 const NOW = new Date('2026-11-21T16:00:00Z') // a Saturday
 const parse = (text: string) => parseSchedule(text, NOW)?.toISOString() ?? null
 
@@ -33,6 +36,38 @@ t.test('phrases are relative to now, in UTC, and look ahead', async t => {
   })) {
     t.equal(parse(text), moment, text)
   }
+})
+
+t.test('a phrase is the same moment wherever the process runs, on days whose clocks change too', async t => {
+  const days = ['2026-03-07', '2026-03-08', '2026-03-28', '2026-03-29', '2026-10-24', '2026-10-25', '2026-11-01']
+  const moments = days.flatMap(day => [0, 45, 125, 150, 185, 1_439].map(m => Date.parse(`${day}T00:00Z`) + m * 60_000))
+  const phrases = [
+    'in 2 hours',
+    'in 1 day',
+    'tomorrow',
+    'tomorrow at 02:30',
+    'next sunday 02:30',
+    '2:30am',
+    'in 1 week',
+  ]
+  const script = `
+    import '${new URL('../../lib/config.ts', import.meta.url)}'
+    import { parseSchedule } from '${new URL('../../lib/schedule.ts', import.meta.url)}'
+    const read = (text, now) => parseSchedule(text, new Date(now)).getTime()
+    console.log(JSON.stringify(${JSON.stringify(moments)}.map(now => ${JSON.stringify(phrases)}.map(text => read(text, now)))))
+  `
+  const run = async (TZ: string): Promise<number[][]> => {
+    const args = ['--input-type=module', '-e', script]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env: { TZ } })
+    return JSON.parse(stdout)
+  }
+  const [inUtc, ...others] = await Promise.all(['UTC', 'America/New_York', 'Europe/Berlin'].map(run))
+  for (const [i, now] of moments.entries()) {
+    const [in2Hours, in1Day, tomorrow, ...ofDay] = inUtc?.[i] ?? []
+    t.strictSame([in2Hours, in1Day, tomorrow], [now + 2 * HOUR, now + 24 * HOUR, now + 24 * HOUR])
+    for (const at of ofDay.slice(0, 3)) t.match(new Date(at).toJSON(), /T02:30:00/)
+  }
+  for (const other of others) t.strictSame(other, inUtc)
 })
 
 t.test('the past is a moment like any other', async t => {

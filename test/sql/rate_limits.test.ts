@@ -28,6 +28,20 @@ t.test('a window that all but ended says 1 second, not 0', async t => {
   t.match(await count('late'), { isAllowed: true, remaining: 0, reset_s: 1 })
 })
 
+t.test('processes whose machines disagree about the time share a window', async t => {
+  const { now } = Date
+  t.teardown(() => {
+    Date.now = now
+  })
+  const uses = { ...limit, uses: 10, name: 'shared', onError: fail }
+  for (const [used, hours] of [0, 24, -24, 1, -1].entries()) {
+    Date.now = () => now() + hours * 3_600_000
+    const { remaining, reset_s } = await createCountUse(pool, uses)('a')
+    t.equal(remaining, 9 - used, `${hours} h ahead`)
+    t.ok(reset_s > 50 && reset_s <= 60, `${reset_s} s`)
+  }
+})
+
 t.test('without Postgres it counts by itself, says why, and keeps no process alive', async t => {
   const gone = createPool(config.DATABASE_URL as string)
   await gone.end()

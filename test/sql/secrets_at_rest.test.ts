@@ -9,25 +9,11 @@ import { setUp } from '../../flows/set_up.ts'
 import { StartupError } from '../../lib/errors.ts'
 import { insertAccount } from '../../sql/accounts.ts'
 import { findDkimKey } from '../../sql/domains.ts'
+import { dumpTables } from '../dump.ts'
 import { openWorld, SECRET_KEY, testConfig } from '../world.ts'
 
 const world = await openWorld(t)
 const { pool, secrets } = world
-
-/** Every row of every table, of the queue too, as text. */
-async function dump(): Promise<string> {
-  const { rows: tables } = await pool.pg.query(
-    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
-     WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`,
-  )
-  const texts = await Promise.all(
-    tables.map(async ({ name }) => {
-      const { rows } = await pool.pg.query(`SELECT t::text AS row FROM ${name} t`)
-      return [name, ...rows.map(({ row }) => row)].join('\n')
-    }),
-  )
-  return texts.join('\n')
-}
 
 t.test('neither an API key nor the private part of a DKIM key stands in the database', async t => {
   const keys = [(await setUp(pool, secrets)) as string]
@@ -38,7 +24,7 @@ t.test('neither an API key nor the private part of a DKIM key stands in the data
     const fields = { account_id: account.id, name: permission, permission, domain_id: domain.id, expires_at: null }
     keys.push(await createApiKey(pool, secrets, fields))
   }
-  const text = await dump()
+  const text = Array.from(await dumpTables(pool), table => table.join('\n')).join('\n')
   for (const table of ['public.api_keys', 'public.dkim_keys', 'graphile_worker.']) t.match(text, table)
 
   for (const key of keys) {
