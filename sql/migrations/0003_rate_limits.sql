@@ -5,5 +5,5 @@
 CREATE UNLOGGED TABLE rate_limits (
   key varchar(255) PRIMARY KEY,
   points integer NOT NULL DEFAULT 0,
-  expire bigint -- ms since 1970, by the clock of the web process that began the window
+  expire bigint -- ms since 1970
 ) WITH (fillfactor = 50); -- a row changes with every request: room to do so in its page

@@ -5,7 +5,7 @@
 CREATE TABLE logs (
   account_id uuid NOT NULL REFERENCES accounts,
   id bigint GENERATED ALWAYS AS IDENTITY,
-  created_at timestamptz NOT NULL, -- when the request was made, by the clock of the web process
+  created_at timestamptz NOT NULL, -- when the request was made
   method text NOT NULL,
   endpoint text NOT NULL CHECK (length(endpoint) <= 500), -- a row of an index has 2,704 bytes at most
   response_status smallint NOT NULL,
