@@ -44,16 +44,16 @@ export async function completeBlob(db: Queryable, { account_id, id, sha256, size
 }
 
 /** Takes back what nobody has used for a day and no email refers to: it is not found any more, and can be deleted. */
-export async function releaseBlobs(db: Queryable, limit: number): Promise<z.infer<typeof Stored>[]> {
-  return db.any(sql.type(Stored)`
+export async function releaseBlobs(db: Queryable, store: BlobStoreName, limit: number): Promise<BlobId[]> {
+  return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
     UPDATE blobs SET sha256 = NULL
     WHERE (account_id, id) IN (
       SELECT b.account_id, b.id FROM blobs b
-      WHERE b.used_at < now() - interval '24 hours'
+      WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
         AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
       ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
     )
-    RETURNING account_id, id, store
+    RETURNING account_id, id
   `)
 }
 
