@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { Context } from './context.ts'
 
 type File = { filename: string; content_type: string; size: number }
@@ -14,4 +14,16 @@ export function sendFile(ctx: Context, { filename, content_type, size }: File, c
     'x-content-type-options': 'nosniff',
   })
   ctx.body = content
+}
+
+/** Content as a stream whose first piece is there: of a store that is away the caller is still told by an answer. */
+export async function beginReading(content: AsyncIterable<Buffer>): Promise<Readable> {
+  const pieces = content[Symbol.asyncIterator]()
+  const first = await pieces.next()
+  const all = async function* () {
+    if (first.done) return
+    yield first.value
+    yield* { [Symbol.asyncIterator]: () => pieces }
+  }
+  return Readable.from(all())
 }

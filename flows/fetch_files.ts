@@ -30,8 +30,8 @@ export function createFetchFiles({ pool, config, log, blobs, signal }: Dependenc
     const url = file.path as string
     try {
       const request = { url, max_bytes, deadline_ms: DEADLINE_MS, max_redirects: MAX_REDIRECTS, signal }
-      const { body } = await download(request, policy)
-      const fetched = await blobs.write(account_id, rechunk(body))
+      const { body, close } = await download(request, policy)
+      const fetched = await blobs.write(account_id, rechunk(body)).finally(close)
       const blob = await setAttachmentBlob(pool, { account_id, id: file.id }, fetched.id)
       return { ...file, blob_id: blob.id, size: blob.size }
     } catch (error) {
