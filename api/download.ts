@@ -16,14 +16,24 @@ export function sendFile(ctx: Context, { filename, content_type, size }: File, c
   ctx.body = content
 }
 
-/** Content as a stream whose first piece is there: of a store that is away the caller is still told by an answer. */
-export async function beginReading(content: AsyncIterable<Buffer>): Promise<Readable> {
+/**
+ * Content of so many bytes as a stream whose first piece is there: of a store that is away the caller is still told by an
+ * answer. It fails when there is less, for which the caller would wait.
+ */
+export async function beginReading(content: AsyncIterable<Buffer>, size: number): Promise<Readable> {
   const pieces = content[Symbol.asyncIterator]()
   const first = await pieces.next()
   const all = async function* () {
-    if (first.done) return
-    yield first.value
-    yield* { [Symbol.asyncIterator]: () => pieces }
+    let left = size
+    try {
+      for (let next = first; !next.done; next = await pieces.next()) {
+        left -= next.value.length
+        yield next.value
+      }
+    } finally {
+      await pieces.return?.() // the client may have gone away
+    }
+    if (left !== 0) throw new Error(`a file of ${size} bytes has ${size - left}`)
   }
   return Readable.from(all())
 }

@@ -18,16 +18,11 @@ export async function insertBlob(db: Queryable, { account_id, id }: BlobId, stor
   await db.run(sql.unsafe`INSERT INTO blobs (account_id, id, store) VALUES (${account_id}, ${id}, ${store})`)
 }
 
-const Stored = z.object({ store: BlobStoreName, size: z.int() })
-
-/** Where a blob lies, and how many bytes are to be there. */
-export async function findStoredBlob(
-  db: Queryable,
-  { account_id, id }: BlobId,
-): Promise<z.infer<typeof Stored> | null> {
-  return db.maybeOne(sql.prepared('find_stored_blob', Stored)`
-    SELECT store, size FROM blobs WHERE account_id = ${account_id} AND id = ${id}
+export async function findBlobStore(db: Queryable, { account_id, id }: BlobId): Promise<BlobStoreName | null> {
+  const found = await db.maybeOne(sql.prepared('find_blob_store', z.object({ store: BlobStoreName }))`
+    SELECT store FROM blobs WHERE account_id = ${account_id} AND id = ${id}
   `)
+  return found?.store ?? null
 }
 
 /** The blob of this content, if it is stored already: from now on it stays for as long as a new one would. */

@@ -25,7 +25,7 @@ emailAttachments.get('/emails/:id/attachments/:attachment_id/content', fullAcces
   const email = await emailOf(ctx)
   const file = await findStoredAttachment(ctx.pool, email, parseId('Attachment', ctx.params.attachment_id))
   if (!file) throw notFound('Attachment')
-  sendFile(ctx, file, await beginReading(ctx.blobs.read(email.account_id, file.blob_id)))
+  sendFile(ctx, file, await beginReading(ctx.blobs.read(email.account_id, file.blob_id), file.size))
 })
 
 async function emailOf(ctx: Context): Promise<EmailId> {
