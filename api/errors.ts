@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { BlobStoreError } from '../lib/blob_store.ts'
 import { ApiError } from '../lib/errors.ts'
-import { NotConnectedError, sqlState } from '../sql/pool.ts'
+import { NoAnswerError, NotConnectedError, sqlState } from '../sql/pool.ts'
 import type { Context, Middleware } from './context.ts'
 
 /** Answers every error with the envelope of the contract; what is not meant for callers is logged, not told. */
@@ -17,12 +18,14 @@ export const answerErrors: Middleware = async (ctx, next) => {
   }
 }
 
-/** Too much to do, or Postgres away for the moment: to be retried (contract 2, overload). */
-const OVERLOAD = /^(53|55P03|57)/
+/** Too much to do, or a server behind us away for the moment: to be retried (contract 2, overload). */
+const PASSING = [NotConnectedError, NoAnswerError, BlobStoreError]
+// Lost connections, a standby in place of the primary, conflicts, what is exhausted, locks, shutdowns, the disk.
+const PASSING_STATES = /^(08|25006|40|53|55P03|57|58)/
 
 function unexpected(error: unknown, ctx: Context): ApiError {
-  const isOverload = error instanceof NotConnectedError || OVERLOAD.test(sqlState(error) ?? '')
-  if (!isOverload) return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
+  const isPassing = PASSING.some(kind => error instanceof kind) || PASSING_STATES.test(sqlState(error) ?? '')
+  if (!isPassing) return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
   const isSend = ctx.method === 'POST' && /^\/api\/emails(\/batch)?\/?$/i.test(ctx.path)
   const name = isSend ? 'sending_service_unavailable' : 'internal_server_error'
   return new ApiError(name, 'The service is overloaded. Retry later.', { headers: { 'retry-after': '5' } })

@@ -31,8 +31,16 @@ const CONTENT_PATHS = [
 export const readEmailBody: Middleware = async (ctx, next) => {
   requireIdentity(ctx.req)
   const length = Number(ctx.get('content-length') || Number.POSITIVE_INFINITY)
-  ctx.state.body = length <= SMALL ? await readSmall(ctx) : await readLarge(ctx, length)
+  ctx.state.body = length <= SMALL ? await readSmall(ctx) : await readLarge(ctx, length).catch(giveUp(ctx))
   await next()
+}
+
+/** What was not read cannot be skipped: the connection is of no more use. */
+function giveUp(ctx: Context): (error: unknown) => never {
+  return error => {
+    if (!ctx.req.readableEnded) ctx.set('connection', 'close')
+    throw error
+  }
 }
 
 async function readSmall(ctx: Context): Promise<unknown> {
@@ -74,32 +82,30 @@ async function readFiles(ctx: Context): Promise<unknown> {
 /** A request that is not read to its end is still to be answered: its socket must stay. */
 async function* bounded(request: IncomingMessage): AsyncIterable<Buffer> {
   let count = 0
-  for await (const piece of request.iterator({ destroyOnReturn: false })) {
-    count += piece.length
-    if (count > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES)
-    yield piece
+  try {
+    for await (const piece of request.iterator({ destroyOnReturn: false })) {
+      count += piece.length
+      if (count > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES)
+      yield piece
+    }
+  } catch (error) {
+    // Told here, where it can be nothing but the client: a store that is away ends in the same errors.
+    throw error instanceof ApiError ? error : notWhole(error)
   }
 }
 
 function toApiError(error: unknown): unknown {
   if (error instanceof TooLargeError) return tooLarge(MAX_BODY_BYTES)
-  if (error instanceof SyntaxError) {
-    return new ApiError('validation_error', 'The body is not valid JSON.', { cause: error, headers: CLOSE })
-  }
-  const { code } = error as NodeJS.ErrnoException
-  if (code !== 'ECONNRESET' && code !== 'ERR_STREAM_PREMATURE_CLOSE') return error
-  return notWhole(error)
+  if (!(error instanceof SyntaxError)) return error
+  return new ApiError('validation_error', 'The body is not valid JSON.', { cause: error })
 }
 
 function notWhole(cause: unknown): ApiError {
-  return new ApiError('validation_error', 'The body did not arrive whole.', { cause, headers: CLOSE })
+  return new ApiError('validation_error', 'The body did not arrive whole.', { cause })
 }
 
-/** What was not read cannot be skipped: the connection is of no more use. */
-const CLOSE = { connection: 'close' }
-
 function tooLarge(limit: number): ApiError {
-  return new ApiError('validation_error', `The body is larger than ${limit} bytes.`, { headers: CLOSE })
+  return new ApiError('validation_error', `The body is larger than ${limit} bytes.`)
 }
 
 type Arriving = { decoder: Base64Decoder; pieces: PassThrough; blob: Promise<Blob> }
@@ -146,7 +152,8 @@ class Files {
   #begin(): Arriving {
     const pieces = new PassThrough({ objectMode: true, highWaterMark: 2 })
     const blob = this.#blobs.write(this.#account_id, rechunk(pieces))
-    blob.catch(error => pieces.destroy(error)) // whoever passes the next piece is told
+    // Whoever passes the next piece is told; the stream is not, since nobody may listen to its errors.
+    blob.catch(() => pieces.destroy())
     return { decoder: new Base64Decoder(), pieces, blob }
   }
 

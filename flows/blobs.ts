@@ -50,23 +50,29 @@ export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'
     return store
   }
 
+  /** Of what nobody can find. What is left when that fails is purged with time. */
   const drop = async (blob: BlobId): Promise<void> => {
-    await storeOf(current).delete([keyOf(blob)])
-    await deleteBlobs(pool, [blob])
+    await deleteFrom(current, [blob]).catch(() => {})
+  }
+
+  /** The rows last: without them nobody knows of the bytes. */
+  const deleteFrom = async (name: BlobStoreName, blobs: BlobId[]): Promise<void> => {
+    await storeOf(name).delete(blobs.map(keyOf))
+    await deleteBlobs(pool, blobs)
   }
 
   const write: Blobs['write'] = async (account_id, chunks) => {
     const arriving = { account_id, id: newId() }
     await insertBlob(pool, arriving, current)
+    const digest = new Digest(chunks)
     try {
-      const digest = new Digest(chunks)
       await storeOf(current).write(keyOf(arriving), digest)
-      return await complete(pool, { ...arriving, ...digest.end() }, () => drop(arriving))
     } catch (error) {
-      // What is left is unknown to everyone, and purged with time.
-      await drop(arriving).catch(() => {})
+      await drop(arriving)
       throw error
     }
+    // When this fails, it may be complete all the same, and somebody else have it by now: it stays.
+    return complete(pool, { ...arriving, ...digest.end() }, () => drop(arriving))
   }
 
   return {
@@ -81,13 +87,17 @@ export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'
       yield* storeOf(name).read(keyOf({ account_id, id }))
     },
     async purge() {
-      for (let count = 0; ; ) {
-        const released = await releaseBlobs(pool, PURGED)
-        for (const blob of released) await storeOf(blob.store).delete([keyOf(blob)])
-        if (released.length > 0) await deleteBlobs(pool, released)
-        count += released.length
-        if (released.length < PURGED) return count
+      let count = 0
+      // What lies where nobody leads any more stays, and keeps nothing else from being deleted.
+      for (const name of ['postgres', 's3'] as const) {
+        for (let isMore = stores[name] !== null; isMore; ) {
+          const released = await releaseBlobs(pool, name, PURGED)
+          if (released.length > 0) await deleteFrom(name, released)
+          count += released.length
+          isMore = released.length === PURGED
+        }
       }
+      return count
     },
     close() {
       for (const store of Object.values(stores)) store?.close()

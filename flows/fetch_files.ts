@@ -1,6 +1,7 @@
 import { MAX_FILE_BYTES } from '../lib/base64_decoder.ts'
 import { rechunk } from '../lib/chunker.ts'
 import { download, FetchError, fetchPolicy } from '../lib/fetch_safely.ts'
+import { Lanes } from '../lib/lanes.ts'
 import { MAX_ATTACHMENTS_BYTES } from '../lib/new_attachment.ts'
 import { setAttachmentBlob } from '../sql/attachments.ts'
 import type { AttachmentToSend, EmailToSend } from '../sql/emails_to_send.ts'
@@ -15,6 +16,10 @@ export type StoredFile = AttachmentToSend & { blob_id: string; size: number }
 const DEADLINE_MS = 60_000
 const MAX_REDIRECTS = 3
 
+/** Files that are fetched at the same moment, and those of one account: its paths may all lead to servers that dawdle. */
+const AT_ONCE = 32
+const OF_ACCOUNT = 8
+
 /**
  * The files of an email, all of them stored. What a path points to is fetched for the first attempt, once: every later
  * one sends the same, whatever has become of the path.
@@ -25,13 +30,14 @@ export type FetchFiles = (email: EmailToSend) => Promise<StoredFile[]>
 
 export function createFetchFiles({ pool, config, log, blobs, signal }: Dependencies): FetchFiles {
   const policy = fetchPolicy(config)
+  const inTurn = takeTurns()
 
   const fetchFile = async (account_id: string, file: AttachmentToSend, max_bytes: number): Promise<StoredFile> => {
     const url = file.path as string
     try {
       const request = { url, max_bytes, deadline_ms: DEADLINE_MS, max_redirects: MAX_REDIRECTS, signal }
-      const { body } = await download(request, policy)
-      const fetched = await blobs.write(account_id, rechunk(body))
+      const { body, close } = await download(request, policy)
+      const fetched = await blobs.write(account_id, rechunk(body)).finally(close)
       const blob = await setAttachmentBlob(pool, { account_id, id: file.id }, fetched.id)
       return { ...file, blob_id: blob.id, size: blob.size }
     } catch (error) {
@@ -46,11 +52,30 @@ export function createFetchFiles({ pool, config, log, blobs, signal }: Dependenc
     let left = attachments.reduce((sum, { size }) => sum - (size ?? 0), MAX_ATTACHMENTS_BYTES)
     const files: StoredFile[] = []
     for (const file of attachments) {
-      const stored = isStored(file) ? file : await fetchFile(account_id, file, Math.min(left, MAX_FILE_BYTES))
+      const stored = isStored(file)
+        ? file
+        : await inTurn(account_id, () => fetchFile(account_id, file, Math.min(left, MAX_FILE_BYTES)))
       if (file.size === null) left -= stored.size
       files.push(stored)
     }
     return files
+  }
+}
+
+function takeTurns(): <T>(account_id: string, act: () => Promise<T>) => Promise<T> {
+  const turns = new Lanes<() => void>(AT_ONCE, OF_ACCOUNT)
+  const pump = () => {
+    for (let begin = turns.take(); begin; begin = turns.take()) begin()
+  }
+  return async (account_id, act) => {
+    await new Promise<void>(begin => {
+      turns.push(account_id, begin)
+      pump()
+    })
+    return act().finally(() => {
+      turns.free(account_id)
+      pump()
+    })
   }
 }
 

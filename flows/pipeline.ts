@@ -88,14 +88,16 @@ export class Pipeline {
 
   async #prepare(delivery: ClaimedDelivery): Promise<void> {
     let isParked = false
+    // It may have to wait, for its files or for room, and other mail not for it.
+    const park = () => {
+      if (isParked) return
+      isParked = true
+      this.#toPrepare.park(delivery.destination)
+      this.#pump()
+    }
     try {
-      const prepared = await this.#messages.prepare(delivery)
-      if (prepared.size > LARGE) {
-        // It may have to wait for room, and small mail not for it.
-        isParked = true
-        this.#toPrepare.park(delivery.destination)
-        this.#pump()
-      }
+      const prepared = await this.#messages.prepare(delivery, park)
+      if (prepared.size > LARGE) park()
       const message = await this.#messages.compose(delivery, prepared)
       this.#toSend.push(delivery.destination, { delivery, from_domain: prepared.from_domain, message, isParked })
     } catch (error) {

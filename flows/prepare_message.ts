@@ -22,7 +22,8 @@ export const LARGE = 1 << 20
 
 /** `size` is what composing the message and keeping it takes, in bytes, more or less. Composing is done once. */
 export type Prepared = { from_domain: string; size: number; compose(): Promise<Buffer> }
-export type PrepareMessage = (email: EmailId) => Promise<Prepared>
+/** `onSlow` is called when it will have to wait for servers of strangers, before it does. */
+export type PrepareMessage = (email: EmailId, onSlow?: () => void) => Promise<Prepared>
 
 type Dependencies = { pool: Pool; secrets: Secrets; fetchFiles: FetchFiles; readBlob: ReadBlob }
 
@@ -38,20 +39,24 @@ export function createPrepareMessage({ pool, secrets, fetchFiles, readBlob }: De
     interval_ms: 5,
   })
 
-  return async id => {
-    const email = await load(id)
+  return async (id, onSlow) => {
+    let email = await load(id)
     if (!email.sendable || !email.domain_id) throw new UnsendableError('The domain may no longer send.')
     const key = await dkimKeyOf(email.account_id, email.domain_id)
     const from = mailbox(email.from)
+    const isSlow = email.attachments.some(({ blob_id }) => blob_id === null)
+    // Many may wait, for files or for room, with nothing in memory but what is small of them.
+    if (isSlow) email = withoutContents(email)
+    if (isSlow) onSlow?.()
     const files = email.attachments.length > 0 ? await fetchFiles(email) : []
     const size = sizeOf(email, files)
-    // Many may wait for room, with nothing in memory but what is small of them.
-    const kept = size > LARGE ? { ...email, html: null, text: null } : email
+    const isWaiting = isSlow || size > LARGE
+    const kept = isWaiting ? withoutContents(email) : email
     const parts = { from, key, files, readBlob }
     return {
       from_domain: domainOf(from.address),
       size,
-      compose: async () => compose(size > LARGE ? await withContents(pool, kept) : kept, parts),
+      compose: async () => compose(isWaiting ? await withContents(pool, kept) : kept, parts),
     }
   }
 }
@@ -74,6 +79,10 @@ async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Erro
 /** Of a text there are its characters and the lines that encode them; of a file only the lines. */
 function sizeOf({ content_size }: EmailToSend, files: StoredFile[]): number {
   return files.reduce((sum, { size }) => sum + base64LinesLength(size), content_size + base64LinesLength(content_size))
+}
+
+function withoutContents(email: EmailToSend): EmailToSend {
+  return { ...email, html: null, text: null }
 }
 
 async function withContents(pool: Pool, email: EmailToSend): Promise<EmailToSend> {

@@ -14,5 +14,10 @@ const OVERDUE = 100
 
 /** Closes batches whose request nobody waits for any more, so that their quota is given back. */
 export async function sweepBatches(pool: Pool): Promise<void> {
-  for (const batch of await listOverdueBatches(pool, OVERDUE)) await closeBatch(pool, batch)
+  const failures: unknown[] = []
+  for (const batch of await listOverdueBatches(pool, OVERDUE)) {
+    // One that cannot be closed now would keep all later ones open.
+    await closeBatch(pool, batch).catch(error => failures.push(error))
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} batches could not be closed`)
 }

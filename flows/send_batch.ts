@@ -12,13 +12,13 @@ import {
   updateBatchErrors,
 } from '../sql/batches.ts'
 import { type Draft, type Fault, RequestFault } from '../sql/drafts.ts'
-import type { Following, Listener } from '../sql/listener.ts'
+import type { Listener } from '../sql/listener.ts'
 import { NotConnectedError, type Pool, sqlState } from '../sql/pool.ts'
 import { retryConflicts } from '../sql/retry.ts'
 import { concurrent, keyConflict, unavailable } from './accept_emails.ts'
 import { faultError, type RequestKey } from './draft_email.ts'
-import { processBatch } from './process_batch.ts'
 import type { Foundation } from './run_process.ts'
+import { waitUntilSettled } from './wait_for_batch.ts'
 
 /** `indexes`: where in the request each draft is; `errors`: what a permissive request leaves out already. */
 export type BatchRequest = {
@@ -33,12 +33,10 @@ export type BatchRequest = {
 export type SentBatch = { answer: { data: { id: string }[]; errors?: BatchError[] }; replayed: boolean }
 export type SendBatch = (request: BatchRequest) => Promise<SentBatch>
 
-/** Emails in one commit at the most, and about how many characters of them. */
+/** Emails in one commit at the most. */
 const MAX_SLICE = 50
+/** Characters in one commit, besides the longest email. Each slice reads all drafts anew: a long one makes not all short. */
 const MAX_SLICE_LENGTH = 4 << 20
-
-/** A batch that has got no further in this time is processed here: no worker runs, or it died. */
-const PATIENCE_MS = 1_000
 
 type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'> & { listener: Listener }
 
@@ -65,7 +63,6 @@ export function createSendBatch(deps: Dependencies): SendBatch {
 }
 
 function newBatch({ account_id, key, drafts, indexes, errors }: BatchRequest, deadline_ms: number): NewBatch {
-  const longest = Math.max(1, ...drafts.map(({ html, text }) => (html?.length ?? 0) + (text?.length ?? 0)))
   return {
     account_id,
     id: newId(),
@@ -75,8 +72,16 @@ function newBatch({ account_id, key, drafts, indexes, errors }: BatchRequest, de
     drafts,
     indexes,
     errors,
-    slice_size: Math.max(1, Math.min(MAX_SLICE, Math.floor(MAX_SLICE_LENGTH / longest))),
+    slice_size: sliceSize(drafts.map(({ html, text }) => (html?.length ?? 0) + (text?.length ?? 0))),
   }
+}
+
+function sliceSize(lengths: number[]): number {
+  const most = MAX_SLICE_LENGTH + Math.max(0, ...lengths)
+  const isTooLong = (slice: number[]) => slice.reduce((sum, length) => sum + length, 0) > most
+  let size = MAX_SLICE
+  while (lengths.some((_, i) => i % size === 0 && isTooLong(lengths.slice(i, i + size)))) size = Math.ceil(size / 2)
+  return size
 }
 
 /** Whether it is open now; false: its key is taken. A commit whose answer was lost is read back, never repeated. */
@@ -95,8 +100,10 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
     if (!(await insertBatch(tx, batch))) return false
     const { faults, retry_after } = await judgeBatch(tx, batch, is_permissive)
     const errors = faults.flatMap((fault, position) => (fault ? [errorOf(batch, fault, position, retry_after)] : []))
-    const [first] = errors
-    const refusal = is_permissive ? errors.find(({ isOfRequest }) => isOfRequest) : first
+    const ofRequest = errors.find(({ isOfRequest }) => isOfRequest)
+    const first = errors.find(({ isOfRequest }) => !isOfRequest)
+    // Whatever is wrong with an email comes before what all of them meet (contract 1).
+    const refusal = is_permissive ? ofRequest : (first ?? ofRequest)
     if (refusal) throw refusal.error
     if (first) {
       const left_out = errors.map(({ index, error }) => ({ index, message: error.message }))
@@ -123,35 +130,11 @@ export function errorAt(index: number, { name, message, statusCode, headers, cau
   return new ApiError(name, `emails[${index}]: ${message}`, { statusCode, headers, cause })
 }
 
-/** Null: its deadline passed before anything of it was stored. */
-async function waitUntilSettled(deps: Dependencies, batch: NewBatch, news: Following): Promise<Batch | null> {
-  const { pool, log } = deps
-  const until = performance.now() + batch.deadline_ms
-  let stored = 0
-  let own: Promise<void> | null = null
-
-  for (;;) {
-    await news.next(Math.max(10, Math.min(PATIENCE_MS, until - performance.now())))
-    const found = await findBatch(pool, batch)
-    if (found?.state !== 'open') return found
-    if (found.is_overdue) {
-      await closeBatch(pool, batch)
-    } else if (found.stored === stored && !own) {
-      own = processBatch(pool, batch)
-        .catch(error => log.warn({ err: error, batch_id: batch.id }, 'a batch could not be processed here'))
-        .finally(() => {
-          own = null
-        })
-    }
-    stored = found.stored
-  }
-}
-
 async function replay(pool: Pool, request: BatchRequest): Promise<SentBatch> {
   const key = request.key as RequestKey
   const find = () => findBatchByKey(pool, request.account_id, key.key)
   let found = await find()
-  if (found?.state === 'open' && found.is_overdue) {
+  if (found?.state === 'open' && found.ms_left <= 0) {
     await closeBatch(pool, found) // whoever waited for it is gone
     found = await find()
   }

@@ -13,6 +13,9 @@ type Shared = {
   destination: string
   users: number
   prepared: Promise<Prepared> | null
+  isSlow: boolean
+  /** Who is to be told when it turns out to be slow. */
+  onSlow: (() => void)[]
   message: Promise<Buffer> | null
   /** Bytes taken of the room. */
   taken: number
@@ -36,7 +39,7 @@ export class SharedMessages {
   join({ email_id, destination }: ClaimedDelivery): void {
     const shared = this.#shared.get(email_id)
     if (shared) shared.users++
-    else this.#shared.set(email_id, { destination, users: 1, prepared: null, message: null, taken: 0 })
+    else this.#shared.set(email_id, { ...untouched(), destination, users: 1 })
   }
 
   leave({ email_id }: ClaimedDelivery): void {
@@ -48,9 +51,15 @@ export class SharedMessages {
     this.#admit()
   }
 
-  prepare({ account_id, email_id }: ClaimedDelivery): Promise<Prepared> {
+  /** `onSlow` is called when it waits for servers of strangers. */
+  prepare({ account_id, email_id }: ClaimedDelivery, onSlow: () => void = () => {}): Promise<Prepared> {
     const shared = this.#of(email_id)
-    shared.prepared ??= this.#prepareMessage({ account_id, id: email_id })
+    if (shared.isSlow) onSlow()
+    else shared.onSlow.push(onSlow)
+    shared.prepared ??= this.#prepareMessage({ account_id, id: email_id }, () => {
+      shared.isSlow = true
+      for (const tell of shared.onSlow.splice(0)) tell()
+    })
     return shared.prepared
   }
 
@@ -86,6 +95,10 @@ export class SharedMessages {
       next.admit()
     }
   }
+}
+
+function untouched(): Omit<Shared, 'destination' | 'users'> {
+  return { prepared: null, isSlow: false, onSlow: [], message: null, taken: 0 }
 }
 
 function stopped(): Error {

@@ -8,3 +8,6 @@ export type BlobStore = {
   delete(keys: string[]): Promise<void>
   close(): void
 }
+
+/** The store could not be asked, or refused. */
+export class BlobStoreError extends Error {}

@@ -1,5 +1,5 @@
 import type { S3 } from '@aws-sdk/client-s3'
-import type { BlobStore } from './blob_store.ts'
+import { type BlobStore, BlobStoreError } from './blob_store.ts'
 import { partsOf } from './parts.ts'
 import { S3Upload } from './s3_upload.ts'
 import { parseS3Url, type S3Location } from './s3_url.ts'
@@ -80,7 +80,7 @@ async function openS3({ region, endpoint, path_style, credentials }: S3Location)
 function toldOf({ bucket }: S3Location, key: string, error: unknown): unknown {
   const { name, message, $metadata } = error as Error & { $metadata?: { httpStatusCode?: number } }
   if (!$metadata) return error
-  return new Error(`Bucket ${bucket}, ${key}: ${name}: ${message}`, { cause: error })
+  return new BlobStoreError(`Bucket ${bucket}, ${key}: ${name}: ${message}`, { cause: error })
 }
 
 function unlessGone(location: S3Location, key: string): (error: Error) => void {

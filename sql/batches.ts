@@ -78,7 +78,8 @@ export const Batch = z.object({
   id: z.string(),
   fingerprint: z.string().nullable(),
   state: z.enum(['open', 'done', 'closed']),
-  is_overdue: z.boolean(),
+  /** Until its deadline, by the clock of Postgres. */
+  ms_left: z.int(),
   email_ids: z.array(z.string()),
   indexes: z.array(z.int()),
   errors: z.array(z.object({ index: z.int(), message: z.string() })),
@@ -87,8 +88,8 @@ export const Batch = z.object({
 export type Batch = z.infer<typeof Batch>
 
 const columns = sql.fragment`
-  account_id, id, encode(fingerprint, 'hex') AS fingerprint, state, deadline <= clock_timestamp() AS is_overdue,
-  email_ids, indexes, errors, stored
+  account_id, id, encode(fingerprint, 'hex') AS fingerprint, state,
+  ceil(extract(epoch FROM deadline - clock_timestamp()) * 1000)::bigint AS ms_left, email_ids, indexes, errors, stored
 `
 
 /** Null: there is none, or it was closed before anything of it was stored. */

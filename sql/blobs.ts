@@ -18,11 +18,9 @@ export async function insertBlob(db: Queryable, { account_id, id }: BlobId, stor
   await db.run(sql.unsafe`INSERT INTO blobs (account_id, id, store) VALUES (${account_id}, ${id}, ${store})`)
 }
 
-const Stored = z.object({ account_id: z.string(), id: z.string(), store: BlobStoreName })
-
 export async function findBlobStore(db: Queryable, { account_id, id }: BlobId): Promise<BlobStoreName | null> {
-  const found = await db.maybeOne(sql.prepared('find_blob_store', Stored)`
-    SELECT account_id, id, store FROM blobs WHERE account_id = ${account_id} AND id = ${id}
+  const found = await db.maybeOne(sql.prepared('find_blob_store', z.object({ store: BlobStoreName }))`
+    SELECT store FROM blobs WHERE account_id = ${account_id} AND id = ${id}
   `)
   return found?.store ?? null
 }
@@ -44,16 +42,16 @@ export async function completeBlob(db: Queryable, { account_id, id, sha256, size
 }
 
 /** Takes back what nobody has used for a day and no email refers to: it is not found any more, and can be deleted. */
-export async function releaseBlobs(db: Queryable, limit: number): Promise<z.infer<typeof Stored>[]> {
-  return db.any(sql.type(Stored)`
+export async function releaseBlobs(db: Queryable, store: BlobStoreName, limit: number): Promise<BlobId[]> {
+  return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
     UPDATE blobs SET sha256 = NULL
     WHERE (account_id, id) IN (
       SELECT b.account_id, b.id FROM blobs b
-      WHERE b.used_at < now() - interval '24 hours'
+      WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
         AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
       ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
     )
-    RETURNING account_id, id, store
+    RETURNING account_id, id
   `)
 }
 

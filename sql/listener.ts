@@ -31,16 +31,20 @@ export function createListener(database_url: string, channel: string, onError: (
     const client = new pg.Client({
       connectionString: database_url,
       connectionTimeoutMillis: 2_000,
+      query_timeout: 2_000,
       application_name: 'mailbrook listener',
       keepAlive: true,
     })
+    let isLost = false
     const lose = (error: Error) => {
+      if (isLost) return // it may tell so twice, and by then there is another one
+      isLost = true
       if (!isClosed) onError(error)
       connection = null
       client.end().catch(() => {}) // it is lost already
       wakeAll()
     }
-    client.once('error', lose)
+    client.on('error', lose)
     client.on('notification', ({ payload = '' }) => followers.get(payload)?.())
     try {
       await client.connect()

@@ -34,6 +34,13 @@ export class NotConnectedError extends Error {
   }
 }
 
+/** Postgres did not answer, or no more: what was sent to it may be done, or not. */
+export class NoAnswerError extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause })
+  }
+}
+
 /** The client gives up a little after the server would have: only a dead network gets this far. */
 const STATEMENT_TIMEOUT_MS = 15_000
 const QUERY_TIMEOUT_MS = 17_000
@@ -104,8 +111,9 @@ async function withClient<T>(pool: pg.Pool, work: (session: Session) => Promise<
       return await client.query({ text, values, name } as pg.QueryConfig)
     } catch (error) {
       // Postgres answered with a SQLSTATE: the session is sound. Anything else leaves it in an unknown state.
-      if (sqlState(error) === null) broken = error as Error
-      throw error
+      if (sqlState(error) !== null) throw error
+      broken = error as Error
+      throw new NoAnswerError(broken)
     }
   }
   // A connection lost while checked out reports here as well as to its query, whose error is the one we throw.

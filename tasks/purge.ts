@@ -8,8 +8,9 @@ import type { Task } from './task.ts'
 export const purge: Task<'purge'> = async (_payload, work) => {
   const keys = await deleteExpiredKeys(work.pool)
   const batches = await deleteExpiredBatches(work.pool)
-  const blobs = await work.blobs.purge()
   const usage = await deleteExpiredUsage(work.pool)
   const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
+  // Last: the store may be away.
+  const blobs = await work.blobs.purge()
   work.log.debug({ keys, batches, blobs, usage, logs }, 'purged')
 }

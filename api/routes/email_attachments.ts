@@ -1,11 +1,10 @@
-import { Readable } from 'node:stream'
 import Router from '@koa/router'
 import { notFound } from '../../lib/errors.ts'
 import { findStoredAttachment, listAttachments } from '../../sql/attachments.ts'
 import { type EmailId, isEmail } from '../../sql/emails.ts'
 import { fullAccess } from '../auth.ts'
 import type { Context, Services, State } from '../context.ts'
-import { sendFile } from '../download.ts'
+import { beginReading, sendFile } from '../download.ts'
 import { parseId } from '../parse.ts'
 
 export const emailAttachments = new Router<State, Services>()
@@ -26,8 +25,7 @@ emailAttachments.get('/emails/:id/attachments/:attachment_id/content', fullAcces
   const email = await emailOf(ctx)
   const file = await findStoredAttachment(ctx.pool, email, parseId('Attachment', ctx.params.attachment_id))
   if (!file) throw notFound('Attachment')
-  const content = ctx.blobs.read(email.account_id, file.blob_id)
-  sendFile(ctx, file, Readable.from(content))
+  sendFile(ctx, file, await beginReading(ctx.blobs.read(email.account_id, file.blob_id), file.size))
 })
 
 async function emailOf(ctx: Context): Promise<EmailId> {

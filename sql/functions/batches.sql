@@ -85,7 +85,8 @@ LANGUAGE plpgsql AS $$
 DECLARE
   closed batches;
 BEGIN
-  PERFORM lock_usage(ARRAY[account]);
+  -- Before the usage, as whoever opens it has its row first: a slow slice holds the row, and would hold up all of the
+  -- account's mail while this waited for it.
   SELECT * INTO closed FROM batches b
   WHERE b.account_id = account AND b.id = batch AND b.state = 'open' AND b.deadline <= clock_timestamp()
   FOR UPDATE;
@@ -93,6 +94,7 @@ BEGIN
     RETURN;
   END IF;
 
+  PERFORM lock_usage(ARRAY[account]);
   PERFORM refund_usage(account, sum(q.quota_debit)::integer, sum(q.credit_debit)::integer, closed.created_at)
   FROM unnest((jsonb_populate_record(NULL::judgement, closed.judgement)).decisions) AS q
   WHERE q.position = ANY (closed.positions[closed.stored + 1 :]);

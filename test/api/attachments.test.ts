@@ -106,6 +106,19 @@ t.test('files are listed, downloaded and sent as they came', async t => {
   )
 })
 
+t.test('a file that cannot be read is answered by an error, and one that breaks off does not look whole', async t => {
+  const { body } = await send([{ filename: 'x.bin', content: base64(randomBytes(2 * MB)) }])
+  const list = await api.request('GET', `/api/emails/${body.id}/attachments`)
+  const path = `/api/emails/${body.id}/attachments/${list.body.data[0]?.id}/content`
+  const ofFile = 'WHERE id = (SELECT blob_id FROM attachments WHERE email_id = $1)'
+  await pg.query(`UPDATE blobs SET store = 's3' ${ofFile}`, [body.id])
+  t.match(await api.request('GET', path), { status: 500, body: { name: 'internal_server_error' } })
+  await pg.query(`UPDATE blobs SET store = 'postgres' ${ofFile}`, [body.id])
+  await pg.query(`DELETE FROM blob_chunks WHERE position > 3 AND blob_id = (SELECT id FROM blobs ${ofFile})`, [body.id])
+  const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'test' }
+  await t.rejects(fetch(api.url + path, { headers }).then(answer => answer.arrayBuffer()))
+})
+
 t.test('an attachment without content and path, or with both, is an invalid_attachment', async t => {
   for (const wrong of [{}, { content: base64('x'), path: 'https://acme.com/x' }, { content: null, path: null }]) {
     const { status, body } = await send([{ filename: 'x', ...wrong }])

@@ -148,10 +148,22 @@ t.test('a quota is of the whole batch: over it by one, nothing is sent', async t
     body: { name: 'daily_quota_exceeded', message: /^The emails/ },
   })
   t.match(await send([...items(51), 1], permissive, poor.key), { status: 429 })
+  const wrong = email({ from: 'ann@not-mine.com' })
+  t.match(await send([...items(51), wrong], {}, poor.key), { status: 422, body: { message: /^emails\[51\]: / } })
+  t.match(await send([...items(51), wrong], permissive, poor.key), { status: 429 })
   t.match(await send(items(50), {}, poor.key), { status: 200 })
   t.match(await send(items(1), {}, poor.key), { status: 429 })
   const { rows } = await pg.query('SELECT sum(emails)::int AS used FROM usage_minutes WHERE account_id = $1', [poor.id])
   t.strictSame(rows, [{ used: 100 }])
+})
+
+t.test('one long email does not make a commit of every short one', async t => {
+  const headers = { 'idempotency-key': 'long' }
+  const long = email({ html: 'x'.repeat(5_000_000) })
+  t.match(await send([long, ...Array.from({ length: 59 }, () => email())], headers), { status: 200 })
+  t.match(await send(Array.from({ length: 9 }, () => email({ html: 'x'.repeat(1_000_000) }))), { status: 200 })
+  const { rows } = await pg.query('SELECT slice_size FROM batches ORDER BY id DESC LIMIT 2')
+  t.strictSame(rows, [{ slice_size: 4 }, { slice_size: 50 }])
 })
 
 t.test('an email of a batch may be scheduled, and canceled', async t => {

@@ -90,7 +90,7 @@ t.test('a life with failures', async t => {
   await send({ attachments: [{ path: `http://ann:${url_secret}@${ALLOWED}:${port}/` }] }, 422)
 
   s3.refuse(/PUT/, 503, 'Slow\u202enwoD\u2028')
-  await send({ attachments: [fileOf(3)] }, 500)
+  await send({ attachments: [fileOf(3)] }, 503)
 
   const html = 'Your password is {{password}}'
   const { id } = await ask(201, 'POST', '/templates', { body: { name: 'welcome', subject: 'Hi', html } })

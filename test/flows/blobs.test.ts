@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import { type Blobs, createBlobs } from '../../flows/blobs.ts'
+import { createPool } from '../../sql/pool.ts'
+import { startPgProxy } from '../faults/pg_proxy.ts'
 import { startS3Server } from '../s3_server.ts'
 import { newAccount, openWorld } from '../world.ts'
 
@@ -85,4 +87,29 @@ t.test('what came when another store was configured is found where it is', async
 
   const later = await s3Blobs.put(account.id, randomBytes(1_000))
   await t.rejects(buffer((stores.Postgres as Blobs).read(account.id, later.id)), { message: /BLOB_STORE/ })
+})
+
+t.test('what lies in a store that is not configured any more keeps nothing else from being deleted', async t => {
+  const [here, there] = [stores.Postgres as Blobs, stores.S3 as Blobs]
+  const stranded = await there.put(account.id, randomBytes(1_000))
+  const blob = await here.put(account.id, randomBytes(1_000))
+  await pg.query(`UPDATE blobs SET used_at = now() - interval '25 hours' WHERE id = ANY ($1)`, [[stranded.id, blob.id]])
+  t.equal(await here.purge(), 1)
+  t.equal(await there.purge(), 1)
+})
+
+t.test('a blob of which it is not known whether it is complete stays: somebody else may have it', async t => {
+  const proxy = await startPgProxy(world.config.DATABASE_URL as string)
+  const pool = createPool(proxy.url)
+  t.teardown(async () => {
+    await pool.end()
+    await proxy.close()
+  })
+  const content = randomBytes(1_000)
+  const cut = proxy.cutReply('SET sha256')
+  const failed = t.rejects(createBlobs({ ...world, pool }).write(account.id, inPieces(content)))
+  await cut
+  const { id } = await (stores.Postgres as Blobs).put(account.id, content)
+  await failed
+  t.ok((await buffer((stores.Postgres as Blobs).read(account.id, id))).equals(content))
 })

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { simpleParser } from 'mailparser'
 import t from 'tap'
 import { findCapturedMessage } from '../../sql/captured_messages.ts'
@@ -18,6 +19,7 @@ const port = await startServer(t, (request, response) => {
   const path = request.url ?? ''
   if (is_away) response.writeHead(503).end()
   else if (path === '/file') response.end(content)
+  else if (path === '/never') return
   else if (path === '/random') response.end(randomBytes(1_000))
   else if (path === '/moved') response.writeHead(302, { location: '/file' }).end()
   else if (path === '/inside') response.writeHead(302, { location: `http://${FORBIDDEN}:${port}/file` }).end()
@@ -97,4 +99,24 @@ t.test('what was fetched once is sent by every attempt, whatever the path answer
   t.equal(inbox.messages.length, 2)
   const [first, second] = inbox.messages.map(({ raw }) => raw)
   t.ok(first?.equals(second as Buffer))
+})
+
+t.test('paths that lead to servers that never answer hold up no other mail', async t => {
+  const patient = openWork(t, world, 'capture')
+  const attachments = [{ filename: 'x.bin', path: url('/never') }]
+  const slow = Array.from({ length: 80 }, (_, i) =>
+    acceptEmail(world, account, { to: [`a${i}@d${i % 4}.com`], attachments }),
+  )
+  await send_emails({ email_ids: await Promise.all(slow) }, patient)
+  const other = await newAccount(world)
+  const file = [{ filename: 'x.bin', path: url('/file') }]
+  const ids = [await acceptEmail(world, other), await acceptEmail(world, other, { attachments: file })]
+  await send_emails({ email_ids: ids }, patient)
+  for (const id of ids) while ((await readEmail(world, other, id)).status !== 'delivered') await sleep(20)
+  await patient.sender.stop()
+  const { rows } = await world.pool.pg.query(
+    `SELECT DISTINCT state, attempt FROM deliveries WHERE email_id = ANY ($1)`,
+    [await Promise.all(slow)],
+  )
+  t.strictSame(rows, [{ state: 'queued', attempt: 0 }], 'a stop is no attempt')
 })
