@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
+import { unavailable } from '../flows/accept_emails.ts'
 import type { Blobs } from '../flows/blobs.ts'
 import { Base64Decoder } from '../lib/base64_decoder.ts'
 import { ByteBudget } from '../lib/byte_budget.ts'
@@ -22,6 +23,11 @@ const MAX_FILES = 1_000
 const BUDGET = new ByteBudget(64 * 1024 * 1024)
 const ONE_UPLOAD = 4 * 1024 * 1024
 
+/** The same for what is read as a whole, where bodies up to TINY take nothing: they never wait for others. */
+const SMALL_BUDGET = new ByteBudget(16 * 1024 * 1024)
+const TINY = 64 * 1024
+const PATIENCE_MS = 5_000
+
 const CONTENT_PATHS = [
   ['attachments', '*', 'content'],
   ['*', 'attachments', '*', 'content'],
@@ -31,8 +37,26 @@ const CONTENT_PATHS = [
 export const readEmailBody: Middleware = async (ctx, next) => {
   requireIdentity(ctx.req)
   const length = Number(ctx.get('content-length') || Number.POSITIVE_INFINITY)
-  ctx.state.body = length <= SMALL ? await readSmall(ctx) : await readLarge(ctx, length)
-  await next()
+  if (length > SMALL) {
+    ctx.state.body = await readLarge(ctx, length)
+    await next()
+    return
+  }
+  const bytes = length > TINY ? length : 0
+  await acquireInTime(bytes)
+  try {
+    ctx.state.body = await readSmall(ctx)
+    await next()
+  } finally {
+    SMALL_BUDGET.release(bytes) // what was read of it lives until it is answered
+  }
+}
+
+async function acquireInTime(bytes: number): Promise<void> {
+  if (bytes === 0) return
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(unavailable(new Error('too many bodies wait to be read'))), PATIENCE_MS)
+  await SMALL_BUDGET.acquire(bytes, late.signal).finally(() => clearTimeout(timer))
 }
 
 async function readSmall(ctx: Context): Promise<unknown> {
@@ -67,6 +91,9 @@ async function readFiles(ctx: Context): Promise<unknown> {
     return body
   } catch (error) {
     await files.stop()
+    // What nobody reads any more must not stay in the way of the next request: Node itself skips a body only when
+    // nothing of it was read.
+    ctx.req.resume()
     throw toApiError(error)
   }
 }

@@ -36,6 +36,9 @@ export function keyConflict(): ApiError {
 /** Drafts of one commit weigh at most this many characters of text and html. */
 const MAX_WEIGHT = 4 << 20
 
+/** Well before callers give up, who would then not know what became of their request. */
+const PATIENCE_MS = 5_000
+
 /**
  * Accepts one email in a commit shared with whoever else is waiting, and answers after it. A second request with the
  * same key while the first is under way is refused from memory.
@@ -48,6 +51,7 @@ export function createAcceptEmail(pool: Pool): AcceptEmail {
     max_weight: MAX_WEIGHT,
     weigh: draft => (draft.html?.length ?? 0) + (draft.text?.length ?? 0),
     // No connection was free for two seconds: whoever waits has waited too.
+    patience: { ms: PATIENCE_MS, error: () => unavailable(new Error('too many requests wait for their commit')) },
     concerns_all: error => error instanceof ApiError && error.cause instanceof NotConnectedError,
   })
 
