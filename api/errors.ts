@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ApiError } from '../lib/errors.ts'
-import { NotConnectedError, sqlState } from '../sql/pool.ts'
+import { NoAnswerError, NotConnectedError, sqlState } from '../sql/pool.ts'
 import type { Context, Middleware } from './context.ts'
 
 /** Answers every error with the envelope of the contract; what is not meant for callers is logged, not told. */
@@ -21,7 +21,8 @@ export const answerErrors: Middleware = async (ctx, next) => {
 const OVERLOAD = /^(53|55P03|57)/
 
 function unexpected(error: unknown, ctx: Context): ApiError {
-  const isOverload = error instanceof NotConnectedError || OVERLOAD.test(sqlState(error) ?? '')
+  const isAway = error instanceof NotConnectedError || error instanceof NoAnswerError
+  const isOverload = isAway || OVERLOAD.test(sqlState(error) ?? '')
   if (!isOverload) return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
   const isSend = ctx.method === 'POST' && /^\/api\/emails(\/batch)?\/?$/i.test(ctx.path)
   const name = isSend ? 'sending_service_unavailable' : 'internal_server_error'

@@ -173,7 +173,7 @@ class Files {
   #begin(): Arriving {
     const pieces = new PassThrough({ objectMode: true, highWaterMark: 2 })
     const blob = this.#blobs.write(this.#account_id, rechunk(pieces))
-    blob.catch(error => pieces.destroy(error)) // whoever passes the next piece is told
+    blob.catch(() => pieces.destroy()) // without the error, for which nobody may listen: the next to pass a piece is told
     return { decoder: new Base64Decoder(), pieces, blob }
   }
 

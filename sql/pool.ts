@@ -34,6 +34,13 @@ export class NotConnectedError extends Error {
   }
 }
 
+/** The connection was lost, or nothing came in time, while Postgres had a statement: it may have done it or not. */
+export class NoAnswerError extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+  }
+}
+
 /** The client gives up a little after the server would have: only a dead network gets this far. */
 const STATEMENT_TIMEOUT_MS = 15_000
 const QUERY_TIMEOUT_MS = 17_000
@@ -104,8 +111,9 @@ async function withClient<T>(pool: pg.Pool, work: (session: Session) => Promise<
       return await client.query({ text, values, name } as pg.QueryConfig)
     } catch (error) {
       // Postgres answered with a SQLSTATE: the session is sound. Anything else leaves it in an unknown state.
-      if (sqlState(error) === null) broken = error as Error
-      throw error
+      if (sqlState(error) !== null) throw error
+      broken = error as Error
+      throw new NoAnswerError(error)
     }
   }
   // A connection lost while checked out reports here as well as to its query, whose error is the one we throw.

@@ -12,6 +12,7 @@ type Options = { connections?: number; compose?: (n: number) => Post }
 type Body = { id?: string; data?: { id: string }[]; name?: string }
 
 const RETRY_MS = 100
+const ACCEPTS_MS = 60_000
 
 /** Callers as they should be: every email has a key of its own and is posted until it is answered with 200. */
 export class Load {
@@ -27,6 +28,7 @@ export class Load {
   readonly #compose: (n: number) => Post
   #next = 0
   #isStopping = false
+  #isAbandoned = false
   #posting: Promise<unknown> = Promise.resolve()
 
   constructor(stage: Stage, { connections = 256, compose = n => one(stage, n) }: Options = {}) {
@@ -43,6 +45,19 @@ export class Load {
     this.#posting = Promise.all(Array.from({ length: connections }, post))
   }
 
+  /** Resolves when so many more were answered with 200. */
+  async accepts(count: number): Promise<void> {
+    const enough = this.accepted.length + count
+    const limit = performance.now() + ACCEPTS_MS
+    while (this.accepted.length < enough) {
+      if (performance.now() > limit) {
+        this.#isAbandoned = true // or nobody would get to see why
+        throw new Error(`not ${count} in a minute: ${JSON.stringify({ ...this.tally, ...this.refusals })}`)
+      }
+      await sleep(10)
+    }
+  }
+
   /** Resolves when what was begun is answered. */
   async stop(): Promise<void> {
     this.#isStopping = true
@@ -53,7 +68,7 @@ export class Load {
   /** Until it is accepted. */
   async send(urls: string[], n: number): Promise<Answer[]> {
     const answers: Answer[] = []
-    for (let attempt = 0; answers.at(-1)?.status !== 200; attempt++) {
+    for (let attempt = 0; answers.at(-1)?.status !== 200 && !this.#isAbandoned; attempt++) {
       if (attempt > 0) await sleep(RETRY_MS)
       answers.push(await this.post(urls[(n + attempt) % urls.length] as string, n))
     }
