@@ -24,7 +24,7 @@ const BUDGET = new ByteBudget(64 * 1024 * 1024)
 const ONE_UPLOAD = 4 * 1024 * 1024
 
 /** The same for what is read as a whole, where bodies up to TINY take nothing: they never wait for others. */
-const SMALL_BUDGET = new ByteBudget(16 * 1024 * 1024)
+const SMALL_BUDGET = new ByteBudget(8 * 1024 * 1024)
 const TINY = 64 * 1024
 const PATIENCE_MS = 5_000
 

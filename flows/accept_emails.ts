@@ -33,8 +33,8 @@ export function keyConflict(): ApiError {
   return new ApiError('invalid_idempotent_request', 'This idempotency key was used with another payload.')
 }
 
-/** Drafts of one commit weigh at most this many characters of text and html. */
-const MAX_WEIGHT = 4 << 20
+/** Drafts of one commit weigh at most this many characters of text and html: more would hold up the event loop. */
+const MAX_WEIGHT = 1 << 20
 
 /** Well before callers give up, who would then not know what became of their request. */
 const PATIENCE_MS = 5_000

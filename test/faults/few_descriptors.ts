@@ -8,11 +8,11 @@ import { MEGABYTE, sendLargeEmails } from './large_emails.ts'
 import { checkKeys, Load } from './load.ts'
 import { feed, type Stage } from './stage.ts'
 
-type Options = { descriptors: number; sockets: number; seconds: number; emails: number; large: number }
+/** `emails` go to a server that takes `slow_ms` for each. */
+type Options = { descriptors: number; sockets: number; seconds: number; emails: number; slow_ms: number; large: number }
 
 const MOST_MEMORY = 768 * MEGABYTE
 const BACK_MS = 10_000
-const SLOW = ['slow250-4000']
 const FIRST_FED = 1_000_000
 const FIRST_LARGE = 2_000_000
 
@@ -25,7 +25,7 @@ const SIZES = [25 * MEGABYTE, 15 * MEGABYTE]
  * grows, all goes on when the sockets are gone, and everything is sent.
  */
 export async function starve(stage: Stage, options: Options): Promise<Report> {
-  const { descriptors, sockets, seconds, emails, large } = options
+  const { descriptors, sockets, seconds, emails, slow_ms, large } = options
   const report = new Report()
   const sink = await stage.startSink()
   const web = await stage.startWeb({ LOG_LEVEL: 'info' })
@@ -41,7 +41,7 @@ export async function starve(stage: Stage, options: Options): Promise<Report> {
   }
 
   const soon = setInterval(() => makeAllDue(stage).catch(() => {}), 2_000)
-  await feed(stage, emails, FIRST_FED, SLOW)
+  await feed(stage, emails, FIRST_FED, [`slow250-${slow_ms}`])
   const sent_after_s = await waitForNone(stage, ['queued', 'sending'], 180_000).finally(() => clearInterval(soon))
   const { rows } = await stage.pool.pg.query(
     `SELECT count(*)::int AS count FROM email_events WHERE data::text LIKE '%EMFILE%'`,
@@ -102,6 +102,13 @@ function hold(url: string): { socket: Socket } {
 
 /** node test/faults/few_descriptors.ts [--descriptors 256] [--sockets 1000] [--seconds 15] [--emails 1000] [--large 20] */
 if (import.meta.main) {
-  const options = readOptions({ descriptors: 256, sockets: 1_000, seconds: 15, emails: 1_000, large: 20 })
+  const options = readOptions({
+    descriptors: 256,
+    sockets: 1_000,
+    seconds: 15,
+    emails: 1_000,
+    slow_ms: 4_000,
+    large: 20,
+  })
   await runCampaign('few descriptors, many sockets, large emails', stage => starve(stage, options))
 }

@@ -5,15 +5,17 @@ import { askLoopDelay, TELLS_LOOP_DELAY } from './event_loop.ts'
 import { checkKeys, email, Load } from './load.ts'
 import type { Stage } from './stage.ts'
 
-/** `statement_ms`: what Postgres needs for a commit besides, as on a disk that is slow. `bytes`: of a text. */
-type Options = { connections: number; seconds: number; statement_ms: number; bytes: number }
+/**
+ * `statement_ms`: what Postgres needs for a commit besides, as on a disk that is slow. `bytes`: of a text. `delay_ms`: how
+ * late the turns of the event loop may come, which a machine with more to do than this delays as well.
+ */
+type Options = { connections: number; seconds: number; statement_ms: number; bytes: number; delay_ms: number }
 
 const TIMES_CAPACITY = 3
 /** Two full commits: one under way, one that waits. */
 const CAPACITY_CONNECTIONS = 100
 const MEGABYTE = 1 << 20
 const MOST_MEMORY = 512 * MEGABYTE
-const MOST_DELAY = 200 // ms
 const MOST_WAIT = 15_000 // ms, half of what callers usually wait
 
 /**
@@ -21,7 +23,7 @@ const MOST_WAIT = 15_000 // ms, half of what callers usually wait
  * neither grows nor stalls, and what it has answered with 200 is sent.
  */
 export async function overload(stage: Stage, options: Options): Promise<Report> {
-  const { connections, seconds, statement_ms, bytes } = options
+  const { connections, seconds, statement_ms, bytes, delay_ms } = options
   const report = new Report()
   const sink = await stage.startSink()
   const web = await stage.startWeb({ LOG_LEVEL: 'info', ...TELLS_LOOP_DELAY })
@@ -51,7 +53,7 @@ export async function overload(stage: Stage, options: Options): Promise<Report> 
   report.note({ answered_with_200: load.ids.size, delivered, settled_after_s })
   report.expect(web.child.exit?.code === 0, `the web process lives: ${web.child.lines.slice(-3)}`)
   report.expect(peak < MOST_MEMORY, `${peak} bytes of memory`)
-  report.expect(delay.p99 < MOST_DELAY, `the event loop was held up: ${JSON.stringify(delay)}`)
+  report.expect(delay.p99 < delay_ms, `the event loop was held up: ${JSON.stringify(delay)}`)
   report.expect(under.longest_ms < MOST_WAIT, `an answer took ${under.longest_ms} ms`)
   report.expect(again.refused === 0 && again.served_per_s > capacity.served_per_s / 3, 'afterwards all is as before')
   const strange = Object.keys({ ...load.tally, ...load.refusals }).filter(name => !KNOWN.test(name))
@@ -116,6 +118,6 @@ if (import.meta.main) {
     'the same, with texts of 200 KB': { statement_ms: 0, bytes: 200_000 },
     'the same, on a database that is slow': { statement_ms: 2_000, bytes: 5 },
   })) {
-    await runCampaign(title, stage => overload(stage, { ...options, ...more }))
+    await runCampaign(title, stage => overload(stage, { ...options, ...more, delay_ms: 200 }))
   }
 }
