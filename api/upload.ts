@@ -1,14 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import { PassThrough } from 'node:stream'
 import { unavailable } from '../flows/accept_emails.ts'
-import type { Blobs } from '../flows/blobs.ts'
-import { Base64Decoder } from '../lib/base64_decoder.ts'
 import { ByteBudget } from '../lib/byte_budget.ts'
-import { rechunk } from '../lib/chunker.ts'
 import { ApiError } from '../lib/errors.ts'
-import { extractStrings, type StringPart, TooLargeError } from '../lib/extract_strings.ts'
-import { decodeContents, replaceContents, UploadedContent, WrongContent } from '../lib/uploaded_content.ts'
-import type { Blob } from '../sql/blobs.ts'
+import { extractStrings, TooLargeError } from '../lib/extract_strings.ts'
+import { decodeContents, replaceContents } from '../lib/uploaded_content.ts'
+import { ArrivingFiles } from './arriving_files.ts'
 import { MAX_BODY_BYTES, parseJson, readBytes, requireIdentity } from './body.ts'
 import type { Context, Middleware } from './context.ts'
 
@@ -81,7 +77,7 @@ async function readLarge(ctx: Context, length: number): Promise<unknown> {
 }
 
 async function readFiles(ctx: Context): Promise<unknown> {
-  const files = new Files(ctx.blobs, ctx.state.caller.account_id)
+  const files = new ArrivingFiles(ctx.blobs, ctx.state.caller.account_id)
   const limits = { paths: CONTENT_PATHS, max_bytes: MAX_BODY_BYTES, max_strings: MAX_FILES }
   try {
     const skeleton = await extractStrings(bounded(ctx.req), limits, part => files.take(part))
@@ -127,64 +123,4 @@ const CLOSE = { connection: 'close' }
 
 function tooLarge(limit: number): ApiError {
   return new ApiError('validation_error', `The body is larger than ${limit} bytes.`, { headers: CLOSE })
-}
-
-type Arriving = { decoder: Base64Decoder; pieces: PassThrough; blob: Promise<Blob> }
-
-/** The files of one body, which come one after the other. */
-class Files {
-  readonly contents: (UploadedContent | WrongContent)[] = []
-  readonly #blobs: Blobs
-  readonly #account_id: string
-  #current: Arriving | null = null
-
-  constructor(blobs: Blobs, account_id: string) {
-    this.#blobs = blobs
-    this.#account_id = account_id
-  }
-
-  async take({ index, bytes, is_last }: StringPart): Promise<void> {
-    this.#current ??= this.#begin()
-    const { decoder, pieces, blob } = this.#current
-    await this.#pass(decoder.write(bytes))
-    if (!is_last) return
-
-    const end = decoder.end()
-    if ('fault' in end) {
-      this.contents[index] = new WrongContent(end.fault)
-      await this.stop()
-      return
-    }
-    await this.#pass(end.bytes)
-    pieces.end()
-    const { id } = await blob
-    this.contents[index] = new UploadedContent(end.sha256.toString('hex'), end.size, { blob_id: id })
-    this.#current = null
-  }
-
-  /** What has arrived of a file that does not arrive whole is not kept. */
-  async stop(): Promise<void> {
-    const current = this.#current
-    this.#current = null
-    current?.pieces.destroy()
-    await current?.blob.catch(() => {})
-  }
-
-  #begin(): Arriving {
-    const pieces = new PassThrough({ objectMode: true, highWaterMark: 2 })
-    const blob = this.#blobs.write(this.#account_id, rechunk(pieces))
-    blob.catch(() => pieces.destroy()) // without the error, for which nobody may listen: the next to pass a piece is told
-    return { decoder: new Base64Decoder(), pieces, blob }
-  }
-
-  async #pass(bytes: Buffer): Promise<void> {
-    const { pieces, blob } = this.#current as Arriving
-    if (bytes.length === 0) return
-    if (pieces.destroyed) await blob
-    if (!pieces.write(bytes)) await Promise.race([once(pieces, 'drain'), blob])
-  }
-}
-
-function once(stream: PassThrough, event: string): Promise<void> {
-  return new Promise(resolve => stream.once(event, () => resolve()))
 }

@@ -50,8 +50,8 @@ export function createAcceptEmail(pool: Pool): AcceptEmail {
     max_items: 50,
     max_weight: MAX_WEIGHT,
     weigh: draft => (draft.html?.length ?? 0) + (draft.text?.length ?? 0),
-    // No connection was free for two seconds: whoever waits has waited too.
     patience: { ms: PATIENCE_MS, error: () => unavailable(new Error('too many requests wait for their commit')) },
+    // No connection was free for two seconds: whoever waits has waited too.
     concerns_all: error => error instanceof ApiError && error.cause instanceof NotConnectedError,
   })
 

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 import { countStates, makeAllDue, waitForNone } from './deliveries.ts'
-import { checkKeys, email, Load, type Post } from './load.ts'
+import { checkKeys, Load } from './load.ts'
+import { composeMixed } from './mixed_posts.ts'
 import type { Postgres } from './postgres.ts'
 import { SmallDisk } from './small_disk.ts'
 import type { Stage } from './stage.ts'
@@ -11,9 +11,6 @@ type Options = { fills: number; seconds: number; connections: number }
 
 const BACK_MS = 20_000
 const RESTART_MS = 500
-const SMALL_FILE = 40_000 // bytes, read with its body
-const LARGE_FILE = 1_500_000 // stored while it arrives
-const BATCH = 5
 
 /**
  * Row 33: the disk of Postgres is full, again and again, while emails, files and batches are accepted and sent. Callers
@@ -27,27 +24,9 @@ export async function fillDisk(stage: Stage, postgres: Postgres, disk: SmallDisk
   const web = await stage.startWeb({ LOG_LEVEL: 'info' })
   const worker = stage.supervise('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' })
   const watch = keepRunning(postgres)
-  const load = new Load(stage, { connections, compose: n => compose(stage, n) })
-  const served_when_full: number[] = []
-  const back: number[] = []
+  const load = new Load(stage, { connections, compose: n => composeMixed(stage, n) })
   load.start([web.url], connections)
-  try {
-    for (let fill = 0; fill < fills; fill++) {
-      await load.accepts(100)
-      disk.fill()
-      if (fill % 2 === 0) await endLog(stage)
-      const before = load.accepted.length
-      await sleep(seconds * 1_000)
-      served_when_full.push(load.accepted.length - before)
-      disk.free()
-      const start = performance.now()
-      await load.accepts(1)
-      back.push(Math.round(performance.now() - start))
-    }
-    await load.accepts(100)
-  } finally {
-    await load.stop()
-  }
+  const { served_when_full, back } = await fillAgain(stage, disk, load, { fills, seconds }).finally(() => load.stop())
   const soon = setInterval(() => makeAllDue(stage).catch(() => {}), 2_000)
   const settled_after_s = await waitForNone(stage, ['queued', 'sending', 'in_doubt'], 120_000).finally(() =>
     clearInterval(soon),
@@ -60,13 +39,8 @@ export async function fillDisk(stage: Stage, postgres: Postgres, disk: SmallDisk
   const worker_exits = exits.map(({ code }) => code)
   report.note({ fills, seconds_full: seconds, answers: load.tally, refusals: load.refusals })
   report.note({ served_when_full, first_200_after_ms: back, restarts_of_postgres: restarts, worker_exits })
-  report.note({
-    emails: load.ids.size,
-    delivered,
-    duplicates: sink.ledger.duplicates(),
-    ever_in_doubt,
-    settled_after_s,
-  })
+  const duplicates = sink.ledger.duplicates()
+  report.note({ emails: load.ids.size, delivered, duplicates, ever_in_doubt, settled_after_s })
   report.expect(delivered === (await countEmails(stage)), `${delivered} of those that are stored are delivered`)
   report.expect(restarts > 0, 'Postgres could write no log')
   report.expect(Math.max(...back) < BACK_MS, 'requests are accepted again soon after there is space')
@@ -79,34 +53,28 @@ export async function fillDisk(stage: Stage, postgres: Postgres, disk: SmallDisk
   return report
 }
 
-/** Of a batch that was not stored in time as well, whose key replays that; a key under way is asked for again. */
+async function fillAgain(stage: Stage, disk: SmallDisk, load: Load, options: Pick<Options, 'fills' | 'seconds'>) {
+  const served_when_full: number[] = []
+  const back: number[] = []
+  for (let fill = 0; fill < options.fills; fill++) {
+    await load.accepts(100)
+    disk.fill()
+    if (fill % 2 === 0) await endLog(stage)
+    const before = load.accepted.length
+    await sleep(options.seconds * 1_000)
+    served_when_full.push(load.accepted.length - before)
+    disk.free()
+    const start = performance.now()
+    await load.accepts(1)
+    back.push(Math.round(performance.now() - start))
+  }
+  await load.accepts(100)
+  return { served_when_full, back }
+}
+
+/** A batch may have been stored in part, and one whose caller was cut off may still be under way. */
 const KNOWN =
   /^(\d+|503 (sending_service_unavailable|batch_incomplete), retry-after \d+|409 concurrent_idempotent_requests, .*)$/
-
-/** By turns small ones, with a small file, with a large one, and batches. */
-function compose(stage: Stage, n: number): Post {
-  const single = email(stage, n)
-  const file = (size: number) => ({
-    ...single,
-    attachments: [{ filename: 'a.bin', content: randomBytesOf(n, size).toString('base64') }],
-  })
-  if (n % 8 === 1) return { path: '/api/emails', body: file(SMALL_FILE) }
-  if (n % 32 === 2) return { path: '/api/emails', body: file(LARGE_FILE) }
-  if (n % 8 === 3) {
-    const emails = Array.from({ length: BATCH }, (_, i) => email(stage, `${n}-${i}`, n * BATCH + i))
-    return { path: '/api/emails/batch', body: emails }
-  }
-  return { path: '/api/emails', body: single }
-}
-
-const BYTES = randomBytes(LARGE_FILE)
-
-/** The same whenever it is asked for, of every number another. */
-function randomBytesOf(n: number, size: number): Buffer {
-  const bytes = Buffer.from(BYTES.subarray(0, size))
-  bytes.writeUInt32LE(n)
-  return bytes
-}
 
 /** Postgres is at the end of what it had set aside for its log, which it does not survive. */
 async function endLog({ pool }: Stage): Promise<void> {

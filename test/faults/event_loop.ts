@@ -1,8 +1,11 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Child } from './child.ts'
 
-/** How late the turns of an event loop came, in ms. */
-export type LoopDelay = { p50: number; p99: number; max: number }
+/**
+ * How late the turns of an event loop came, in ms. `p99_cpu`: what its thread used meanwhile, which does not count who
+ * else uses the machine.
+ */
+export type LoopDelay = { p50: number; p99: number; max: number; p99_cpu: number }
 
 const RESOLUTION = 10 // ms, which are no delay
 
@@ -24,11 +27,26 @@ function tellOnSignal(): void {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION })
   const ms = (nanoseconds: number) => Math.max(0, Math.round(nanoseconds / 1e6 - RESOLUTION))
   delay.enable()
+  const cpu = createHistogram()
+  let used = cpuTime()
+  setInterval(() => {
+    const now = cpuTime()
+    cpu.record(Math.max(1, Math.round(now - used)))
+    used = now
+  }, RESOLUTION).unref()
   process.on('SIGUSR2', () => {
-    const told: LoopDelay = { p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) }
+    const delays = { p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) }
+    const told: LoopDelay = { ...delays, p99_cpu: Math.round(cpu.percentile(99) / 1_000) }
     console.log(`event loop: ${JSON.stringify(told)}`)
     delay.reset()
+    cpu.reset()
   })
+}
+
+/** Of this thread, in microseconds. */
+function cpuTime(): number {
+  const { user, system } = process.threadCpuUsage()
+  return user + system
 }
 
 if (import.meta.url.endsWith('?told')) tellOnSignal()
