@@ -33,8 +33,11 @@ export function keyConflict(): ApiError {
   return new ApiError('invalid_idempotent_request', 'This idempotency key was used with another payload.')
 }
 
-/** Drafts of one commit weigh at most this many characters of text and html. */
-const MAX_WEIGHT = 4 << 20
+/** Drafts of one commit weigh at most this many characters of text and html: more would hold up the event loop. */
+const MAX_WEIGHT = 1 << 20
+
+/** Well before callers give up, who would then not know what became of their request. */
+const PATIENCE_MS = 5_000
 
 /**
  * Accepts one email in a commit shared with whoever else is waiting, and answers after it. A second request with the
@@ -47,6 +50,7 @@ export function createAcceptEmail(pool: Pool): AcceptEmail {
     max_items: 50,
     max_weight: MAX_WEIGHT,
     weigh: draft => (draft.html?.length ?? 0) + (draft.text?.length ?? 0),
+    patience: { ms: PATIENCE_MS, error: () => unavailable(new Error('too many requests wait for their commit')) },
     // No connection was free for two seconds: whoever waits has waited too.
     concerns_all: error => error instanceof ApiError && error.cause instanceof NotConnectedError,
   })

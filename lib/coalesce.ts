@@ -12,6 +12,8 @@ export type CoalesceOptions<In> = {
   weigh?: (item: In) => number
   /** Whether an error would meet those who still wait as well: they get it at once, and do not wait for it in turn. */
   concerns_all?: (error: unknown) => boolean
+  /** Whoever has waited for its turn so long gets this error. Default: nobody; then the queue has no bound. */
+  patience?: { ms: number; error: () => Error }
 }
 
 /**
@@ -23,12 +25,13 @@ export function coalesce<In, Out>(
   run: (items: In[]) => Promise<(Out | Error)[]>,
   options: CoalesceOptions<In>,
 ): (item: In) => Promise<Out> {
-  const { in_flight, max_items, interval_ms = 0, weigh = () => 1, concerns_all } = options
+  const { in_flight, max_items, interval_ms = 0, weigh = () => 1, concerns_all, patience } = options
   const { max_weight = Number.POSITIVE_INFINITY } = options
-  type Caller = { item: In; resolve: (value: Out) => void; reject: (error: unknown) => void }
+  type Caller = { item: In; since: number; resolve: (value: Out) => void; reject: (error: unknown) => void }
   const waiting: Caller[] = []
   let running = 0
   let rests = false
+  let watch: NodeJS.Timeout | undefined
 
   const nextBatch = (): Caller[] => {
     const count = countBatch(waiting, { max_items, max_weight, weigh: caller => weigh(caller.item) })
@@ -74,9 +77,22 @@ export function coalesce<In, Out>(
     if (concerns_all?.(error)) for (const caller of waiting.splice(0)) caller.reject(error)
   }
 
+  /** One timer for all who wait: it goes off when the first of them may have lost patience. */
+  const watchPatience = (ms: number, error: () => Error) => {
+    const dismiss = () => {
+      watch = undefined
+      const since = performance.now() - ms
+      while (waiting[0] && waiting[0].since <= since) waiting.shift()?.reject(error())
+      watchPatience(ms, error)
+    }
+    if (watch || !waiting[0]) return
+    watch = setTimeout(dismiss, waiting[0].since + ms - performance.now()).unref()
+  }
+
   return item =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject })
+      waiting.push({ item, since: performance.now(), resolve, reject })
+      if (patience) watchPatience(patience.ms, patience.error)
       // One turn of the event loop's microtasks, so that callers of the same moment go together.
       queueMicrotask(pump)
     })

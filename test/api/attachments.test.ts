@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { simpleParser } from 'mailparser'
 import t from 'tap'
+import { Agent, request } from 'undici'
 import { findCapturedMessage } from '../../sql/captured_messages.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startApi } from '../api.ts'
@@ -224,6 +225,29 @@ t.test('a large body that is no JSON, or too large without its files, is refused
   t.match(await request(`{"html":"${'x'.repeat(11 * MB)}"}`), { status: 422, body: { message: /larger than/ } })
   t.match(await request('['.repeat(2 * MB)), { status: 422 })
 })
+
+for (const table of ['blobs', 'blob_chunks']) {
+  t.test(
+    `a large file that cannot be stored (${table}) fails its request alone, and not the next on its connection`,
+    async t => {
+      const agent = new Agent({ connections: 1, headersTimeout: 5_000 })
+      t.teardown(() => agent.destroy())
+      const post = async () => {
+        const attachments = [{ filename: 'a.bin', content: base64(randomBytes(3 * MB)) }]
+        const email = { from: `ann@${account.domain}`, to: 'bob@b.com', subject: 'Hi', attachments }
+        const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'test' }
+        const options = { method: 'POST', headers, body: JSON.stringify(email), dispatcher: agent } as const
+        const { statusCode, body } = await request(`${api.url}/api/emails`, options)
+        await body.dump()
+        return statusCode
+      }
+      await pg.query(`ALTER TABLE ${table} ADD CONSTRAINT none CHECK (false) NOT VALID`)
+      t.equal(await post(), 500)
+      await pg.query(`ALTER TABLE ${table} DROP CONSTRAINT none`)
+      t.equal(await post(), 200)
+    },
+  )
+}
 
 t.test('what is not attached to an email is deleted after a day', async t => {
   await work.blobs.put(account.id, Buffer.from('nobody wants this'))

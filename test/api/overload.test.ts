@@ -82,6 +82,27 @@ t.test(
   },
 )
 
+t.test('who would wait long for a commit of others is told to come back, before that commit', async t => {
+  await world.pool.pg.query(`
+    CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(8); RETURN NULL; END $$;
+    CREATE TRIGGER dawdle AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`)
+  const answered: string[] = []
+  const post = async (name: string) => {
+    const answer = await timed(api.request('POST', '/api/emails', { body: email }))
+    answered.push(name)
+    return answer
+  }
+  const slow = post('slow')
+  while ((await world.pool.pg.query(`SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'`)).rowCount === 0) {
+    await sleep(10)
+  }
+  const others = await Promise.all(['second', 'third'].map(post))
+  t.match(others, Array(2).fill({ status: 503, name: 'sending_service_unavailable', retry_after: '5' }))
+  t.match(await slow, { status: 200 })
+  t.equal(answered.at(-1), 'slow')
+  await world.pool.pg.query('DROP FUNCTION dawdle CASCADE')
+})
+
 t.test('a database that is gone is an envelope on every route, and its return needs nothing of us', async t => {
   const { pathname } = new URL(world.config.DATABASE_URL as string)
   const name = pathname.slice(1)

@@ -3,7 +3,10 @@ const benchmarks: Record<string, () => Promise<void>> = {
   accept: async () => (await import('./accept.ts')).benchAccept(),
   batch: async () => (await import('./batch.ts')).benchBatch(),
   deliver: async () => (await import('./deliver.ts')).benchDeliver(),
-  attachments: async () => (await import('./attachments.ts')).benchAttachments(),
+  attachments: async () => {
+    await (await import('./attachments.ts')).benchAttachments()
+    await (await import('./large_emails.ts')).benchLargeEmails()
+  },
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
   upload: async () => (await import('./upload.ts')).benchUpload(),
   list: async () => (await import('./list_emails.ts')).benchListEmails(),

@@ -33,18 +33,19 @@ export function readOptions<Name extends string>(defaults: Record<Name, number>)
   return Object.fromEntries(names.map(name => [name, Number(values[name] ?? defaults[name])])) as Record<Name, number>
 }
 
-/** Runs a campaign on a Postgres of its own; prints its figures and PASS, or what went wrong and FAIL with code 1. */
+/** Runs a campaign on a Postgres of its own (under `parent`, if given); prints its figures and PASS, or what went wrong and FAIL with code 1. */
 export async function runCampaign(
   title: string,
   act: (stage: Stage, postgres: Postgres) => Promise<Report>,
   settings: Record<string, string> = {},
+  parent?: string,
 ): Promise<void> {
   // The exit handlers end what was started.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1))
   console.log(title)
   const start = performance.now()
   let passed = false
-  const postgres = await Postgres.create(settings)
+  const postgres = await Postgres.create(settings, parent)
   try {
     const stage = await openStage(postgres.url)
     const report = await act(stage, postgres).finally(() => stage.close())

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -80,6 +80,17 @@ export class Child {
       .replace(/^.*\) /s, '')
       .split(' ')
     return (Number(fields[11]) + Number(fields[12])) / TICKS
+  }
+
+  /** Resident memory in bytes: `VmRSS` is what it is, `VmHWM` the most it was. */
+  memory(field: 'VmRSS' | 'VmHWM'): number {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
+    return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
+  }
+
+  /** The most is from now on what it is at this moment (proc_pid_clear_refs(5)). */
+  forgetPeak(): void {
+    writeFileSync(`/proc/${this.pid}/clear_refs`, '5')
   }
 
   #hear(line: string): void {

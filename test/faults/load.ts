@@ -2,26 +2,39 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { recipient, type Stage } from './stage.ts'
 
-/** One answer, or the code of the error that came instead, such as ECONNRESET. */
+/** One answer, or the code of the error that came instead, such as ECONNRESET. `id` is of the first email. */
 export type Answer = { status: number | string; id: string | null; at: number }
 
+/** What is posted: an email with the subject `Number n`, or a batch of such with `Number n-0`, `Number n-1` and so on. */
+export type Post = { path: string; body: unknown }
+
+type Options = { connections?: number; compose?: (n: number) => Post }
+type Body = { id?: string; data?: { id: string }[]; name?: string }
+
 const RETRY_MS = 100
+const ACCEPTS_MS = 60_000
 
 /** Callers as they should be: every email has a key of its own and is posted until it is answered with 200. */
 export class Load {
-  /** By number of the email: every id that was answered, which must be one. */
-  readonly ids = new Map<number, Set<string>>()
+  /** By what follows `Number` in the subject: every id that was answered, which must be one. */
+  readonly ids = new Map<number | string, Set<string>>()
   readonly tally: Record<string, number> = {}
+  /** Every answer but 200, by its status, name and retry-after. */
+  readonly refusals: Record<string, number> = {}
   /** performance.now() of every 200. */
   readonly accepted: number[] = []
   readonly #stage: Stage
-  readonly #agent = new Agent({ connections: 256, headersTimeout: 60_000 })
+  readonly #agent: Agent
+  readonly #compose: (n: number) => Post
   #next = 0
   #isStopping = false
+  #isAbandoned = false
   #posting: Promise<unknown> = Promise.resolve()
 
-  constructor(stage: Stage) {
+  constructor(stage: Stage, { connections = 256, compose = n => one(stage, n) }: Options = {}) {
     this.#stage = stage
+    this.#agent = new Agent({ connections, headersTimeout: 60_000 })
+    this.#compose = compose
   }
 
   /** Posts one after the other over so many connections until it is stopped; a retry may go to another of the urls. */
@@ -30,6 +43,19 @@ export class Load {
       while (!this.#isStopping) await this.send(urls, this.#next++)
     }
     this.#posting = Promise.all(Array.from({ length: connections }, post))
+  }
+
+  /** Resolves when so many more were answered with 200. */
+  async accepts(count: number): Promise<void> {
+    const enough = this.accepted.length + count
+    const limit = performance.now() + ACCEPTS_MS
+    while (this.accepted.length < enough) {
+      if (performance.now() > limit) {
+        this.#isAbandoned = true // or nobody would get to see why
+        throw new Error(`not ${count} in a minute: ${JSON.stringify({ ...this.tally, ...this.refusals })}`)
+      }
+      await sleep(10)
+    }
   }
 
   /** Resolves when what was begun is answered. */
@@ -42,7 +68,7 @@ export class Load {
   /** Until it is accepted. */
   async send(urls: string[], n: number): Promise<Answer[]> {
     const answers: Answer[] = []
-    for (let attempt = 0; answers.at(-1)?.status !== 200; attempt++) {
+    for (let attempt = 0; answers.at(-1)?.status !== 200 && !this.#isAbandoned; attempt++) {
       if (attempt > 0) await sleep(RETRY_MS)
       answers.push(await this.post(urls[(n + attempt) % urls.length] as string, n))
     }
@@ -51,28 +77,42 @@ export class Load {
 
   /** Once. */
   async post(url: string, n: number): Promise<Answer> {
-    const answer = await this.#ask(url, n).catch(error => ({ status: error.code ?? error.name, id: null }))
-    this.tally[answer.status] = (this.tally[answer.status] ?? 0) + 1
+    const { status, ids } = await this.#ask(url, n).catch(error => ({ status: error.code ?? error.name, ids: [] }))
+    this.tally[status] = (this.tally[status] ?? 0) + 1
     const at = performance.now()
-    if (answer.id) {
-      this.accepted.push(at)
-      this.ids.set(n, (this.ids.get(n) ?? new Set()).add(answer.id))
-    }
-    return { ...answer, at }
+    if (ids.length > 0) this.accepted.push(at)
+    for (const [name, id] of ids) this.ids.set(name, (this.ids.get(name) ?? new Set()).add(id))
+    return { status, id: ids[0]?.[1] ?? null, at }
   }
 
-  async #ask(url: string, n: number): Promise<Omit<Answer, 'at'>> {
-    const { account } = this.#stage
-    const email = { from: `hello@${account.domain}`, to: recipient('ok', n), subject: `Number ${n}`, text: 'Hello' }
-    const response = await request(`${url}/api/emails`, {
+  async #ask(url: string, n: number): Promise<{ status: number; ids: [number | string, string][] }> {
+    const { path, body } = this.#compose(n)
+    const response = await request(`${url}${path}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${account.key}`, 'user-agent': 'load', 'idempotency-key': `key ${n}` },
-      body: JSON.stringify(email),
+      headers: {
+        authorization: `Bearer ${this.#stage.account.key}`,
+        'user-agent': 'load',
+        'idempotency-key': `key ${n}`,
+      },
+      body: JSON.stringify(body),
       dispatcher: this.#agent,
     })
-    const { id } = (await response.body.json()) as { id?: string }
-    return { status: response.statusCode, id: response.statusCode === 200 ? (id ?? null) : null }
+    const { statusCode: status, headers } = response
+    const { id, data = [], name } = (await response.body.json()) as Body
+    if (status === 200) return { status, ids: id ? [[n, id]] : data.map(({ id }, i) => [`${n}-${i}`, id]) }
+    const refusal = `${status} ${name}, retry-after ${headers['retry-after']}`
+    this.refusals[refusal] = (this.refusals[refusal] ?? 0) + 1
+    return { status, ids: [] }
   }
+}
+
+function one(stage: Stage, n: number): Post {
+  return { path: '/api/emails', body: email(stage, n) }
+}
+
+/** To a recipient of its own, who takes it. */
+export function email({ account }: Stage, n: number | string, serial = Number(n)): Record<string, unknown> {
+  return { from: `hello@${account.domain}`, to: recipient('ok', serial), subject: `Number ${n}`, text: 'Hello' }
 }
 
 /** What must be true of any load: an email for each key, the one whose id was answered. */

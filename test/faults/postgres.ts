@@ -30,9 +30,9 @@ export class Postgres {
     this.url = `postgres://mailbrook:${cluster.password}@127.0.0.1:${port}/mailbrook`
   }
 
-  /** With a migrated database. */
-  static async create(more: Record<string, string> = {}): Promise<Postgres> {
-    const directory = await mkdtemp(join(tmpdir(), 'mailbrook-faults-'))
+  /** With a migrated database, whose files lie under `parent`. */
+  static async create(more: Record<string, string> = {}, parent: string = tmpdir()): Promise<Postgres> {
+    const directory = await mkdtemp(join(parent, 'mailbrook-faults-'))
     await chmod(directory, 0o755) // as root, Postgres runs as a user that must get there
     const postgres = new Postgres(directory, await openCluster(directory), await findFreePort(), more)
     process.once('exit', postgres.#remove)
@@ -51,7 +51,12 @@ export class Postgres {
     })
     await log.close()
     this.#pid = child.pid as number
-    this.#ended = new Promise(resolve => child.once('exit', () => resolve()))
+    this.#ended = new Promise(resolve =>
+      child.once('exit', () => {
+        this.#pid = 0
+        resolve()
+      }),
+    )
     const limit = performance.now() + START_LIMIT
     while (!(await ask(this.#maintenance, 'SELECT 1').catch(() => false))) {
       if (performance.now() > limit || child.exitCode !== null) throw new Error(`Postgres: ${this.#tail()}`)
@@ -63,7 +68,15 @@ export class Postgres {
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     process.kill(this.#pid, signal)
     await this.#ended
-    this.#pid = 0
+  }
+
+  /** Resolves when it has ended, whoever made it. */
+  get ended(): Promise<void> {
+    return this.#ended
+  }
+
+  get isRunning(): boolean {
+    return this.#pid !== 0
   }
 
   /** Every one of its processes at once, as when the machine loses its power. */
@@ -72,7 +85,6 @@ export class Postgres {
     for (const pid of pids) tryToKill(pid)
     await this.#ended
     while (pids.some(isRunning)) await sleep(5)
-    this.#pid = 0
   }
 
   async close(): Promise<void> {

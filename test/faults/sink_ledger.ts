@@ -10,6 +10,8 @@ export type Entry = {
   body_sha256: string
   /** Of everything but the DKIM-Signature fields, which a second signing may change. */
   message_sha256: string
+  /** Of each file in it, decoded. */
+  files_sha256: string[]
 }
 
 export type Ledger = {
@@ -40,7 +42,7 @@ function unstuff(content: Buffer): Buffer {
   return Buffer.from(content.toString('latin1').replace(/(^|\r\n)\.\./g, '$1.'), 'latin1')
 }
 
-function digestMessage(message: Buffer): Pick<Entry, 'message_id' | 'body_sha256' | 'message_sha256'> {
+function digestMessage(message: Buffer): Omit<Entry, 'time' | 'mail_from' | 'rcpt'> {
   const end = message.indexOf('\r\n\r\n')
   const header = message.toString('latin1', 0, end < 0 ? message.length : end + 2)
   const unsigned = header.replace(/^DKIM-Signature:.*\r\n(?:[ \t].*\r\n)*/gim, '')
@@ -49,5 +51,17 @@ function digestMessage(message: Buffer): Pick<Entry, 'message_id' | 'body_sha256
     message_id: /^Message-ID:\s*(\S+)/im.exec(header)?.[1] ?? '',
     body_sha256: hash('sha256', body),
     message_sha256: hash('sha256', Buffer.concat([Buffer.from(unsigned, 'latin1'), message.subarray(header.length)])),
+    files_sha256: [...filesOf(body)],
   }
 }
+
+/** Those in base64, which are followed by a boundary. */
+function* filesOf(body: Buffer): Iterable<string> {
+  for (let at = body.indexOf(ATTACHED); at >= 0; at = body.indexOf(ATTACHED, at + 1)) {
+    const start = body.indexOf('\r\n\r\n', at)
+    const end = body.indexOf('\r\n--', start)
+    yield hash('sha256', Buffer.from(body.toString('latin1', start, end), 'base64'))
+  }
+}
+
+const ATTACHED = '\r\nContent-Disposition: attachment'

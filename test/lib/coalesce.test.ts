@@ -133,3 +133,22 @@ t.test('an error that concerns all is told to those who wait, and later callers 
     t.strictSame(sizes(), [1, 1])
   }
 })
+
+t.test('who has waited too long for its turn is refused, and nobody else', async t => {
+  const { batches, run } = controlled()
+  const late = new Error('late')
+  const alive = setInterval(() => {}, 1_000) // its own timer would not keep the process
+  t.teardown(() => clearInterval(alive))
+  const call = coalesce(run, { in_flight: 1, max_items: 1, patience: { ms: 20, error: () => late } })
+  const first = call('a')
+  const refused = ['b', 'c'].map(item => call(item).catch(error => error))
+  t.strictSame(await Promise.all(refused), [late, late], 'however long the batch at work takes')
+  const [next, after] = ['d', 'e'].map(item => call(item).catch(error => error))
+  batches[0]?.finish()
+  t.equal(await first, 'A')
+  await settled()
+  t.strictSame(batches[1]?.items, ['d'])
+  t.equal(await after, late, 'again and again')
+  batches[1]?.finish()
+  t.equal(await next, 'D')
+})

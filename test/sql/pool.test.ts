@@ -1,6 +1,7 @@
+import type pg from 'pg'
 import t from 'tap'
 import { z } from 'zod'
-import { createPool, NotConnectedError, sql, sqlState } from '../../sql/pool.ts'
+import { createPool, NoAnswerError, NotConnectedError, sql, sqlState } from '../../sql/pool.ts'
 import { createDatabase } from '../database.ts'
 
 const url = await createDatabase(t)
@@ -124,6 +125,16 @@ t.test('an error tells whether Postgres answered', async t => {
   t.ok(refusedToo instanceof NotConnectedError)
   t.match(refusedToo, { message: /ECONNREFUSED/ })
   await nowhere.end()
+})
+
+t.test('a connection that is lost while Postgres works tells that there was no answer', async t => {
+  const lost = createPool(url, { max: 1 })
+  lost.pg.once('connect', client => setTimeout(() => (client as unknown as pg.Client).connection.stream.destroy(), 50))
+  const unanswered = await lost.run(sql.unsafe`SELECT pg_sleep(1)`).catch(error => error)
+  t.ok(unanswered instanceof NoAnswerError, `${unanswered}`)
+  t.equal(sqlState(unanswered), null)
+  t.equal(await lost.run(sql.unsafe`SELECT 1`), 1, 'the next statement has a connection of its own')
+  await lost.end()
 })
 
 t.test('nothing waits without a bound', async t => {

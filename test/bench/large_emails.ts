@@ -1,0 +1,50 @@
+import { Report } from '../faults/campaign.ts'
+import { MEGABYTE, sendLargeEmails } from '../faults/large_emails.ts'
+import { Postgres } from '../faults/postgres.ts'
+import { openStage, type Stage } from '../faults/stage.ts'
+import { report } from './stage.ts'
+
+const FILE = 25 * MEGABYTE
+
+/** What a process needs for its first emails whatever they are, such as compiled code, is no cost of a large one. */
+const WARM = 5
+
+/**
+ * What mail with 25 MB files takes of a web process that stores it and of a worker that sends it, with their Postgres
+ * and a sink that sees whether what arrives is what was posted.
+ */
+export async function benchLargeEmails(): Promise<void> {
+  const postgres = await Postgres.create()
+  try {
+    const stage = await openStage(postgres.url)
+    await measure(stage).finally(() => stage.close())
+  } finally {
+    await postgres.close()
+  }
+}
+
+async function measure(stage: Stage): Promise<void> {
+  const sink = await stage.startSink()
+  const web = await stage.startWeb({ LOG_LEVEL: 'info' })
+  const worker = stage.start('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'warn' })
+  await worker.says(/^ready$/)
+  const found = new Report()
+  let next = 0
+  const send = (count: number, size: number) => {
+    const numbers = Array.from({ length: count }, () => next++)
+    return sendLargeEmails(stage, { url: web.url, web: web.child, worker, sink }, found, numbers, [size])
+  }
+  await send(WARM, 2 * MEGABYTE)
+  const one = await send(1, FILE)
+  for (const name of ['web', 'worker'] as const) {
+    const grown = one[name].peak - one[name].before
+    const value = `${name} grew by ${(grown / MEGABYTE).toFixed(0)} MB, ${(grown / FILE).toFixed(1)} x the file`
+    report('B13 one email with a 25 MB file, all the way', value, '< 2 x the file', grown < 2 * FILE)
+  }
+  const many = await send(20, FILE)
+  for (const name of ['web', 'worker'] as const) {
+    const value = `${name} took ${(many[name].peak / MEGABYTE).toFixed(0)} MB, ${many.post_s} s + ${many.send_s} s`
+    report('20 of them at once, all the way', value, '< 768 MB', many[name].peak < 768 * MEGABYTE)
+  }
+  report('what arrived is what was posted', found.faults.join('; ') || 'yes', 'yes', found.faults.length === 0)
+}

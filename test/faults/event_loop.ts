@@ -1,0 +1,52 @@
+import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Child } from './child.ts'
+
+/**
+ * How late the turns of an event loop came, in ms. `p99_cpu`: what its thread used meanwhile, which does not count who
+ * else uses the machine.
+ */
+export type LoopDelay = { p50: number; p99: number; max: number; p99_cpu: number }
+
+const RESOLUTION = 10 // ms, which are no delay
+
+/** The environment of a process that is to tell its delays. */
+export const TELLS_LOOP_DELAY = { NODE_OPTIONS: `--import=${import.meta.url}?told` }
+
+/** Since the last time it was asked. */
+export async function askLoopDelay(child: Child): Promise<LoopDelay> {
+  const known = child.lines.findLastIndex(line => PATTERN.test(line))
+  child.lines.splice(known, known < 0 ? 0 : 1)
+  child.kill('SIGUSR2')
+  return JSON.parse((await child.says(PATTERN)).replace(PATTERN, ''))
+}
+
+const PATTERN = /^event loop: /
+
+/** Preloaded into the process that is measured, which itself knows nothing of it. */
+function tellOnSignal(): void {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION })
+  const ms = (nanoseconds: number) => Math.max(0, Math.round(nanoseconds / 1e6 - RESOLUTION))
+  delay.enable()
+  const cpu = createHistogram()
+  let used = cpuTime()
+  setInterval(() => {
+    const now = cpuTime()
+    cpu.record(Math.max(1, Math.round(now - used)))
+    used = now
+  }, RESOLUTION).unref()
+  process.on('SIGUSR2', () => {
+    const delays = { p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) }
+    const told: LoopDelay = { ...delays, p99_cpu: Math.round(cpu.percentile(99) / 1_000) }
+    console.log(`event loop: ${JSON.stringify(told)}`)
+    delay.reset()
+    cpu.reset()
+  })
+}
+
+/** Of this thread, in microseconds. */
+function cpuTime(): number {
+  const { user, system } = process.threadCpuUsage()
+  return user + system
+}
+
+if (import.meta.url.endsWith('?told')) tellOnSignal()

@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto'
+import { email, type Post } from './load.ts'
+import type { Stage } from './stage.ts'
+
+const SMALL_FILE = 40_000 // bytes, read with its body
+const LARGE_FILE = 1_500_000 // stored while it arrives
+const BATCH = 5
+
+/** By turns small ones, with a small file, with a large one, and batches. */
+export function composeMixed(stage: Stage, n: number): Post {
+  const single = email(stage, n)
+  const file = (size: number) => ({
+    ...single,
+    attachments: [{ filename: 'a.bin', content: randomBytesOf(n, size).toString('base64') }],
+  })
+  if (n % 8 === 1) return { path: '/api/emails', body: file(SMALL_FILE) }
+  if (n % 32 === 2) return { path: '/api/emails', body: file(LARGE_FILE) }
+  if (n % 8 === 3) {
+    const emails = Array.from({ length: BATCH }, (_, i) => email(stage, `${n}-${i}`, n * BATCH + i))
+    return { path: '/api/emails/batch', body: emails }
+  }
+  return { path: '/api/emails', body: single }
+}
+
+const BYTES = randomBytes(LARGE_FILE)
+
+/** The same whenever it is asked for, of every number another. */
+function randomBytesOf(n: number, size: number): Buffer {
+  const bytes = Buffer.from(BYTES.subarray(0, size))
+  bytes.writeUInt32LE(n)
+  return bytes
+}
