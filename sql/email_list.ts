@@ -3,6 +3,7 @@ import { findDomainByName } from './domains.ts'
 import { ListedEmail, listedColumns } from './emails.ts'
 import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
+import { findTemplateId } from './templates.ts'
 
 /** What an email must be to be listed (contract 3.3). All that is given applies. */
 export type EmailFilters = {
@@ -13,6 +14,8 @@ export type EmailFilters = {
   /** Text within one line, or the beginning of an id. */
   q?: string | undefined
   domain?: { name: string } | { id: string } | undefined
+  /** By its id it may be deleted. */
+  template?: { alias: string } | { id: string } | undefined
   /** `name` or `name:value`. */
   tag?: string | undefined
   /** Addresses in lower case. */
@@ -31,11 +34,15 @@ export async function listEmails(
   filters: EmailFilters = {},
 ): Promise<Page<ListedEmail>> {
   const domain_id = await domainIdOf(db, account_id, filters.domain)
-  const isNone = domain_id === null || filters.folder?.length === 0
+  const template_id = await templateIdOf(db, account_id, filters.template)
+  const isNone = domain_id === null || template_id === null || filters.folder?.length === 0
   const isFiltered = Object.values(filters).some(value => value !== undefined)
   return readPage(position, async (where, order, limit) => {
     if (isNone) return []
-    if (isFiltered) return search(db, account_id, toSearch(account_id, position, filters, domain_id), position, limit)
+    if (isFiltered) {
+      const given = toSearch(account_id, position, filters, { domain_id, template_id })
+      return search(db, account_id, given, position, limit)
+    }
     return db.any(sql.type(ListedEmail)`
       SELECT ${listedColumns} FROM emails e WHERE e.account_id = ${account_id} AND ${where} ORDER BY ${order} LIMIT ${limit}
     `)
@@ -46,6 +53,11 @@ export async function listEmails(
 async function domainIdOf(db: Queryable, account_id: string, domain: EmailFilters['domain']) {
   if (!domain || 'id' in domain) return domain?.id
   return (await findDomainByName(db, account_id, domain.name))?.id ?? null
+}
+
+async function templateIdOf(db: Queryable, account_id: string, template: EmailFilters['template']) {
+  if (!template || 'id' in template) return template?.id
+  return findTemplateId(db, account_id, template.alias)
 }
 
 async function search(db: Queryable, account_id: string, given: Search, { before }: Position, limit: number) {
@@ -67,7 +79,7 @@ function toSearch(
   account_id: string,
   { after, before }: Position,
   { folder, status, q, tag, from, to, created_after, created_before }: EmailFilters,
-  domain_id: string | undefined,
+  { domain_id, template_id }: { domain_id: string | undefined; template_id: string | undefined },
 ): Search {
   const text = q === undefined ? undefined : foldCase(q)
   const [name, value] = tag?.split(':') ?? []
@@ -83,12 +95,13 @@ function toSearch(
     first_id,
     last_id,
     domain_id,
+    template_id,
     tag: tag && [{ name, value }],
     sender: from,
     recipient: to,
     created_after: created_after && timestamp(created_after),
     created_before: created_before && timestamp(created_before),
-    ...searchedTerms(account_id, { q: text, from, to, domain: domain_id, tag }),
+    ...searchedTerms(account_id, { q: text, from, to, domain: domain_id, template: template_id, tag }),
   }
 }
 

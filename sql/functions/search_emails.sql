@@ -7,7 +7,7 @@ DROP FUNCTION IF EXISTS fold_case(text);
 -- Which emails of an account some filters let through. Whatever is asked, the work is bounded: the newest emails that
 -- are in no block yet (0004_email_filters.sql), a list of blocks by index, and at the very worst the text of each block.
 --
--- What is null filters nothing. q and addresses are in lower case.
+-- What is null filters nothing. q is folded, addresses are in lower case.
 CREATE TYPE email_search AS (
   above uuid, -- ids: from here, exclusive, ...
   upto uuid,  -- ... to here, inclusive
@@ -18,13 +18,15 @@ CREATE TYPE email_search AS (
   first_id uuid,      -- q may be the beginning of an id: from here, inclusive, ...
   last_id uuid,       -- ... to here, inclusive
   domain_id uuid,
+  template_id uuid,
   tag jsonb,          -- what tags contain
   sender text,        -- addresses
   recipient text,
   created_after timestamptz, -- exclusive, both
   created_before timestamptz,
   terms integer[],    -- what every block with such an email has (lib/search_terms.ts); empty: all of them
-  marks text[]        -- what every such email has in the text of its block besides q: 4 at the most
+  needle text,        -- what every such email has in the text of its block,
+  marks text[]        -- and what it has there after that: 5 at the most
 );
 
 -- Whatever the locale of the database: the case comes from ICU, but of ASCII alone, which is ten times faster. A sigma is
@@ -52,6 +54,7 @@ CREATE FUNCTION is_found(e emails, f email_search) RETURNS boolean LANGUAGE sql 
   SELECT (f.folder IS NULL OR e.status = ANY (f.folder))
     AND (f.statuses IS NULL OR e.status = ANY (f.statuses) OR e.last_event = ANY (f.last_events))
     AND (f.domain_id IS NULL OR e.domain_id = f.domain_id)
+    AND (f.template_id IS NULL OR e.template_id = f.template_id)
     AND (f.created_after IS NULL OR e.created_at > f.created_after)
     AND (f.created_before IS NULL OR e.created_at < f.created_before)
     AND (f.tag IS NULL OR e.tags @> f.tag)
