@@ -73,9 +73,9 @@ export type SearchedValues = { q?: string | undefined } & { [kind in Kind]?: str
 export type Searched = {
   /** Those of every block with such an email. */
   terms: SearchTerms
-  /** What every such email has in the text of its block, and the marks that come after it there. */
+  /** What every such email has in the text of its block, and the marks that come after it there, as a pattern for LIKE. */
   needle: string | undefined
-  marks: string[]
+  marks: string
 }
 
 /** More runs of a text take longer to look up than they save. */
@@ -95,7 +95,7 @@ export function searchedTerms(account_id: string, { q = '', ...values }: Searche
     found.push(toMark(kind, term))
   }
   const [needle, ...marks] = found
-  return { terms: [...terms], needle, marks }
+  return { terms: [...terms], needle, marks: ['', ...marks, ''].join('%') }
 }
 
 /** The same of a text and of what is looked for in it, so that it is still found; whatever else it finds is looked at. */

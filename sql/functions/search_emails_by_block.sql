@@ -52,38 +52,58 @@ END
 $$;
 
 -- Those found in these blocks, given by the upper ends of their ids. One row after the other, in the order of the list,
--- until there are enough; of what is not found no more is read than the text of its block.
+-- until there are enough; where nothing is found no more is read than the texts of the blocks.
 CREATE FUNCTION search_blocks(
   given_account_id uuid, f email_search, ends uuid[], max_count integer, is_ascending boolean
 ) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+  SET enable_memoize = off -- which would take a text as a key
 AS $$
 BEGIN
   RETURN ARRAY(
     SELECT e.id FROM unnest(ends) AS g(upto)
     CROSS JOIN LATERAL (
-      -- The concatenation unpacks the text once for all that read it.
-      SELECT b.above, b.upto, b.ids, b.text || '' AS text,
+      SELECT b.above, b.upto, b.ids, b.text,
         b.text IS NULL OR coalesce(b.upto >= f.first_id AND b.above < f.last_id, false) AS is_to_be_read
       FROM email_blocks b WHERE b.account_id = given_account_id AND b.upto = g.upto OFFSET 0
     ) b
     CROSS JOIN LATERAL (
-      SELECT k.id FROM (
-        -- What follows the needle, up to the end of its email, ends with the place of the email.
-        SELECT b.ids[ascii(right(found.rest, 1)) - 61439] AS id
-        FROM (
-          SELECT left(piece, strpos(piece, U&'\F8FF') - 1) AS rest
-          FROM (SELECT piece FROM string_to_table(b.text, f.needle) AS piece OFFSET 1) AS pieces
-          WHERE strpos(piece, U&'\F8FF') > 0
-        ) found
-        WHERE NOT b.is_to_be_read AND strpos(b.text, f.needle) > 0
-          AND (f.marks[1] IS NULL OR strpos(rest, f.marks[1]) > 0) AND (f.marks[2] IS NULL OR strpos(rest, f.marks[2]) > 0)
-          AND (f.marks[3] IS NULL OR strpos(rest, f.marks[3]) > 0) AND (f.marks[4] IS NULL OR strpos(rest, f.marks[4]) > 0)
-          AND (f.marks[5] IS NULL OR strpos(rest, f.marks[5]) > 0)
+      -- An index knows which of them have the statuses: a look at each that is found would take far longer.
+      SELECT CASE WHEN f.statuses IS NOT NULL THEN ARRAY(
+        SELECT n.id FROM unnest(f.statuses) AS s(status) CROSS JOIN LATERAL (
+          SELECT e.id FROM emails e
+          WHERE e.account_id = given_account_id AND e.status = s.status AND e.id > b.above AND e.id <= b.upto OFFSET 0
+        ) n
         UNION ALL
-        SELECT e.id FROM emails e
-        WHERE b.is_to_be_read AND e.account_id = given_account_id AND e.id > b.above AND e.id <= b.upto
-      ) k
+        SELECT n.id FROM unnest(f.last_events) AS v(event) CROSS JOIN LATERAL (
+          SELECT e.id FROM emails e
+          WHERE e.account_id = given_account_id AND e.last_event = v.event AND e.last_event IN ('opened', 'clicked')
+            AND (f.folder IS NULL OR e.status = ANY (f.folder)) AND e.id > b.above AND e.id <= b.upto OFFSET 0
+        ) n
+      ) END AS ids OFFSET 0
+    ) s
+    CROSS JOIN LATERAL (
+      -- What follows a needle up to the end of its email ends with the place of the email; what lies between two
+      -- needles of the same email ends with no place.
+      SELECT CASE WHEN NOT b.is_to_be_read AND (s.ids IS NULL OR s.ids <> '{}') THEN ARRAY(
+        SELECT ascii(right(found.rest, 1))
+        FROM (
+          SELECT split_part(piece, U&'\F8FF', 1) AS rest FROM string_to_table(b.text, f.needle) AS piece OFFSET 1
+        ) found
+        WHERE found.rest LIKE f.marks
+      ) END AS places OFFSET 0
+    ) p
+    CROSS JOIN LATERAL (
+      SELECT k.id FROM unnest(CASE
+        WHEN b.is_to_be_read THEN ARRAY(
+          SELECT e.id FROM emails e WHERE e.account_id = given_account_id AND e.id > b.above AND e.id <= b.upto
+        )
+        ELSE ARRAY(
+          SELECT i.id FROM unnest(CASE WHEN p.places <> '{}' THEN b.ids END) WITH ORDINALITY AS i(id, place)
+          WHERE 61439 + i.place = ANY (p.places)
+        )
+      END) AS k(id)
+      WHERE s.ids IS NULL OR k.id = ANY (s.ids)
       ORDER BY CASE WHEN is_ascending THEN k.id END, CASE WHEN NOT is_ascending THEN k.id END DESC
     ) k
     CROSS JOIN LATERAL (

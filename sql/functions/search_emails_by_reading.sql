@@ -57,10 +57,10 @@ BEGIN
           ORDER BY e.id LIMIT depth
         ) n
         UNION
-        SELECT n.id FROM unnest(f.last_events) AS s(event) CROSS JOIN LATERAL (
+        SELECT n.id FROM unnest(f.last_events) AS v(event) CROSS JOIN LATERAL (
           SELECT e.id FROM emails e
-          WHERE e.account_id = given_account_id AND e.last_event = s.event AND e.last_event IN ('opened', 'clicked')
-            AND e.id > f.above AND e.id <= f.upto
+          WHERE e.account_id = given_account_id AND e.last_event = v.event AND e.last_event IN ('opened', 'clicked')
+            AND (f.folder IS NULL OR e.status = ANY (f.folder)) AND e.id > f.above AND e.id <= f.upto
           ORDER BY e.id LIMIT depth
         ) n
       ) k ORDER BY k.id LIMIT depth
@@ -74,10 +74,10 @@ BEGIN
           ORDER BY e.id DESC LIMIT depth
         ) n
         UNION
-        SELECT n.id FROM unnest(f.last_events) AS s(event) CROSS JOIN LATERAL (
+        SELECT n.id FROM unnest(f.last_events) AS v(event) CROSS JOIN LATERAL (
           SELECT e.id FROM emails e
-          WHERE e.account_id = given_account_id AND e.last_event = s.event AND e.last_event IN ('opened', 'clicked')
-            AND e.id > f.above AND e.id <= f.upto
+          WHERE e.account_id = given_account_id AND e.last_event = v.event AND e.last_event IN ('opened', 'clicked')
+            AND (f.folder IS NULL OR e.status = ANY (f.folder)) AND e.id > f.above AND e.id <= f.upto
           ORDER BY e.id DESC LIMIT depth
         ) n
       ) k ORDER BY k.id DESC LIMIT depth

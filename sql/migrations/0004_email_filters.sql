@@ -10,13 +10,14 @@ $$;
 
 -- The only part that is written when an email is accepted. A change of status enters it, and so the primary key, anew.
 CREATE INDEX emails_status ON emails (account_id, status, id);
-CREATE INDEX emails_engaged ON emails (account_id, last_event, id) WHERE last_event IN ('opened', 'clicked');
+CREATE INDEX emails_engaged ON emails (account_id, last_event, id) INCLUDE (status)
+  WHERE last_event IN ('opened', 'clicked');
 
 -- A block is what can be searched for in a few dozen emails of an account that follow each other by id. It is written
 -- after their commit, when there are enough of them for another block (flows/index_emails.ts): what lies above the last
 -- block is read itself. Blocks instead of emails make the lists of what is frequent that much shorter.
 --
--- above, upto  the ids it covers: from the first, exclusive, to the second, inclusive. Each begins where the one before ends.
+-- above, upto  the ids it covers: from the first, exclusive, to the second, inclusive; each begins where another ends
 -- ids          of its emails, in order
 -- text         what is searched by reading (lib/search_terms.ts); null: an email was deleted, read the emails instead
 -- terms        what is searched by index: hashes of all that is in the text
