@@ -14,11 +14,6 @@ export type SearchedEmail = {
   tags: { name: string; value: string }[]
 }
 
-/** Text that differs in case only is the same, as it is for `fold_case` of sql/functions/search_emails.sql. */
-export function foldCase(text: string): string {
-  return text.toLowerCase().replaceAll('ς', 'σ')
-}
-
 /** What a block holds of its emails (sql/migrations/0004_email_filters.sql). */
 export type SearchedBlock = {
   ids: string[]

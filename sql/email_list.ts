@@ -1,4 +1,6 @@
-import { foldCase, searchedTerms } from '../lib/search_terms.ts'
+import { z } from 'zod'
+import { FIRST_ID, firstId, idsOf, LAST_ID, previousId } from '../lib/id_ranges.ts'
+import { searchedTerms } from '../lib/search_terms.ts'
 import { findDomainByName } from './domains.ts'
 import { ListedEmail, listedColumns } from './emails.ts'
 import { type Page, type Position, readPage } from './page.ts'
@@ -40,7 +42,8 @@ export async function listEmails(
   return readPage(position, async (where, order, limit) => {
     if (isNone) return []
     if (isFiltered) {
-      const given = toSearch(account_id, position, filters, { domain_id, template_id })
+      const q = filters.q === undefined ? undefined : await foldCase(db, filters.q)
+      const given = toSearch(account_id, position, { ...filters, q }, { domain_id, template_id })
       return search(db, account_id, given, position, limit)
     }
     return db.any(sql.type(ListedEmail)`
@@ -58,6 +61,13 @@ async function domainIdOf(db: Queryable, account_id: string, domain: EmailFilter
 async function templateIdOf(db: Queryable, account_id: string, template: EmailFilters['template']) {
   if (!template || 'id' in template) return template?.id
   return findTemplateId(db, account_id, template.alias)
+}
+
+/** By the database beyond ASCII: it may know an older Unicode than we do, whose emails are folded by it as well. */
+async function foldCase(db: Queryable, text: string): Promise<string> {
+  if (!/\P{ASCII}/u.test(text)) return text.toLowerCase()
+  const { folded } = await db.one(sql.type(z.object({ folded: z.string() }))`SELECT fold_case(${text}) AS folded`)
+  return folded
 }
 
 async function search(db: Queryable, account_id: string, given: Search, { before }: Position, limit: number) {
@@ -81,9 +91,8 @@ function toSearch(
   { folder, status, q, tag, from, to, created_after, created_before }: EmailFilters,
   { domain_id, template_id }: { domain_id: string | undefined; template_id: string | undefined },
 ): Search {
-  const text = q === undefined ? undefined : foldCase(q)
   const [name, value] = tag?.split(':') ?? []
-  const [first_id, last_id] = idsOf(text)
+  const [first_id, last_id] = idsOf(q)
   return {
     above: latest(before?.toLowerCase() ?? FIRST_ID, created_after && firstId(created_after, -CLOCKS_MS)),
     upto: earliest(after ? previousId(after) : LAST_ID, created_before && firstId(created_before, CLOCKS_MS)),
@@ -91,7 +100,7 @@ function toSearch(
     statuses:
       status && folder ? status.statuses.filter(status => folder.includes(status)) : (status?.statuses ?? folder),
     last_events: status?.events ?? [],
-    q: text,
+    q,
     first_id,
     last_id,
     domain_id,
@@ -101,12 +110,12 @@ function toSearch(
     recipient: to,
     created_after: created_after && timestamp(created_after),
     created_before: created_before && timestamp(created_before),
-    ...searchedTerms(account_id, { q: text, from, to, domain: domain_id, template: template_id, tag }),
+    ...searchedTerms(account_id, { q, from, to, domain: domain_id, template: template_id, tag }),
   }
 }
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+/** Ids are a short way to a moment, created_at is exact: web processes and the database may disagree by so much. */
+const CLOCKS_MS = 60_000
 
 function latest(id: string, other = id): string {
   return id > other ? id : other
@@ -116,35 +125,7 @@ function earliest(id: string, other = id): string {
   return id < other ? id : other
 }
 
-function previousId(id: string): string {
-  const number = BigInt(`0x${id.replaceAll('-', '')}`)
-  return toId((number === 0n ? number : number - 1n).toString(16).padStart(32, '0'))
-}
-
-function toId(digits: string): string {
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-}
-
-/** Web processes and the database may disagree by so much about the time. */
-const CLOCKS_MS = 60_000
-
-/** The first id of a moment (RFC 9562 5.7), for a short way to it: created_at is exact. */
-function firstId(date: Date, shift_ms: number): string {
-  const milliseconds = Math.max(0, date.getTime() + shift_ms)
-  return toId(milliseconds.toString(16).padStart(12, '0').padEnd(32, '0'))
-}
-
 /** No email is older than 1970; Postgres has no year 0. */
 function timestamp(date: Date): string {
   return new Date(Math.max(0, date.getTime())).toISOString()
-}
-
-/** Of 8 digits at least: fewer are the beginning of weeks. */
-const ID_BEGINNING = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-/** The first and the last id that begin so; none when it is no beginning of an id. */
-function idsOf(text = ''): string[] {
-  const ids = [FIRST_ID, LAST_ID].map(id => text + id.slice(text.length))
-  return ID_BEGINNING.test(text) && ids.every(id => ID.test(id)) ? ids : []
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { foldCase, searchedBlock, searchedTerms } from '../../lib/search_terms.ts'
+import { searchedBlock, searchedTerms } from '../../lib/search_terms.ts'
 
 const email = {
   id: '01a1fe06-bc30-74e2-b59b-779a16313e3d',
@@ -16,9 +16,7 @@ const termsOfEmails = (account_id: string, fields = {}) =>
   searchedBlock(account_id, [email, { ...email, ...fields }]).terms
 
 t.test('whatever is part of a line has terms that the line has', async () => {
-  const line = fc
-    .string({ unit: 'binary', minLength: 1, maxLength: 40 })
-    .map(text => foldCase(text).replace(/\n/g, ' '))
+  const line = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).map(text => text.replace(/\n/g, ' '))
   fc.assert(
     fc.property(
       fc.array(line, { minLength: 1, maxLength: 4 }),
@@ -71,7 +69,7 @@ t.test(
       t.strictSame([entries.length, ids], [3, emails.map(({ id }) => id)])
       const { needle = '', marks } = searchedTerms('a', values)
       let end = entries[1]?.indexOf(needle) ?? -1
-      for (const mark of marks) end = end === -1 ? -1 : (entries[1]?.indexOf(mark, end + 1) ?? -1)
+      for (const mark of marks.split('%')) end = end === -1 ? -1 : (entries[1]?.indexOf(mark, end + 1) ?? -1)
       t.not(end, -1, JSON.stringify(values))
     }
   },
