@@ -68,7 +68,7 @@ export type SearchedValues = { q?: string | undefined } & { [kind in Kind]?: str
 export type Searched = {
   /** Those of every block with such an email. */
   terms: SearchTerms
-  /** What every such email has in the text of its block, and the marks that come after it there, as a pattern for LIKE. */
+  /** What every such email has in the text of its block, and a pattern of the marks that come after it there. */
   needle: string | undefined
   marks: string
 }

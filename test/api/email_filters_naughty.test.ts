@@ -21,7 +21,6 @@ for (let i = 0; i < naughtyStrings.length; i += 5) {
   await world.pool.pg.query('UPDATE emails SET subject = $2 WHERE id = $1', [id, lines.join(' ')])
 }
 await indexEmails(world.pool, { size: 3, lag_seconds: -60 })
-const BELOW_ALL = 'before=00000000-0000-0000-0000-000000000000'
 const from = `hello@${account.domain}`
 const everything = [...subjects].reverse()
 
@@ -40,13 +39,13 @@ t.test('naughty text finds the emails that have it, and no others', async t => {
 })
 
 t.test('naughty text is shown nothing or refused, wherever else it is given', async t => {
-  const names = ['from', 'to', 'tag', 'domain', 'status', 'template_id', 'after', 'before']
+  const names = ['from', 'to', 'tag', 'domain', 'status', 'template_id', 'after']
   for (const text of naughtyStrings) {
     const answers = await Promise.all(names.map(name => api.request('GET', `/api/emails?${query({ [name]: text })}`)))
-    const wrong = names.filter((name, i) => {
+    const wrong = names.filter((_, i) => {
       const { status, body } = answers[i] as (typeof answers)[number]
       if (status === 422) return body.name !== 'validation_error'
-      return status !== 200 || (body.data.length > 0 && `${name}=${text}` !== BELOW_ALL)
+      return status !== 200 || body.data.length > 0
     })
     t.strictSame(wrong, [], encodeURIComponent(text).slice(0, 60))
   }
