@@ -13,6 +13,7 @@ import {
   lockBlocks,
   preferIndexes,
   type Range,
+  shrinkBlock,
 } from '../sql/email_blocks.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 
@@ -97,15 +98,25 @@ async function checkBlocks(tx: Queryable, { size }: IndexOptions): Promise<numbe
   const due = await lockDueBlocks(tx, BATCH)
   const checked = due.filter(({ is_changed }) => !is_changed)
   for (const block of due.filter(({ is_changed }) => is_changed)) {
-    const emails = await listEmailsOf(tx, block)
-    if (emails.length > 0) {
-      await deleteBlock(tx, block)
-      // One email more is no reason for another block.
-      await insertBlocks(tx, cutBlocks(block, emails, emails.length > 2 * size ? size : emails.length))
-    } else if ((await lockBlocks(tx, block.account_id)) === null || !(await mergeBlock(tx, block))) {
-      checked.push(block)
-    }
+    if (!(await renewBlock(tx, block, size))) checked.push(block)
   }
   if (checked.length > 0) await markChecked(tx, checked)
   return due.length
+}
+
+/** Answers whether it could be done now. */
+async function renewBlock(tx: Queryable, block: Range, size: number): Promise<boolean> {
+  const limit = BATCH * size
+  const emails = await listEmailsOf(tx, block, limit)
+  if (emails.length === 0) return (await lockBlocks(tx, block.account_id)) !== null && mergeBlock(tx, block)
+  const upto = (emails.at(-1) as EmailToIndex).id
+  if (emails.length === limit && upto < block.upto) {
+    await shrinkBlock(tx, block, upto)
+    await insertBlocks(tx, cutBlocks({ ...block, upto }, emails, size))
+  } else {
+    await deleteBlock(tx, block)
+    // One email more is no reason for another block.
+    await insertBlocks(tx, cutBlocks(block, emails, emails.length > 2 * size ? size : emails.length))
+  }
+  return true
 }

@@ -67,11 +67,16 @@ export async function listEmailsToIndex(
   `)
 }
 
-export async function listEmailsOf(tx: Queryable, { account_id, above, upto }: Range): Promise<EmailToIndex[]> {
+/** In order of id, as many as the limit at most. */
+export async function listEmailsOf(
+  tx: Queryable,
+  { account_id, above, upto }: Range,
+  limit: number,
+): Promise<EmailToIndex[]> {
   return tx.any(sql.type(Email)`
     SELECT ${columns} FROM emails e
     WHERE e.account_id = ${account_id} AND e.id > ${above} AND e.id <= ${upto}
-    ORDER BY e.id
+    ORDER BY e.id LIMIT ${limit}
   `)
 }
 
@@ -92,6 +97,14 @@ export async function insertBlocks(tx: Queryable, blocks: Block[]): Promise<void
 
 export async function deleteBlock(tx: Queryable, { account_id, upto }: Range): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM email_blocks WHERE account_id = ${account_id} AND upto = ${upto}`)
+}
+
+/** Leaves a block what lies above the id. Its emails are read until it is checked, which is due. */
+export async function shrinkBlock(tx: Queryable, { account_id, upto }: Range, above: string): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE email_blocks SET above = ${above}, ids = '{}', text = NULL, terms = '{}'
+    WHERE account_id = ${account_id} AND upto = ${upto}
+  `)
 }
 
 /** Where the account's blocks end. */
