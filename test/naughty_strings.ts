@@ -1,4 +1,4 @@
-/** Text that programs stumble over, each by a habit of its own; what is put together of single characters says which. */
+/** Text that programs stumble over, in the manner of the Big List of Naughty Strings. */
 export const naughtyStrings: string[] = [
   // Taken for no value, another type, or a member of every object.
   ...['undefined', 'null', 'NULL', '(null)', 'nil', 'None', 'true', 'false', 'NaN', 'Infinity', '-Infinity'],
