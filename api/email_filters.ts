@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { asciiDomain, parseAddress } from '../lib/address.ts'
+import { TemplateRef } from '../lib/variables.ts'
 import type { EmailFilters } from '../sql/email_list.ts'
 import type { Context } from './context.ts'
 import { invalid, single } from './parse.ts'
@@ -27,13 +28,14 @@ const MAX_TEXT = 998
 
 /** The filters of GET /emails (contract 3.3). A `q` that is empty asks for nothing, as an empty search box does. */
 export function parseEmailFilters(ctx: Context): EmailFilters {
-  const ofWhatIsNotThereYet = [parseUuid(ctx, 'campaign_id'), parseUuid(ctx, 'template_id')]
+  const campaign_id = parseUuid(ctx, 'campaign_id') // there are none yet
   const folder = parseFolder(ctx)
   return {
-    folder: ofWhatIsNotThereYet.some(id => id !== undefined) ? [] : folder,
+    folder: campaign_id === undefined ? folder : [],
     status: parseStatus(ctx),
     q: parseText(ctx),
     domain: parseDomain(ctx),
+    template: parseTemplate(ctx),
     tag: parseTag(ctx),
     from: parseMailbox(ctx, 'from'),
     to: parseMailbox(ctx, 'to'),
@@ -76,6 +78,14 @@ function parseDomain(ctx: Context): EmailFilters['domain'] {
   const name = asciiDomain(text)
   if (name === null) throw invalid('`domain` must be the name or the id of a domain.')
   return { name }
+}
+
+function parseTemplate(ctx: Context): EmailFilters['template'] {
+  const ref = single(ctx, 'template_id')
+  if (ref === undefined) return undefined
+  if (z.guid().safeParse(ref).success) return { id: ref.toLowerCase() }
+  if (!TemplateRef.safeParse(ref).success) throw invalid('`template_id` must be the id or the alias of a template.')
+  return { alias: ref }
 }
 
 function parseTag(ctx: Context): string | undefined {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../lib/log.ts'
 import { searchedBlock } from '../lib/search_terms.ts'
+import { lockDueBlocks, markChecked, mergeBlock } from '../sql/email_block_checks.ts'
 import {
   type Block,
   deleteBlock,
@@ -10,10 +11,9 @@ import {
   listEmailsOf,
   listEmailsToIndex,
   lockBlocks,
-  lockDueBlocks,
-  markChecked,
   preferIndexes,
-  updateBlock,
+  type Range,
+  shrinkBlock,
 } from '../sql/email_blocks.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 
@@ -34,7 +34,7 @@ const BATCH = 16
 export async function indexEmails(pool: Pool, options = INDEX_OPTIONS, isStopping = () => false): Promise<number> {
   let count = 0
   for (let changed = 1; changed > 0 && !isStopping(); ) {
-    changed = await pool.transaction(checkBlocks)
+    changed = await pool.transaction(tx => checkBlocks(tx, options))
   }
   const accounts = await pool.transaction(async tx => {
     await preferIndexes(tx)
@@ -71,29 +71,52 @@ export function startIndexer(pool: Pool, log: Log, interval_ms: number): { stop(
 
 async function addBlocks(tx: Queryable, account_id: string, { size, lag_seconds }: IndexOptions): Promise<number> {
   await preferIndexes(tx)
-  let above = await lockBlocks(tx, account_id)
+  const above = await lockBlocks(tx, account_id)
   if (above === null) return 0
   const emails = await listEmailsToIndex(tx, { account_id, above, lag_seconds, limit: BATCH * size })
-  const blocks: Block[] = []
-  for (let end = size; end <= emails.length; end += size) {
-    const part = emails.slice(end - size, end)
-    const upto = (part.at(-1) as EmailToIndex).id
-    blocks.push({ account_id, above, upto, count: size, ...searchedBlock(account_id, part) })
-    above = upto
-  }
+  const full = emails.slice(0, emails.length - (emails.length % size))
+  const blocks = cutBlocks({ account_id, above, upto: full.at(-1)?.id ?? above }, full, size)
   if (blocks.length > 0) await insertBlocks(tx, blocks)
-  return blocks.length * size
+  return full.length
 }
 
-async function checkBlocks(tx: Queryable): Promise<number> {
+/** Blocks of so many emails, the last perhaps of fewer, that cover the range without a gap. */
+function cutBlocks({ account_id, above, upto }: Range, emails: EmailToIndex[], size: number): Block[] {
+  const blocks: Block[] = []
+  for (let start = 0, from = above; start < emails.length; start += size) {
+    const part = emails.slice(start, start + size)
+    const isLast = start + size >= emails.length
+    const to = isLast ? upto : (part.at(-1) as EmailToIndex).id
+    blocks.push({ account_id, above: from, upto: to, ...searchedBlock(account_id, part) })
+    from = to
+  }
+  return blocks
+}
+
+async function checkBlocks(tx: Queryable, { size }: IndexOptions): Promise<number> {
   await preferIndexes(tx)
   const due = await lockDueBlocks(tx, BATCH)
+  const checked = due.filter(({ is_changed }) => !is_changed)
   for (const block of due.filter(({ is_changed }) => is_changed)) {
-    const emails = await listEmailsOf(tx, block)
-    if (emails.length === 0) await deleteBlock(tx, block)
-    else await updateBlock(tx, { ...block, count: emails.length, ...searchedBlock(block.account_id, emails) })
+    if (!(await renewBlock(tx, block, size))) checked.push(block)
   }
-  const unchanged = due.filter(({ is_changed }) => !is_changed)
-  if (unchanged.length > 0) await markChecked(tx, unchanged)
+  if (checked.length > 0) await markChecked(tx, checked)
   return due.length
+}
+
+/** Answers whether it could be done now. */
+async function renewBlock(tx: Queryable, block: Range, size: number): Promise<boolean> {
+  const limit = BATCH * size
+  const emails = await listEmailsOf(tx, block, limit)
+  if (emails.length === 0) return (await lockBlocks(tx, block.account_id)) !== null && mergeBlock(tx, block)
+  const upto = (emails.at(-1) as EmailToIndex).id
+  if (emails.length === limit && upto < block.upto) {
+    await shrinkBlock(tx, block, upto)
+    await insertBlocks(tx, cutBlocks({ ...block, upto }, emails, size))
+  } else {
+    await deleteBlock(tx, block)
+    // One email more is no reason for another block.
+    await insertBlocks(tx, cutBlocks(block, emails, emails.length > 2 * size ? size : emails.length))
+  }
+  return true
 }

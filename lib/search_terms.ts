@@ -10,23 +10,20 @@ export type SearchedEmail = {
   sender: string
   to: string[]
   domain_id: string | null
+  template_id: string | null
   tags: { name: string; value: string }[]
-}
-
-/** Text that differs in case only is the same, as it is for `fold_case` of sql/functions/search_emails.sql. */
-export function foldCase(text: string): string {
-  return text.toLowerCase().replaceAll('ς', 'σ')
 }
 
 /** What a block holds of its emails (sql/migrations/0004_email_filters.sql). */
 export type SearchedBlock = {
-  /** To be searched by reading: of each email the id, a mark for each value, and its text; `\n\x1e` lies between two. */
+  ids: string[]
+  /** To be searched by reading: of each email its text, a mark for each value, its place in `ids`, and an end. */
   text: string
   /** To be searched by index. */
   terms: SearchTerms
 }
 
-/** What can be found of these emails of an account. No value has more than one line; addresses have no control characters. */
+/** What can be found of these emails of an account, 2,303 at the most. No value has more than one line. */
 export function searchedBlock(account_id: string, emails: (SearchedEmail & { id: string })[]): SearchedBlock {
   const seed = hash(0, account_id)
   const terms = new Set<number>()
@@ -35,58 +32,76 @@ export function searchedBlock(account_id: string, emails: (SearchedEmail & { id:
       for (let length = 1; length <= Math.min(3, end); length++) terms.add(hashRun(seed, line, end - length, end))
     }
   }
-  const entries = emails.map(email => {
-    const values = valuesOf(email).map(value => hash(seed, value))
-    for (const term of values) terms.add(term)
-    return email.id + values.map(toMark).join('') + email.text
+  const entries = emails.map((email, i) => {
+    const marks = valuesOf(email).map(([kind, value]) => {
+      const term = hash(seed, `${kind}:${value}`)
+      terms.add(term)
+      return toMark(kind, term)
+    })
+    return `${withoutOurs(email.text)}\n${marks.join('')}${String.fromCharCode(0xf000 + i)}\uf8ff`
   })
-  return { text: entries.join('\n\x1e'), terms: [...terms] }
+  return { ids: emails.map(email => email.id), text: entries.join(''), terms: [...terms] }
 }
 
-function valuesOf({ sender, to, domain_id, tags }: SearchedEmail): string[] {
-  const names = tags.flatMap(({ name, value }) => [`tag:${name}`, `tag:${name}:${value}`])
-  return [
-    `domain:${domain_id}`,
-    `from:${addressOf(sender)}`,
-    ...to.map(mailbox => `to:${addressOf(mailbox)}`),
-    ...names,
-  ]
+type Kind = 'from' | 'to' | 'domain' | 'template' | 'tag'
+
+/** In the order of their marks: a search splits the text by the first that it has, and finds the others after it. */
+const KINDS: Kind[] = ['from', 'to', 'domain', 'template', 'tag']
+
+function valuesOf({ sender, to, domain_id, template_id, tags }: SearchedEmail): [Kind, string][] {
+  const values: Record<Kind, string[]> = {
+    from: [addressOf(sender)],
+    to: to.map(addressOf),
+    domain: domain_id ? [domain_id] : [],
+    template: template_id ? [template_id] : [],
+    tag: tags.flatMap(({ name, value }) => [name, `${name}:${value}`]),
+  }
+  return KINDS.flatMap(kind => values[kind].map((value): [Kind, string] => [kind, value]))
 }
 
-export type SearchedValues = {
-  q?: string | undefined
-  from?: string | undefined
-  to?: string | undefined
-  domain?: string | undefined
-  /** `name` or `name:value`. */
-  tag?: string | undefined
+/**
+ * What an email is to have: `q`, folded, and one value of each kind: addresses in lower case, ids, a tag as `name` or
+ * `name:value`.
+ */
+export type SearchedValues = { q?: string | undefined } & { [kind in Kind]?: string | undefined }
+
+export type Searched = {
+  /** Those of every block with such an email. */
+  terms: SearchTerms
+  /** What every such email has in the text of its block, and a pattern of the marks that come after it there. */
+  needle: string | undefined
+  marks: string
 }
 
 /** More runs of a text take longer to look up than they save. */
 const MAX_RUNS = 16
 
-/**
- * The terms of every block with an email that has all this, and the marks of the email. `q` is folded, addresses are in
- * lower case, `domain` is an id.
- */
-export function searchedTerms(
-  account_id: string,
-  { q = '', ...values }: SearchedValues,
-): { terms: SearchTerms; marks: string[] } {
+export function searchedTerms(account_id: string, { q = '', ...values }: SearchedValues): Searched {
   const seed = hash(0, account_id)
   const length = Math.min(3, q.length)
   const count = length === 0 ? 0 : q.length - length + 1
   const step = Math.max(1, count / MAX_RUNS)
   const terms = new Set<number>()
   for (let i = 0; i < count; i += step) terms.add(hashRun(seed, q, Math.floor(i), Math.floor(i) + length))
-  const given = Object.entries(values).filter(([, value]) => value !== undefined)
-  const hashes = given.map(([name, value]) => hash(seed, `${name}:${value}`))
-  return { terms: [...terms, ...hashes], marks: hashes.map(toMark) }
+  const found = q === '' ? [] : [withoutOurs(q)]
+  for (const kind of KINDS.filter(kind => values[kind] !== undefined)) {
+    const term = hash(seed, `${kind}:${values[kind]}`)
+    terms.add(term)
+    found.push(toMark(kind, term))
+  }
+  const [needle, ...marks] = found
+  return { terms: [...terms], needle, marks: ['', ...marks, ''].join('%') }
 }
 
-/** Four characters for private use: the first nowhere else in a mark. */
-function toMark(term: number): string {
-  return String.fromCharCode(0xf000, 0xe000 + (term & 0x7ff), 0xe000 + ((term >>> 11) & 0x7ff), 0xe000 + (term >>> 22))
+/** The same of a text and of what is looked for in it, so that it is still found; whatever else it finds is looked at. */
+function withoutOurs(text: string): string {
+  return text.replaceAll(/\p{Co}/gu, '?')
+}
+
+/** Two characters for private use, each of a range of its own. Two kinds are never alike, which keeps their order. */
+function toMark(kind: Kind, term: number): string {
+  const first = KINDS.indexOf(kind) * 0x100 + (term & 0xff)
+  return String.fromCharCode(0xe000 + first, 0xe800 + ((term >>> 8) & 0x7ff))
 }
 
 function addressOf(mailbox: string): string {

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import type { SearchTerms } from '../lib/search_terms.ts'
+import type { SearchedBlock } from '../lib/search_terms.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** Emails of an account that follow each other: ids from `above`, exclusive, to `upto`, inclusive. */
-const Range = z.object({ account_id: z.string(), above: z.string(), upto: z.string() })
+export const Range = z.object({ account_id: z.string(), above: z.string(), upto: z.string() })
 export type Range = z.infer<typeof Range>
 
 /** What can be searched for in them (sql/migrations/0004_email_filters.sql). */
-export type Block = Range & { count: number; text: string; terms: SearchTerms }
+export type Block = Range & SearchedBlock
 
 const Email = z.object({
   id: z.string(),
@@ -15,9 +15,12 @@ const Email = z.object({
   sender: z.string(),
   to: z.array(z.string()),
   domain_id: z.string().nullable(),
+  template_id: z.string().nullable(),
   tags: z.array(z.object({ name: z.string(), value: z.string() })),
 })
 export type EmailToIndex = z.infer<typeof Email>
+
+const columns = sql.fragment`e.id, email_text(e) AS text, e.sender, e."to", e.domain_id, e.template_id, e.tags`
 
 /** Below every id. */
 const NO_ID = '00000000-0000-0000-0000-000000000000'
@@ -58,30 +61,33 @@ export async function listEmailsToIndex(
   { account_id, above, lag_seconds, limit }: { account_id: string; above: string; lag_seconds: number; limit: number },
 ): Promise<EmailToIndex[]> {
   return tx.any(sql.type(Email)`
-    SELECT e.id, email_text(e) AS text, e.sender, e."to", e.domain_id, e.tags FROM emails e
+    SELECT ${columns} FROM emails e
     WHERE e.account_id = ${account_id} AND e.id > ${above} AND e.id < ${idBefore(lag_seconds)}
     ORDER BY e.id LIMIT ${limit}
   `)
 }
 
-export async function listEmailsOf(tx: Queryable, { account_id, above, upto }: Range): Promise<EmailToIndex[]> {
+/** In order of id, as many as the limit at most. */
+export async function listEmailsOf(
+  tx: Queryable,
+  { account_id, above, upto }: Range,
+  limit: number,
+): Promise<EmailToIndex[]> {
   return tx.any(sql.type(Email)`
-    SELECT e.id, email_text(e) AS text, e.sender, e."to", e.domain_id, e.tags FROM emails e
+    SELECT ${columns} FROM emails e
     WHERE e.account_id = ${account_id} AND e.id > ${above} AND e.id <= ${upto}
-    ORDER BY e.id
+    ORDER BY e.id LIMIT ${limit}
   `)
 }
 
-/** Of a new block, and of one that has changed: what others commit at that moment is seen when it is checked. */
+/** What others commit at that moment is seen by the first check. */
 const FIRST_CHECK = sql.fragment`interval '30 seconds'`
-/** And never again: whatever was being committed when the block was made has ended by then, and ids tell no other time. */
-const LAST_CHECK = sql.fragment`interval '15 minutes'`
 
 export async function insertBlocks(tx: Queryable, blocks: Block[]): Promise<void> {
   await tx.run(sql.unsafe`
     WITH added AS (
-      INSERT INTO email_blocks (account_id, above, upto, count, text, terms)
-      SELECT account_id, above, upto, count, text, terms
+      INSERT INTO email_blocks (account_id, above, upto, ids, text, terms)
+      SELECT account_id, above, upto, ids, text, terms
       FROM json_populate_recordset(NULL::email_blocks, ${JSON.stringify(blocks)}::json)
       RETURNING account_id, upto
     )
@@ -89,51 +95,15 @@ export async function insertBlocks(tx: Queryable, blocks: Block[]): Promise<void
   `)
 }
 
-export async function updateBlock(tx: Queryable, { account_id, upto, count, text, terms }: Block): Promise<void> {
-  await tx.run(sql.unsafe`
-    UPDATE email_blocks SET count = ${count}, text = ${text}, terms = ${sql.array(terms, 'int4')}
-    WHERE account_id = ${account_id} AND upto = ${upto}
-  `)
-  await tx.run(sql.unsafe`
-    UPDATE email_block_checks SET check_at = now() + ${FIRST_CHECK} WHERE account_id = ${account_id} AND upto = ${upto}
-  `)
-}
-
 export async function deleteBlock(tx: Queryable, { account_id, upto }: Range): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM email_blocks WHERE account_id = ${account_id} AND upto = ${upto}`)
 }
 
-const Due = Range.extend({ is_changed: z.boolean() })
-
-/** Blocks that are to be checked, locked; `is_changed`: it does not have all emails that lie there now. */
-export async function lockDueBlocks(tx: Queryable, limit: number): Promise<z.infer<typeof Due>[]> {
-  return tx.any(sql.type(Due)`
-    WITH due AS MATERIALIZED (
-      SELECT b.account_id, b.above, b.upto, b.count, b.text IS NULL AS is_emptied
-      FROM email_block_checks c JOIN email_blocks b ON b.account_id = c.account_id AND b.upto = c.upto
-      WHERE c.check_at <= now() ORDER BY c.check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-    )
-    SELECT account_id, above, upto, is_emptied OR count <> (
-      SELECT count(*) FROM emails e WHERE e.account_id = due.account_id AND e.id > due.above AND e.id <= due.upto
-    ) AS is_changed
-    FROM due
-  `)
-}
-
-export async function markChecked(tx: Queryable, blocks: Range[]): Promise<void> {
-  const [accounts, ends] = [blocks.map(block => block.account_id), blocks.map(block => block.upto)]
-  const checked = sql.fragment`
-    (SELECT b.account_id, b.upto, b.created_at + ${LAST_CHECK} AS last_at
-    FROM unnest(${sql.array(accounts, 'uuid')}, ${sql.array(ends, 'uuid')}) AS g(account_id, upto)
-    JOIN email_blocks b ON b.account_id = g.account_id AND b.upto = g.upto) AS g
-  `
+/** Leaves a block what lies above the id. Its emails are read until it is checked, which is due. */
+export async function shrinkBlock(tx: Queryable, { account_id, upto }: Range, above: string): Promise<void> {
   await tx.run(sql.unsafe`
-    DELETE FROM email_block_checks c USING ${checked}
-    WHERE c.account_id = g.account_id AND c.upto = g.upto AND g.last_at <= now()
-  `)
-  await tx.run(sql.unsafe`
-    UPDATE email_block_checks c SET check_at = g.last_at FROM ${checked}
-    WHERE c.account_id = g.account_id AND c.upto = g.upto
+    UPDATE email_blocks SET above = ${above}, ids = '{}', text = NULL, terms = '{}'
+    WHERE account_id = ${account_id} AND upto = ${upto}
   `)
 }
 

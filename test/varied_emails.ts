@@ -1,8 +1,10 @@
 import type { Test } from 'tap'
 import { v7 as uuid } from 'uuid'
+import { createTemplate } from '../flows/change_template.ts'
 import { indexEmails } from '../flows/index_emails.ts'
 import { insertDomain } from '../sql/domains.ts'
 import type { ListedEmail } from '../sql/emails.ts'
+import { publishNewest } from '../sql/templates.ts'
 import { type Api, startApi } from './api.ts'
 import { acceptEmail } from './sending.ts'
 import { newAccount, openWorld, type TestAccount } from './world.ts'
@@ -28,11 +30,13 @@ export const statuses = [
   'suppressed',
 ]
 
-/** `everything` is what the list shows without a filter; `second` the id and name of the account's other domain. */
+/** `everything` is what the list shows without a filter; `second` the id and name of the account's other domain,
+ * `templates` the ids of those with the aliases `one` and `two`. */
 export type VariedEmails = {
   api: Api
   account: TestAccount
   second: { id: string; name: string }
+  templates: string[]
   stranger: TestAccount
   everything: ListedEmail[]
   list(filter: Record<string, string>): Promise<List>
@@ -58,12 +62,23 @@ export async function openVariedEmails(t: Test): Promise<VariedEmails> {
   const [account, stranger] = [await newAccount(world), await newAccount(world)]
   const second = { account_id: account.id, id: uuid(), name: `second.${account.domain}`, status: 'verified' }
   await insertDomain(world.pool, second)
+  await world.pool.pg.query(
+    `INSERT INTO dkim_keys (account_id, id, domain_id, selector, algorithm, public_key, private_key)
+     SELECT account_id, $1, $2, selector, algorithm, public_key, private_key FROM dkim_keys WHERE account_id = $3`,
+    [uuid(), second.id, account.id],
+  )
   const senders = [`hello@${account.domain}`, `"Ann, B." <Billing@${account.domain}>`, `Örjan <hello@${second.name}>`]
+  const templates: string[] = []
+  for (const alias of ['one', 'two']) {
+    templates.push(await createTemplate(world.pool, account.id, { name: alias, alias, html: 'Hi' }))
+    await publishNewest(world.pool, account.id, alias)
+  }
 
   for (let i = 0; i < 60; i++) {
     if (i === INDEXED) await indexEmails(world.pool, { size: 2, lag_seconds: -60 })
     const fields = { to: [at(recipients, i)], cc: [at(recipients, i * 3 + 1)], bcc: i % 4 ? [] : ['Hidden@Copy.org'] }
-    const email = { ...fields, from: at(senders, i), subject: at(subjects, i), tags: at(tags, i) }
+    const content = { subject: at(subjects, i), ...(i % 3 ? {} : { template_id: at(templates, i / 3) }) }
+    const email = { ...fields, ...content, from: at(senders, i), tags: at(tags, i) }
     const id = await acceptEmail(world, account, email)
     const status = at(statuses, i * 7)
     const last_event = status === 'delivered' ? at(['opened', 'clicked', 'delivered'], i) : status
@@ -78,7 +93,7 @@ export async function openVariedEmails(t: Test): Promise<VariedEmails> {
     return body as unknown as List
   }
   const { data: everything } = await list({})
-  return { api, account, second, stranger, everything, list, shows: comparer(everything, list) }
+  return { api, account, second, templates, stranger, everything, list, shows: comparer(everything, list) }
 }
 
 function at<Item>(items: Item[], i: number): Item {

@@ -5,26 +5,29 @@ DROP FUNCTION IF EXISTS email_text(emails);
 DROP FUNCTION IF EXISTS fold_case(text);
 
 -- Which emails of an account some filters let through. Whatever is asked, the work is bounded: the newest emails that
--- are in no block yet (0004_email_filters.sql), a list of blocks by index, and at the very worst the text of each block.
+-- are in no block yet (0004_email_filters.sql), a list of blocks by index, and at the very worst the text of each block
+-- and the emails whose text has what is looked for.
 --
--- What is null filters nothing. q and addresses are in lower case.
+-- What is null filters nothing. q is folded, addresses are in lower case.
 CREATE TYPE email_search AS (
   above uuid, -- ids: from here, exclusive, ...
   upto uuid,  -- ... to here, inclusive
+  statuses text[],    -- any of these, or ...
+  last_events text[], -- ... any of these, in the folder; null just if statuses are
   folder text[],      -- any of these statuses
-  statuses text[],    -- any of these, or of last_events; null just if those are
-  last_events text[],
   q text,
   first_id uuid,      -- q may be the beginning of an id: from here, inclusive, ...
   last_id uuid,       -- ... to here, inclusive
   domain_id uuid,
+  template_id uuid,
   tag jsonb,          -- what tags contain
   sender text,        -- addresses
   recipient text,
   created_after timestamptz, -- exclusive, both
   created_before timestamptz,
   terms integer[],    -- what every block with such an email has (lib/search_terms.ts); empty: all of them
-  marks text[]        -- what every such email has in the text of its block besides q: 4 at the most
+  needle text,        -- what every such email has in the text of its block,
+  marks text          -- and a pattern of what it has there after that
 );
 
 -- Whatever the locale of the database: the case comes from ICU, but of ASCII alone, which is ten times faster. A sigma is
@@ -49,9 +52,10 @@ $$;
 
 -- One expression without a query in it, so that it becomes part of the statement that calls it.
 CREATE FUNCTION is_found(e emails, f email_search) RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT (f.folder IS NULL OR e.status = ANY (f.folder))
-    AND (f.statuses IS NULL OR e.status = ANY (f.statuses) OR e.last_event = ANY (f.last_events))
+  SELECT (f.statuses IS NULL OR e.status = ANY (f.statuses)
+      OR e.last_event = ANY (f.last_events) AND (f.folder IS NULL OR e.status = ANY (f.folder)))
     AND (f.domain_id IS NULL OR e.domain_id = f.domain_id)
+    AND (f.template_id IS NULL OR e.template_id = f.template_id)
     AND (f.created_after IS NULL OR e.created_at > f.created_after)
     AND (f.created_before IS NULL OR e.created_at < f.created_before)
     AND (f.tag IS NULL OR e.tags @> f.tag)
@@ -109,8 +113,8 @@ BEGIN
     ends := list_indexed_blocks(given_account_id, rest, is_ascending);
     -- Many blocks: emails of these statuses may be fewer.
     IF f.statuses IS NOT NULL AND cardinality(ends) > 200 THEN
-      SELECT s.found_ids, s.size INTO known_ids, size FROM scan_statuses(given_account_id, f, 10000, is_ascending) AS s;
-      IF size < 10000 OR cardinality(known_ids) >= max_count THEN
+      SELECT s.found_ids, s.size INTO known_ids, size FROM scan_statuses(given_account_id, f, 2000, is_ascending) AS s;
+      IF size < 2000 OR cardinality(known_ids) >= max_count THEN
         RETURN QUERY SELECT unnest(known_ids[:max_count]);
         RETURN;
       END IF;

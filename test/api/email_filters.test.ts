@@ -4,7 +4,7 @@ import { v7 as uuid } from 'uuid'
 import type { ListedEmail } from '../../sql/emails.ts'
 import { idsOf, openVariedEmails, statuses } from '../varied_emails.ts'
 
-const { account, api, second, stranger, everything, list, shows } = await openVariedEmails(t)
+const { account, api, second, templates, stranger, everything, list, shows } = await openVariedEmails(t)
 
 const lines = ({ subject, from, to, cc, bcc }: ListedEmail) => [subject, from, ...to, ...cc, ...bcc]
 /** Within a line, or as at least 8 digits of an id's beginning. */
@@ -169,6 +169,27 @@ t.test('nobody finds the emails of another account', async t => {
   t.equal(theirs.body.data.length, 1)
 })
 
-t.test('an id of a campaign or template shows nothing while there are none', async t => {
-  for (const name of ['campaign_id', 'template_id']) await shows(t, { [name]: uuid() }, () => false, true)
+t.test('template_id shows what was made from it, by its id or its alias, and by its id when it is deleted', async t => {
+  const [one = '', two = ''] = templates
+  const isMadeFrom = (id: string) => (email: ListedEmail) => email.template_id === id
+  for (const ref of [one, one.toUpperCase(), 'one']) await shows(t, { template_id: ref }, isMadeFrom(one))
+  await shows(t, { template_id: two, from: `hello@${account.domain}` }, isMadeFrom(two))
+  await shows(
+    t,
+    { template_id: one, q: 'invoice', tag: 'kind' },
+    e => /^Inv/.test(e.subject) && isMadeFrom(one)(e) && e.tags[0]?.name === 'kind',
+  )
+  await shows(
+    t,
+    { template_id: two, status: 'delivered,sent' },
+    e => isMadeFrom(two)(e) && /^(delivered|sent)$/.test(e.status),
+  )
+  for (const ref of ['three', uuid(), second.id]) await shows(t, { template_id: ref }, () => false, true)
+  await api.request('DELETE', '/api/templates/one')
+  await shows(t, { template_id: one }, isMadeFrom(one))
+  await shows(t, { template_id: 'one' }, () => false, true)
+})
+
+t.test('an id of a campaign shows nothing while there are none', async t => {
+  await shows(t, { campaign_id: uuid() }, () => false, true)
 })

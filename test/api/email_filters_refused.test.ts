@@ -19,7 +19,7 @@ t.test('what is no such value, or given twice, is refused by the name of its par
     created_after: ['', 'yesterday', '1', '2026-02-30', '2026-01-01T00:00', '2026-13-01', '\0'],
     created_before: ['', 'now', '2026-01-01 00:00:00Z', '2026-01-01T25:00:00Z'],
     campaign_id: ['', 'x', `${uuid()}0`],
-    template_id: ['', 'null'],
+    template_id: ['', 'Welcome', 'a b', '_x', '%', '\0'],
   }
   for (const name of ['q', 'search', 'query']) wrong[name] = ['a\0', 'a\nb', '\r', 'x'.repeat(999)]
   for (const [name, values] of Object.entries(wrong)) {

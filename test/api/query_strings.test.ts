@@ -9,7 +9,18 @@ const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const id = await acceptEmail(world, account)
 const positions = ['limit', 'after', 'before']
-const filters = ['status', 'folder', 'q', 'domain', 'tag', 'from', 'to', 'created_after', 'created_before']
+const filters = [
+  'status',
+  'folder',
+  'q',
+  'domain',
+  'template_id',
+  'tag',
+  'from',
+  'to',
+  'created_after',
+  'created_before',
+]
 const lists = ['/api/emails', '/api/api-keys', '/api/templates']
 
 const limits = [

@@ -3,6 +3,7 @@ import type pg from 'pg'
 const COUNT = 1_000_000
 const COST_COUNT = 100_000
 const BATCH = 50
+export const TEMPLATE_ID = '01a1fe06-bc30-74e2-b59b-779a16313e3d'
 
 /** Microseconds an email, and which part of the updates entered no index. */
 export type Cost = { insert_us: number; update_us: number; hot: number }
@@ -70,13 +71,14 @@ const STATUS = `
 
 function insertInto(table: string, account_id: string, from: string, to: string, status: string): string {
   return `
-    INSERT INTO ${table} (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags, status,
-      last_event, created_at)
+    INSERT INTO ${table} (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags, template_id,
+      status, last_event, created_at)
     SELECT '${account_id}', uuidv7(shift), d.id, gen_random_uuid() || '@' || domain, 'Shop <shop@' || domain || '>',
       ARRAY['user' || n % 50000 || '@mail' || n % 7 || '.com'], '{}', '{}', '{}',
       'Invoice ' || left(md5(n::text), 8) || ' for order ' || n || ' of today',
       CASE WHEN n % 10000 = 7 THEN '[{"name":"kind","value":"rare"}]'
         WHEN n % 10 < 3 THEN '[{"name":"kind","value":"welcome"}]' ELSE '[]' END::jsonb,
+      CASE WHEN n % 10 = 4 THEN '${TEMPLATE_ID}'::uuid END,
       v.status, CASE WHEN v.status = 'delivered' AND n % 20 = 0 THEN 'clicked'
         WHEN v.status = 'delivered' AND n % 5 = 0 THEN 'opened' ELSE v.status END, now() + shift
     FROM generate_series(${from}, ${to}) AS n

@@ -29,10 +29,16 @@ async function blocksOf(account: TestAccount) {
 const checkNow = (account: TestAccount) =>
   pool.pg.query('UPDATE email_block_checks SET check_at = now() WHERE account_id = $1', [account.id])
 
-async function checksOf(account: TestAccount): Promise<number> {
-  const { rowCount } = await pool.pg.query('SELECT FROM email_block_checks WHERE account_id = $1', [account.id])
-  return rowCount ?? 0
-}
+/** The email again, under other ids. */
+const copy = (id: string, ids: string[]) =>
+  pool.pg.query(
+    `INSERT INTO emails SELECT (jsonb_populate_record(e, jsonb_build_object('id', n.id))).*
+     FROM emails e, unnest($2::uuid[]) AS n(id) WHERE e.id = $1`,
+    [id, ids],
+  )
+
+const isGapless = (blocks: { above: string; upto: string }[]) =>
+  blocks.slice(1).every((block, i) => block.above === blocks[i]?.upto)
 
 t.test('several processes that index at the same moment put every email into one block', async t => {
   const account = await newAccount(world)
@@ -45,13 +51,10 @@ t.test('several processes that index at the same moment put every email into one
   )
   const blocks = await blocksOf(account)
   t.strictSame(
-    blocks.map(({ upto, count }) => [upto, count]),
-    [3, 7, 11, 15, 19].map(i => [ids[i], 4]),
+    blocks.map(block => [block.upto, block.ids]),
+    [3, 7, 11, 15, 19].map(i => [ids[i], ids.slice(i - 3, i + 1)]),
   )
-  t.strictSame(
-    blocks.slice(1).map(block => block.above),
-    blocks.slice(0, -1).map(block => block.upto),
-  )
+  t.ok(isGapless(blocks))
   t.strictSame(await find(account, 'secret'), ids)
 })
 
@@ -80,17 +83,44 @@ t.test('an email that is committed after its block was made is found once the bl
   t.strictSame(await find(account, 'secret'), [late, ...ids])
 })
 
-t.test('a block is checked twice, and then never', async t => {
+t.test('emails whose ids come from a clock that is years late are found, however many', async t => {
+  const account = await newAccount(world)
+  const ids = await accept(account, 4)
+  await indexEmails(pool, OPTIONS)
+  const late = Array.from({ length: 70 }, (_, i) => uuid({ msecs: i }))
+  await copy(ids[0] as string, late)
+  await pool.pg.query(`UPDATE email_blocks SET created_at = now() - interval '1 year'`)
+  await checkNow(account)
+  await indexEmails(pool, OPTIONS)
+  t.strictSame(await find(account, 'secret'), [...late, ...ids])
+  const blocks = await blocksOf(account)
+  t.strictSame(
+    blocks.map(block => block.ids.length),
+    [...Array(18).fill(4), 2],
+  )
+  t.match([blocks[0], blocks.at(-1)], [{ above: /^[0-]+$/ }, { upto: ids[3] }])
+  t.ok(isGapless(blocks))
+})
+
+t.test('a block is checked less and less often, but every day', async t => {
   const account = await newAccount(world)
   await accept(account, 4)
   await indexEmails(pool, OPTIONS)
-  await checkNow(account)
-  await indexEmails(pool, OPTIONS)
-  t.equal(await checksOf(account), 1)
-  await pool.pg.query(`UPDATE email_blocks SET created_at = now() - interval '1 hour'`)
-  await checkNow(account)
-  await indexEmails(pool, OPTIONS)
-  t.equal(await checksOf(account), 0)
+  for (const [age, minutes] of [
+    ['1 second', 15],
+    ['5 hours', 300],
+    ['1 year', 1_440],
+  ]) {
+    await pool.pg.query('UPDATE email_blocks SET created_at = now() - $1::interval', [age])
+    await checkNow(account)
+    await indexEmails(pool, OPTIONS)
+    const { rows } = await pool.pg.query(
+      `SELECT round(extract(epoch FROM check_at - now()) / 60)::integer AS minutes FROM email_block_checks
+       WHERE account_id = $1`,
+      [account.id],
+    )
+    t.strictSame(rows, [{ minutes }])
+  }
 })
 
 t.test('what is deleted is kept nowhere and hides nothing', async t => {
@@ -100,14 +130,24 @@ t.test('what is deleted is kept nowhere and hides nothing', async t => {
   const remove = (removed: string[]) => pool.pg.query('DELETE FROM emails WHERE id = ANY ($1)', [removed])
 
   await remove([ids[1], ids[12], ...ids.slice(4, 8)] as string[])
-  t.match(await blocksOf(account), [{ text: null, terms: [] }, { count: 4 }], 'of the second block nothing is left')
+  const emptied = { ids: [], text: null, terms: [] }
+  t.match(await blocksOf(account), [emptied, emptied, { ids: ids.slice(8, 12) }])
   const left = ids.filter((_, i) => i !== 1 && i !== 12 && (i < 4 || i > 7))
   t.strictSame(await find(account, 'secret'), left)
   await indexEmails(pool, OPTIONS)
-  t.match(await blocksOf(account), [{ count: 3, text: /secret 0/ }, { count: 4 }])
+  const blocks = await blocksOf(account)
+  t.match(blocks, [{ ids: left.slice(0, 3), text: /secret 0/ }, { ids: ids.slice(8, 12) }])
+  t.equal(blocks.length, 2, 'of the second block nothing was left')
+  t.ok(isGapless(blocks))
   t.strictSame(await find(account, 'secret'), left)
 
-  await remove(left)
+  await copy(left[0] as string, [ids[5] as string])
+  await checkNow(account)
+  await indexEmails(pool, OPTIONS)
+  t.strictSame(await find(account, 'secret 0'), [left[0], ids[5]], 'an email may come to lie where others were')
+
+  await remove([...left, ids[5] as string])
+  await indexEmails(pool, OPTIONS)
   t.strictSame(await blocksOf(account), [])
 })
 
@@ -116,12 +156,8 @@ t.test('the indexer goes on by itself until it is stopped', async t => {
   const [id] = await accept(account, 1)
   const old = Array.from({ length: 64 }, () => uuid({ msecs: Date.now() - 60_000 }))
   const indexer = startIndexer(pool, world.log, 20)
-  await pool.pg.query(
-    `INSERT INTO emails SELECT (jsonb_populate_record(e, jsonb_build_object('id', old.id))).*
-     FROM emails e, unnest($2::uuid[]) AS old(id) WHERE e.id = $1`,
-    [id, old],
-  )
+  await copy(id as string, old)
   while ((await blocksOf(account)).length === 0) await sleep(20)
   await indexer.stop()
-  t.match(await blocksOf(account), [{ count: 64 }])
+  t.match(await blocksOf(account), [{ ids: { length: 64 } }])
 })

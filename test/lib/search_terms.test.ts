@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { foldCase, searchedBlock, searchedTerms } from '../../lib/search_terms.ts'
+import { searchedBlock, searchedTerms } from '../../lib/search_terms.ts'
 
 const email = {
   id: '01a1fe06-bc30-74e2-b59b-779a16313e3d',
@@ -8,6 +8,7 @@ const email = {
   sender: 'Shop <S@b.com>',
   to: ['X@y.com', '"<a@b.com>" <c@d.com>'],
   domain_id: 'd',
+  template_id: 't',
   tags: [{ name: 'kind', value: 'v' }],
 }
 
@@ -15,9 +16,7 @@ const termsOfEmails = (account_id: string, fields = {}) =>
   searchedBlock(account_id, [email, { ...email, ...fields }]).terms
 
 t.test('whatever is part of a line has terms that the line has', async () => {
-  const line = fc
-    .string({ unit: 'binary', minLength: 1, maxLength: 40 })
-    .map(text => foldCase(text).replace(/\n/g, ' '))
+  const line = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).map(text => text.replace(/\n/g, ' '))
   fc.assert(
     fc.property(
       fc.array(line, { minLength: 1, maxLength: 4 }),
@@ -39,10 +38,11 @@ t.test('whatever is part of a line has terms that the line has', async () => {
 
 const found: Parameters<typeof searchedTerms>[1][] = [
   ...[{ from: 's@b.com' }, { to: 'x@y.com' }, { to: 'c@d.com' }, { domain: 'd' }, { tag: 'kind' }, { tag: 'kind:v' }],
-  { q: 'shop <s@b.com>', from: 's@b.com', to: 'x@y.com', domain: 'd', tag: 'kind' },
+  ...[{ template: 't' }, { tag: 'kind', from: 's@b.com' }, { template: 't', to: 'c@d.com' }],
+  { q: 'shop <s@b.com>', from: 's@b.com', to: 'x@y.com', domain: 'd', template: 't', tag: 'kind' },
 ]
 
-t.test('an address, a domain and a tag are found as a whole', async t => {
+t.test('an address, a domain, a template and a tag are found as a whole', async t => {
   const terms = new Set(termsOfEmails('a'))
   for (const values of found) {
     t.ok(
@@ -57,6 +57,23 @@ t.test('an address, a domain and a tag are found as a whole', async t => {
     )
   }
 })
+
+t.test(
+  'what is looked for and marks of what follows stand in the text in their order, whatever the text is made of',
+  async t => {
+    const terms = ['\uf8ff\uf000', '\ue000\ue800', '\u{f0000}x'].map(part => `a${part}b`)
+    for (const values of [...found, ...terms.map(q => ({ q, to: 'x@y.com', tag: 'kind' }))]) {
+      const emails = [email, { ...email, text: `${values.q ?? ''}\n${terms}`, id: 'second' }]
+      const { text, ids } = searchedBlock('a', emails)
+      const entries = text.split('\uf8ff')
+      t.strictSame([entries.length, ids], [3, emails.map(({ id }) => id)])
+      const { needle = '', marks } = searchedTerms('a', values)
+      let end = entries[1]?.indexOf(needle) ?? -1
+      for (const mark of marks.split('%')) end = end === -1 ? -1 : (entries[1]?.indexOf(mark, end + 1) ?? -1)
+      t.not(end, -1, JSON.stringify(values))
+    }
+  },
+)
 
 t.test('accounts have no terms in common, and long text has few', async t => {
   const [mine, theirs] = ['a', 'b'].map(account_id => new Set(termsOfEmails(account_id)))
