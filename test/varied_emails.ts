@@ -2,12 +2,11 @@ import type { Test } from 'tap'
 import { v7 as uuid } from 'uuid'
 import { createTemplate } from '../flows/change_template.ts'
 import { indexEmails } from '../flows/index_emails.ts'
-import { insertDomain } from '../sql/domains.ts'
 import type { ListedEmail } from '../sql/emails.ts'
 import { publishNewest } from '../sql/templates.ts'
 import { type Api, startApi } from './api.ts'
 import { acceptEmail } from './sending.ts'
-import { newAccount, openWorld, type TestAccount } from './world.ts'
+import { addDomain, newAccount, openWorld, type TestAccount } from './world.ts'
 
 const subjects = [
   ...['Invoice 100% paid', 'Invoice 1000 paid', 'snake_case', 'snakeXcase', 'back\\slash', 'back/slash', "It's", ''],
@@ -61,12 +60,7 @@ export async function openVariedEmails(t: Test): Promise<VariedEmails> {
   const world = await openWorld(t)
   const [account, stranger] = [await newAccount(world), await newAccount(world)]
   const second = { account_id: account.id, id: uuid(), name: `second.${account.domain}`, status: 'verified' }
-  await insertDomain(world.pool, second)
-  await world.pool.pg.query(
-    `INSERT INTO dkim_keys (account_id, id, domain_id, selector, algorithm, public_key, private_key)
-     SELECT account_id, $1, $2, selector, algorithm, public_key, private_key FROM dkim_keys WHERE account_id = $3`,
-    [uuid(), second.id, account.id],
-  )
+  await addDomain(world.pool, world.secrets, second)
   const senders = [`hello@${account.domain}`, `"Ann, B." <Billing@${account.domain}>`, `Örjan <hello@${second.name}>`]
   const templates: string[] = []
   for (const alias of ['one', 'two']) {

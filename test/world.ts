@@ -6,8 +6,10 @@ import { type Foundation, layFoundation } from '../flows/run_process.ts'
 import { type Config, readConfig } from '../lib/config.ts'
 import { generateDkimKey } from '../lib/dkim.ts'
 import { createLog } from '../lib/log.ts'
+import type { Secrets } from '../lib/secrets.ts'
 import { insertAccount } from '../sql/accounts.ts'
-import { insertDkimKey, insertDomain } from '../sql/domains.ts'
+import { type Domain, insertDkimKey, insertDomain } from '../sql/domains.ts'
+import type { Queryable } from '../sql/pool.ts'
 import { createDatabase } from './database.ts'
 
 export const SECRET_KEY = 'a secret key of the tests, of more than 32 characters'
@@ -43,20 +45,29 @@ export async function newAccount({ pool, secrets }: Foundation): Promise<TestAcc
   const account_id = uuid()
   const domain = `d${++accounts}-${account_id.slice(-6)}.acme.com`
   const domain_id = uuid()
-  const row = { account_id, id: uuid(), domain_id, selector: 'mb1', algorithm: 'rsa-sha256' as const }
-  const { private_key, public_key } = await dkimKey
+  const { public_key } = await dkimKey
   const key = { account_id, domain_id: null, expires_at: null }
   return pool.transaction(async tx => {
     await insertAccount(tx, { id: account_id, name: `account ${account_id}`, plan: 'unlimited' })
-    await insertDomain(tx, { account_id, id: domain_id, name: domain, status: 'verified' })
-    await insertDkimKey(tx, { ...row, public_key, private_key: secrets.seal(private_key, dkimContext(row)) })
+    await addDomain(tx, secrets, { account_id, id: domain_id, name: domain, status: 'verified' })
     return {
       id: account_id,
       domain,
       domain_id,
-      dkim: { selector: row.selector, public_key },
+      dkim: { selector: SELECTOR, public_key },
       key: await createApiKey(tx, secrets, { ...key, name: 'full', permission: 'full_access' }),
       sending_key: await createApiKey(tx, secrets, { ...key, name: 'sending', permission: 'sending_access' }),
     }
   })
+}
+
+const SELECTOR = 'mb1'
+
+/** A domain with a key to sign with. */
+export async function addDomain(db: Queryable, secrets: Secrets, domain: Domain): Promise<void> {
+  const { account_id, id: domain_id } = domain
+  const row = { account_id, id: uuid(), domain_id, selector: SELECTOR, algorithm: 'rsa-sha256' as const }
+  const { private_key, public_key } = await dkimKey
+  await insertDomain(db, domain)
+  await insertDkimKey(db, { ...row, public_key, private_key: secrets.seal(private_key, dkimContext(row)) })
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { v7 as uuid } from 'uuid'
 import { resources } from '../../api/app.ts'
+import { newId } from '../../lib/ids.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startApi } from '../api.ts'
 import { acceptEmail, openWork } from '../sending.ts'
@@ -21,7 +21,7 @@ await work.sender.idle()
 const waiting = await acceptEmail(world, theirs, { cc: ['x@example.com'] })
 const scheduled = await acceptEmail(world, theirs, { scheduled_at: 'in 2 hours' })
 const withFile = await acceptEmail(world, theirs, { attachments })
-const unknown = uuid() // of the same moment: as a cursor it is the same position
+const unknown = newId() // of the same moment: as a cursor it is the same position
 await acceptEmail(world, mine)
 
 const ofTheirs = await makeTemplate(theirs, 'theirs')

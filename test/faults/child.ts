@@ -9,6 +9,10 @@ const KEPT_LINES = 500
 const STOP_LIMIT = 60_000 // ms
 const TICKS = 100 // of CPU time, a second
 
+/** Where the suite keeps the program once it is read (test/setup.ts). */
+const { NODE_COMPILE_CACHE } = process.env
+const cached = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
+
 export type Exit = { code: number | null; signal: NodeJS.Signals | null }
 
 /** A file of the project, running as a process of its own. */
@@ -23,7 +27,7 @@ export class Child {
 
   constructor(file: string, environment: Record<string, string>, args: string[]) {
     this.#process = spawn(process.execPath, [join(ROOT, file), ...args], {
-      env: environment,
+      env: { ...cached, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true, // a process group of its own: what reaches us by Ctrl-C must not reach it
     })
