@@ -1,4 +1,5 @@
-import { v7 as uuid } from 'uuid'
+import { now } from '../lib/clock.ts'
+import { firstId } from '../lib/id_ranges.ts'
 import { type Pause, pauseParty } from '../sql/pauses.ts'
 import { countOutcomes, listSendingAccounts, type Outcomes } from '../sql/reputation.ts'
 import type { Task, Work } from './task.ts'
@@ -15,8 +16,7 @@ const MIN_SETTLED = 200
 export const check_reputation: Task<'check_reputation'> = async (_payload, work) => {
   const { PAUSE_BOUNCE_RATE, PAUSE_COMPLAINT_RATE } = work.config
   if (PAUSE_BOUNCE_RATE === 0 && PAUSE_COMPLAINT_RATE === 0) return
-  // Ids are of this clock too: the first that can have been made a day ago.
-  const from_id = uuid({ msecs: Date.now() - DAY_MS, seq: 0, random: new Uint8Array(16) })
+  const from_id = firstId(now(), -DAY_MS)
   for (const account_id of await listSendingAccounts(work.pool, from_id)) await check(work, account_id, from_id)
 }
 
