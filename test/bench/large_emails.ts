@@ -26,7 +26,8 @@ export async function benchLargeEmails(): Promise<void> {
 async function measure(stage: Stage): Promise<void> {
   const sink = await stage.startSink()
   const web = await stage.startWeb({ LOG_LEVEL: 'info' })
-  const worker = stage.start('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'warn' })
+  const NODE_OPTIONS = '--max-semi-space-size=4' // as in the Procfile
+  const worker = stage.start('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'warn', NODE_OPTIONS })
   await worker.says(/^ready$/)
   const found = new Report()
   let next = 0
