@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { unavailable } from '../flows/accept_emails.ts'
-import { ByteBudget } from '../lib/byte_budget.ts'
 import { ApiError } from '../lib/errors.ts'
 import { extractStrings, TooLargeError } from '../lib/extract_strings.ts'
+import { Semaphore } from '../lib/semaphore.ts'
 import { decodeContents, replaceContents } from '../lib/uploaded_content.ts'
 import { ArrivingFiles } from './arriving_files.ts'
 import { MAX_BODY_BYTES, parseJson, readBytes, requireIdentity } from './body.ts'
@@ -16,11 +16,11 @@ const MAX_UPLOAD_BYTES = 160 * 1024 * 1024
 const MAX_FILES = 1_000
 
 /** What all uploads of a process may take of its memory, and about what one takes; the others wait unread. */
-const BUDGET = new ByteBudget(64 * 1024 * 1024)
+const BUDGET = new Semaphore(64 * 1024 * 1024)
 const ONE_UPLOAD = 4 * 1024 * 1024
 
 /** The same for what is read as a whole, where bodies up to TINY take nothing: they never wait for others. */
-const SMALL_BUDGET = new ByteBudget(8 * 1024 * 1024)
+const SMALL_BUDGET = new Semaphore(8 * 1024 * 1024)
 const TINY = 64 * 1024
 const PATIENCE_MS = 5_000
 

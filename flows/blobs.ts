@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import type { BlobStore } from '../lib/blob_store.ts'
 import type { Config } from '../lib/config.ts'
 import { newId } from '../lib/ids.ts'
@@ -22,8 +22,8 @@ import type { Foundation } from './run_process.ts'
 export type Blobs = {
   /** Content of any length, chunk by chunk as it comes. */
   write(account_id: string, chunks: AsyncIterable<Buffer>): Promise<Blob>
-  /** Content at hand, which is not even written when it is known. */
-  put(account_id: string, content: Buffer): Promise<Blob>
+  /** Content at hand, and its hash in hex if that is too; it is not even written when it is known. */
+  put(account_id: string, content: Buffer, sha256?: string): Promise<Blob>
   /** From its start. @throws when there is none */
   read: ReadBlob
   /** Deletes what no email refers to. Answers how many it were. */
@@ -77,9 +77,8 @@ export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'
 
   return {
     write,
-    async put(account_id, content) {
-      const known = await useBlob(pool, account_id, createHash('sha256').update(content).digest('hex'))
-      return known ?? write(account_id, once(content))
+    async put(account_id, content, sha256 = hash('sha256', content)) {
+      return (await useBlob(pool, account_id, sha256)) ?? write(account_id, once(content))
     },
     async *read(account_id, id) {
       const name = await findBlobStore(pool, { account_id, id })
@@ -116,18 +115,18 @@ function keyOf({ account_id, id }: BlobId): string {
 /** The blob of this content: the one that has just arrived, or one that was known before, which makes it needless. */
 async function complete(pool: Pool, blob: Blob, drop: () => Promise<void>): Promise<Blob> {
   for (;;) {
+    if (await completeBlob(pool, blob).catch(unlessTaken)) return blob
     const known = await useBlob(pool, blob.account_id, blob.sha256)
-    if (known) {
-      await drop()
-      return known
-    }
-    try {
-      await completeBlob(pool, blob)
-      return blob
-    } catch (error) {
-      if (sqlState(error) !== UNIQUE_VIOLATION) throw error
-    }
+    if (!known) continue // it was released at that moment
+    await drop()
+    return known
   }
+}
+
+/** Another one of this content was completed at the same moment. */
+function unlessTaken(error: unknown): false {
+  if (sqlState(error) === UNIQUE_VIOLATION) return false
+  throw error
 }
 
 /** Passes chunks on, and knows in the end what they were. */

@@ -4,7 +4,7 @@ import { newId } from '../lib/ids.ts'
 import { typeOfFile } from '../lib/mime/attachment.ts'
 import type { NewAttachment } from '../lib/new_attachment.ts'
 import type { NewEmail } from '../lib/new_email.ts'
-import type { ContentSource } from '../lib/uploaded_content.ts'
+import type { UploadedContent } from '../lib/uploaded_content.ts'
 import type { Draft, DraftAttachment } from '../sql/drafts.ts'
 import type { Blobs } from './blobs.ts'
 import { draftEmails, type RequestKey, type SendingParty } from './draft_email.ts'
@@ -18,16 +18,29 @@ type Dependencies = Pick<Foundation, 'pool' | 'config'> & { blobs: Blobs }
 export function createPrepareDrafts({ pool, config, blobs }: Dependencies): PrepareDrafts {
   const policy = fetchPolicy(config)
 
-  const addFiles = async (draft: Draft, files: NewAttachment[]): Promise<void> => {
-    draft.refusal ??= refusalOf(files, policy)
-    if (draft.refusal) return
-    for (const file of files) draft.attachments.push(await storeFile(blobs, draft.account_id, file))
-  }
-
   return async (party, emails, key) => {
     const drafts = await draftEmails(pool, party, emails, key, config.SIMULATOR_DOMAIN)
-    for (const [i, draft] of drafts.entries()) await addFiles(draft, emails[i]?.attachments ?? [])
+    const storeContent = createStoreContent(blobs, party.account_id)
+    for (const [i, draft] of drafts.entries()) {
+      const files = emails[i]?.attachments ?? []
+      draft.refusal ??= refusalOf(files, policy)
+      if (draft.refusal) continue
+      for (const file of files) draft.attachments.push(await draftAttachment(file, storeContent))
+    }
     return drafts
+  }
+}
+
+type StoreContent = (content: UploadedContent) => Promise<string>
+
+/** Stores the contents of one request and answers the ids of their blobs: the same for the same, as in most batches. */
+function createStoreContent(blobs: Blobs, account_id: string): StoreContent {
+  const stored = new Map<string, string>()
+  return async ({ sha256, source }) => {
+    if ('blob_id' in source) return source.blob_id
+    const id = stored.get(sha256) ?? (await blobs.put(account_id, source.bytes, sha256)).id
+    stored.set(sha256, id)
+    return id
   }
 }
 
@@ -40,7 +53,7 @@ function refusalOf(files: NewAttachment[], policy: FetchPolicy): ApiError | null
   return null
 }
 
-async function storeFile(blobs: Blobs, account_id: string, file: NewAttachment): Promise<DraftAttachment> {
+async function draftAttachment(file: NewAttachment, storeContent: StoreContent): Promise<DraftAttachment> {
   const { filename, content, path, content_id = null } = file
   return {
     id: newId(),
@@ -49,10 +62,6 @@ async function storeFile(blobs: Blobs, account_id: string, file: NewAttachment):
     content_disposition: file.content_disposition ?? (content_id ? 'inline' : 'attachment'),
     content_id,
     path: path ?? null,
-    blob_id: content ? await blobOf(blobs, account_id, content.source) : null,
+    blob_id: content ? await storeContent(content) : null,
   }
-}
-
-async function blobOf(blobs: Blobs, account_id: string, source: ContentSource): Promise<string> {
-  return 'blob_id' in source ? source.blob_id : (await blobs.put(account_id, source.bytes)).id
 }

@@ -46,8 +46,10 @@ export function createPrepareMessage({ pool, secrets, fetchFiles, readBlob }: De
     const from = mailbox(email.from)
     const isSlow = email.attachments.some(({ blob_id }) => blob_id === null)
     // Many may wait, for files or for room, with nothing in memory but what is small of them.
-    if (isSlow) email = withoutContents(email)
-    if (isSlow) onSlow?.()
+    if (isSlow) {
+      email = withoutContents(email)
+      onSlow?.()
+    }
     const files = email.attachments.length > 0 ? await fetchFiles(email) : []
     const size = sizeOf(email, files)
     const isWaiting = isSlow || size > LARGE

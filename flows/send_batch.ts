@@ -126,7 +126,7 @@ function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number, 
 }
 
 /** The error of one email, as the caller of the whole batch is told it (contract 3.2). */
-export function errorAt(index: number, { name, message, statusCode, headers, cause }: ApiError): ApiError {
+function errorAt(index: number, { name, message, statusCode, headers, cause }: ApiError): ApiError {
   return new ApiError(name, `emails[${index}]: ${message}`, { statusCode, headers, cause })
 }
 

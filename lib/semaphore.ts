@@ -1,21 +1,75 @@
-/** So many may hold it at a time; others wait in line. */
+type Waiter = { permits: number; resolve: () => void }
+
+/**
+ * So many permits that callers share, such as connections or bytes: who asks for more than are left waits until they are
+ * given back. Strictly in order of arrival, so that small requests cannot keep a large one waiting for ever.
+ */
 export class Semaphore {
+  readonly #total: number
   #free: number
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new Set<Waiter>()
 
-  constructor(permits: number) {
-    this.#free = permits
+  constructor(total: number) {
+    this.#total = total
+    this.#free = total
   }
 
-  async acquire(): Promise<void> {
-    if (this.#free > 0) this.#free--
-    else await new Promise<void>(resolve => this.#waiting.push(resolve))
+  get free(): number {
+    return this.#free
   }
 
-  /** Hands the permit to whoever waits longest. */
-  release(): void {
-    const next = this.#waiting.shift()
-    if (next) next()
-    else this.#free++
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /**
+   * More than there are counts as all there are, here and in `release`. Rejects with the signal's reason when it is
+   * aborted first (the client went away); then nothing is to be released.
+   */
+  async acquire(permits = 1, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    const wanted = this.#cap(permits)
+    if (this.#waiting.size === 0 && wanted <= this.#free) {
+      this.#free -= wanted
+      return
+    }
+    await new Promise<void>((resolve, reject) => {
+      const abort = () => {
+        this.#waiting.delete(waiter)
+        reject(signal?.reason)
+        this.#admit() // those behind it may fit
+      }
+      const waiter = {
+        permits: wanted,
+        resolve: () => {
+          signal?.removeEventListener('abort', abort)
+          resolve()
+        },
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      this.#waiting.add(waiter)
+    })
+  }
+
+  /** Gives back what was acquired, by the same number. */
+  release(permits = 1): void {
+    const free = this.#free + this.#cap(permits)
+    if (free > this.#total) throw new RangeError('more was released than acquired')
+    this.#free = free
+    this.#admit()
+  }
+
+  #admit(): void {
+    for (const waiter of this.#waiting) {
+      if (waiter.permits > this.#free) return
+      this.#waiting.delete(waiter)
+      this.#free -= waiter.permits
+      waiter.resolve()
+    }
+  }
+
+  #cap(permits: number): number {
+    if (!(permits >= 0)) throw new RangeError(`${permits} permits`)
+    return Math.min(permits, this.#total)
   }
 }

@@ -3,17 +3,18 @@ import type { BlobId } from './blobs.ts'
 import type { EmailId } from './emails.ts'
 import { type Queryable, sql } from './pool.ts'
 
-/** An attachment of a sent email (contract 3.6). `size` is null until it was fetched from where its path points. */
-export const Attachment = z.object({
-  object: z.literal('attachment'),
+/** An attachment as its email shows it (contract 3.4). `size` is null until it was fetched from where its path points. */
+export const ListedAttachment = z.object({
   id: z.string(),
   filename: z.string(),
   content_type: z.string(),
   content_disposition: z.enum(['attachment', 'inline']),
   content_id: z.string().nullable(),
   size: z.int().nullable(),
-  download_url: z.string(),
 })
+
+/** And by itself (contract 3.6). */
+export const Attachment = ListedAttachment.extend({ object: z.literal('attachment'), download_url: z.string() })
 export type Attachment = z.infer<typeof Attachment>
 
 /** `api_url`: what the address of its content begins with. */

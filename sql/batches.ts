@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Draft, draftsJson, Fault } from './drafts.ts'
+import { type Draft, draftsJson, Fault, RequestFault } from './drafts.ts'
 import { type Queryable, sql } from './pool.ts'
 
 export type BatchId = { account_id: string; id: string }
@@ -46,7 +46,7 @@ export async function judgeBatch(
   is_permissive: boolean,
 ): Promise<z.infer<typeof Judged>> {
   return tx.one(sql.prepared('judge_batch', Judged)`
-    SELECT faults, retry_after FROM judge_batch(${account_id}, ${id}, ${is_permissive})
+    SELECT faults, retry_after FROM judge_batch(${account_id}, ${id}, ${is_permissive}, ${sql.array(RequestFault.options, 'text')})
   `)
 }
 

@@ -33,12 +33,17 @@ export async function useBlob(db: Queryable, account_id: string, sha256: string)
   `)
 }
 
-/** All of it has arrived. Fails as Postgres does (23505) when another blob of this content was faster. */
-export async function completeBlob(db: Queryable, { account_id, id, sha256, size }: Blob): Promise<void> {
-  await db.run(sql.unsafe`
+/**
+ * All of it has arrived. Answers false, and does nothing, when another blob has this content; fails as Postgres does (23505)
+ * when one gets it at the same moment.
+ */
+export async function completeBlob(db: Queryable, { account_id, id, sha256, size }: Blob): Promise<boolean> {
+  const count = await db.run(sql.unsafe`
     UPDATE blobs SET sha256 = decode(${sha256}, 'hex'), size = ${size}, used_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
+      AND NOT EXISTS (SELECT FROM blobs WHERE account_id = ${account_id} AND sha256 = decode(${sha256}, 'hex'))
   `)
+  return count > 0
 }
 
 /** Takes back what nobody has used for a day and no email refers to: it is not found any more, and can be deleted. */

@@ -51,7 +51,7 @@ export type Draft = {
   recipients: DraftRecipient[]
 }
 
-/** Faults that lie with nothing of the email itself: they refuse whatever was asked for together (functions/drafts.sql). */
+/** Faults that lie with nothing of the email itself: they refuse whatever was asked for together. */
 export const RequestFault = z.enum([
   'wrong_clock',
   'platform_paused',

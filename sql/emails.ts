@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ListedAttachment } from './attachments.ts'
 import { type Queryable, sql } from './pool.ts'
 
 export type EmailId = { account_id: string; id: string }
@@ -60,16 +61,7 @@ export const Email = z.object({
   text: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
   events: z.array(Event),
-  attachments: z.array(
-    z.object({
-      id: z.string(),
-      filename: z.string(),
-      content_type: z.string(),
-      content_disposition: z.enum(['attachment', 'inline']),
-      content_id: z.string().nullable(),
-      size: z.int().nullable(),
-    }),
-  ),
+  attachments: z.array(ListedAttachment),
   queue: z
     .array(QueueEntry)
     .nullable()

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ListedAttachment } from './attachments.ts'
 import type { EmailId } from './emails.ts'
 import { type Queryable, sql } from './pool.ts'
 
@@ -6,16 +7,7 @@ import { type Queryable, sql } from './pool.ts'
 export const LONG_CONTENT = 512 * 1024
 
 /** A file of an email. Its content is the blob's, `size` bytes; null until it is fetched from where its path points. */
-const AttachmentToSend = z.object({
-  id: z.string(),
-  filename: z.string(),
-  content_type: z.string().nullable(),
-  content_disposition: z.enum(['attachment', 'inline']),
-  content_id: z.string().nullable(),
-  path: z.string().nullable(),
-  size: z.int().nullable(),
-  blob_id: z.string().nullable(),
-})
+const AttachmentToSend = ListedAttachment.extend({ path: z.string().nullable(), blob_id: z.string().nullable() })
 export type AttachmentToSend = z.infer<typeof AttachmentToSend>
 
 /**

@@ -1,4 +1,4 @@
-DROP FUNCTION IF EXISTS judge_batch(uuid, uuid, boolean);
+DROP FUNCTION IF EXISTS judge_batch(uuid, uuid, boolean, text[]);
 DROP FUNCTION IF EXISTS store_batch_slice(uuid, uuid);
 DROP FUNCTION IF EXISTS close_batch(uuid, uuid);
 
@@ -6,7 +6,8 @@ DROP FUNCTION IF EXISTS close_batch(uuid, uuid);
 -- stores them; answers the faults, one for each draft. It may be sent if there are none; a permissive one leaves out the
 -- emails that have one, but a pause, a quota that is exceeded and a wrong clock refuse it whole. retry_after: seconds, of
 -- reputation_limit_exceeded.
-CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean, OUT faults text[], OUT retry_after integer)
+CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean, request_faults text[], OUT faults text[],
+  OUT retry_after integer)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 DECLARE
@@ -23,7 +24,7 @@ BEGIN
   retry_after := (SELECT max(q.retry_after) FROM unnest(judged.decisions) AS q);
   kept := ARRAY(SELECT d.position FROM unnest(given) AS d WHERE judged.faults[d.position + 1] IS NULL ORDER BY d.position);
   IF NOT is_permissive AND cardinality(kept) < cardinality(given)
-    OR EXISTS (SELECT FROM unnest(judged.faults) AS f(fault) WHERE is_of_request(f.fault))
+    OR judged.faults && request_faults
   THEN
     RETURN;
   END IF;

@@ -1,15 +1,6 @@
 -- Emails that are not stored yet: what speaks against them, and how they are stored. Whoever calls these functions has set
 -- the plans of their statements (accept_emails.sql says why).
 
-DROP FUNCTION IF EXISTS is_of_request(text);
-
--- Whether a fault lies with nothing of the email itself: it refuses whatever was asked for together, all of it.
-CREATE FUNCTION is_of_request(fault text) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT fault IN ('wrong_clock', 'platform_paused', 'account_paused', 'domain_paused', 'transport_unusable',
-    'signing_key_unusable', 'daily_quota_exceeded', 'monthly_quota_exceeded', 'reputation_limit_exceeded')
-$$;
-
 -- What depends on time or rows: the schedule, the sender's domain, suppressions, pauses, quotas. limited: the accounts whose
 -- usage is locked. What is bound to an answer is not judged, and takes nothing of a quota.
 CREATE FUNCTION judge_drafts(drafts draft[], limited uuid[], bound integer[]) RETURNS judgement

@@ -4,23 +4,10 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t from 'tap'
 import { type DkimAlgorithm, dkimRecordValue, generateDkimKey, loadDkimKey, signMessage } from '../../lib/dkim.ts'
 import { type ComposedMessage, composeMessage, type Message, serializeMessage } from '../../lib/message.ts'
+import { plainMail } from './attachments.ts'
 
-const time = new Date('2026-11-01T09:05:07.890Z')
-
-const plain: Message = {
-  message_id: '0190b2c4@mail.example.com',
-  date: time,
-  from: { name: 'Acme, Inc.', address: 'news@example.com' },
-  to: [{ name: null, address: 'ann@example.org' }],
-  cc: [],
-  reply_to: [],
-  subject: 'Hello',
-  headers: {},
-  text: 'Hi',
-  html: null,
-  attachments: [],
-  seed: '0190b2c4',
-}
+const plain = { ...plainMail, from: { name: 'Acme, Inc.', address: 'news@example.com' } }
+const time = plain.date
 const unicode = { ...plain, subject: 'Ünïcode 😀 '.repeat(20), to: [{ name: '日本語 '.repeat(20), address: 'a@b.co' }] }
 const list = {
   'List-Unsubscribe': `<https://example.com/${'u'.repeat(300)}>, <mailto:u@example.com>`,

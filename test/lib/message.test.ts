@@ -1,21 +1,7 @@
 import PostalMime, { decodeWords } from 'postal-mime'
 import t from 'tap'
 import { composeMessage, type Message, serializeMessage } from '../../lib/message.ts'
-
-const mail: Message = {
-  message_id: '0190b2c4@mail.example.com',
-  date: new Date('2026-11-01T09:05:07.890Z'),
-  from: { name: 'Acme', address: 'news@example.com' },
-  to: [{ name: null, address: 'ann@example.org' }],
-  cc: [],
-  reply_to: [],
-  subject: 'Hello',
-  headers: {},
-  text: 'Hi',
-  html: null,
-  attachments: [],
-  seed: '0190b2c4',
-}
+import { plainMail as mail } from './attachments.ts'
 
 const source = (change: Partial<Message>) => serializeMessage(composeMessage({ ...mail, ...change })).toString('latin1')
 const raw = (change: Partial<Message>, name: string) =>

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { Semaphore } from '../../lib/semaphore.ts'
 
@@ -18,4 +19,108 @@ t.test('so many hold it, and others wait in line', async t => {
   semaphore.release()
   await hold(5)
   t.strictSame(order, [1, 2, 3, 4, 5])
+})
+
+/** Asks for so many bytes, and tells by its name when it gets them. */
+function asks(budget: Semaphore, order: string[]) {
+  return (name: string, bytes: number, signal?: AbortSignal) =>
+    budget.acquire(bytes, signal).then(
+      () => order.push(name),
+      error => order.push(`${name}: ${error.name}`),
+    )
+}
+
+const settled = () => new Promise(setImmediate)
+
+t.test('who asks for more than is left waits, and those behind him wait as well', async t => {
+  const budget = new Semaphore(100)
+  const order: string[] = []
+  const ask = asks(budget, order)
+  ask('first', 60)
+  ask('second', 30)
+  ask('large', 80)
+  ask('small', 1)
+  await settled()
+  t.strictSame(order, ['first', 'second'])
+  budget.release(60)
+  await settled()
+  t.strictSame(order, ['first', 'second'])
+  budget.release(30)
+  await settled()
+  t.strictSame(order, ['first', 'second', 'large', 'small'])
+})
+
+t.test('more than there is counts as all there is', async t => {
+  const budget = new Semaphore(100)
+  await budget.acquire(1_000_000)
+  t.equal(budget.free, 0)
+  budget.release(1_000_000)
+  t.equal(budget.free, 100)
+})
+
+t.test('who goes away while he waits holds nothing, and nobody up', async t => {
+  const budget = new Semaphore(100)
+  const order: string[] = []
+  const ask = asks(budget, order)
+  const gone = new AbortController()
+  ask('first', 60)
+  ask('gone', 50, gone.signal)
+  ask('small', 40)
+  await settled()
+  gone.abort()
+  await settled()
+  t.strictSame(order, ['first', 'gone: AbortError', 'small'])
+  t.equal(budget.free, 0)
+  await t.rejects(budget.acquire(0, gone.signal), { name: 'AbortError' })
+})
+
+t.test('a signal that is aborted later changes nothing', async t => {
+  const budget = new Semaphore(100)
+  const client = new AbortController()
+  await budget.acquire(100, client.signal)
+  const waits = budget.acquire(70, client.signal)
+  budget.release(100)
+  await waits
+  client.abort()
+  t.equal(budget.free, 30)
+})
+
+t.test('more cannot be given back than was taken, nor less than nothing asked for', async t => {
+  const budget = new Semaphore(100)
+  t.throws(() => budget.release(1), RangeError)
+  await t.rejects(budget.acquire(-1), RangeError)
+  await t.rejects(budget.acquire(Number.NaN), RangeError)
+  t.equal(budget.free, 100)
+})
+
+t.test('however many come and go, the budget holds and everybody is served in order', async t => {
+  const client = fc.record({ bytes: fc.nat({ max: 150 }), turns: fc.nat({ max: 5 }), leaves: fc.boolean() })
+  await t.resolves(
+    fc.assert(
+      fc.asyncProperty(fc.array(client, { maxLength: 30 }), async clients => {
+        const budget = new Semaphore(100)
+        const served: number[] = []
+        let held = 0
+        await Promise.all(
+          clients.map(async ({ bytes, turns, leaves }, number) => {
+            const client = new AbortController()
+            if (leaves) setImmediate(() => client.abort())
+            const isServed = await budget.acquire(bytes, client.signal).then(
+              () => true,
+              () => false,
+            )
+            if (!isServed) return
+            served.push(number)
+            held += Math.min(bytes, 100)
+            if (held > 100) throw new Error(`${held} bytes are held`)
+            for (let turn = 0; turn < turns; turn++) await settled()
+            held -= Math.min(bytes, 100)
+            budget.release(bytes)
+          }),
+        )
+        const inOrder = [...served].sort((a, b) => a - b)
+        return budget.free === 100 && budget.waiting === 0 && String(served) === String(inOrder)
+      }),
+    ),
+  )
 })
