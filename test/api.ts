@@ -2,7 +2,8 @@ import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { createApp } from '../api/app.ts'
 import { createHttpServer } from '../api/server.ts'
-import type { Foundation } from '../flows/run_process.ts'
+import { type Foundation, layFoundation } from '../flows/run_process.ts'
+import { type PgProxy, startPgProxy } from './faults/pg_proxy.ts'
 
 /** `body` is what the API answered, by the fields tests look at most; `t.match` looks at any other. */
 export type AnswerBody = { id: string; name: string; message: string; status: string; data: AnswerBody[] }
@@ -35,6 +36,22 @@ export async function startApi(t: Test, foundation: Foundation, default_key: str
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return { url, request: (method, path, options) => request(url, default_key, method, path, options) }
+}
+
+/** The same, on a connection to Postgres that can be cut and slowed down. */
+export async function startProxiedApi(
+  t: Test,
+  { config, log }: Foundation,
+  default_key: string,
+): Promise<{ api: Api; proxy: PgProxy }> {
+  const proxy = await startPgProxy(config.DATABASE_URL as string)
+  const proxied = await layFoundation({ ...config, DATABASE_URL: proxy.url }, log)
+  const api = await startApi(t, proxied, default_key)
+  t.teardown(async () => {
+    await proxied.pool.end()
+    await proxy.close()
+  })
+  return { api, proxy }
 }
 
 async function request(

@@ -4,8 +4,7 @@ DROP FUNCTION IF EXISTS close_batch(uuid, uuid);
 
 -- Judges all emails of a batch that was just inserted. If it may be sent, takes the quota of all and adds the job that
 -- stores them; answers the faults, one for each draft. It may be sent if there are none; a permissive one leaves out the
--- emails that have one, but a pause, a quota that is exceeded and a wrong clock refuse it whole. retry_after: seconds, of
--- reputation_limit_exceeded.
+-- emails that have one, but any of request_faults refuses it whole. retry_after: seconds, of reputation_limit_exceeded.
 CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean, request_faults text[], OUT faults text[],
   OUT retry_after integer)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
@@ -23,9 +22,7 @@ BEGIN
   faults := coalesce(judged.faults, '{}');
   retry_after := (SELECT max(q.retry_after) FROM unnest(judged.decisions) AS q);
   kept := ARRAY(SELECT d.position FROM unnest(given) AS d WHERE judged.faults[d.position + 1] IS NULL ORDER BY d.position);
-  IF NOT is_permissive AND cardinality(kept) < cardinality(given)
-    OR judged.faults && request_faults
-  THEN
+  IF NOT is_permissive AND cardinality(kept) < cardinality(given) OR judged.faults && request_faults THEN
     RETURN;
   END IF;
 

@@ -1,10 +1,8 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { layFoundation } from '../../flows/run_process.ts'
 import { closeBatch } from '../../sql/batches.ts'
 import { startWorker } from '../../workers/worker.ts'
-import { startApi } from '../api.ts'
-import { startPgProxy } from '../faults/pg_proxy.ts'
+import { startProxiedApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t, { BATCH_DEADLINE_MS: '500' })
@@ -15,13 +13,7 @@ await pg.query(`UPDATE accounts SET plan = 'small' WHERE id = $1`, [account.id])
 const worker = await startWorker(world)
 t.teardown(() => worker.stop())
 
-const proxy = await startPgProxy(world.config.DATABASE_URL as string)
-const web = await layFoundation({ ...world.config, DATABASE_URL: proxy.url }, world.log)
-const api = await startApi(t, web, account.key)
-t.teardown(async () => {
-  await web.pool.end()
-  await proxy.close()
-})
+const { api, proxy } = await startProxiedApi(t, world, account.key)
 
 const send = (count: number) => {
   const body = Array.from({ length: count }, () => ({ from: `ann@${account.domain}`, to: 'bob@b.com', subject: 'Hi' }))

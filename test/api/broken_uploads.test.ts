@@ -2,21 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { layFoundation } from '../../flows/run_process.ts'
-import { startApi } from '../api.ts'
-import { startPgProxy } from '../faults/pg_proxy.ts'
+import { startProxiedApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
 const { pg } = world.pool
-const proxy = await startPgProxy(world.config.DATABASE_URL as string)
-const web = await layFoundation({ ...world.config, DATABASE_URL: proxy.url }, world.log)
-const api = await startApi(t, web, account.key)
-t.teardown(async () => {
-  await web.pool.end()
-  await proxy.close()
-})
+const { api, proxy } = await startProxiedApi(t, world, account.key)
 
 const SMALL = 1_000
 const LARGE = 3 * 1024 * 1024
