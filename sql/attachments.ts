@@ -14,7 +14,11 @@ export const ListedAttachment = z.object({
 })
 
 /** And by itself (contract 3.6). */
-export const Attachment = ListedAttachment.extend({ object: z.literal('attachment'), download_url: z.string() })
+export const Attachment = z.object({
+  object: z.literal('attachment'),
+  ...ListedAttachment.shape,
+  download_url: z.string(),
+})
 export type Attachment = z.infer<typeof Attachment>
 
 /** `api_url`: what the address of its content begins with. */

@@ -16,7 +16,7 @@ const id = await acceptEmail(world, account)
 const { rows } = await pool.pg.query<Row>(
   `INSERT INTO emails (account_id, id, message_id, sender, "to", cc, bcc, reply_to, subject, tags, status, last_event)
    SELECT e.account_id, uuidv7(n * interval '1 second' - interval '1 hour'), n, sender, "to", cc, bcc, reply_to,
-     'No. ' || n || '.', CASE WHEN n % 3 = 0 THEN '[{"name":"kind","value":"a"}]' ELSE '[]' END::jsonb,
+     'No. ' || n || '!', CASE WHEN n % 3 = 0 THEN '[{"name":"kind","value":"a"}]' ELSE '[]' END::jsonb,
      CASE WHEN n % 2 = 0 THEN 'delivered' ELSE 'bounced' END, (ARRAY['opened', 'delivered'])[1 + n / 2 % 2]
    FROM emails e, generate_series(1, $2) AS n WHERE e.id = $1
    RETURNING id, subject, status, last_event, tags <> '[]' AS has_tag`,
@@ -49,9 +49,9 @@ t.test('text, tags and statuses of many emails are found together, in either dir
   const of = (statuses: string[], events: string[] = []) => ({ status: { statuses, events } })
   const isOf = (row: Row, name: string) => row.status === name
   const isOpened = (row: Row) => row.last_event === 'opened'
-  await shows(t, { q: '7.', ...of(['bounced']) }, row => /7\.$/.test(row.subject) && isOf(row, 'bounced'))
-  await shows(t, { q: '7.', ...of(['delivered']) }, () => false)
-  await shows(t, { q: '8.', ...of([], ['opened']) }, row => /8\.$/.test(row.subject) && isOpened(row))
+  await shows(t, { q: '7!', ...of(['bounced']) }, row => /7!$/.test(row.subject) && isOf(row, 'bounced'))
+  await shows(t, { q: '7!', ...of(['delivered']) }, () => false)
+  await shows(t, { q: '8!', ...of([], ['opened']) }, row => /8!$/.test(row.subject) && isOpened(row))
   await shows(t, { tag: 'kind:a', ...of(['bounced']) }, row => row.has_tag && isOf(row, 'bounced'))
   await shows(
     t,
