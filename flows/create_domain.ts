@@ -1,58 +1,65 @@
-import { domainToASCII } from 'node:url'
-import { generateDkimKey } from '../lib/dkim.ts'
+import { asciiDomain } from '../lib/address.ts'
+import { type DkimAlgorithm, generateDkimKey } from '../lib/dkim.ts'
 import { ApiError } from '../lib/errors.ts'
 import { newId } from '../lib/ids.ts'
 import type { Secrets } from '../lib/secrets.ts'
-import {
-  type Domain,
-  findDomainByName,
-  findVerifiedDomain,
-  insertDkimKey,
-  insertDomain,
-  type NewDkimKey,
-} from '../sql/domains.ts'
+import { insertDkimKey, type NewDkimKey } from '../sql/dkim_keys.ts'
+import { findDomainByName, findVerifiedDomain, insertDomain, type NewDomainRow } from '../sql/domains.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { dkimContext } from './dkim_keys.ts'
 
-/** Longest name and label of RFC 1035 2.3.4, of at least two labels. */
-const NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/
-
-/** `isVerified` skips the proof by DNS: for operators. */
-export type NewDomain = { account_id: string; name: string; isVerified: boolean }
+/** `is_trusted` skips the proof by DNS: for operators. */
+export type NewDomain = Omit<NewDomainRow, 'id' | 'status'> & { is_trusted: boolean }
 
 /**
- * Adds a sending domain with a DKIM key of its own.
+ * Adds a sending domain with DKIM keys of its own.
  *
  * @throws {ApiError} `validation_error`: no domain name, or added before; `domain_conflict`: another account's
  */
 export async function createDomain(pool: Pool, secrets: Secrets, domain: NewDomain): Promise<MadeDomain> {
-  const { account_id, isVerified } = domain
-  const name = domainToASCII(domain.name)
-  if (!NAME.test(name)) throw new ApiError('validation_error', `${domain.name} is not a domain name.`)
+  const { account_id, is_trusted } = domain
+  const name = asciiDomain(domain.name)
+  if (!name) throw new ApiError('validation_error', `${domain.name} is not a domain name.`)
   if (await findDomainByName(pool, account_id, name)) {
     throw new ApiError('validation_error', `The domain ${name} was added before.`)
   }
-  if (isVerified && (await findVerifiedDomain(pool, name))) {
+  if (is_trusted && (await findVerifiedDomain(pool, name))) {
     throw new ApiError('domain_conflict', `The domain ${name} is verified by another account.`)
   }
 
-  const made = await makeDomain(secrets, { account_id, name, isVerified })
+  const made = await makeDomain(secrets, { ...domain, name })
   await pool.transaction(tx => storeDomain(tx, made))
   return made
 }
 
-export type MadeDomain = Domain & { dkim_key: NewDkimKey }
+export type MadeDomain = NewDomainRow & { dkim_keys: NewDkimKey[] }
 
-/** Its key takes a moment to make: this comes before a transaction, `storeDomain` in it. */
-export async function makeDomain(secrets: Secrets, { account_id, name, isVerified }: NewDomain): Promise<MadeDomain> {
-  const domain = { account_id, id: newId(), name, status: isVerified ? 'verified' : 'not_started' }
-  const key = { account_id, id: newId(), domain_id: domain.id, selector: 'mb1', algorithm: 'rsa-sha256' as const }
-  const { private_key, public_key } = await generateDkimKey(key.algorithm)
-  const sealed = secrets.seal(private_key, dkimContext(key))
-  return { ...domain, dkim_key: { ...key, public_key, private_key: sealed } }
+/** Its keys take a moment to make: this comes before a transaction, `storeDomain` in it. */
+export async function makeDomain(secrets: Secrets, domain: NewDomain): Promise<MadeDomain> {
+  const id = newId()
+  const { account_id, is_trusted } = domain
+  const dkim_keys = await makeDkimKeys(secrets, { account_id, domain_id: id, generation: 1, is_published: is_trusted })
+  return { ...domain, id, status: is_trusted ? 'verified' : 'not_started', dkim_keys }
 }
 
-export async function storeDomain(tx: Queryable, { dkim_key, ...domain }: MadeDomain): Promise<void> {
+export async function storeDomain(tx: Queryable, { dkim_keys, ...domain }: MadeDomain): Promise<void> {
   await insertDomain(tx, domain)
-  await insertDkimKey(tx, dkim_key)
+  for (const key of dkim_keys) await insertDkimKey(tx, key)
+}
+
+/** What the selector of a key ends with: two keys at one selector would be no key (RFC 6376 section 3.6.2.2). */
+const suffixes: Record<DkimAlgorithm, string> = { 'rsa-sha256': '', 'ed25519-sha256': 'e' }
+
+type KeyOwner = { account_id: string; domain_id: string; generation: number; is_published: boolean }
+
+/** A key of each algorithm (RFC 8463 section 3): who knows Ed25519 takes that, everybody else RSA. */
+export async function makeDkimKeys(secrets: Secrets, { generation, ...owner }: KeyOwner): Promise<NewDkimKey[]> {
+  const algorithms = Object.keys(suffixes) as DkimAlgorithm[]
+  return Promise.all(
+    algorithms.map(async algorithm => {
+      const key = { ...owner, id: newId(), selector: `mb${generation}${suffixes[algorithm]}`, algorithm }
+      const { private_key, public_key } = await generateDkimKey(algorithm)
+      return { ...key, public_key, private_key: secrets.seal(private_key, dkimContext(key)) }
+    }),
+  )
 }

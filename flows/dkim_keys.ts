@@ -1,6 +1,6 @@
 import { type DkimKey, loadDkimKey } from '../lib/dkim.ts'
 import type { Secrets } from '../lib/secrets.ts'
-import { type DkimKeyRow, findDkimKey, markDkimKey } from '../sql/domains.ts'
+import { type DkimKeyRow, findDkimKey, markDkimKey } from '../sql/dkim_keys.ts'
 import type { Pool } from '../sql/pool.ts'
 
 /** A new key of a domain is used within this time. */

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { availableParallelism, hostname } from 'node:os'
 import { z } from 'zod'
 import { parseNetworks } from './client_address.ts'
@@ -40,6 +41,17 @@ const ports = parsed(text =>
   }),
 )
 
+const servers = parsed(text =>
+  text.split(',').map(part => {
+    const server = part.trim()
+    // As node:dns takes them: [::1]:53 for an IPv6 address with a port.
+    const [, bracketed, v4] = /^(?:\[([^\]]+)\](?::\d+)?|([^:]+)(?::\d+)?)$/.exec(server) ?? []
+    if (!isIP(bracketed ?? v4 ?? server))
+      throw new RangeError(`"${part}" is not an address such as 9.9.9.9 or 127.0.0.1:5353`)
+    return server
+  }),
+)
+
 const blobStore = parsed(text => {
   if (text === 'postgres') return text
   if (!text.startsWith('s3:')) throw new RangeError('must be postgres or s3://ACCESS_KEY:SECRET@bucket/prefix')
@@ -68,9 +80,19 @@ export const Environment = z.object({
     .default('simulator.internal')
     .describe('Mail to delivered@, bounced@, complained@ or suppressed@ here is simulated and never leaves.'),
   HELO_NAME: z.string().min(1).default(hostname()).describe('Name given in EHLO. Default: this host’s name.'),
+  SERVER_DOMAIN: domain
+    .optional()
+    .describe(
+      'Your domain that the DNS records of senders lead to: inbound., feedback. and links. below it, and its SPF record. Default: HELO_NAME.',
+    ),
   RETURN_PATH_DOMAIN: domain
     .optional()
-    .describe('Domain of the envelope sender (where bounces return). Default: the domain of the From address.'),
+    .describe(
+      'Domain of the envelope sender (where bounces return) while the return path of the sender is not verified. Default: the domain of the From address.',
+    ),
+  DNS_SERVERS: servers
+    .optional()
+    .describe('Name servers to ask: 9.9.9.9,127.0.0.1:5353 and so on. Default: the system’s.'),
   IN_DOUBT: z
     .enum(['resend', 'hold'])
     .default('resend')
@@ -122,7 +144,10 @@ export const Environment = z.object({
     .describe('Least level logged.'),
 })
 
-export type Config = Omit<z.output<typeof Environment>, 'BASE_URL'> & { BASE_URL: string }
+export type Config = Omit<z.output<typeof Environment>, 'BASE_URL' | 'SERVER_DOMAIN'> & {
+  BASE_URL: string
+  SERVER_DOMAIN: string
+}
 
 /**
  * The configuration of this process, read from its environment only.
@@ -138,7 +163,11 @@ export function readConfig(environment: Record<string, string | undefined> = pro
   if (data.DATABASE_URL && !data.SECRET_KEY) {
     throw new ConfigError('SECRET_KEY: required with DATABASE_URL, for example from: openssl rand -base64 32')
   }
-  return { ...data, BASE_URL: data.BASE_URL ?? `http://localhost:${data.PORT}` }
+  return {
+    ...data,
+    BASE_URL: data.BASE_URL ?? `http://localhost:${data.PORT}`,
+    SERVER_DOMAIN: data.SERVER_DOMAIN ?? data.HELO_NAME,
+  }
 }
 
 /** Text that a function reads, whose RangeError says what is wrong with it. */

@@ -1,14 +1,91 @@
 import { z } from 'zod'
+import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
 
-export const Domain = z.object({ id: z.string(), account_id: z.string(), name: z.string(), status: z.string() })
+export const DomainStatus = z.enum([
+  'not_started',
+  'pending',
+  'verified',
+  'partially_verified',
+  'partially_failed',
+  'failed',
+])
+export type DomainStatus = z.infer<typeof DomainStatus>
+
+/** Mail is sent from a domain in one of these, if its capability is enabled. */
+export const sendableStatuses = sql.fragment`('verified', 'partially_verified', 'partially_failed')`
+
+/** What others of our own need to know of a domain. */
+export const Domain = z.object({ id: z.string(), account_id: z.string(), name: z.string(), status: DomainStatus })
 export type Domain = z.infer<typeof Domain>
 
-export async function insertDomain(db: Queryable, domain: Domain): Promise<void> {
+const Capability = z.enum(['enabled', 'disabled'])
+
+/** A domain as it is listed (contract 5.1): by itself it has its records too. */
+export const ListedDomain = z.object({
+  object: z.literal('domain'),
+  id: z.string(),
+  name: z.string(),
+  status: DomainStatus,
+  region: z.string(),
+  capabilities: z.object({ sending: Capability, receiving: Capability }),
+  open_tracking: z.boolean(),
+  click_tracking: z.boolean(),
+  tracking_subdomain: z.string().nullable(),
+  tls: z.enum(['opportunistic', 'enforced']),
+  custom_return_path: z.string(),
+  /** There are no audiences yet: then it is the one that its contacts are in. */
+  default_audience_id: z.null(),
+  verified_at: z.date().nullable(),
+  created_at: z.date(),
+  updated_at: z.date(),
+})
+export type ListedDomain = z.infer<typeof ListedDomain>
+
+const listedColumns = sql.fragment`
+  'domain' AS object, id, name, status, region, jsonb_build_object(
+    'sending', CASE WHEN sending THEN 'enabled' ELSE 'disabled' END,
+    'receiving', CASE WHEN receiving THEN 'enabled' ELSE 'disabled' END
+  ) AS capabilities, open_tracking, click_tracking, tracking_subdomain, tls, custom_return_path,
+  NULL AS default_audience_id, verified_at, created_at, updated_at
+`
+
+export async function listDomains(db: Queryable, account_id: string, position: Position): Promise<Page<ListedDomain>> {
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(ListedDomain)`
+      SELECT ${listedColumns} FROM domains WHERE account_id = ${account_id} AND ${where} ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
+}
+
+export async function findDomain(db: Queryable, account_id: string, id: string): Promise<ListedDomain | null> {
+  return db.maybeOne(sql.type(ListedDomain)`
+    SELECT ${listedColumns} FROM domains WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+/** What may be left out has the default of its column. `is_trusted`: the operator vouches for it, DNS is never asked. */
+export type NewDomainRow = Domain & {
+  is_trusted?: boolean
+  region?: string | undefined
+  sending?: boolean | undefined
+  receiving?: boolean | undefined
+  open_tracking?: boolean | undefined
+  click_tracking?: boolean | undefined
+  tracking_subdomain?: string | null | undefined
+  tls?: ListedDomain['tls'] | undefined
+  custom_return_path?: string | undefined
+}
+
+export async function insertDomain(db: Queryable, domain: NewDomainRow): Promise<void> {
   await db.run(sql.unsafe`
-    INSERT INTO domains (account_id, id, name, status, verified_at)
+    INSERT INTO domains (account_id, id, name, status, verified_at, is_trusted, region, sending, receiving,
+      open_tracking, click_tracking, tracking_subdomain, tls, custom_return_path)
     VALUES (${domain.account_id}, ${domain.id}, ${domain.name}, ${domain.status},
-      CASE WHEN ${domain.status} = 'verified' THEN now() END)
+      CASE WHEN ${domain.status} = 'verified' THEN now() END, ${domain.is_trusted ?? false},
+      ${domain.region ?? 'us-east-1'}, ${domain.sending ?? true}, ${domain.receiving ?? false},
+      ${domain.open_tracking ?? false}, ${domain.click_tracking ?? false}, ${domain.tracking_subdomain ?? null},
+      ${domain.tls ?? 'opportunistic'}, ${domain.custom_return_path ?? 'send'})
   `)
 }
 
@@ -21,51 +98,19 @@ export async function findDomainByName(db: Queryable, account_id: string, name: 
 /** Whether a name is verified by any account: the operator is told, callers of the API never are. */
 export async function findVerifiedDomain(db: Queryable, name: string): Promise<Domain | null> {
   return db.maybeOne(sql.type(Domain)`
-    SELECT id, account_id, name, status FROM domains
-    WHERE name = ${name} AND status IN ('verified', 'partially_verified', 'partially_failed')
+    SELECT id, account_id, name, status FROM domains WHERE name = ${name} AND status IN ${sendableStatuses}
   `)
 }
 
-export const DkimKeyRow = z.object({
-  account_id: z.string(),
-  id: z.string(),
-  domain_id: z.string(),
-  domain: z.string(),
-  selector: z.string(),
-  algorithm: z.enum(['rsa-sha256', 'ed25519-sha256']),
-  private_key: z.instanceof(Buffer),
-  /** A worker could not use it when it last tried. */
-  is_unusable: z.boolean(),
-})
-export type DkimKeyRow = z.infer<typeof DkimKeyRow>
-
-export type NewDkimKey = Omit<DkimKeyRow, 'domain' | 'is_unusable'> & { public_key: string }
-
-export async function insertDkimKey(db: Queryable, key: NewDkimKey): Promise<void> {
+export async function setDomainStatus(
+  db: Queryable,
+  account_id: string,
+  id: string,
+  status: DomainStatus,
+): Promise<void> {
   await db.run(sql.unsafe`
-    INSERT INTO dkim_keys (account_id, id, domain_id, selector, algorithm, public_key, private_key)
-    VALUES (${key.account_id}, ${key.id}, ${key.domain_id}, ${key.selector}, ${key.algorithm}, ${key.public_key},
-      ${sql.binary(key.private_key)})
-  `)
-}
-
-/** The key a domain signs with: the newest, unless it was found unusable within the last minute and another was not. */
-export async function findDkimKey(db: Queryable, account_id: string, domain_id: string): Promise<DkimKeyRow | null> {
-  return db.maybeOne(sql.type(DkimKeyRow)`
-    SELECT k.account_id, k.id, k.domain_id, d.name AS domain, k.selector, k.algorithm, k.private_key,
-      k.unusable_at IS NOT NULL AS is_unusable
-    FROM dkim_keys k JOIN domains d ON d.account_id = k.account_id AND d.id = k.domain_id
-    WHERE k.account_id = ${account_id} AND k.domain_id = ${domain_id}
-    ORDER BY coalesce(k.unusable_at > now() - interval '60 seconds', false), k.id DESC LIMIT 1
-  `)
-}
-
-/** What a worker found of a key. While it is unusable, nothing is accepted that it would have to sign. */
-export async function markDkimKey(db: Queryable, key: DkimKeyRow, is_unusable: boolean): Promise<void> {
-  await db.run(sql.unsafe`
-    UPDATE dkim_keys SET unusable_at = CASE WHEN ${is_unusable} THEN now() END
-    WHERE account_id = ${key.account_id} AND id = ${key.id}
-      -- Of many messages that meet it, one writes.
-      AND (NOT ${is_unusable} OR unusable_at IS NULL OR unusable_at < now() - interval '5 seconds')
+    UPDATE domains SET status = ${status}, updated_at = now(),
+      verified_at = CASE WHEN ${status} = 'verified' THEN coalesce(verified_at, now()) ELSE verified_at END
+    WHERE account_id = ${account_id} AND id = ${id}
   `)
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { addJob } from './jobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** What is paused: an account as a whole, or one of its domains. */
@@ -23,7 +24,7 @@ export async function resumeParty(tx: Queryable, party: Party): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE ${table} SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, resumed_at = now() WHERE ${where}
   `)
-  await tx.run(sql.unsafe`SELECT graphile_worker.add_job('release_deliveries', '{}'::json, max_attempts => 5)`)
+  await addJob(tx, 'release_deliveries', {})
 }
 
 function rowOf({ account_id, domain_id }: Party) {

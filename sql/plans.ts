@@ -6,18 +6,22 @@ export const Plan = z.object({
   name: z.string(),
   emails_per_day: z.int().nullable(),
   emails_per_month: z.int().nullable(),
+  /** That an account may have; null is no limit. */
+  domains: z.int().nullable(),
 })
 export type Plan = z.infer<typeof Plan>
 
 export async function listPlans(db: Queryable): Promise<Plan[]> {
-  return db.any(sql.type(Plan)`SELECT name, emails_per_day, emails_per_month FROM plans ORDER BY name`)
+  return db.any(sql.type(Plan)`SELECT name, emails_per_day, emails_per_month, domains FROM plans ORDER BY name`)
 }
 
 /** Makes a plan, or changes what it allows, for every account that is on it. */
-export async function upsertPlan(db: Queryable, { name, emails_per_day, emails_per_month }: Plan): Promise<void> {
+export async function upsertPlan(db: Queryable, plan: Plan): Promise<void> {
   await db.run(sql.unsafe`
-    INSERT INTO plans VALUES (${name}, ${emails_per_day}, ${emails_per_month})
-    ON CONFLICT (name) DO UPDATE SET emails_per_day = excluded.emails_per_day, emails_per_month = excluded.emails_per_month
+    INSERT INTO plans (name, emails_per_day, emails_per_month, domains)
+    VALUES (${plan.name}, ${plan.emails_per_day}, ${plan.emails_per_month}, ${plan.domains})
+    ON CONFLICT (name) DO UPDATE SET emails_per_day = excluded.emails_per_day,
+      emails_per_month = excluded.emails_per_month, domains = excluded.domains
   `)
 }
 

@@ -6,11 +6,13 @@ import { purge } from './purge.ts'
 import { release_deliveries } from './release_deliveries.ts'
 import { send_emails } from './send_emails.ts'
 import type { Task, Work } from './task.ts'
+import { verify_domain } from './verify_domain.ts'
 
 /** Every task by the name of its job. */
 export const tasks: { [Name in JobName]: Task<Name> } = {
   send_emails,
   process_batch,
+  verify_domain,
   purge,
   check_reputation,
   release_deliveries,
@@ -23,6 +25,7 @@ export const tasks: { [Name in JobName]: Task<Name> } = {
 export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
   send_emails: 'quick',
   process_batch: 'quick',
+  verify_domain: 'slow',
   purge: 'slow',
   check_reputation: 'slow',
   release_deliveries: 'slow',

@@ -5,6 +5,7 @@ import { createPrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { createSender, type Sender, type SenderTimes } from '../flows/sender.ts'
 import { createTransport } from '../flows/transports.ts'
+import { createDns } from '../lib/dns.ts'
 import { NewEmail } from '../lib/new_email.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
 import { decodeContents } from '../lib/uploaded_content.ts'
@@ -33,7 +34,7 @@ export function openWork(
   const blobs = createBlobs(foundation)
   const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
   t.teardown(() => sender.stop())
-  return { config, pool, log, sender, blobs }
+  return { config, pool, log, sender, blobs, dns: createDns(config.DNS_SERVERS) }
 }
 
 /** Accepts an email as POST /emails would; answers its id. */

@@ -59,7 +59,7 @@ const INDEXED = 44
 export async function openVariedEmails(t: Test): Promise<VariedEmails> {
   const world = await openWorld(t)
   const [account, stranger] = [await newAccount(world), await newAccount(world)]
-  const second = { account_id: account.id, id: uuid(), name: `second.${account.domain}`, status: 'verified' }
+  const second = { account_id: account.id, id: uuid(), name: `second.${account.domain}`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, second)
   const senders = [`hello@${account.domain}`, `"Ann, B." <Billing@${account.domain}>`, `Örjan <hello@${second.name}>`]
   const templates: string[] = []

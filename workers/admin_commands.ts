@@ -26,7 +26,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  account update ACCOUNT [--plan PLAN] [--add-credits N]
                  account pause ACCOUNT [--reason TEXT]
                  account resume ACCOUNT
-                 plan set NAME [--per-day N] [--per-month N]
+                 plan set NAME [--per-day N] [--per-month N] [--domains N]
                  plan list
                  key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--expires ISO]
                  key revoke KEY_OR_ID
@@ -79,11 +79,13 @@ export const commands: Record<string, Command> = {
   'domain add': takes(1, ['account', 'verified'], async ({ pool, secrets }, values, [name]) => {
     if (!name) throw new UsageError('Which domain?')
     const account = await accountOf(pool, values)
-    const isVerified = Boolean(values.verified)
-    const { dkim_key, ...domain } = await createDomain(pool, secrets, { account_id: account.id, name, isVerified })
+    const is_trusted = Boolean(values.verified)
+    const domain = await createDomain(pool, secrets, { account_id: account.id, name, is_trusted })
     console.log(domain.id)
-    const record = dkimRecordValue(dkim_key.algorithm, dkim_key.public_key)
-    console.error(`Publish: ${dkim_key.selector}._domainkey.${domain.name} TXT "${record}"`)
+    for (const { selector, algorithm, public_key } of domain.dkim_keys) {
+      const record = dkimRecordValue(algorithm, public_key)
+      console.error(`Publish: ${selector}._domainkey.${domain.name} TXT "${record}"`)
+    }
   }),
 
   'captured list': takes(0, ['limit'], async ({ pool }, values) => {

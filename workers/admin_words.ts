@@ -28,7 +28,7 @@ const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
 const options = {
   ...{ account: text, domain: text, expires: text, limit: text, name: text, plan: text, reason: text },
-  ...{ 'add-credits': text, 'per-day': text, 'per-month': text },
+  ...{ 'add-credits': text, domains: text, 'per-day': text, 'per-month': text },
   ...{ 'sending-only': flag, verified: flag },
 }
 

@@ -10,6 +10,7 @@ import { type Foundation, type Running, startOnFoundation, superviseProcess } fr
 import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts'
 import { sweepDeliveries, sweepPools } from '../flows/sweep.ts'
 import { createTransport } from '../flows/transports.ts'
+import { createDns } from '../lib/dns.ts'
 import type { Log } from '../lib/log.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
 import { graphileLogger } from '../sql/graphile.ts'
@@ -45,7 +46,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   const transport = createTransport({ ...foundation, timeouts: options.timeouts })
   const blobs = createBlobs(foundation)
   const sender = createSender({ ...foundation, transport, blobs, times })
-  const work: Work = { config, pool, log, sender, blobs }
+  const work: Work = { config, pool, log, sender, blobs, dns: createDns(config.DNS_SERVERS) }
   const pool_ids = new Set<string>()
   const quick = await startRunner('quick', foundation, work, pool_ids)
   const slow = await startRunner('slow', foundation, work, pool_ids)

@@ -24,12 +24,14 @@ neverPublic.addAddress('168.63.129.16')
 const globalUnicast = ipaddr.parseCIDR('2000::/3')
 
 /** The policy that the operator has configured. */
-export function fetchPolicy(config: Pick<Config, 'FETCH_PORTS' | 'FETCH_ALLOW' | 'FETCH_DENY'>): FetchPolicy {
+export function fetchPolicy(
+  config: Pick<Config, 'FETCH_PORTS' | 'FETCH_ALLOW' | 'FETCH_DENY' | 'DNS_SERVERS'>,
+): FetchPolicy {
   return {
     ports: config.FETCH_PORTS,
     allowed: config.FETCH_ALLOW,
     denied: config.FETCH_DENY,
-    resolve: createResolve(),
+    resolve: createResolve(config.DNS_SERVERS),
   }
 }
 

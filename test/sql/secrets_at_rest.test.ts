@@ -8,7 +8,7 @@ import { layFoundation } from '../../flows/run_process.ts'
 import { setUp } from '../../flows/set_up.ts'
 import { StartupError } from '../../lib/errors.ts'
 import { insertAccount } from '../../sql/accounts.ts'
-import { findDkimKey } from '../../sql/domains.ts'
+import { findDkimKey } from '../../sql/dkim_keys.ts'
 import { dumpTables } from '../dump.ts'
 import { openWorld, SECRET_KEY, testConfig } from '../world.ts'
 
@@ -19,7 +19,7 @@ t.test('neither an API key nor the private part of a DKIM key stands in the data
   const keys = [(await setUp(pool, secrets)) as string]
   const account = { id: uuid(), name: 'acme', plan: 'unlimited' }
   await insertAccount(pool, account)
-  const domain = await createDomain(pool, secrets, { account_id: account.id, name: 'acme.com', isVerified: true })
+  const domain = await createDomain(pool, secrets, { account_id: account.id, name: 'acme.com', is_trusted: true })
   for (const permission of ['full_access', 'sending_access'] as const) {
     const fields = { account_id: account.id, name: permission, permission, domain_id: domain.id, expires_at: null }
     keys.push(await createApiKey(pool, secrets, fields))
@@ -61,7 +61,7 @@ t.test('a process with another SECRET_KEY does not start', async t => {
 })
 
 t.test('a sealed key that is moved to another row does not open', async t => {
-  const { rows } = await pool.pg.query('SELECT id, account_id, private_key FROM dkim_keys ORDER BY id')
+  const { rows } = await pool.pg.query('SELECT DISTINCT ON (account_id) * FROM dkim_keys')
   const [first, second] = rows
   t.doesNotThrow(() => secrets.open(first.private_key, dkimContext(first)))
   t.throws(() => secrets.open(first.private_key, dkimContext(second)))

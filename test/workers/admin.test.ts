@@ -38,8 +38,18 @@ t.test('account create makes an account and prints its id', async t => {
 })
 
 t.test('account update and plan set change what an account may send', async t => {
-  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000 }
-  await prints(t, /^gold {2}per day: no limit {2}per month: 50000\n$/, 'plan', 'set', 'gold', '--per-month', '50000')
+  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 3 }
+  await prints(
+    t,
+    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 3\n$/,
+    'plan',
+    'set',
+    'gold',
+    '--per-month',
+    '50000',
+    '--domains',
+    '3',
+  )
   const id = await prints(t, ID, 'account', 'update', account.id, '--plan', 'gold', '--add-credits', '70')
   await prints(t, ID, 'account', 'update', account.id, '--add-credits', '7')
   const { rows } = await pool.pg.query(
@@ -48,7 +58,7 @@ t.test('account update and plan set change what an account may send', async t =>
   )
   t.strictSame(rows, [{ ...gold, credits: 77 }])
   const plans =
-    /^free {2}per day: 100 {2}per month: 3000\ngold {2}.*\nunlimited {2}per day: no limit {2}per month: no limit\n$/
+    /^free {2}per day: 100 {2}per month: 3000 {2}domains: 1\ngold {2}.*\nunlimited {2}per day: no limit .* domains: no limit\n$/
   await prints(t, plans, 'plan', 'list')
 })
 
@@ -86,9 +96,15 @@ t.test('domain add prints the id of a domain, and beside it the record to publis
     id: stdout.trim(),
     status: 'verified',
   })
-  const { rows } = await pool.pg.query('SELECT public_key FROM dkim_keys WHERE domain_id = $1', [stdout.trim()])
-  const record = dkimRecordValue('rsa-sha256', rows[0].public_key)
-  t.equal(stderr, `Publish: mb1._domainkey.xn--mnchen-3ya.acme.com TXT "${record}"\n`)
+  const { rows } = await pool.pg.query('SELECT * FROM dkim_keys WHERE domain_id = $1 ORDER BY selector', [
+    stdout.trim(),
+  ])
+  const lines = rows.map(({ selector, algorithm, public_key }) => {
+    const record = dkimRecordValue(algorithm, public_key)
+    return `Publish: ${selector}._domainkey.xn--mnchen-3ya.acme.com TXT "${record}"\n`
+  })
+  t.equal(lines.length, 2)
+  t.equal(stderr, lines.join(''))
   await prints(
     t,
     /^mb_/,

@@ -19,6 +19,8 @@ const described: Record<string, string> = {
   SECRET_KEY: '',
   BASE_URL: '`http://localhost:PORT`',
   HELO_NAME: 'this host’s name',
+  SERVER_DOMAIN: '`HELO_NAME`',
+  DNS_SERVERS: '',
   RETURN_PATH_DOMAIN: 'the domain of `from`',
   TRUSTED_PROXIES: '',
   FETCH_ALLOW: '',

@@ -1,0 +1,55 @@
+import Router from '@koa/router'
+import { createDomain } from '../../flows/create_domain.ts'
+import { findDomainWithRecords } from '../../flows/find_domain.ts'
+import { notFound } from '../../lib/errors.ts'
+import { NewDomain } from '../../lib/new_domain.ts'
+import { findDomain, listDomains, setDomainStatus } from '../../sql/domains.ts'
+import { addJob } from '../../sql/jobs.ts'
+import { fullAccess } from '../auth.ts'
+import { readBody } from '../body.ts'
+import type { Context, Services, State } from '../context.ts'
+import { parse, parseId, parseOptionalPage } from '../parse.ts'
+
+export const domains = new Router<State, Services>()
+
+domains.post('/domains', fullAccess, readBody, async ctx => {
+  const { account_id } = ctx.state.caller
+  const { capabilities, ...fields } = parse(NewDomain, ctx.state.body)
+  const { id } = await createDomain(ctx.pool, ctx.secrets, {
+    ...fields,
+    account_id,
+    is_trusted: false,
+    sending: capabilities?.sending !== 'disabled',
+    receiving: capabilities?.receiving === 'enabled',
+  })
+  ctx.status = 201
+  ctx.body = await findDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN)
+})
+
+domains.get('/domains', fullAccess, async ctx => {
+  ctx.body = await listDomains(ctx.pool, ctx.state.caller.account_id, parseOptionalPage(ctx))
+})
+
+domains.get('/domains/:id', fullAccess, async ctx => {
+  const { account_id } = ctx.state.caller
+  const id = parseId('Domain', ctx.params.id)
+  const domain = await findDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN)
+  if (!domain) throw notFound('Domain')
+  ctx.body = domain
+})
+
+domains.post('/domains/:id/verify', fullAccess, async ctx => {
+  const { account_id } = ctx.state.caller
+  const { id, status } = await requireDomain(ctx)
+  await ctx.pool.transaction(async tx => {
+    if (status === 'not_started' || status === 'failed') await setDomainStatus(tx, account_id, id, 'pending')
+    await addJob(tx, 'verify_domain', { account_id, domain_id: id }, `verify_domain:${id}`)
+  })
+  ctx.body = { object: 'domain', id, status: status === 'not_started' || status === 'failed' ? 'pending' : status }
+})
+
+async function requireDomain(ctx: Context) {
+  const domain = await findDomain(ctx.pool, ctx.state.caller.account_id, parseId('Domain', ctx.params.id))
+  if (!domain) throw notFound('Domain')
+  return domain
+}

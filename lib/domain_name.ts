@@ -1,0 +1,14 @@
+import { parse } from 'tldts'
+
+/** What names are told apart by: with the suffixes of those who give out names below their own, such as github.io. */
+const OPTIONS = { allowPrivateDomains: true }
+
+/** The domain that somebody registered: of `mail.acme.co.uk` it is `acme.co.uk`. Null: it is a public suffix itself. */
+export function registrableDomain(name: string): string | null {
+  return parse(name, OPTIONS).domain
+}
+
+/** Whether one is the other, or below it. */
+export function isWithin(name: string, domain: string): boolean {
+  return name === domain || name.endsWith(`.${domain}`)
+}
