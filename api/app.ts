@@ -19,6 +19,7 @@ import { emailBatch } from './routes/email_batch.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
 import { logs } from './routes/logs.ts'
+import { receivedEmails } from './routes/received_emails.ts'
 import { templates } from './routes/templates.ts'
 
 export type App = Koa<State, Services> & {
@@ -28,7 +29,8 @@ export type App = Koa<State, Services> & {
 }
 
 /** The resources of the API, one router each. */
-export const resources = [emails, emailBatch, emailAttachments, domains, templates, logs, apiKeys]
+// A path of words comes before one with an id.
+export const resources = [receivedEmails, emails, emailBatch, emailAttachments, domains, templates, logs, apiKeys]
 
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()

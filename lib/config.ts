@@ -129,6 +129,13 @@ export const Environment = z.object({
       'Where attachments lie: postgres, or s3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://...&region=...',
     ),
   SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker to one host.'),
+  SMTP_PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65535)
+    .default(2525)
+    .describe('Port that mail is received on; forward 25 to it. 0: any that is free.'),
   WEB_CONCURRENCY: count
     .min(1)
     .max(availableParallelism() * 4)

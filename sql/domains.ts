@@ -114,3 +114,11 @@ export async function setDomainStatus(
     WHERE account_id = ${account_id} AND id = ${id}
   `)
 }
+
+/** Who receives mail for this name. */
+export async function findReceivingDomain(db: Queryable, name: string): Promise<Domain | null> {
+  return db.maybeOne(sql.prepared('find_receiving_domain', Domain)`
+    SELECT id, account_id, name, status FROM domains
+    WHERE name = ${name} AND receiving AND status IN ('verified', 'partially_verified', 'partially_failed')
+  `)
+}

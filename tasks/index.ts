@@ -1,6 +1,7 @@
 import type { TaskList } from 'graphile-worker'
 import { type JobName, jobs } from '../lib/jobs.ts'
 import { check_reputation } from './check_reputation.ts'
+import { parse_email } from './parse_email.ts'
 import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
 import { release_deliveries } from './release_deliveries.ts'
@@ -13,6 +14,7 @@ export const tasks: { [Name in JobName]: Task<Name> } = {
   send_emails,
   process_batch,
   verify_domain,
+  parse_email,
   purge,
   check_reputation,
   release_deliveries,
@@ -26,6 +28,7 @@ export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
   send_emails: 'quick',
   process_batch: 'quick',
   verify_domain: 'slow',
+  parse_email: 'slow',
   purge: 'slow',
   check_reputation: 'slow',
   release_deliveries: 'slow',

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { type Queryable, sql } from './pool.ts'
+
+/** Who brought a message: its address, what it called itself, what DNS calls it, and the TLS version it spoke. */
+export type SmtpClient = { address: string; helo: string; name: string | null; tls: string | null }
+
+export type NewReceivedEmail = {
+  account_id: string
+  id: string
+  domain_id: string
+  mail_from: string
+  received_for: string[]
+  client: SmtpClient
+  /** Hex. */
+  sha256: string
+  size: number
+  raw_blob_id: string
+}
+
+export type ReceivedEmailId = { account_id: string; id: string }
+
+export async function insertReceivedEmail(db: Queryable, email: NewReceivedEmail): Promise<void> {
+  await db.run(sql.unsafe`
+    INSERT INTO received_emails (account_id, id, domain_id, mail_from, received_for, client, sha256, size, raw_blob_id)
+    VALUES (${email.account_id}, ${email.id}, ${email.domain_id}, ${email.mail_from},
+      ${sql.array(email.received_for, 'text')}, ${JSON.stringify(email.client)}, decode(${email.sha256}, 'hex'),
+      ${email.size}, ${email.raw_blob_id})
+  `)
+}
+
+const EmailToParse = z.object({
+  account_id: z.string(),
+  id: z.string(),
+  mail_from: z.string(),
+  received_for: z.array(z.string()),
+  client: z.object({
+    address: z.string(),
+    helo: z.string(),
+    name: z.string().nullable(),
+    tls: z.string().nullable(),
+  }),
+  size: z.int(),
+  raw_blob_id: z.string(),
+})
+export type EmailToParse = z.infer<typeof EmailToParse>
+
+/** Null: deleted, or read already. */
+export async function findEmailToParse(
+  db: Queryable,
+  { account_id, id }: ReceivedEmailId,
+): Promise<EmailToParse | null> {
+  return db.maybeOne(sql.type(EmailToParse)`
+    SELECT account_id, id, mail_from, received_for, client, size, raw_blob_id FROM received_emails
+    WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored' AND raw_blob_id IS NOT NULL
+  `)
+}
+
+/** What is read of a message: addresses as they are answered, the content for received_contents. */
+export type ParsedEmail = {
+  from: string
+  from_name: string | null
+  to: string[]
+  cc: string[]
+  bcc: string[]
+  reply_to: string[]
+  subject: string
+  message_id: string | null
+  headers: Record<string, string>
+  html: string | null
+  text: string | null
+}
+
+export type ParsedAttachment = {
+  id: string
+  filename: string
+  content_type: string
+  content_disposition: 'attachment' | 'inline'
+  content_id: string | null
+  size: number
+  blob_id: string | null
+}
+
+/** Answers whether it was still to be read: of two who read it at the same moment, one writes. */
+export async function markParsed(
+  tx: Queryable,
+  { account_id, id }: ReceivedEmailId,
+  email: ParsedEmail,
+): Promise<boolean> {
+  const count = await tx.run(sql.unsafe`
+    UPDATE received_emails SET state = 'parsed', sender = ${email.from}, from_name = ${email.from_name},
+      "to" = ${sql.array(email.to, 'text')}, cc = ${sql.array(email.cc, 'text')}, bcc = ${sql.array(email.bcc, 'text')},
+      reply_to = ${sql.array(email.reply_to, 'text')}, subject = ${email.subject}, message_id = ${email.message_id}
+    WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
+  `)
+  if (count === 0) return false
+  await tx.run(sql.unsafe`
+    INSERT INTO received_contents (account_id, received_email_id, headers, html, text)
+    VALUES (${account_id}, ${id}, ${JSON.stringify(email.headers)}, ${email.html}, ${email.text})
+  `)
+  return true
+}
+
+export async function insertReceivedAttachments(
+  tx: Queryable,
+  { account_id, id }: ReceivedEmailId,
+  attachments: ParsedAttachment[],
+): Promise<void> {
+  if (attachments.length === 0) return
+  await tx.run(sql.unsafe`
+    INSERT INTO received_attachments (account_id, id, received_email_id, position, filename, content_type,
+      content_disposition, content_id, size, blob_id)
+    SELECT ${account_id}, a.id, ${id}, a.position, a.filename, a.content_type, a.content_disposition, a.content_id, a.size,
+      a.blob_id
+    FROM ROWS FROM (json_to_recordset(${JSON.stringify(attachments)}::json) AS (id uuid, filename text, content_type text,
+      content_disposition text, content_id text, size integer, blob_id uuid)) WITH ORDINALITY
+      AS a(id, filename, content_type, content_disposition, content_id, size, blob_id, position)
+  `)
+}
+
+/** Its raw message is kept, and all there is to see. */
+export async function markUnreadable(db: Queryable, { account_id, id }: ReceivedEmailId, why: string): Promise<void> {
+  await db.run(sql.unsafe`
+    UPDATE received_emails SET state = 'unreadable', parse_error = ${why}
+    WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
+  `)
+}
