@@ -135,10 +135,14 @@ export async function updateDomainSettings(
   `)
 }
 
-/** It is verified from now on, for 72 hours. Whoever vouched for it before does so no more. */
+/**
+ * It is being verified from now on, for 72 hours; should the job be lost that goes with it, DNS is asked a minute later.
+ * Whoever vouched for it before does so no more.
+ */
 export async function setDomainPending(tx: Queryable, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`
-    UPDATE domains SET status = 'pending', window_since = now(), is_trusted = false, updated_at = now()
+    UPDATE domains SET status = 'pending', window_since = now(), check_at = now() + interval '1 minute',
+      is_trusted = false, updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
   `)
 }
