@@ -1,13 +1,13 @@
 import Router from '@koa/router'
 import { createDomain } from '../../flows/create_domain.ts'
 import { findDomainWithRecords } from '../../flows/find_domain.ts'
+import { startVerification } from '../../flows/start_verification.ts'
 import { notFound } from '../../lib/errors.ts'
 import { NewDomain } from '../../lib/new_domain.ts'
-import { findDomain, listDomains, setDomainStatus } from '../../sql/domains.ts'
-import { addJob } from '../../sql/jobs.ts'
+import { listDomains } from '../../sql/domains.ts'
 import { fullAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
-import type { Context, Services, State } from '../context.ts'
+import type { Services, State } from '../context.ts'
 import { parse, parseId, parseOptionalPage } from '../parse.ts'
 
 export const domains = new Router<State, Services>()
@@ -39,17 +39,8 @@ domains.get('/domains/:id', fullAccess, async ctx => {
 })
 
 domains.post('/domains/:id/verify', fullAccess, async ctx => {
-  const { account_id } = ctx.state.caller
-  const { id, status } = await requireDomain(ctx)
-  await ctx.pool.transaction(async tx => {
-    if (status === 'not_started' || status === 'failed') await setDomainStatus(tx, account_id, id, 'pending')
-    await addJob(tx, 'verify_domain', { account_id, domain_id: id }, `verify_domain:${id}`)
-  })
-  ctx.body = { object: 'domain', id, status: status === 'not_started' || status === 'failed' ? 'pending' : status }
+  const id = parseId('Domain', ctx.params.id)
+  const status = await ctx.pool.transaction(tx => startVerification(tx, ctx.state.caller.account_id, id))
+  if (!status) throw notFound('Domain')
+  ctx.body = { object: 'domain', id, status }
 })
-
-async function requireDomain(ctx: Context) {
-  const domain = await findDomain(ctx.pool, ctx.state.caller.account_id, parseId('Domain', ctx.params.id))
-  if (!domain) throw notFound('Domain')
-  return domain
-}
