@@ -15,8 +15,8 @@ import {
   markKeysPublished,
   updateDomainState,
 } from '../sql/domain_verification.ts'
-import { addJob } from '../sql/jobs.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
+import { queueVerification } from './start_verification.ts'
 
 type Dependencies = { pool: Pool; dns: Dns; log: Log; server_domain: string }
 
@@ -33,7 +33,7 @@ export async function verifyDomain(deps: Dependencies, account_id: string, domai
     if (!locked || !isToVerify(locked)) return null
     if (isDeepStrictEqual(await listWanted(tx, locked, server_domain), wanted)) return settle(tx, locked, checked)
     // DNS was asked for what it is not to have any more.
-    await addJob(tx, 'verify_domain', { account_id, domain_id }, `verify_domain:${domain_id}`)
+    await queueVerification(tx, [locked])
     return null
   })
   if (change && change.from !== change.to) log.info({ account_id, domain_id, ...change }, 'a domain has another status')

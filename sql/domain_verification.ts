@@ -84,7 +84,7 @@ export async function updateToPending(tx: Queryable, account_id: string, id: str
 const DomainId = z.object({ account_id: z.string(), id: z.string() })
 
 /** Domains that are due; they are so again after 15 minutes, should what they are taken for be lost. */
-export async function claimDomainsToCheck(tx: Queryable, limit: number): Promise<z.infer<typeof DomainId>[]> {
+export async function takeDomainsToCheck(tx: Queryable, limit: number): Promise<z.infer<typeof DomainId>[]> {
   return tx.any(sql.type(DomainId)`
     WITH due AS MATERIALIZED (
       SELECT account_id, id FROM domains WHERE check_at <= now()
