@@ -1,22 +1,7 @@
 import { z } from 'zod'
+import { DomainStatus } from '../lib/domain_status.ts'
 import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
-
-export const DomainStatus = z.enum([
-  'not_started',
-  'pending',
-  'verified',
-  'partially_verified',
-  'partially_failed',
-  'failed',
-])
-export type DomainStatus = z.infer<typeof DomainStatus>
-
-const SENDABLE: readonly DomainStatus[] = ['verified', 'partially_verified', 'partially_failed']
-
-export function isSendable(status: DomainStatus): boolean {
-  return SENDABLE.includes(status)
-}
 
 /** Mail is sent from a domain in one of these, if its capability is enabled. */
 export const sendableStatuses = sql.fragment`('verified', 'partially_verified', 'partially_failed')`
