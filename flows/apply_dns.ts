@@ -5,7 +5,7 @@ import type { ProviderZone } from '../lib/dns_providers/zone.ts'
 import type { DomainRecord } from '../lib/domain_records.ts'
 import type { DomainStatus } from '../lib/domain_status.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
-import { fetchPolicy } from '../lib/fetch_safely.ts'
+import { FetchError, fetchPolicy } from '../lib/fetch_safely.ts'
 import { findZoneRecords } from './find_domain.ts'
 import { requestVerification, requireVerifiable } from './request_verification.ts'
 import type { Foundation } from './run_process.ts'
@@ -25,7 +25,7 @@ export type DnsResult = { object: 'domain_dns_result'; id: string; provider: str
 /** From the first question to the last answer. */
 const DEADLINE_MS = 20_000
 
-type Dependencies = Pick<Foundation, 'pool' | 'config'>
+type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'>
 
 /**
  * Writes the records of a domain into its zone at a provider, with credentials that are used once; then has DNS asked.
@@ -48,7 +48,7 @@ export async function applyDns(
 }
 
 async function applyAt(
-  { config }: Dependencies,
+  { config, log }: Dependencies,
   { provider, url, secrets, open }: DnsHelper,
   domain: string,
   records: DomainRecord[],
@@ -60,6 +60,7 @@ async function applyAt(
     return { applied, skipped: skipped.map(clean), failed: failed.map(clean) }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
+    if (error.cause instanceof FetchError) log.warn({ provider, detail: error.cause.detail }, 'it could not be asked')
     // Without its cause, which may repeat what was sent.
     throw new ApiError('validation_error', wordsOf(error.message, secrets))
   }

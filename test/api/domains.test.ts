@@ -9,6 +9,7 @@ import { verify_domain } from '../../tasks/verify_domain.ts'
 import { type Answer, startApi } from '../api.ts'
 import { publish } from '../dns.ts'
 import { startZone } from '../name_server.ts'
+import { naughtyStrings } from '../naughty_strings.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
 import { addDomain, newAccount, openWorld } from '../world.ts'
 
@@ -162,6 +163,18 @@ t.test('what is wrong is refused by name, and nothing is added', async t => {
     t.ok(answer.body.message.length < 400)
   }
   t.equal(await count(), before)
+})
+
+t.test('naughty strings are no names', async t => {
+  const found = await Promise.all(
+    naughtyStrings.map(async (name, i) => {
+      const path = i % 5 === 0 ? `/api/domains/mx-check?name=${encodeURIComponent(name)}` : null
+      const { status } = path ? await api.request('GET', path) : await add({ name })
+      return { name, status }
+    }),
+  )
+  const odd = found.filter(({ status }) => status !== 422)
+  t.strictSame(odd, [])
 })
 
 t.test('a name is one name, however it is written', async t => {
