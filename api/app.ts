@@ -13,6 +13,7 @@ import { answerErrors } from './errors.ts'
 import { createRequestLog, logRequests } from './log_requests.ts'
 import { createCountSend } from './rate_limit.ts'
 import { apiKeys } from './routes/api_keys.ts'
+import { domainDkim } from './routes/domain_dkim.ts'
 import { domains } from './routes/domains.ts'
 import { emailAttachments } from './routes/email_attachments.ts'
 import { emailBatch } from './routes/email_batch.ts'
@@ -28,7 +29,7 @@ export type App = Koa<State, Services> & {
 }
 
 /** The resources of the API, one router each. */
-export const resources = [emails, emailBatch, emailAttachments, domains, templates, logs, apiKeys]
+export const resources = [emails, emailBatch, emailAttachments, domains, domainDkim, templates, logs, apiKeys]
 
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()

@@ -64,7 +64,7 @@ export function createSender(deps: Dependencies): Sender {
   const ledger = createLedger(pool, log, { lease_seconds, max_fenced: transport.concurrency })
   const stopping = new AbortController()
   const fetchFiles = createFetchFiles({ ...deps, signal: stopping.signal })
-  const prepareMessage = createPrepareMessage({ pool, secrets, fetchFiles, readBlob: blobs.read })
+  const prepareMessage = createPrepareMessage({ pool, secrets, log, fetchFiles, readBlob: blobs.read })
   const pipeline = new Pipeline({ ...deps, ledger, prepareMessage, onRoom })
   const timers: NodeJS.Timeout[] = []
   let isStopping = false

@@ -5,6 +5,7 @@ import { listDkimKeys } from '../sql/dkim_keys.ts'
 import { upsertRecordChecks } from '../sql/domain_records.ts'
 import { findDomain, setDomainStatus } from '../sql/domains.ts'
 import type { Pool } from '../sql/pool.ts'
+import { settleDkimKeys } from './rotate_dkim_keys.ts'
 
 type Dependencies = { pool: Pool; dns: Dns; server_domain: string }
 
@@ -21,6 +22,7 @@ export async function verifyDomain(deps: Dependencies, account_id: string, domai
       { account_id, domain_id },
       checks.map(({ record: { name, type }, check }) => ({ name, type, ...check })),
     )
+    await settleDkimKeys(tx, { account_id, domain_id }, checks)
     if (isSendable(checks)) await setDomainStatus(tx, account_id, domain_id, 'verified')
   })
 }

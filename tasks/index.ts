@@ -4,6 +4,7 @@ import { check_reputation } from './check_reputation.ts'
 import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
 import { release_deliveries } from './release_deliveries.ts'
+import { rotate_dkim_keys } from './rotate_dkim_keys.ts'
 import { send_emails } from './send_emails.ts'
 import type { Task, Work } from './task.ts'
 import { verify_domain } from './verify_domain.ts'
@@ -13,6 +14,7 @@ export const tasks: { [Name in JobName]: Task<Name> } = {
   send_emails,
   process_batch,
   verify_domain,
+  rotate_dkim_keys,
   purge,
   check_reputation,
   release_deliveries,
@@ -26,6 +28,7 @@ export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
   send_emails: 'quick',
   process_batch: 'quick',
   verify_domain: 'slow',
+  rotate_dkim_keys: 'slow',
   purge: 'slow',
   check_reputation: 'slow',
   release_deliveries: 'slow',

@@ -26,6 +26,7 @@ const access: Record<string, 'sending' | 'full' | 'dashboard'> = {
   'GET /domains': 'full',
   'GET /domains/:id': 'full',
   'POST /domains/:id/verify': 'full',
+  'POST /domains/:id/dkim/rotate': 'full',
   'POST /templates': 'full',
   'GET /templates': 'full',
   'GET /templates/:id': 'full',

@@ -50,6 +50,7 @@ const foreignIds: Record<string, string[]> = {
   'GET /emails/:id/attachments/:attachment_id/content': [withFile],
   'GET /domains/:id': [theirs.domain_id],
   'POST /domains/:id/verify': [theirs.domain_id],
+  'POST /domains/:id/dkim/rotate': [theirs.domain_id],
   'GET /templates/:id': [ofTheirs, 'theirs'],
   'PATCH /templates/:id': [ofTheirs, 'theirs'],
   'DELETE /templates/:id': [ofTheirs, 'theirs'],
