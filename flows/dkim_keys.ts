@@ -4,17 +4,12 @@ import type { Secrets } from '../lib/secrets.ts'
 import { type DkimKeyRow, listSigningKeys, markDkimKey } from '../sql/dkim_keys.ts'
 import type { Pool } from '../sql/pool.ts'
 
-/**
- * A new key of a domain is used within this time. One that has retired may be used for as long, and its record is there
- * for days.
- */
-const REMEMBER_MS = 60_000
-
-type Dependencies = { pool: Pool; secrets: Secrets; log: Log }
+type Dependencies = { pool: Pool; secrets: Secrets; log: Log; keys_ms: number }
 
 /**
- * The keys a domain signs with, RSA first, opened once a minute. Throws for a domain without one of RSA, or when that does
- * not open: mail waits then, since unsigned it would only harm the domain. Without the one of Ed25519 it does not wait.
+ * The keys a domain signs with, RSA first, opened once in `keys_ms`. Throws for a domain without one of RSA, or when that
+ * does not open: mail waits then, since unsigned it would only harm the domain. Without the one of Ed25519 it does not wait.
+ * One that has retired is used for as long, and its record is there for days.
  */
 export function createDkimKeys(deps: Dependencies): (account_id: string, domain_id: string) => Promise<DkimKey[]> {
   const known = new Map<string, { keys: Promise<DkimKey[]>; until: number }>()
@@ -24,7 +19,7 @@ export function createDkimKeys(deps: Dependencies): (account_id: string, domain_
     const remembered = known.get(domain_id)
     if (remembered && remembered.until > now) return remembered.keys
     const keys = openKeys(deps, account_id, domain_id)
-    known.set(domain_id, { keys, until: now + REMEMBER_MS })
+    known.set(domain_id, { keys, until: now + deps.keys_ms })
     // A failure is not remembered: the next message asks again.
     keys.catch(() => known.delete(domain_id))
     return keys

@@ -26,14 +26,23 @@ export type Prepared = { from_domain: string; size: number; compose(): Promise<B
 /** `onSlow` is called when it will have to wait for servers of strangers, before it does. */
 export type PrepareMessage = (email: EmailId, onSlow?: () => void) => Promise<Prepared>
 
-type Dependencies = { pool: Pool; secrets: Secrets; log: Log; fetchFiles: FetchFiles; readBlob: ReadBlob }
+type Dependencies = {
+  pool: Pool
+  secrets: Secrets
+  log: Log
+  fetchFiles: FetchFiles
+  readBlob: ReadBlob
+  /** How long the keys of a domain are remembered. */
+  keys_ms: number
+}
 
 /**
  * Loads an email but what is large of it, then composes and signs. The same email gives the same bytes every time: its
  * date and boundary are frozen. Only its signatures are others once its domain has other keys.
  */
-export function createPrepareMessage({ pool, secrets, log, fetchFiles, readBlob }: Dependencies): PrepareMessage {
-  const dkimKeysOf = createDkimKeys({ pool, secrets, log })
+export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependencies): PrepareMessage {
+  const { pool } = deps
+  const dkimKeysOf = createDkimKeys(deps)
   const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), {
     in_flight: 1,
     max_items: 100,
