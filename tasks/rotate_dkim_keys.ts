@@ -15,5 +15,6 @@ export const rotate_dkim_keys: Task<'rotate_dkim_keys'> = async (_payload, { poo
   const days = config.DKIM_ROTATE_DAYS
   const due = days === 0 ? [] : await listDomainsToRotate(pool, days, BATCH)
   for (const owner of due) await rotateDkimKeys(pool, secrets, owner, 'operator')
-  log.info({ forgotten, added: lacking.length, staged: due.length }, 'DKIM keys were looked after')
+  const counts = { forgotten, added: lacking.length, staged: due.length }
+  if (Object.values(counts).some(count => count > 0)) log.info(counts, 'DKIM keys were changed')
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createDomain } from '../../flows/create_domain.ts'
 import type { PresentedDomain } from '../../flows/find_domain.ts'
+import { createPrepareMessage } from '../../flows/prepare_message.ts'
 import { createLog } from '../../lib/log.ts'
 import { listDkimKeys } from '../../sql/dkim_keys.ts'
 import { rotate_dkim_keys } from '../../tasks/rotate_dkim_keys.ts'
@@ -64,7 +65,7 @@ t.test('new keys are made once, and sign as soon as their records are seen, each
   await check(domain.id)
   t.strictSame(await signaturesOf(domain), ['rsa-sha256 mb1 pass', 'ed25519-sha256 mb2e pass'])
   publish(zone, { ...rotated, records: added })
-  await check(domain.id)
+  await Promise.all([check(domain.id), check(domain.id)])
   t.strictSame(await signaturesOf(domain), passesOf(2))
   t.strictSame(await statesOf(domain.id), { mb1: 'retired', mb1e: 'retired', mb2: 'active', mb2e: 'active' })
   const { records } = (await api.request('GET', `/api/domains/${domain.id}`)).body as unknown as PresentedDomain
@@ -93,6 +94,23 @@ t.test('retired keys are listed for 7 days, and their selectors are never used a
     t.strictSame(await statesOf(domain.id), { [`mb${generation}`]: 'active', [`mb${generation}e`]: 'active' })
   }
   t.strictSame(await signaturesOf(domain), passesOf(3))
+})
+
+t.test('an email that is tried again with new keys is the same but for its signatures', async t => {
+  const domain = await verifiedDomain('again.com')
+  const id = await acceptEmail(world, account, { from: 'a@again.com', html: '<p>Hi</p>' })
+  const none = () => t.fail('it has no files') as never
+  const prepare = createPrepareMessage({ ...world, fetchFiles: none, readBlob: none, keys_ms: 0 })
+  const compose = async () => (await prepare({ account_id: account.id, id })).compose()
+  const before = await compose()
+  publish(zone, (await rotate(domain.id)).body as unknown as PresentedDomain)
+  t.ok(before.equals(await compose()), 'nothing has changed yet')
+  await check(domain.id)
+  const after = await compose()
+  t.strictSame(await verdictsOf(before, server), passesOf(1))
+  t.strictSame(await verdictsOf(after, server), passesOf(2))
+  const [first, second] = [before, after].map(raw => raw.subarray(raw.indexOf('\r\nFrom: ')))
+  t.strictSame(second, first)
 })
 
 t.test('an Ed25519 key that nobody ever published gives way to the next one', async t => {
