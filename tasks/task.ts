@@ -8,7 +8,15 @@ import type { Secrets } from '../lib/secrets.ts'
 import type { Pool } from '../sql/pool.ts'
 
 /** What tasks work with. */
-export type Work = { config: Config; pool: Pool; secrets: Secrets; log: Log; sender: Sender; blobs: Blobs; dns: Dns }
+export type Work = {
+  config: Config
+  pool: Pool
+  log: Log
+  secrets: Secrets
+  sender: Sender
+  blobs: Blobs
+  dns: Dns
+}
 
 /** Throws to be tried again; returns when it is settled, even if it is settled badly. May run twice. */
 export type Task<Name extends JobName> = (payload: JobPayload<Name>, work: Work) => Promise<void>

@@ -7,7 +7,7 @@ import { now } from '../lib/clock.ts'
 import { revokeApiKey } from '../sql/api_keys.ts'
 import { findCapturedMessage, listCapturedMessages } from '../sql/captured_messages.ts'
 import { accountCommands } from './admin_accounts.ts'
-import { adviseKeys, domainCommands } from './admin_domains.ts'
+import { adviseKeys, domainKeyCommands } from './admin_domain_keys.ts'
 import { switchCommands } from './admin_switches.ts'
 import {
   accountOf,
@@ -47,7 +47,7 @@ const MAX_LISTED = 10_000
 /** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
 export const commands: Record<string, Command> = {
   ...accountCommands,
-  ...domainCommands,
+  ...domainKeyCommands,
   ...switchCommands,
 
   'key create': takes(

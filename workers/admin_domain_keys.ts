@@ -4,7 +4,7 @@ import { listDkimKeys } from '../sql/dkim_keys.ts'
 import { findKeyedDomain } from '../sql/dkim_rotation.ts'
 import { accountOf, type Command, domainNamed, takes, UsageError } from './admin_values.ts'
 
-export const domainCommands: Record<string, Command> = {
+export const domainKeyCommands: Record<string, Command> = {
   'domain rotate': takes(1, ['account', 'now'], async ({ pool, secrets }, values, [name]) => {
     if (!name) throw new UsageError('Which domain?')
     const domain = await domainNamed(pool, await accountOf(pool, values), name)
