@@ -6,6 +6,7 @@ import { type DomainState, isChecked, isSendable, nextDomainState } from '../lib
 import type { Log } from '../lib/log.ts'
 import { type CheckedRecord, checkRecords, standingsOf } from '../lib/record_standings.ts'
 import { listDkimKeys } from '../sql/dkim_keys.ts'
+import { activateStagedKeys } from '../sql/dkim_rotation.ts'
 import { findConflict, lockNames } from '../sql/domain_ownership.ts'
 import { deleteStaleChecks, listRecordChecks, type RecordCheck, upsertRecordChecks } from '../sql/domain_records.ts'
 import {
@@ -60,6 +61,7 @@ async function settle(tx: Queryable, domain: DomainToVerify, checked: CheckedRec
   await upsertRecordChecks(tx, { account_id, domain_id }, checks)
   await deleteStaleChecks(tx, { account_id, domain_id }, checks)
   await markKeysPublished(tx, { account_id, domain_id }, publishedKeys(checked))
+  await activateStagedKeys(tx, { account_id, domain_id })
   await updateDomainState(tx, domain, state)
   const problems = checks.flatMap(({ type, name, problem }) => (problem === null ? [] : `${type} ${name}: ${problem}`))
   return { name, from: domain.status, to: state.status, problems }

@@ -1,0 +1,60 @@
+import { ApiError, notFound } from '../lib/errors.ts'
+import type { Secrets } from '../lib/secrets.ts'
+import { insertDkimKey } from '../sql/dkim_keys.ts'
+import {
+  activateStagedKeys,
+  deleteStagedKeys,
+  findKeyedDomain,
+  type KeyOwner,
+  lockDomainKeys,
+  markStagedKeysPublished,
+} from '../sql/dkim_rotation.ts'
+import type { Pool } from '../sql/pool.ts'
+import { makeDkimKeys } from './create_domain.ts'
+import { queueVerification } from './start_verification.ts'
+
+/**
+ * Stages new keys for a domain, unless there are some that wait for their records. They sign once DNS has these
+ * (verify_domain.ts). For a domain that is trusted DNS is never asked, so that the operator alone can tell.
+ *
+ * @throws {ApiError} `not_found`; `validation_error`: it was never verified, or is trusted and its owner asks
+ */
+export async function rotateDkimKeys(
+  pool: Pool,
+  secrets: Secrets,
+  owner: KeyOwner,
+  by: 'owner' | 'operator',
+): Promise<void> {
+  const domain = await findKeyedDomain(pool, owner)
+  if (!domain) throw notFound('Domain')
+  const { is_trusted, was_verified, is_rotating } = domain
+  if (!was_verified) throw new ApiError('validation_error', 'The domain was never verified: its DKIM keys are new.')
+  if (is_trusted && by === 'owner') {
+    throw new ApiError(
+      'validation_error',
+      'DNS is not asked about this domain: its DKIM keys are changed by the operator.',
+    )
+  }
+  const generation = domain.generation + 1
+  const keys = is_rotating ? [] : await makeDkimKeys(secrets, { ...owner, generation, state: 'staged' })
+  await pool.transaction(async tx => {
+    await lockDomainKeys(tx, owner)
+    const current = await findKeyedDomain(tx, owner)
+    if (!current) throw notFound('Domain')
+    // Else somebody was faster, and those keys are as new.
+    if (current.generation < generation && keys.length > 0) {
+      await deleteStagedKeys(tx, owner)
+      for (const key of keys) await insertDkimKey(tx, key)
+    }
+    if (!is_trusted) await queueVerification(tx, [{ account_id: owner.account_id, id: owner.domain_id }])
+  })
+}
+
+/** The operator says that the records of the staged keys are there. False: none is staged. */
+export async function activateTrustedKeys(pool: Pool, owner: KeyOwner): Promise<boolean> {
+  return pool.transaction(async tx => {
+    await lockDomainKeys(tx, owner)
+    await markStagedKeysPublished(tx, owner)
+    return (await activateStagedKeys(tx, owner)) > 0
+  })
+}
