@@ -1,0 +1,41 @@
+import { networkInterfaces } from 'node:os'
+import ipaddr from 'ipaddr.js'
+import type { Config } from '../config.ts'
+import type { Dns } from '../dns.ts'
+import type { About, Finding } from './finding.ts'
+
+/** Where mail leaves from, and how. */
+export type Site = {
+  config: Config
+  dns: Dns
+  /** Public addresses that mail leaves from; none: they are not known here. */
+  addresses: string[]
+  /** Some mail goes straight to its receivers: then what they think of this host decides on it. */
+  isDirect: boolean
+}
+
+/** A fault of what only direct mail needs: told beforehand, but nothing is lost by it. */
+export function fault({ isDirect }: Site, tell: About): (finding: string, fix?: string) => Finding {
+  return isDirect ? tell.problem : tell.warning
+}
+
+/**
+ * The public addresses of this host: `given` by the operator, else those of its interfaces. Behind a translation of
+ * addresses it has none of its own: then those that its name leads to.
+ */
+export async function findAddresses(given: string[], helo_name: string, dns: Dns): Promise<string[]> {
+  if (given.length > 0) return given
+  const own = Object.values(networkInterfaces()).flatMap(all => all?.map(({ address }) => address) ?? [])
+  const found = own.filter(isPublic)
+  if (found.length > 0) return found
+  const answer = helo_name.includes('.') ? await dns.addresses(helo_name) : null
+  return answer?.outcome === 'found' ? answer.records.filter(isPublic) : []
+}
+
+function isPublic(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast'
+}
+
+export function addressType(address: string): 'A' | 'AAAA' {
+  return ipaddr.process(address).kind() === 'ipv4' ? 'A' : 'AAAA'
+}
