@@ -1,5 +1,4 @@
-/** Of a string of a TXT record (RFC 1035 section 3.3.14). */
-const MAX_STRING = 255
+import { quoteText } from '../dns_export/quote.ts'
 
 type Record = { name: string; type: string; value: string; priority?: number }
 
@@ -9,8 +8,6 @@ export function recordLine({ name, type, value, priority }: Record): string {
 }
 
 function dataOf(type: string, value: string): string {
-  if (type === 'A' || type === 'AAAA') return value
-  if (type !== 'TXT') return `${value}.`
-  const strings = value.match(new RegExp(`.{1,${MAX_STRING}}`, 'gs')) ?? ['']
-  return strings.map(text => `"${text.replace(/["\\]/g, '\\$&')}"`).join(' ')
+  if (type === 'TXT') return quoteText(value)
+  return type === 'A' || type === 'AAAA' ? value : `${value}.`
 }
