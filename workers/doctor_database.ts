@@ -6,7 +6,7 @@ import type { Site } from '../lib/doctor/site.ts'
 import { StartupError } from '../lib/errors.ts'
 import { hasDirectDomain } from '../sql/doctor.ts'
 import { listPendingMigrations } from '../sql/migrations.ts'
-import { createPool } from '../sql/pool.ts'
+import { createPool, type Pool } from '../sql/pool.ts'
 import { joinDatabase, type LocalDatabase } from './local_database.ts'
 
 /** The database to look into, or why there is none to look into. */
@@ -18,8 +18,10 @@ export type Patient = {
   close(): Promise<void>
 }
 
-/** Until it has answered for the first time, and until its connections are given up. */
-const PATIENCE_MS = 3_000
+/** Until it has answered for the first time. */
+const PATIENCE_MS = 4_000
+
+const GOODBYE_MS = 2_000
 
 const tell = about('Postgres')
 
@@ -34,12 +36,12 @@ export async function openPatient(config: Config): Promise<Patient> {
   })
   const close = async () => {}
   try {
-    const database = await joinDatabase(config)
+    const database = await within(PATIENCE_MS, joinDatabase(config))
     if (database) return await examine(database)
     const finding = 'There is no DATABASE_URL, and the embedded one of .data/ does not run: it was not looked at.'
     return absent(tell.unknown(finding, 'npm start   (and beside it: npm run doctor)'))
   } catch (error) {
-    if (!(error instanceof StartupError)) throw error
+    if (!(error instanceof StartupError || error instanceof LateError)) throw error
     return absent(tell.problem(error.message))
   }
 }
@@ -48,18 +50,16 @@ async function examine({ config, stop }: LocalDatabase): Promise<Patient> {
   const pool = createPool(config.DATABASE_URL as string, { application_name: 'mailbrook doctor' })
   const close = async () => {
     // One that no longer answers would keep its connections for long.
-    await Promise.race([pool.end().then(stop), sleep(PATIENCE_MS, undefined, { ref: false })])
+    await Promise.race([pool.end().then(stop), sleep(GOODBYE_MS)])
   }
   try {
-    const pending = await within(PATIENCE_MS, listPendingMigrations(pool))
-    const isUpToDate = pending.length === 0
-    const hasDirect = isUpToDate && (await within(PATIENCE_MS, hasDirectDomain(pool)))
+    const { pending, hasDirect } = await within(PATIENCE_MS, ask(pool))
     const findings = [tellMigrations(pending)]
     return {
       config,
       findings,
       hasDirectDomain: hasDirect,
-      checks: site => databaseChecks(pool, site, isUpToDate),
+      checks: site => databaseChecks(pool, site, pending.length === 0),
       close,
     }
   } catch (error) {
@@ -71,16 +71,23 @@ async function examine({ config, stop }: LocalDatabase): Promise<Patient> {
   }
 }
 
-function tellMigrations(pending: string[]): Finding {
-  const about_migrations = about('migrations')
-  if (pending.length === 0) return about_migrations.ok('The database is up to date.')
-  const finding = `The database lacks ${pending.length}, from ${pending[0]} on.`
-  return about_migrations.problem(finding, 'npm run migrate   (npm start does it by itself)')
+async function ask(pool: Pool): Promise<{ pending: string[]; hasDirect: boolean }> {
+  const pending = await listPendingMigrations(pool)
+  return { pending, hasDirect: pending.length === 0 && (await hasDirectDomain(pool)) }
 }
+
+function tellMigrations(pending: string[]): Finding {
+  const { ok, problem } = about('migrations')
+  if (pending.length === 0) return ok('The database is up to date.')
+  const finding = `The database lacks ${pending.length}, from ${pending[0]} on.`
+  return problem(finding, 'npm run migrate   (npm start does it by itself)')
+}
+
+class LateError extends Error {}
 
 async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`no answer in ${ms / 1000} s`)), ms)
+  const timer = setTimeout(() => late.reject(new LateError(`no answer in ${ms / 1000} s`)), ms)
   return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer))
 }
 
