@@ -7,6 +7,7 @@ import { returnPathLocal } from '../lib/return_path.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
 import type { ClaimedDelivery, DeliveryResult } from '../sql/deliveries.ts'
+import type { SenderDomain } from './prepare_message.ts'
 import { ComposeError, UnsendableError } from './unsendable.ts'
 
 /** Composing fails for what may pass (memory, a path that is away, a bug): a few attempts, then it is final. */
@@ -53,8 +54,8 @@ export function decideUnsent(delivery: ClaimedDelivery, config: Config): Verdict
 }
 
 /** The envelope sender of one delivery: its local part names the delivery, signed (VERP). */
-export function returnPath(delivery: ClaimedDelivery, from_domain: string, config: Config, secrets: Secrets): string {
-  return `${returnPathLocal(delivery.id, secrets)}@${config.RETURN_PATH_DOMAIN ?? from_domain}`
+export function returnPath(delivery: ClaimedDelivery, sender: SenderDomain, config: Config, secrets: Secrets): string {
+  return `${returnPathLocal(delivery.id, secrets)}@${sender.return_path ?? config.RETURN_PATH_DOMAIN ?? sender.name}`
 }
 
 /** What an outcome of the transport means for the delivery: when it is due again, whom it suppresses. */

@@ -1,5 +1,8 @@
+/** How mail of a domain is to leave. With `tls` enforced it must not travel in the clear; `transport` null is as configured. */
+export type Route = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
+
 /** One message for one recipient, ready for the wire. */
-export type Outgoing = {
+export type Outgoing = Route & {
   account_id: string
   delivery_id: string
   mail_from: string

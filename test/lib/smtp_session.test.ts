@@ -130,7 +130,8 @@ t.test('an attempt ends at its deadline, however the server keeps it waiting', a
 
 function outgoing(more: Partial<Outgoing> = {}): Outgoing {
   const message = Buffer.from('Subject: x\r\n\r\nx\r\n')
-  const ids = { account_id: '1', delivery_id: '2', mail_from: 'b@x.com', recipient: 'a@y.com' }
+  const route = { tls: 'opportunistic' as const, transport: null }
+  const ids = { ...route, account_id: '1', delivery_id: '2', mail_from: 'b@x.com', recipient: 'a@y.com' }
   return { ...ids, message, fence: async () => true, signal: new AbortController().signal, ...more }
 }
 
