@@ -21,6 +21,7 @@ import { emailBatch } from './routes/email_batch.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
 import { logs } from './routes/logs.ts'
+import { suppressions } from './routes/suppressions.ts'
 import { templates } from './routes/templates.ts'
 
 export type App = Koa<State, Services> & {
@@ -30,7 +31,17 @@ export type App = Koa<State, Services> & {
 }
 
 /** The resources of the API, one router each. */
-export const resources = [emails, emailBatch, emailAttachments, domainDns, domains, templates, logs, apiKeys]
+export const resources = [
+  emails,
+  emailBatch,
+  emailAttachments,
+  domainDns,
+  domains,
+  suppressions,
+  templates,
+  logs,
+  apiKeys,
+]
 
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()

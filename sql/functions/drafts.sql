@@ -44,7 +44,7 @@ BEGIN
     END ORDER BY d.position
   ) INTO judged.domain_ids, judged.faults
   FROM unnest(drafts) AS d
-  LEFT JOIN domains o ON o.account_id = d.account_id AND o.name = d.domain
+  LEFT JOIN domains o ON o.account_id = d.account_id AND o.name = d.domain AND o.sending
     AND o.status IN ('verified', 'partially_verified', 'partially_failed');
 
   IF limited <> '{}' THEN
