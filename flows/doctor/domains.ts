@@ -2,13 +2,12 @@ import { checkRecord } from '../../lib/check_record.ts'
 import { about, type Finding } from '../../lib/doctor/finding.ts'
 import { recordLine } from '../../lib/doctor/record_line.ts'
 import type { Site } from '../../lib/doctor/site.ts'
-import { type DomainRecord, domainRecords } from '../../lib/domain_records.ts'
+import type { DomainRecord } from '../../lib/domain_records.ts'
 import { isReservedDomain } from '../../lib/reserved.ts'
-import { listDkimKeys } from '../../sql/dkim_keys.ts'
 import { type DomainOfAccount, listDomainsOfAccounts } from '../../sql/doctor.ts'
 import { listRecordChecks } from '../../sql/domain_records.ts'
-import { findDomain } from '../../sql/domains.ts'
 import type { Pool } from '../../sql/pool.ts'
+import { findZoneRecords } from '../find_domain.ts'
 
 const MAX_DOMAINS = 200
 
@@ -42,10 +41,9 @@ async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAskin
   const { account_id, id, name, status } = row
   const tell = about(`domain ${name} of ${row.account}`)
   if (row.is_trusted && isNobodys(name)) return [tell.ok('The operator vouches for it; DNS cannot have it.')]
-  const domain = await findDomain(pool, account_id, id)
-  if (!domain) return [] // deleted meanwhile
-  const keys = await listDkimKeys(pool, account_id, id)
-  const records = domainRecords(domain, keys, site.config.SERVER_DOMAIN)
+  const zone = await findZoneRecords(pool, account_id, id, site.config.SERVER_DOMAIN)
+  if (!zone) return [] // deleted meanwhile
+  const { domain, records } = zone
   const stored = await listRecordChecks(pool, account_id, id)
   const statusOf = ({ type, name }: DomainRecord): Status =>
     stored.find(check => check.type === type && check.name === name) ?? { status: 'not_started', problem: null }
@@ -64,7 +62,7 @@ async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAskin
   /** Who has not published anything yet is not in trouble; who sends without its records is. */
   function levelled({ purpose }: DomainRecord, found: string) {
     if (found === 'temporary_failure') return tell.unknown
-    const isInUse = !row.is_trusted && domain?.verified_at != null
+    const isInUse = !row.is_trusted && domain.verified_at !== null
     return isInUse && purpose !== 'advice' ? tell.problem : tell.warning
   }
 }
