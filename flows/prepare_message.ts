@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseAddress } from '../lib/address.ts'
 import { coalesce } from '../lib/coalesce.ts'
 import { composeAndSign } from '../lib/compose.ts'
-import type { Route } from '../lib/deliver.ts'
+import type { Wishes } from '../lib/deliver.ts'
 import type { DkimKey } from '../lib/dkim.ts'
 import type { Mailbox, Message } from '../lib/message.ts'
 import { base64LinesLength } from '../lib/mime/base64.ts'
@@ -22,7 +22,7 @@ class ReadFileError extends Error {}
 export const LARGE = 1 << 20
 
 /** Of the domain that an email is from; `return_path` is where bounces come back to once its MX record is verified. */
-export type SenderDomain = Route & { name: string; return_path: string | null }
+export type SenderDomain = Wishes & { name: string; return_path: string | null }
 
 /** `size` is what composing the message and keeping it takes, in bytes, more or less. Composing is done once. */
 export type Prepared = { sender: SenderDomain; size: number; compose(): Promise<Buffer> }

@@ -2,10 +2,10 @@ import type { Bounce } from './bounce.ts'
 import type { Verdict } from './smtp_reply.ts'
 
 /** How mail of a domain is to leave. With `tls` enforced it must not travel in the clear; `transport` null is as configured. */
-export type Route = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
+export type Wishes = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
 
 /** One message for one recipient, ready for the wire. */
-export type Outgoing = Route & {
+export type Outgoing = Wishes & {
   account_id: string
   delivery_id: string
   mail_from: string

@@ -8,6 +8,7 @@ import { dkimRecordValue } from '../lib/dkim.ts'
 import { revokeApiKey } from '../sql/api_keys.ts'
 import { findCapturedMessage, listCapturedMessages } from '../sql/captured_messages.ts'
 import { accountCommands } from './admin_accounts.ts'
+import { domainCommands } from './admin_domains.ts'
 import { switchCommands } from './admin_switches.ts'
 import {
   accountOf,
@@ -31,6 +32,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--expires ISO]
                  key revoke KEY_OR_ID
                  domain add NAME --account ACCOUNT [--verified]
+                 domain transport NAME KIND --account ACCOUNT
                  domain pause NAME --account ACCOUNT [--reason TEXT]
                  domain resume NAME --account ACCOUNT
                  sending pause [--reason TEXT]
@@ -39,13 +41,14 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  sending warm-up N
                  captured list [--limit N]
                  captured show ID
-An ACCOUNT is given by its name or its id.`
+An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default.`
 
 const MAX_LISTED = 10_000
 
 /** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
 export const commands: Record<string, Command> = {
   ...accountCommands,
+  ...domainCommands,
   ...switchCommands,
 
   'key create': takes(
