@@ -79,10 +79,12 @@ export async function listSealedKeys(db: Queryable, limit: number): Promise<Seal
   `)
 }
 
-/** Whether some domain's mail goes straight to its receivers, whatever that of others does. */
-export async function hasDirectDomain(db: Queryable): Promise<boolean> {
-  const { exists } = await db.one(sql.type(z.object({ exists: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM domains WHERE transport = 'direct') AS exists
+const Transport = z.object({ transport: z.enum(['capture', 'relay', 'direct']) })
+
+/** By which the mail of domains leaves that do not leave as all others. */
+export async function listDomainTransports(db: Queryable): Promise<z.infer<typeof Transport>['transport'][]> {
+  const rows = await db.any(sql.type(Transport)`
+    SELECT DISTINCT transport FROM domains WHERE transport IS NOT NULL ORDER BY transport
   `)
-  return exists
+  return rows.map(row => row.transport)
 }

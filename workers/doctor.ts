@@ -36,8 +36,7 @@ async function examine(wishes: Wishes): Promise<Finding[]> {
     openPatient(config),
     findAddresses(wishes.addresses, config.HELO_NAME, dns),
   ])
-  const isDirect = config.MAIL_TRANSPORT === 'direct' || patient.hasDirectDomain
-  const site: Site = { config: patient.config, dns, isDirect, addresses }
+  const site: Site = { config: patient.config, dns, addresses, transports: patient.transports }
   const checks = [...hostChecks(), ...patient.checks(site), ...siteChecks(site, wishes.server)]
   const known = [checkNode(), about('configuration').ok('Every variable can be read.'), ...patient.findings]
   const findings = [...known, ...(await runChecks(checks, DEADLINE_MS))]

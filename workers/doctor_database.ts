@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseChecks } from '../flows/doctor/database.ts'
 import type { Config } from '../lib/config.ts'
 import { about, type Check, type Finding } from '../lib/doctor/finding.ts'
-import type { Site } from '../lib/doctor/site.ts'
+import type { Site, Transport } from '../lib/doctor/site.ts'
 import { StartupError } from '../lib/errors.ts'
-import { hasDirectDomain } from '../sql/doctor.ts'
+import { listDomainTransports } from '../sql/doctor.ts'
 import { listPendingMigrations } from '../sql/migrations.ts'
 import { createPool, type Pool } from '../sql/pool.ts'
 import { joinDatabase, type LocalDatabase } from './local_database.ts'
@@ -13,7 +13,8 @@ import { joinDatabase, type LocalDatabase } from './local_database.ts'
 export type Patient = {
   config: Config
   findings: Finding[]
-  hasDirectDomain: boolean
+  /** See Site. */
+  transports: Transport[]
   checks(site: Site): Check[]
   close(): Promise<void>
 }
@@ -30,7 +31,7 @@ export async function openPatient(config: Config): Promise<Patient> {
   const absent = (finding: Finding) => ({
     config,
     findings: [finding],
-    hasDirectDomain: false,
+    transports: [],
     checks: () => [],
     close,
   })
@@ -53,12 +54,12 @@ async function examine({ config, stop }: LocalDatabase): Promise<Patient> {
     await Promise.race([pool.end().then(stop), sleep(GOODBYE_MS)])
   }
   try {
-    const { pending, hasDirect } = await within(PATIENCE_MS, ask(pool))
+    const { pending, transports } = await within(PATIENCE_MS, ask(pool))
     const findings = [tellMigrations(pending)]
     return {
       config,
       findings,
-      hasDirectDomain: hasDirect,
+      transports,
       checks: site => databaseChecks(pool, site, pending.length === 0),
       close,
     }
@@ -67,13 +68,13 @@ async function examine({ config, stop }: LocalDatabase): Promise<Patient> {
       `It cannot be reached: ${(error as Error).message}`,
       `psql '${withoutPassword(config)}'`,
     )
-    return { config, findings: [finding], hasDirectDomain: false, checks: () => [], close }
+    return { config, findings: [finding], transports: [], checks: () => [], close }
   }
 }
 
-async function ask(pool: Pool): Promise<{ pending: string[]; hasDirect: boolean }> {
+async function ask(pool: Pool): Promise<{ pending: string[]; transports: Transport[] }> {
   const pending = await listPendingMigrations(pool)
-  return { pending, hasDirect: pending.length === 0 && (await hasDirectDomain(pool)) }
+  return { pending, transports: pending.length === 0 ? await listDomainTransports(pool) : [] }
 }
 
 function tellMigrations(pending: string[]): Finding {

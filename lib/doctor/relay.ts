@@ -21,8 +21,7 @@ export async function checkRelay(url: string, helo_name: string): Promise<Findin
       const finding = 'The password travels in the clear: whoever is on the way can read it and send in your name.'
       return [tell.problem(finding, requireTls(url))]
     }
-    if (!allowsAuth)
-      return [...told, tell.problem('It takes no password.', 'Leave user and password out of MAIL_TRANSPORT.')]
+    if (!allowsAuth) return [...told, tell.problem('It takes no password.', 'Leave user and password out of its URL.')]
     const session = await SmtpSession.open(server, TIMEOUTS, AbortSignal.timeout(TIMEOUTS.connect))
     session.quit()
     return [...told, tell.ok('It takes the password.')]
@@ -38,11 +37,11 @@ function requireTls(url: string): string {
   wanted.searchParams.delete('ignoreTLS')
   wanted.searchParams.set('requireTLS', 'true')
   wanted.password &&= 'PASSWORD'
-  return `MAIL_TRANSPORT=${wanted.href}   (once the relay offers STARTTLS), or smtps://...:465`
+  return `${wanted.href}   (in its place, once it offers STARTTLS), or smtps://...:465`
 }
 
 function fixOf({ host, port }: SmtpServer): string {
-  return `Set it right in MAIL_TRANSPORT; nc -v ${host} ${port} must be greeted with 220.`
+  return `Set its URL right; nc -v ${host} ${port} must be greeted with 220.`
 }
 
 /** Without a password: connected, greeted, EHLO, and STARTTLS where it is offered. */

@@ -1,6 +1,6 @@
 import { about, type Finding } from './finding.ts'
 import { recordLine } from './record_line.ts'
-import { addressType, fault, type Site } from './site.ts'
+import { addressType, fault, isDirect, type Site } from './site.ts'
 import { evaluateSpf } from './spf.ts'
 
 const SPF = about('SPF')
@@ -20,7 +20,7 @@ export async function checkServerDomain(site: Site): Promise<Finding[]> {
     return [fault(site, about('SERVER_DOMAIN'))(`${SERVER_DOMAIN} is no domain that records could lead to.`, fix)]
   }
   const names = Object.entries(NAMES).map(([label, harm]) => checkLeads(site, `${label}.${SERVER_DOMAIN}`, harm))
-  const addresses = site.isDirect ? site.addresses : []
+  const addresses = isDirect(site) ? site.addresses : []
   const spf = addresses.length > 0 ? addresses.map(address => checkSpf(site, address)) : [checkSomeSpf(site)]
   return Promise.all([...spf, ...names])
 }
@@ -48,14 +48,14 @@ async function checkSpf(site: Site, address: string): Promise<Finding> {
 }
 
 /** Through a relay mail leaves from addresses that are not known here. */
-async function checkSomeSpf({ config, dns, isDirect }: Site): Promise<Finding> {
-  const { SERVER_DOMAIN: name } = config
-  const answer = await dns.txt(name)
+async function checkSomeSpf(site: Site): Promise<Finding> {
+  const { SERVER_DOMAIN: name } = site.config
+  const answer = await site.dns.txt(name)
   if (answer.outcome === 'failed') return SPF.unknown(`${name} could not be asked (${answer.reason}).`)
   const texts = answer.outcome === 'found' ? answer.records : []
   const policies = texts.filter(text => /^v=spf1(?: |$)/i.test(text))
   const [policy] = policies
-  const value = isDirect
+  const value = isDirect(site)
     ? 'v=spf1 ip4:the-public-address-of-this-host ~all'
     : 'v=spf1 include:the-spf-domain-of-your-relay ~all'
   const fix = recordLine({ name, type: 'TXT', value })

@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../config.ts'
 import type { Dns } from '../dns.ts'
+import { defaultTransport } from '../relay_urls.ts'
 import type { About, Finding } from './finding.ts'
 
 /** Where mail leaves from, and how. */
@@ -10,13 +11,20 @@ export type Site = {
   dns: Dns
   /** Public addresses that mail leaves from; none: they are not known here. */
   addresses: string[]
-  /** Some mail goes straight to its receivers: then what they think of this host decides on it. */
-  isDirect: boolean
+  /** Of domains that do not leave as MAIL_TRANSPORT says. */
+  transports: Transport[]
+}
+
+export type Transport = ReturnType<typeof defaultTransport>
+
+/** Some mail goes straight to its receivers: then what they think of this host decides on it. */
+export function isDirect({ config, transports }: Site): boolean {
+  return defaultTransport(config) === 'direct' || transports.includes('direct')
 }
 
 /** A fault of what only direct mail needs: told beforehand, but nothing is lost by it. */
-export function fault({ isDirect }: Site, tell: About): (finding: string, fix?: string) => Finding {
-  return isDirect ? tell.problem : tell.warning
+export function fault(site: Site, tell: About): (finding: string, fix?: string) => Finding {
+  return isDirect(site) ? tell.problem : tell.warning
 }
 
 /**

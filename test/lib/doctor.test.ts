@@ -54,9 +54,9 @@ t.test('HELO_NAME and the address of this host lead to each other', async t => {
   zone[NAME] = 'silent'
   t.match((await checkHeloName(site))[0], { level: 'unknown' })
 
-  t.match(await checkHeloName({ ...site, isDirect: false, addresses: [] }), [{ level: 'unknown' }])
+  t.match(await checkHeloName({ ...site, transports: [], addresses: [] }), [{ level: 'unknown' }])
   for (const HELO_NAME of ['vm', 'mail.local', '203.0.113.5', 'a_b.acme.com']) {
-    const found = await checkHeloName({ ...site, isDirect: false, config: { ...site.config, HELO_NAME } })
+    const found = await checkHeloName({ ...site, transports: [], config: { ...site.config, HELO_NAME } })
     t.match(found, [{ level: 'warning', finding: `${HELO_NAME} is no name that receivers can look up.` }])
   }
 })
@@ -137,9 +137,9 @@ t.test('SERVER_DOMAIN allows this host, and the names below it lead somewhere', 
   ])
   zone[NAME] = 'servfail'
   t.match((await checkServerDomain(site))[0], { level: 'unknown' })
-  t.match((await checkServerDomain({ ...site, isDirect: false }))[0], { level: 'unknown' })
+  t.match((await checkServerDomain({ ...site, transports: [] }))[0], { level: 'unknown' })
   zone[NAME] = { TXT: ['v=spf1 -all', 'v=spf1 ~all'] }
-  t.match((await checkServerDomain({ ...site, isDirect: false }))[0], { level: 'warning', finding: /2 SPF records/ })
+  t.match((await checkServerDomain({ ...site, transports: [] }))[0], { level: 'warning', finding: /2 SPF records/ })
 })
 
 t.test('port 25 is tried by greetings, and nothing is said', async t => {
@@ -157,7 +157,7 @@ t.test('port 25 is tried by greetings, and nothing is said', async t => {
     { level: 'problem', finding: /554 No SMTP/, fix: /open outgoing TCP port 25/ },
   ])
   const shut = await listen(t, () => {}, true)
-  t.match(await checkPort25({ ...site, isDirect: false }, `127.0.0.1:${shut}`), [
+  t.match(await checkPort25({ ...site, transports: [] }, `127.0.0.1:${shut}`), [
     { level: 'warning', finding: /ECONNREFUSED/ },
   ])
   t.match(await checkPort25(site, undefined), [
@@ -168,7 +168,7 @@ t.test('port 25 is tried by greetings, and nothing is said', async t => {
 
 t.test('a server that says nothing, too much, or hangs up is not waited for', async t => {
   const silent = await listen(t, () => {})
-  await t.rejects(readGreeting('127.0.0.1', silent, 50), { message: 'connected, but it said nothing' })
+  await t.rejects(readGreeting('127.0.0.1', silent, 500), { message: 'connected, but it said nothing' })
   const endless = await listen(t, socket => socket.write('2'.repeat(5_000)))
   t.equal((await readGreeting('127.0.0.1', endless, 2_000)).length, 200)
   const rude = await listen(t, socket => socket.end())
@@ -227,7 +227,7 @@ t.test('BASE_URL is public, with TLS, and leads somewhere', async t => {
 })
 
 t.test('the transport decides what is asked, and how bad it is', async t => {
-  const site = { ...(await openSite(t, {})), isDirect: false }
+  const site = { ...(await openSite(t, {})), transports: [] }
   const names = (MAIL_TRANSPORT: string, server?: string) =>
     siteChecks({ ...site, config: { ...site.config, MAIL_TRANSPORT } }, server).map(({ check }) => check)
   t.ok(names('capture').includes('port 25'))
@@ -235,7 +235,16 @@ t.test('the transport decides what is asked, and how bad it is', async t => {
   t.ok(names('smtp://relay.acme.com', 'mx.acme.com').includes('port 25'))
   t.ok(names('smtp://relay.acme.com').includes('relay'))
   const [transport] = siteChecks(site, undefined)
-  t.match(await transport?.run(), [{ level: 'warning', finding: 'capture: nothing leaves this machine.' }])
+  t.match(await transport?.run(), [{ level: 'warning', finding: /^capture: mail is stored, nothing leaves/ }])
+  const relays = 'smtp://relay.acme.com,smtps://relay.acme.org'
+  t.equal(names(relays).filter(name => name === 'relay').length, 2)
+  const [mixed] = siteChecks({ ...site, transports: ['direct', 'relay'] }, undefined)
+  t.match(await mixed?.run(), [
+    { level: 'warning' },
+    { level: 'ok', finding: /some domains leaves otherwise: direct, relay/ },
+    { level: 'problem', fix: /^RELAY_URL=/ },
+  ])
+  t.ok(siteChecks({ ...site, transports: ['direct'] }, undefined).some(({ check }) => check === 'port 25'))
 })
 
 t.test('a check that hangs or breaks is unknown, and keeps no other waiting', async t => {
@@ -280,7 +289,7 @@ t.test('Node, disks and records', async t => {
 async function openSite(t: Test, zone: Zone): Promise<Site> {
   const { server } = await startZone(t, zone)
   const config = testConfig('postgres://nobody@127.0.0.1/none', { HELO_NAME: NAME, BASE_URL: `https://${NAME}` })
-  return { config, dns: createDns([server], TIMES), addresses: [IPV4], isDirect: true }
+  return { config, dns: createDns([server], TIMES), addresses: [IPV4], transports: ['direct'] }
 }
 
 /** A port of a server that does this; `isGone`: where there is none any more. */

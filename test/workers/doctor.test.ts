@@ -28,7 +28,7 @@ const { server, zone } = await startZone(t)
 const world = await openWorld(t, { DNS_SERVERS: server, SERVER_DOMAIN: NAME })
 const { pool, secrets, config } = world
 const { pg } = pool
-const site: Site = { config, dns: createDns([server]), addresses: [], isDirect: false }
+const site: Site = { config, dns: createDns([server]), addresses: [], transports: [] }
 const account = await newAccount(world)
 
 t.test('what makes Postgres lose mail is told with the statement that mends it', async t => {
@@ -204,7 +204,7 @@ t.test('without a database it says so and looks at the rest', async t => {
   t.equal(code, 0, stdout)
   t.match(stdout, /^unknown {2}Postgres: There is no DATABASE_URL, and the embedded one of \.data\/ does not run/m)
   t.match(stdout, /^warning {2}HELO_NAME: mail\.acme\.com has no address\.\n {11}mail\.acme\.com\. IN A /m)
-  t.match(stdout, /^warning {2}MAIL_TRANSPORT: capture: nothing leaves this machine\.$/m)
+  t.match(stdout, /^warning {2}MAIL_TRANSPORT: capture: mail is stored, nothing leaves this machine\.$/m)
 })
 
 function examine(of: Pool, where: Site = site): Promise<Finding[]> {
