@@ -14,6 +14,7 @@ import { answerErrors } from './errors.ts'
 import { createRequestLog, logRequests } from './log_requests.ts'
 import { createCountSend } from './rate_limit.ts'
 import { apiKeys } from './routes/api_keys.ts'
+import { domainClaims } from './routes/domain_claims.ts'
 import { domainDns } from './routes/domain_dns.ts'
 import { domains } from './routes/domains.ts'
 import { emailAttachments } from './routes/email_attachments.ts'
@@ -30,11 +31,12 @@ export type App = Koa<State, Services> & {
   close(): Promise<void>
 }
 
-/** The resources of the API, one router each. */
+/** The resources of the API, one router each: paths such as /domains/claim before those with an id in their place. */
 export const resources = [
   emails,
   emailBatch,
   emailAttachments,
+  domainClaims,
   domainDns,
   domains,
   suppressions,

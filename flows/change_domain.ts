@@ -1,19 +1,19 @@
 import { type DomainRecord, domainRecords } from '../lib/domain_records.ts'
+import { isSendable } from '../lib/domain_status.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { type DomainChange, whyNotSettings } from '../lib/new_domain.ts'
 import { listDkimKeys } from '../sql/dkim_keys.ts'
 import { deleteStaleChecks } from '../sql/domain_records.ts'
 import {
   type DomainSettings,
-  isSendable,
   type LockedDomain,
   lockDomain,
   setDomainPending,
   setDomainStatus,
   updateDomainSettings,
 } from '../sql/domains.ts'
-import { addJob } from '../sql/jobs.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
+import { queueVerification } from './start_verification.ts'
 
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 
@@ -70,7 +70,7 @@ async function settleRecords(tx: Queryable, account_id: string, change: Change):
   else if (status === 'verified' && added.some(({ purpose }) => purpose === 'feature')) {
     await setDomainStatus(tx, account_id, id, 'partially_verified')
   }
-  await addJob(tx, 'verify_domain', { account_id, domain_id: id }, `verify_domain:${id}`)
+  await queueVerification(tx, [{ account_id, id }])
 }
 
 /** Its keys may never have been published while it only received. */

@@ -1,9 +1,10 @@
+import { type DomainStatus, isSendable } from '../lib/domain_status.ts'
 import { notFound } from '../lib/errors.ts'
 import { countDomains, findConflict } from '../sql/domain_ownership.ts'
-import { type DomainStatus, isSendable, type ListedDomain, lockDomain, setDomainPending } from '../sql/domains.ts'
-import { addJob } from '../sql/jobs.ts'
+import { type ListedDomain, lockDomain, setDomainPending } from '../sql/domains.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { domainConflict, planLimit } from './create_domain.ts'
+import { queueVerification } from './start_verification.ts'
 
 /**
  * Has DNS asked for the records of a domain, soon; answers its status until then.
@@ -20,7 +21,7 @@ export async function requestVerification(pool: Pool, account_id: string, id: st
 
     const is_begun = status !== 'not_started' && status !== 'failed'
     if (!is_begun) await setDomainPending(tx, account_id, id)
-    await addJob(tx, 'verify_domain', { account_id, domain_id: id }, `verify_domain:${id}`)
+    await queueVerification(tx, [{ account_id, id }])
     return is_begun ? status : 'pending'
   })
 }

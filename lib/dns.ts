@@ -31,12 +31,19 @@ export type DnsTimes = { try_ms: number; tries: number; deadline_ms: number }
 
 const TIMES: DnsTimes = { try_ms: 2_000, tries: 3, deadline_ms: 10_000 }
 
-/** A stranger's zone may hold anything: of more records, or longer texts, the rest is left. */
-const MAX_RECORDS = 100
+/**
+ * A stranger's zone may hold anything: of more records, or longer texts, the rest is left. Names with a hundred texts
+ * exist; an answer has 64 KB at most.
+ */
+const MAX_RECORDS = 1_000
 const MAX_TEXT = 4_096
 
-/** c-ares' names for an answer without a record. */
-const NONE: Record<string, { exists: boolean }> = { ENOTFOUND: { exists: false }, ENODATA: { exists: true } }
+/** c-ares' names for an answer without a record, and for a name that cannot be. */
+const NONE: Record<string, { exists: boolean }> = {
+  ENOTFOUND: { exists: false },
+  EBADNAME: { exists: false },
+  ENODATA: { exists: true },
+}
 
 /**
  * Asks DNS itself: `servers` as in `9.9.9.9` or `127.0.0.1:5353`, by default those of the system. Not `dns.lookup`: that
@@ -49,7 +56,8 @@ export function createDns(servers?: readonly string[], times: DnsTimes = TIMES):
     if (servers) resolver.setServers(servers)
     const timer = setTimeout(() => resolver.cancel(), times.deadline_ms)
     try {
-      return { outcome: 'found', records: (await query(resolver)).slice(0, MAX_RECORDS) }
+      const records = (await query(resolver)).slice(0, MAX_RECORDS)
+      return records.length > 0 ? { outcome: 'found', records } : { outcome: 'none', exists: true }
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException
       const none = NONE[code]

@@ -5,6 +5,8 @@ export const jobs = {
   send_emails: z.object({ email_ids: z.array(z.uuid()) }),
   process_batch: z.object({ account_id: z.uuid(), batch_id: z.uuid() }),
   verify_domain: z.object({ account_id: z.uuid(), domain_id: z.uuid() }),
+  check_claim: z.object({ account_id: z.uuid(), claim_id: z.uuid() }),
+  check_domains: z.object({}),
   purge: z.object({}),
   check_reputation: z.object({}),
   release_deliveries: z.object({}),

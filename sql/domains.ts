@@ -1,22 +1,7 @@
 import { z } from 'zod'
+import { DomainStatus } from '../lib/domain_status.ts'
 import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
-
-export const DomainStatus = z.enum([
-  'not_started',
-  'pending',
-  'verified',
-  'partially_verified',
-  'partially_failed',
-  'failed',
-])
-export type DomainStatus = z.infer<typeof DomainStatus>
-
-const SENDABLE: readonly DomainStatus[] = ['verified', 'partially_verified', 'partially_failed']
-
-export function isSendable(status: DomainStatus): boolean {
-  return SENDABLE.includes(status)
-}
 
 /** Mail is sent from a domain in one of these, if its capability is enabled. */
 export const sendableStatuses = sql.fragment`('verified', 'partially_verified', 'partially_failed')`
@@ -135,10 +120,14 @@ export async function updateDomainSettings(
   `)
 }
 
-/** It is verified from now on, for 72 hours. Whoever vouched for it before does so no more. */
+/**
+ * It is being verified from now on, for 72 hours; should the job be lost that goes with it, DNS is asked a minute later.
+ * Whoever vouched for it before does so no more.
+ */
 export async function setDomainPending(tx: Queryable, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`
-    UPDATE domains SET status = 'pending', window_since = now(), is_trusted = false, updated_at = now()
+    UPDATE domains SET status = 'pending', window_since = now(), check_at = now() + interval '1 minute',
+      is_trusted = false, updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
   `)
 }

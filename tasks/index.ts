@@ -1,5 +1,7 @@
 import type { TaskList } from 'graphile-worker'
 import { type JobName, jobs } from '../lib/jobs.ts'
+import { check_claim } from './check_claim.ts'
+import { check_domains } from './check_domains.ts'
 import { check_reputation } from './check_reputation.ts'
 import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
@@ -13,6 +15,8 @@ export const tasks: { [Name in JobName]: Task<Name> } = {
   send_emails,
   process_batch,
   verify_domain,
+  check_claim,
+  check_domains,
   purge,
   check_reputation,
   release_deliveries,
@@ -26,6 +30,8 @@ export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
   send_emails: 'quick',
   process_batch: 'quick',
   verify_domain: 'slow',
+  check_claim: 'slow',
+  check_domains: 'slow',
   purge: 'slow',
   check_reputation: 'slow',
   release_deliveries: 'slow',

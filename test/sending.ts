@@ -29,12 +29,12 @@ export function openWork(
   { timeouts = TEST_TIMEOUTS, ...options }: SendingOptions = {},
 ): TestWork {
   const config = { ...foundation.config, MAIL_TRANSPORT: mail_transport }
-  const { pool, log } = foundation
+  const { pool, log, secrets } = foundation
   const transport = createTransport({ config, pool, log, timeouts })
   const blobs = createBlobs(foundation)
   const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
   t.teardown(() => sender.stop())
-  return { config, pool, log, sender, blobs, dns: createDns(config.DNS_SERVERS) }
+  return { config, pool, log, secrets, sender, blobs, dns: createDns(config.DNS_SERVERS) }
 }
 
 /** Accepts an email as POST /emails would; answers its id. */

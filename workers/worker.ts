@@ -41,12 +41,12 @@ type Options = { times?: WorkerTimes; timeouts?: SmtpTimeouts }
 
 /** Runs the tasks, the sender, and the sweeps that move on what dead workers left. */
 export async function startWorker(foundation: Foundation, options: Options = {}): Promise<Running> {
-  const { config, log, pool } = foundation
+  const { config, log, pool, secrets } = foundation
   const times = options.times ?? WORKER_TIMES
   const transport = createTransport({ ...foundation, timeouts: options.timeouts })
   const blobs = createBlobs(foundation)
   const sender = createSender({ ...foundation, transport, blobs, times })
-  const work: Work = { config, pool, log, sender, blobs, dns: createDns(config.DNS_SERVERS) }
+  const work: Work = { config, pool, log, secrets, sender, blobs, dns: createDns(config.DNS_SERVERS) }
   const pool_ids = new Set<string>()
   const quick = await startRunner('quick', foundation, work, pool_ids)
   const slow = await startRunner('slow', foundation, work, pool_ids)

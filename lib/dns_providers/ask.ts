@@ -38,6 +38,15 @@ export function createAsk({ provider, url, policy }: ProviderApi, signal: AbortS
 /** Of one request. */
 const DEADLINE_MS = 10_000
 
+/** Undefined: it is none, such as the page of some proxy or no body at all; the status says enough. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 const MAX_WORDS = 300
 
 /** In characters: a user name of three is found in every other word. */

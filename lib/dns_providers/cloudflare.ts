@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { quoteText, unquoteText } from '../dns_export/quote.ts'
 import { listZones } from '../domain_name.ts'
 import type { DomainRecord } from '../domain_records.ts'
-import type { AskProvider, ProviderAnswer } from './ask.ts'
+import { type AskProvider, type ProviderAnswer, parseJson } from './ask.ts'
 import type { ZoneRecord } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import { type ProviderZone, plainName } from './zone.ts'
@@ -85,12 +85,4 @@ function read<Schema extends z.ZodType>(schema: Schema, { status, text }: Provid
   const refusal = Refusal.safeParse(json)
   const words = refusal.success ? refusal.data.errors.map(({ message }) => message).join('; ') : `it answered ${status}`
   throw new ProviderError(`Cloudflare: ${words}`)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // a page of some proxy: its status says enough
-  }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { unquoteText } from '../dns_export/quote.ts'
 import { registrableDomain } from '../domain_name.ts'
 import type { DomainRecord } from '../domain_records.ts'
-import type { AskProvider, ProviderAnswer } from './ask.ts'
+import { type AskProvider, type ProviderAnswer, parseJson } from './ask.ts'
 import type { ZoneRecord } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import { hostIn, nameIn, type ProviderZone, plainName } from './zone.ts'
@@ -57,6 +57,9 @@ export function openGodaddy(ask: AskProvider, { key, secret }: GodaddyCredential
     replace: async ({ type, name, value: old }, value) => {
       const path = pathOf(type, name)
       const found = await call(Records, path)
+      if (!found.some(record => unquoteText(record.data) === old)) {
+        throw new ProviderError('GoDaddy: the record was changed meanwhile')
+      }
       const changed = found.map(({ type, name, ...record }) => ({
         ...record,
         data: unquoteText(record.data) === old ? value : record.data,
@@ -85,13 +88,4 @@ function read<Schema extends z.ZodType>(schema: Schema, { status, text }: Provid
   if (!refusal.success) throw new ProviderError(`GoDaddy: it answered ${status}`)
   const { message, fields = [] } = refusal.data
   throw new ProviderError(`GoDaddy: ${[message, ...fields.map(field => field.message)].join('; ')}`)
-}
-
-/** A change is answered with no body at all. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -3,7 +3,8 @@
 -- is_trusted            the operator vouches for it, and DNS is never asked
 -- custom_return_path    the label below the domain that bounces come back to, once its MX record is there
 -- transport             how its mail leaves; null: as MAIL_TRANSPORT says
--- window_since          since when it is being verified, or what it needs has been missing: 72 hours are allowed for either
+-- window_since          since when it is being verified, or what it needs has been missing: 72 hours are allowed for
+--                       either; or since when its features are not there yet
 -- check_at              when DNS is asked next; null: not before somebody asks for it
 ALTER TABLE domains
   ADD COLUMN region text NOT NULL DEFAULT 'us-east-1'

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { createDomain } from '../../flows/create_domain.ts'
 import type { PresentedDomain } from '../../flows/find_domain.ts'
+import type { DomainStatus } from '../../lib/domain_status.ts'
+import { newId } from '../../lib/ids.ts'
 import { sql } from '../../sql/pool.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { verify_domain } from '../../tasks/verify_domain.ts'
@@ -32,13 +34,10 @@ async function takeJobs(id: string): Promise<number> {
 }
 
 /** A domain that is in a status, without a job. */
-async function domainIn(status: string, fields: object = {}): Promise<string> {
-  const { body } = await add({
-    name: `${status.replace('_', '-')}-${Math.random().toString(36).slice(2)}.com`,
-    ...fields,
-  })
-  await setStatus(body.id, status)
-  return body.id
+async function domainIn(status: DomainStatus, settings: object = {}): Promise<string> {
+  const id = newId()
+  await addDomain(pool, world.secrets, { account_id: account.id, id, name: `d-${id}.com`, status, ...settings })
+  return id
 }
 
 const kindsOf = ({ records }: PresentedDomain) => records.map(({ record, type, name }) => `${record} ${type} ${name}`)
@@ -297,7 +296,7 @@ t.test('a change answers the id, and what is left out stays', async t => {
   const after = await read(id)
   const capabilities = { sending: 'enabled', receiving: 'enabled' }
   t.match(after, { ...fields, tracking_subdomain: 'go', capabilities, click_tracking: false, status: 'not_started' })
-  t.strictSame(kindsOf(after).slice(2), [
+  t.strictSame(kindsOf(after).slice(1), [
     ...['SPF MX b', 'SPF TXT b', 'DMARC TXT _dmarc', `Receiving MX ${before.name}`, 'Tracking CNAME go'],
   ])
   t.match(await change(id, { tracking_subdomain: null }), { status: 200 })
@@ -333,7 +332,8 @@ t.test('a feature that is turned on makes a verified domain partially verified, 
     await change(id, feature)
     t.equal(await takeJobs(id), 0, 'the same again is no change')
   }
-  for (const [status, jobs] of Object.entries({ pending: 1, partially_verified: 1, partially_failed: 1, failed: 0 })) {
+  const jobsOf = { pending: 1, partially_verified: 1, partially_failed: 1, failed: 0 }
+  for (const [status, jobs] of Object.entries(jobsOf) as [DomainStatus, number][]) {
     const id = await domainIn(status)
     await change(id, { open_tracking: true })
     t.match(await read(id), { status }, 'DNS decides')
@@ -349,7 +349,7 @@ t.test('a feature that is turned on makes a verified domain partially verified, 
 })
 
 t.test('a domain that only received sends nothing before its keys are found', async t => {
-  const id = await domainIn('verified', { capabilities: { sending: 'disabled', receiving: 'enabled' } })
+  const id = await domainIn('verified', { sending: false, receiving: true })
   await change(id, { capabilities: { sending: 'enabled' } })
   t.match(await read(id), { status: 'pending' })
   t.equal(await takeJobs(id), 1)
@@ -411,11 +411,11 @@ t.test('a domain that is deleted is gone with its keys, its mail ends, and suppr
   t.match(await add({ name: other.domain }, other.key), { status: 201 }, 'the name is free again')
 })
 
-t.test('changes and checks at once end in a state that is true', async t => {
+t.test('a change amid checks is kept, and checked afterwards', async t => {
   const id = await domainIn('pending')
   publish(zone, await read(id))
   const verify = () => verify_domain({ account_id: account.id, domain_id: id }, work)
   await Promise.all([verify(), change(id, { open_tracking: true }), verify(), change(id, { tls: 'enforced' })])
-  await verify()
+  t.equal(await takeJobs(id), 1)
   t.match(await read(id), { open_tracking: true, tls: 'enforced' })
 })

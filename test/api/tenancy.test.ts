@@ -46,6 +46,10 @@ for (const { id } of [theirs, mine]) {
   )
   logs.push(String(rows[0].id))
 }
+await world.pool.pg.query(
+  `INSERT INTO domain_claims (account_id, domain_id, id, token) VALUES ($1, $2, gen_random_uuid(), 'secret')`,
+  [theirs.id, theirs.domain_id],
+)
 const { rows: deliveries } = await world.pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1', [sent])
 
 /** Ids of theirs for the path of each route that has one: a new route must be added here. */
@@ -56,6 +60,8 @@ const foreignIds: Record<string, string[]> = {
   'GET /emails/:id/attachments': [withFile],
   'GET /emails/:id/attachments/:attachment_id': [withFile],
   'GET /emails/:id/attachments/:attachment_id/content': [withFile],
+  'GET /domains/:id/claim': [theirs.domain_id],
+  'POST /domains/:id/claim/verify': [theirs.domain_id],
   'GET /domains/:id': [theirs.domain_id],
   'PATCH /domains/:id': [theirs.domain_id],
   'DELETE /domains/:id': [theirs.domain_id],
