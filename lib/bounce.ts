@@ -1,4 +1,4 @@
-import { ATTACHMENT, CONTENT, FULL, NO_USER, TOO_LARGE } from './reply_words.ts'
+import { ATTACHMENT, CONTENT, FULL, NO_USER, TOO_LARGE, withoutAddresses } from './reply_words.ts'
 import { formatReply, parseReply, type Reply, type Verdict } from './smtp_reply.ts'
 
 /**
@@ -24,8 +24,8 @@ const NO_SUCH = ['1.1', '1.2', '1.3', '1.6', '1.10']
 
 /** A refusal in the words of contract 12.4. */
 export function describeBounce(response: string, verdict: Verdict): Bounce {
-  const reply = parseReply(response)
-  const subType = subTypeOf(reply, verdict)
+  const { enhanced, text } = parseReply(response)
+  const subType = subTypeOf({ enhanced, text: withoutAddresses(text) }, verdict)
   const message = formatReply(response)
   return { type: typeOf(verdict, subType), subType, message, diagnosticCode: message ? [`smtp; ${message}`] : [] }
 }
@@ -35,7 +35,7 @@ function typeOf({ outcome }: Verdict, subType: Bounce['subType']): Bounce['type'
   return subType === 'Undetermined' ? 'Undetermined' : 'Transient'
 }
 
-function subTypeOf({ enhanced, text }: Reply, { class: cause }: Verdict): Bounce['subType'] {
+function subTypeOf({ enhanced, text }: Pick<Reply, 'enhanced' | 'text'>, { class: cause }: Verdict): Bounce['subType'] {
   const detail = enhanced?.slice(2) ?? ''
   // 4.3.1 is their disk, not the mailbox.
   const isFull = detail === '2.2' || (FULL.test(text) && detail !== '3.1')

@@ -26,3 +26,8 @@ export const TOO_LARGE =
 export const ATTACHMENT = /attachment|attached|file ?(?:type|extension|name)|executable|\.(?:exe|zip|js)\b/i
 
 export const CONTENT = /\bspam\b|\buce\b|virus|malware|phish|content|unsolicited|infected/i
+
+/** A reply without the addresses it repeats: whoever is called spam@ or nobody@ is not to be judged by it. */
+export function withoutAddresses(text: string): string {
+  return text.replace(/[^\s<>]+@[^\s<>]+/g, '')
+}

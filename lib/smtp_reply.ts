@@ -1,4 +1,14 @@
-import { AGAINST_US, ATTACHMENT, CONTENT, FULL, NO_USER, POLICY, SENDER, TOO_LARGE } from './reply_words.ts'
+import {
+  AGAINST_US,
+  ATTACHMENT,
+  CONTENT,
+  FULL,
+  NO_USER,
+  POLICY,
+  SENDER,
+  TOO_LARGE,
+  withoutAddresses,
+} from './reply_words.ts'
 
 /** `enhanced` is the status code of RFC 3463 (`5.1.1`), `text` printable ASCII without the codes; code 0: no reply at all. */
 export type Reply = { code: number; enhanced: string | null; text: string }
@@ -51,7 +61,8 @@ export function formatReply(text: string): string {
 }
 
 /** What a refusal at a stage means for the delivery. The code says whether it is final; the status why, else the words. */
-export function classifyReply(reply: Reply & { stage: Stage }): Verdict {
+export function classifyReply(given: Reply & { stage: Stage }): Verdict {
+  const reply = { ...given, text: withoutAddresses(given.text) }
   const { code, stage } = reply
   if (code >= 400 && code < 500) return { outcome: 'deferred', class: 'transient' }
   const permanent = code >= 500 && code < 600

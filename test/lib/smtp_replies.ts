@@ -64,6 +64,8 @@ export const realReplies: Row[] = [
   ['rcpt', '550 5.4.4 Invalid domain name, domain does not exist', GONE, NO_EMAIL],
   ['rcpt', '554 qq Sorry, no valid recipients', GONE, 'Permanent General'],
   ['dot', '550 5.1.1 <ann@acme.com> User unknown; rejecting', GONE, NO_EMAIL],
+  ['rcpt', '550 <spamhaus@acme.com>: Recipient address rejected: User unknown', GONE, NO_EMAIL],
+  ['rcpt', '550 <no-such-user.unknown@acme.com> refused', GONE, 'Permanent General'],
   // At the end of the message: they do not say by a code that it is the recipient.
   [
     'dot',
