@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DomainStatus } from './domains.ts'
+import { DomainStatus } from '../lib/domain_status.ts'
 import { type Queryable, sql } from './pool.ts'
 
 const Queue = z.object({
