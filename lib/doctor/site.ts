@@ -29,15 +29,23 @@ export function fault(site: Site, tell: About): (finding: string, fix?: string) 
 
 /**
  * The public addresses of this host: `given` by the operator, else those of its interfaces. Behind a translation of
- * addresses it has none of its own: then those that its name leads to.
+ * addresses, as IPv4 often is, it has none of that kind: then those that its name leads to.
  */
-export async function findAddresses(given: string[], helo_name: string, dns: Dns): Promise<string[]> {
+export async function findAddresses(
+  given: string[],
+  helo_name: string,
+  dns: Dns,
+  interfaces: string[] = interfaceAddresses(),
+): Promise<string[]> {
   if (given.length > 0) return given
-  const own = Object.values(networkInterfaces()).flatMap(all => all?.map(({ address }) => address) ?? [])
-  const found = own.filter(isPublic)
-  if (found.length > 0) return found
+  const own = interfaces.filter(isPublic)
   const answer = helo_name.includes('.') ? await dns.addresses(helo_name) : null
-  return answer?.outcome === 'found' ? answer.records.filter(isPublic) : []
+  const named = answer?.outcome === 'found' ? answer.records.filter(isPublic) : []
+  return [...own, ...named.filter(address => !own.some(other => addressType(other) === addressType(address)))]
+}
+
+function interfaceAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap(all => all?.map(({ address }) => address) ?? [])
 }
 
 function isPublic(address: string): boolean {

@@ -68,11 +68,13 @@ t.test('the name of an address is asked of DNS, whatever /etc/hosts says', async
   t.equal(reverseName('::ffff:203.0.113.5'), POINTER)
 })
 
-t.test('public addresses are those given, or those that the name leads to', async t => {
-  const { dns } = await openSite(t, { [NAME]: { A: [IPV4, '10.0.0.1'], AAAA: [IPV6] } })
-  t.strictSame(await findAddresses(['198.51.100.7'], NAME, dns), ['198.51.100.7'])
-  const found = await findAddresses([], NAME, dns)
-  t.notOk(found.includes('10.0.0.1'))
+t.test('public addresses are those given, or of the interfaces, or else those that the name leads to', async t => {
+  const [first, second, third] = ['93.184.216.34', '2a00:1450::5', '2a00:1450::6'] as const
+  const { dns } = await openSite(t, { [NAME]: { A: [first, '10.0.0.1'], AAAA: [second] } })
+  t.strictSame(await findAddresses(['198.51.100.7'], NAME, dns, [third]), ['198.51.100.7'])
+  t.strictSame(await findAddresses([], NAME, dns, ['127.0.0.1', 'fe80::1', '192.168.1.2', third]), [third, first])
+  t.strictSame(await findAddresses([], NAME, dns, ['172.17.0.1', '::1']), [first, second])
+  t.strictSame(await findAddresses([], 'vm', dns, ['127.0.0.1']), [])
 })
 
 t.test('blocklists are asked by IPv4 and IPv6, and a refusal is no listing', async t => {
