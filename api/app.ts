@@ -23,6 +23,7 @@ import { emailBatch } from './routes/email_batch.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
 import { logs } from './routes/logs.ts'
+import { suppressions } from './routes/suppressions.ts'
 import { templates } from './routes/templates.ts'
 
 export type App = Koa<State, Services> & {
@@ -40,6 +41,7 @@ export const resources = [
   domainDns,
   domains,
   domainDkim,
+  suppressions,
   templates,
   logs,
   apiKeys,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { parseAddress } from '../lib/address.ts'
 import { coalesce } from '../lib/coalesce.ts'
 import { composeAndSign } from '../lib/compose.ts'
+import type { Wishes } from '../lib/deliver.ts'
 import type { DkimKey } from '../lib/dkim.ts'
 import type { Log } from '../lib/log.ts'
 import type { Mailbox, Message } from '../lib/message.ts'
@@ -21,8 +22,11 @@ class ReadFileError extends Error {}
 /** Bytes over which a message is large, and takes its size from the room that all large messages of a process share. */
 export const LARGE = 1 << 20
 
+/** Of the domain that an email is from; `return_path` is where bounces come back to once its MX record is verified. */
+export type SenderDomain = Wishes & { name: string; return_path: string | null }
+
 /** `size` is what composing the message and keeping it takes, in bytes, more or less. Composing is done once. */
-export type Prepared = { from_domain: string; size: number; compose(): Promise<Buffer> }
+export type Prepared = { sender: SenderDomain; size: number; compose(): Promise<Buffer> }
 /** `onSlow` is called when it will have to wait for servers of strangers, before it does. */
 export type PrepareMessage = (email: EmailId, onSlow?: () => void) => Promise<Prepared>
 
@@ -53,6 +57,7 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
     let email = await load(id)
     if (!email.sendable || !email.domain_id) throw new UnsendableError('The domain may no longer send.')
     const keys = await dkimKeysOf(email.account_id, email.domain_id)
+    const { return_path, tls, transport } = email
     const from = mailbox(email.from)
     const isSlow = email.attachments.some(({ blob_id }) => blob_id === null)
     // Many may wait, for files or for room, with nothing in memory but what is small of them.
@@ -66,7 +71,7 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
     const kept = isWaiting ? withoutContents(email) : email
     const parts = { from, keys, files, readBlob }
     return {
-      from_domain: domainOf(from.address),
+      sender: { name: domainOf(from.address), return_path, tls, transport },
       size,
       compose: async () => compose(isWaiting ? await withContents(pool, kept) : kept, parts),
     }

@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { reverseName } from './reverse_name.ts'
 
 /**
  * What DNS says of a name. `none`: it has no such record; `exists` is false when there is not even the name (NXDOMAIN).
@@ -73,7 +74,9 @@ export function createDns(servers?: readonly string[], times: DnsTimes = TIMES):
       ask(async resolver => (await resolver.resolveMx(name)).map(mx => ({ ...mx, exchange: plain(mx.exchange) }))),
     cname: name => ask(async resolver => (await resolver.resolveCname(name)).map(plain)),
     ns: name => ask(async resolver => (await resolver.resolveNs(name)).map(plain)),
-    names: address => ask(async resolver => (isIP(address) ? (await resolver.reverse(address)).map(plain) : [])),
+    // Not resolver.reverse, which takes the word of /etc/hosts.
+    names: address =>
+      ask(async resolver => (isIP(address) ? (await resolver.resolvePtr(reverseName(address))).map(plain) : [])),
     addresses: async name => both(await Promise.all([ask(r => r.resolve4(name)), ask(r => r.resolve6(name))])),
   }
 }

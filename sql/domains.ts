@@ -151,3 +151,15 @@ export async function setDomainStatus(
     WHERE account_id = ${account_id} AND id = ${id}
   `)
 }
+
+/** How its mail leaves; null: as MAIL_TRANSPORT says. For the operator. */
+export async function setDomainTransport(
+  db: Queryable,
+  { account_id, id }: Pick<Domain, 'account_id' | 'id'>,
+  transport: 'capture' | 'relay' | 'direct' | null,
+): Promise<void> {
+  await db.run(sql.unsafe`
+    UPDATE domains SET transport = ${transport}, transport_fault_at = NULL, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}

@@ -8,6 +8,7 @@ import { revokeApiKey } from '../sql/api_keys.ts'
 import { findCapturedMessage, listCapturedMessages } from '../sql/captured_messages.ts'
 import { accountCommands } from './admin_accounts.ts'
 import { adviseKeys, domainKeyCommands } from './admin_domain_keys.ts'
+import { domainCommands } from './admin_domains.ts'
 import { switchCommands } from './admin_switches.ts'
 import {
   accountOf,
@@ -32,6 +33,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  key revoke KEY_OR_ID
                  domain add NAME --account ACCOUNT [--verified]
                  domain rotate NAME --account ACCOUNT [--now]
+                 domain transport NAME KIND --account ACCOUNT
                  domain pause NAME --account ACCOUNT [--reason TEXT]
                  domain resume NAME --account ACCOUNT
                  sending pause [--reason TEXT]
@@ -40,7 +42,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  sending warm-up N
                  captured list [--limit N]
                  captured show ID
-An ACCOUNT is given by its name or its id.`
+An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default.`
 
 const MAX_LISTED = 10_000
 
@@ -48,6 +50,7 @@ const MAX_LISTED = 10_000
 export const commands: Record<string, Command> = {
   ...accountCommands,
   ...domainKeyCommands,
+  ...domainCommands,
   ...switchCommands,
 
   'key create': takes(

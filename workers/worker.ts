@@ -13,7 +13,7 @@ import { createTransport } from '../flows/transports.ts'
 import { createDns } from '../lib/dns.ts'
 import type { Log } from '../lib/log.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
-import { graphileLogger } from '../sql/graphile.ts'
+import { graphileLogger, RUNNER_CONNECTIONS } from '../sql/graphile.ts'
 import { deleteHeartbeats, upsertHeartbeats } from '../sql/worker_heartbeats.ts'
 import { taskList } from '../tasks/index.ts'
 import type { Work } from '../tasks/task.ts'
@@ -106,7 +106,7 @@ async function startRunner(
   events.on('pool:listen:error', ({ error }) => log.error({ err: error, lane }, 'the job queue lost its connection'))
   return run({
     connectionString: config.DATABASE_URL,
-    maxPoolSize: 4,
+    maxPoolSize: RUNNER_CONNECTIONS,
     taskList: taskList(lane, work),
     noHandleSignals: true,
     logger: graphileLogger(log),

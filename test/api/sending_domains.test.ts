@@ -34,6 +34,12 @@ t.test('a domain sends in three states, and only under its very name', async t =
   }
 })
 
+t.test('a domain that only receives sends nothing', async t => {
+  const { domain, id } = await addSecond('verified')
+  await world.pool.pg.query('UPDATE domains SET sending = false, receiving = true WHERE id = $1', [id])
+  t.match(await send(`ann@${domain}`), { status: 422 })
+})
+
 async function addSecond(status: DomainStatus): Promise<{ domain: string; id: string }> {
   const domain = { account_id: account.id, id: uuid(), name: `second${++domains}.${account.domain}`, status }
   await addDomain(world.pool, world.secrets, domain)

@@ -27,6 +27,14 @@ await acceptEmail(world, mine)
 const ofTheirs = await makeTemplate(theirs, 'theirs')
 await makeTemplate(mine, 'mine')
 
+const theirAddress = { id: newId(), email: 'theirs@b.com' }
+for (const { account_id, id, email } of [
+  { account_id: theirs.id, ...theirAddress },
+  { account_id: mine.id, id: newId(), email: 'mine@b.com' },
+]) {
+  await world.pool.pg.query(`INSERT INTO suppressions VALUES ($1, $2, $3, 'manual')`, [account_id, id, email])
+}
+
 const { rows: keys } = await world.pool.pg.query('SELECT id FROM api_keys WHERE account_id = $1', [theirs.id])
 const { rows: files } = await world.pool.pg.query('SELECT id FROM attachments WHERE email_id = $1', [withFile])
 const logs = []
@@ -64,6 +72,8 @@ const foreignIds: Record<string, string[]> = {
   'POST /domains/:id/dns/namecheap': [theirs.domain_id],
   'POST /domains/:id/verify': [theirs.domain_id],
   'POST /domains/:id/dkim/rotate': [theirs.domain_id],
+  'GET /suppressions/:id': [theirAddress.id, theirAddress.email],
+  'DELETE /suppressions/:id': [theirAddress.id, theirAddress.email],
   'GET /templates/:id': [ofTheirs, 'theirs'],
   'PATCH /templates/:id': [ofTheirs, 'theirs'],
   'DELETE /templates/:id': [ofTheirs, 'theirs'],
@@ -102,7 +112,16 @@ t.test('a list shows nothing of another account', async t => {
   for (const path of lists) {
     const { text } = await request('GET', path)
     t.match(text, /"data":\[\{/)
-    for (const id of [theirs.id, theirs.domain, theirs.domain_id, sent, waiting, keys[0].id, ofTheirs]) {
+    for (const id of [
+      theirs.id,
+      theirs.domain,
+      theirs.domain_id,
+      sent,
+      waiting,
+      keys[0].id,
+      ofTheirs,
+      theirAddress.id,
+    ]) {
       t.notMatch(text, id, path)
     }
   }

@@ -89,7 +89,7 @@ async function open(sink_url: string): Promise<(count: number, size: number) => 
   } as const
   let size = 0
   const prepareMessage: PrepareMessage = async ({ id }) => ({
-    from_domain: 'x.com',
+    sender: { name: 'x.com', return_path: null, tls: 'opportunistic', transport: null },
     size: base64LinesLength(size),
     compose: () => composeAndSign(mail(id, size), [key]),
   })

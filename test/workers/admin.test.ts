@@ -40,10 +40,10 @@ t.test('account create makes an account and prints its id', async t => {
 })
 
 t.test('account update and plan set change what an account may send', async t => {
-  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 3 }
+  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 30 }
   await prints(
     t,
-    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 3\n$/,
+    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 30\n$/,
     'plan',
     'set',
     'gold',
