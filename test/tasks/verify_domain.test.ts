@@ -275,7 +275,10 @@ t.test('an account whose name servers are silent holds up nobody else', async t 
     slow.push(domain.id)
   }
   const quick = await setUp({}, await newAccount(world))
-  await runOnce({ pgPool: pool.pg, concurrency: 4, logger: silentLogger, taskList: taskList('slow', work) })
+  // A worker goes home when all that is left waits for another's job.
+  for (let n = 0; n < 6 && (await query('SELECT FROM graphile_worker.jobs')).length > 0; n++) {
+    await runOnce({ pgPool: pool.pg, concurrency: 4, logger: silentLogger, taskList: taskList('slow', work) })
+  }
   t.equal((await quick.show()).status, 'verified')
   const [order] = await query(
     `SELECT count(*) FILTER (WHERE is_slow AND at < (SELECT min(checked_at) FROM domain_records WHERE domain_id = $2))
