@@ -79,7 +79,7 @@ async function findOrCreate(
   const before = await find()
   if (before) return before
   try {
-    return await createDomain(pool, secrets, { ...fields, account_id, is_trusted: false })
+    return await createDomain(pool, secrets, { ...fields, account_id, is_trusted: false, is_claimed: true })
   } catch (error) {
     const other = await find() // added meanwhile by another request
     if (other) return other

@@ -1,4 +1,4 @@
-import { domainRecords, nameInZone } from '../lib/domain_records.ts'
+import { type DomainRecord, domainRecords, nameInZone } from '../lib/domain_records.ts'
 import { listDkimKeys } from '../sql/dkim_keys.ts'
 import { listRecordChecks, type RecordCheck } from '../sql/domain_records.ts'
 import { findDomain, type ListedDomain } from '../sql/domains.ts'
@@ -39,6 +39,20 @@ export async function findDomainWithRecords(
   }))
   const { verified_at, created_at, updated_at, ...head } = domain
   return { ...head, records, verified_at, created_at, updated_at }
+}
+
+export type DomainWithZone = { domain: ListedDomain; records: DomainRecord[] }
+
+/** A domain with its records as they are to stand in DNS. */
+export async function findZoneRecords(
+  db: Queryable,
+  account_id: string,
+  id: string,
+  server_domain: string,
+): Promise<DomainWithZone | null> {
+  const domain = await findDomain(db, account_id, id)
+  if (!domain) return null
+  return { domain, records: domainRecords(domain, await listDkimKeys(db, account_id, id), server_domain) }
 }
 
 function shownCheck(check: RecordCheck | undefined): Pick<PresentedRecord, 'status' | 'problem'> {

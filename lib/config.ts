@@ -123,6 +123,15 @@ export const Environment = z.object({
   FETCH_DENY: networks
     .optional()
     .describe('Addresses and networks they may never be on. What is not public is denied.'),
+  CLOUDFLARE_API: httpUrl
+    .default('https://api.cloudflare.com/client/v4')
+    .describe('API that writes DNS records at Cloudflare, for callers who ask for it.'),
+  GODADDY_API: httpUrl.default('https://api.godaddy.com/v1').describe('The same at GoDaddy.'),
+  NAMECHEAP_API: httpUrl.default('https://api.namecheap.com/xml.response').describe('The same at Namecheap.'),
+  NAMECHEAP_CLIENT_IP: z
+    .ipv4()
+    .optional()
+    .describe('IPv4 address that Namecheap sees this server at. Default: its own, if it has a public one.'),
   BLOB_STORE: blobStore
     .default('postgres')
     .describe(

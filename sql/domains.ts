@@ -33,6 +33,10 @@ export const ListedDomain = z.object({
 })
 export type ListedDomain = z.infer<typeof ListedDomain>
 
+/** `is_trusted`: the operator vouches for it, DNS is never asked. */
+export const LockedDomain = ListedDomain.extend({ is_trusted: z.boolean() })
+export type LockedDomain = z.infer<typeof LockedDomain>
+
 const listedColumns = sql.fragment`
   'domain' AS object, id, name, status, region, jsonb_build_object(
     'sending', CASE WHEN sending THEN 'enabled' ELSE 'disabled' END,
@@ -86,10 +90,52 @@ export async function findDomainByName(db: Queryable, account_id: string, name: 
   `)
 }
 
-/** Whether a name is verified by any account: the operator is told, callers of the API never are. */
-export async function findVerifiedDomain(db: Queryable, name: string): Promise<Domain | null> {
+/** Nobody else changes it until this transaction ends. Null: there is none. */
+export async function lockDomain(tx: Queryable, account_id: string, id: string): Promise<LockedDomain | null> {
+  return tx.maybeOne(sql.type(LockedDomain)`
+    SELECT ${listedColumns}, is_trusted FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR NO KEY UPDATE
+  `)
+}
+
+export type DomainSettings = Pick<
+  ListedDomain,
+  'capabilities' | 'open_tracking' | 'click_tracking' | 'tracking_subdomain' | 'tls' | 'custom_return_path'
+>
+
+/** Another return path is not verified before DNS was asked for it. */
+export async function updateDomainSettings(
+  tx: Queryable,
+  account_id: string,
+  id: string,
+  settings: DomainSettings,
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE domains SET sending = ${settings.capabilities.sending === 'enabled'},
+      receiving = ${settings.capabilities.receiving === 'enabled'}, open_tracking = ${settings.open_tracking},
+      click_tracking = ${settings.click_tracking}, tracking_subdomain = ${settings.tracking_subdomain},
+      tls = ${settings.tls}, custom_return_path = ${settings.custom_return_path},
+      return_path_verified = return_path_verified AND custom_return_path = ${settings.custom_return_path},
+      updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+/**
+ * It is being verified from now on, for 72 hours; should the job be lost that goes with it, DNS is asked a minute later.
+ * Whoever vouched for it before does so no more.
+ */
+export async function setDomainPending(tx: Queryable, account_id: string, id: string): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE domains SET status = 'pending', window_since = now(), check_at = now() + interval '1 minute',
+      is_trusted = false, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+/** Its keys go with it, and what is known of its records; mail that it sent stays. Null: there is none. */
+export async function deleteDomain(db: Queryable, account_id: string, id: string): Promise<Domain | null> {
   return db.maybeOne(sql.type(Domain)`
-    SELECT id, account_id, name, status FROM domains WHERE name = ${name} AND status IN ${sendableStatuses}
+    DELETE FROM domains WHERE account_id = ${account_id} AND id = ${id} RETURNING id, account_id, name, status
   `)
 }
 

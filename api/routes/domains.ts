@@ -1,13 +1,14 @@
 import Router from '@koa/router'
+import { changeDomain } from '../../flows/change_domain.ts'
 import { createDomain } from '../../flows/create_domain.ts'
 import { findDomainWithRecords } from '../../flows/find_domain.ts'
-import { startVerification } from '../../flows/start_verification.ts'
+import { requestVerification } from '../../flows/request_verification.ts'
 import { notFound } from '../../lib/errors.ts'
-import { NewDomain } from '../../lib/new_domain.ts'
-import { listDomains } from '../../sql/domains.ts'
+import { DomainChange, NewDomain } from '../../lib/new_domain.ts'
+import { deleteDomain, findDomain, type ListedDomain, listDomains } from '../../sql/domains.ts'
 import { fullAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
-import type { Services, State } from '../context.ts'
+import type { Context, Services, State } from '../context.ts'
 import { parse, parseId, parseOptionalPage } from '../parse.ts'
 
 export const domains = new Router<State, Services>()
@@ -38,9 +39,27 @@ domains.get('/domains/:id', fullAccess, async ctx => {
   ctx.body = domain
 })
 
+domains.patch('/domains/:id', fullAccess, readBody, async ctx => {
+  const { id } = await requireDomain(ctx)
+  await changeDomain(ctx, ctx.state.caller.account_id, id, parse(DomainChange, ctx.state.body))
+  ctx.body = { object: 'domain', id }
+})
+
+domains.delete('/domains/:id', fullAccess, async ctx => {
+  const id = parseId('Domain', ctx.params.id)
+  if (!(await deleteDomain(ctx.pool, ctx.state.caller.account_id, id))) throw notFound('Domain')
+  ctx.body = { object: 'domain', id, deleted: true }
+})
+
 domains.post('/domains/:id/verify', fullAccess, async ctx => {
   const id = parseId('Domain', ctx.params.id)
-  const status = await ctx.pool.transaction(tx => startVerification(tx, ctx.state.caller.account_id, id))
-  if (!status) throw notFound('Domain')
+  const status = await requestVerification(ctx.pool, ctx.state.caller.account_id, id)
   ctx.body = { object: 'domain', id, status }
 })
+
+/** That it is there is told before anything about the body. */
+export async function requireDomain(ctx: Context): Promise<ListedDomain> {
+  const domain = await findDomain(ctx.pool, ctx.state.caller.account_id, parseId('Domain', ctx.params.id))
+  if (!domain) throw notFound('Domain')
+  return domain
+}

@@ -25,6 +25,7 @@ const described: Record<string, string> = {
   TRUSTED_PROXIES: '',
   FETCH_ALLOW: '',
   FETCH_DENY: '',
+  NAMECHEAP_CLIENT_IP: '',
 }
 
 t.test('the README has every variable of the configuration, in its order, with its default', async t => {
