@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { DomainStatus, type NextDomainState } from '../lib/domain_status.ts'
-import { sendableStatuses } from './domains.ts'
 import { type Queryable, sql } from './pool.ts'
 
 const Capability = z.enum(['enabled', 'disabled'])
@@ -63,22 +62,6 @@ export async function updateDomainState(
       updated_at = CASE WHEN status = ${state.status} THEN updated_at ELSE now() END
     WHERE account_id = ${account_id} AND id = ${id}
   `)
-}
-
-/**
- * One that is not verified is being verified from now on, for 72 hours; what is, stays so. Answers what it is then; null:
- * there is no such domain. Should the job be lost that goes with it, DNS is asked a minute later.
- */
-export async function updateToPending(tx: Queryable, account_id: string, id: string): Promise<DomainStatus | null> {
-  const row = await tx.maybeOne(sql.type(z.object({ status: DomainStatus }))`
-    UPDATE domains SET
-      status = CASE WHEN status IN ${sendableStatuses} THEN status ELSE 'pending' END,
-      window_since = CASE WHEN status IN ${sendableStatuses} THEN window_since ELSE now() END,
-      check_at = CASE WHEN NOT is_trusted THEN now() + interval '1 minute' END,
-      updated_at = CASE WHEN status IN ('not_started', 'failed') THEN now() ELSE updated_at END
-    WHERE account_id = ${account_id} AND id = ${id} RETURNING status
-  `)
-  return row?.status ?? null
 }
 
 const DomainId = z.object({ account_id: z.string(), id: z.string() })
