@@ -15,6 +15,7 @@ import { createRequestLog, logRequests } from './log_requests.ts'
 import { createCountSend } from './rate_limit.ts'
 import { apiKeys } from './routes/api_keys.ts'
 import { domainClaims } from './routes/domain_claims.ts'
+import { domainDkim } from './routes/domain_dkim.ts'
 import { domainDns } from './routes/domain_dns.ts'
 import { domains } from './routes/domains.ts'
 import { emailAttachments } from './routes/email_attachments.ts'
@@ -38,6 +39,7 @@ export const resources = [
   domainClaims,
   domainDns,
   domains,
+  domainDkim,
   templates,
   logs,
   apiKeys,

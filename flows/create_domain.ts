@@ -94,16 +94,17 @@ export async function storeDomain(tx: Queryable, { dkim_keys, ...domain }: MadeD
 /** What the selector of a key ends with: two keys at one selector would be no key (RFC 6376 section 3.6.2.2). */
 const suffixes: Record<DkimAlgorithm, string> = { 'rsa-sha256': '', 'ed25519-sha256': 'e' }
 
-type KeyOwner = { account_id: string; domain_id: string; generation: number; is_published: boolean }
+type KeyOwner = Pick<NewDkimKey, 'account_id' | 'domain_id' | 'state' | 'is_published'> & { generation: number }
 
 /** A key of each algorithm (RFC 8463 section 3): who knows Ed25519 takes that, everybody else RSA. */
-export async function makeDkimKeys(secrets: Secrets, { generation, ...owner }: KeyOwner): Promise<NewDkimKey[]> {
+export async function makeDkimKeys(secrets: Secrets, owner: KeyOwner): Promise<NewDkimKey[]> {
   const algorithms = Object.keys(suffixes) as DkimAlgorithm[]
-  return Promise.all(
-    algorithms.map(async algorithm => {
-      const key = { ...owner, id: newId(), selector: `mb${generation}${suffixes[algorithm]}`, algorithm }
-      const { private_key, public_key } = await generateDkimKey(algorithm)
-      return { ...key, public_key, private_key: secrets.seal(private_key, dkimContext(key)) }
-    }),
-  )
+  return Promise.all(algorithms.map(algorithm => makeDkimKey(secrets, owner, algorithm)))
+}
+
+/** To be stored: sealed. */
+export async function makeDkimKey(secrets: Secrets, owner: KeyOwner, algorithm: DkimAlgorithm): Promise<NewDkimKey> {
+  const key = { ...owner, id: newId(), selector: `mb${owner.generation}${suffixes[algorithm]}`, algorithm }
+  const { private_key, public_key } = await generateDkimKey(algorithm)
+  return { ...key, public_key, private_key: secrets.seal(private_key, dkimContext(key)) }
 }

@@ -93,6 +93,10 @@ export const Environment = z.object({
   DNS_SERVERS: servers
     .optional()
     .describe('Name servers to ask: 9.9.9.9,127.0.0.1:5353 and so on. Default: the system’s.'),
+  DKIM_ROTATE_DAYS: count
+    .max(3650)
+    .default(0)
+    .describe('Days after which a domain is given new DKIM keys, for its owner to publish. 0: only when asked to.'),
   IN_DOUBT: z
     .enum(['resend', 'hold'])
     .default('resend')

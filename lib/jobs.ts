@@ -7,6 +7,7 @@ export const jobs = {
   verify_domain: z.object({ account_id: z.uuid(), domain_id: z.uuid() }),
   check_claim: z.object({ account_id: z.uuid(), claim_id: z.uuid() }),
   check_domains: z.object({}),
+  rotate_dkim_keys: z.object({}),
   purge: z.object({}),
   check_reputation: z.object({}),
   release_deliveries: z.object({}),

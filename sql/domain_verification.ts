@@ -77,17 +77,3 @@ export async function takeDomainsToCheck(tx: Queryable, limit: number): Promise<
     WHERE d.account_id = due.account_id AND d.id = due.id RETURNING d.account_id, d.id
   `)
 }
-
-/** Whether the records of keys were there. */
-export async function markKeysPublished(
-  tx: Queryable,
-  { account_id, domain_id }: { account_id: string; domain_id: string },
-  keys: { selector: string; is_published: boolean }[],
-): Promise<void> {
-  await tx.run(sql.unsafe`
-    UPDATE dkim_keys k SET is_published = n.is_published
-    FROM json_to_recordset(${JSON.stringify(keys)}::json) AS n(selector text, is_published boolean)
-    WHERE k.account_id = ${account_id} AND k.domain_id = ${domain_id} AND k.selector = n.selector
-      AND k.is_published <> n.is_published
-  `)
-}

@@ -6,6 +6,7 @@ import { check_reputation } from './check_reputation.ts'
 import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
 import { release_deliveries } from './release_deliveries.ts'
+import { rotate_dkim_keys } from './rotate_dkim_keys.ts'
 import { send_emails } from './send_emails.ts'
 import type { Task, Work } from './task.ts'
 import { verify_domain } from './verify_domain.ts'
@@ -17,6 +18,7 @@ export const tasks: { [Name in JobName]: Task<Name> } = {
   verify_domain,
   check_claim,
   check_domains,
+  rotate_dkim_keys,
   purge,
   check_reputation,
   release_deliveries,
@@ -32,6 +34,7 @@ export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
   verify_domain: 'slow',
   check_claim: 'slow',
   check_domains: 'slow',
+  rotate_dkim_keys: 'slow',
   purge: 'slow',
   check_reputation: 'slow',
   release_deliveries: 'slow',

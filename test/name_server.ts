@@ -31,7 +31,7 @@ const TRUNCATED = 1 << 9
 const MAX_DATAGRAM = 1_232
 
 /** A DNS server (RFC 1035) by UDP and TCP with these records, TTL 0. CNAMEs are followed within the zone. */
-export async function startZone(t: Test, zone: Zone = {}): Promise<NameServer> {
+export async function startZone(t: Pick<Test, 'teardown'>, zone: Zone = {}): Promise<NameServer> {
   const asked: string[] = []
   const reply = (bytes: Buffer): Buffer | null => {
     const query = dnsPacket.decode(bytes)

@@ -14,7 +14,13 @@ import type { Work } from '../tasks/task.ts'
 import type { TestAccount } from './world.ts'
 
 /** Seconds instead of minutes. */
-export const TEST_TIMES: SenderTimes = { lease_seconds: 5, heartbeat_ms: 1_500, poll_ms: 100, drain_ms: 10_000 }
+export const TEST_TIMES: SenderTimes = {
+  lease_seconds: 5,
+  heartbeat_ms: 1_500,
+  poll_ms: 100,
+  drain_ms: 10_000,
+  keys_ms: 60_000,
+}
 export const TEST_TIMEOUTS: SmtpTimeouts = { connect: 1_000, message: 2_000, dot: 1_000 }
 
 export type TestWork = Work & { sender: Sender }

@@ -37,8 +37,10 @@ BEGIN
       WHEN o.paused_at IS NOT NULL THEN 'domain_paused'
       -- A fault that no worker has seen for a minute may be mended: one email finds out.
       WHEN switches.transport_fault_at > now() - interval '60 seconds' THEN 'transport_unusable'
+      -- Mail goes out without a signature of Ed25519, and never without one of RSA.
       WHEN NOT EXISTS (
         SELECT FROM dkim_keys k WHERE k.account_id = o.account_id AND k.domain_id = o.id
+          AND k.state = 'active' AND k.algorithm = 'rsa-sha256'
           AND (k.unusable_at > now() - interval '60 seconds') IS NOT TRUE
       ) THEN 'signing_key_unusable'
     END ORDER BY d.position

@@ -37,6 +37,7 @@ const access: Record<string, 'sending' | 'full' | 'dashboard'> = {
   'POST /domains/:id/dns/godaddy': 'full',
   'POST /domains/:id/dns/namecheap': 'full',
   'POST /domains/:id/verify': 'full',
+  'POST /domains/:id/dkim/rotate': 'full',
   'POST /templates': 'full',
   'GET /templates': 'full',
   'GET /templates/:id': 'full',

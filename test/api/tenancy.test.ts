@@ -63,6 +63,7 @@ const foreignIds: Record<string, string[]> = {
   'POST /domains/:id/dns/godaddy': [theirs.domain_id],
   'POST /domains/:id/dns/namecheap': [theirs.domain_id],
   'POST /domains/:id/verify': [theirs.domain_id],
+  'POST /domains/:id/dkim/rotate': [theirs.domain_id],
   'GET /templates/:id': [ofTheirs, 'theirs'],
   'PATCH /templates/:id': [ofTheirs, 'theirs'],
   'DELETE /templates/:id': [ofTheirs, 'theirs'],

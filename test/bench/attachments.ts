@@ -91,7 +91,7 @@ async function open(sink_url: string): Promise<(count: number, size: number) => 
   const prepareMessage: PrepareMessage = async ({ id }) => ({
     from_domain: 'x.com',
     size: base64LinesLength(size),
-    compose: () => composeAndSign(mail(id, size), key),
+    compose: () => composeAndSign(mail(id, size), [key]),
   })
   const pipeline = new Pipeline({
     log: createLog('warn'),

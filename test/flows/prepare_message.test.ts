@@ -11,7 +11,7 @@ import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
-const prepareMessage = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles })
+const prepareMessage = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles, keys_ms: 60_000 })
 const accept = (fields = {}) => acceptEmail(world, account, fields)
 const prepare = (id: string) => compose(prepareMessage, { account_id: account.id, id })
 
@@ -20,7 +20,7 @@ t.test('the same email gives the same bytes, in whatever process and whenever', 
   const { message, from_domain } = await prepare(id)
   t.equal(from_domain, account.domain)
   await new Promise(resolve => setTimeout(resolve, 1_100)) // dates have seconds
-  const other = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles })
+  const other = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles, keys_ms: 60_000 })
   t.ok((await compose(other, { account_id: account.id, id })).message.equals(message))
 })
 
@@ -73,7 +73,7 @@ t.test('a database that is away is no fault of the email', async t => {
   const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
   const pool = createPool(proxy.url)
   t.teardown(() => Promise.all([pool.end(), proxy.close()]))
-  const away = createPrepareMessage({ ...world, pool, fetchFiles: noFiles, readBlob: noFiles })
+  const away = createPrepareMessage({ ...world, pool, fetchFiles: noFiles, readBlob: noFiles, keys_ms: 60_000 })
   const id = await accept()
   proxy.refuse(true)
   const error: unknown = await away({ account_id: account.id, id }).catch(error => error)

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { createDomain } from '../../flows/create_domain.ts'
 import { hashApiKey } from '../../lib/api_key.ts'
 import { dkimRecordValue } from '../../lib/dkim.ts'
 import { findAccount } from '../../sql/accounts.ts'
 import { findCaller } from '../../sql/api_keys.ts'
+import { listDkimKeys, listSigningKeys } from '../../sql/dkim_keys.ts'
 import { findDomainByName } from '../../sql/domains.ts'
 import { findPlatform } from '../../sql/platform.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
@@ -128,6 +130,32 @@ t.test('domain add prints the id of a domain, and beside it the record to publis
   t.match(await add(other.domain, '--verified'), taken)
 })
 
+t.test(
+  'domain rotate prints the records of the next keys, which sign when the operator says that they are there',
+  async t => {
+    const { id, name } = await createDomain(pool, secrets, { account_id: account.id, name: 'my.com', is_trusted: true })
+    const words = ['domain', 'rotate', 'MY.com', '--account', account.id]
+    await refuses(t, 'It has no new keys: first without --now.', ...words, '--now')
+    const staged = await admin(words)
+    t.match(staged, { code: 0, stdout: 'staged\n' })
+    const keys = (await listDkimKeys(pool, account.id, id)).filter(({ state }) => state === 'staged')
+    t.match(keys, [{ selector: 'mb2' }, { selector: 'mb2e' }])
+    const lines = keys.map(({ selector, algorithm, public_key }) => {
+      return `Publish: ${selector}._domainkey.${name} TXT "${dkimRecordValue(algorithm, public_key)}"\n`
+    })
+    t.equal(staged.stderr, lines.join(''))
+    t.same(await admin(words), staged, 'the same ones when it is asked again')
+
+    await prints(t, /^rotated\n$/, ...words, '--now')
+    const states = (await listDkimKeys(pool, account.id, id)).map(({ selector, state }) => `${selector} ${state}`)
+    t.strictSame(states.sort(), ['mb1 retired', 'mb1e retired', 'mb2 active', 'mb2e active'])
+    t.match(await listSigningKeys(pool, account.id, id), [{ selector: 'mb2' }, { selector: 'mb2e' }])
+
+    const asked = ['domain', 'rotate', account.domain, '--account', account.id]
+    await refuses(t, 'DNS is asked about this domain: its keys sign once it has them.', ...asked, '--now')
+  },
+)
+
 t.test('captured list and captured show print what was sent', async t => {
   const work = openWork(t, world)
   const subjects = ['first', 'a\u001b[2Jb\u202ec 👩‍💻']
@@ -183,6 +211,7 @@ t.test('what makes no sense is refused with the usage', async t => {
     ['There is no such key in use.', 'key', 'revoke', id],
     [`key revoke takes no ${id}`, 'key', 'revoke', id, id],
     ['Which domain?', 'domain', 'add', '--account', id],
+    ['Which domain?', 'domain', 'rotate', '--account', id],
     ['captured list takes no --account', 'captured', 'list', '--account', id],
     ...['0', 'all', '1e20'].map((limit): [string, ...string[]] => [
       '--limit must be a number from 1 to 10000',
