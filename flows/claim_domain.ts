@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { asciiDomain } from '../lib/address.ts'
 import { ApiError } from '../lib/errors.ts'
 import { newId } from '../lib/ids.ts'
+import { readDomainName } from '../lib/new_domain.ts'
 import type { NewDomainClaim } from '../lib/new_domain_claim.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import {
@@ -31,8 +31,9 @@ export async function claimDomain(
   account_id: string,
   fields: NewDomainClaim,
 ): Promise<{ claim: DomainClaim; is_new: boolean }> {
-  const name = asciiDomain(fields.name)
-  if (!name) throw new ApiError('validation_error', `${fields.name} is not a domain name.`)
+  const read = readDomainName(fields.name)
+  if ('why' in read) throw new ApiError('validation_error', read.why)
+  const { name } = read
   await requireClaimable(pool, account_id, name)
   const { id: domain_id } = await findOrCreate({ pool, secrets }, account_id, { ...fields, name })
 

@@ -1,8 +1,9 @@
 import { insertDkimKey, type NewDkimKey } from '../sql/dkim_keys.ts'
 import { closeClaim, deleteDkimKeys, type OpenClaim, supersedeClaims } from '../sql/domain_claims.ts'
+import { setDomainPending } from '../sql/domains.ts'
 import { failNameOwner, type NameOwner } from '../sql/name_owners.ts'
 import type { Queryable } from '../sql/pool.ts'
-import { startVerification } from './start_verification.ts'
+import { queueVerification } from './start_verification.ts'
 
 /**
  * Hands a name over. `owner`: the other account's domain, which sends no more. `keys`: at selectors that neither
@@ -19,6 +20,7 @@ export async function completeClaim(
   await supersedeClaims(tx, claim)
   await deleteDkimKeys(tx, account_id, domain_id)
   for (const key of keys) await insertDkimKey(tx, key)
-  await startVerification(tx, account_id, domain_id)
+  await setDomainPending(tx, account_id, domain_id)
+  await queueVerification(tx, [{ account_id, id: domain_id }])
   await closeClaim(tx, claim, 'completed')
 }

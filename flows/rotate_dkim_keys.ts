@@ -1,3 +1,5 @@
+import type { Check } from '../lib/check_record.ts'
+import type { DomainRecord } from '../lib/domain_records.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { insertDkimKey } from '../sql/dkim_keys.ts'
@@ -7,15 +9,16 @@ import {
   findKeyedDomain,
   type KeyOwner,
   lockDomainKeys,
+  markPublishedKeys,
   markStagedKeysPublished,
 } from '../sql/dkim_rotation.ts'
-import type { Pool } from '../sql/pool.ts'
+import type { Pool, Queryable } from '../sql/pool.ts'
 import { makeDkimKeys } from './create_domain.ts'
 import { queueVerification } from './start_verification.ts'
 
 /**
  * Stages new keys for a domain, unless there are some that wait for their records. They sign once DNS has these
- * (verify_domain.ts). For a domain that is trusted DNS is never asked, so that the operator alone can tell.
+ * (`settleDkimKeys`). For a domain that is trusted DNS is never asked, so that the operator alone can tell.
  *
  * @throws {ApiError} `not_found`; `validation_error`: it was never verified, or is trusted and its owner asks
  */
@@ -48,6 +51,23 @@ export async function rotateDkimKeys(
     }
     if (!is_trusted) await queueVerification(tx, [{ account_id: owner.account_id, id: owner.domain_id }])
   })
+}
+
+/** What was found of the records of a domain, for its keys: staged ones sign from now on whose record is there. */
+export async function settleDkimKeys(
+  tx: Queryable,
+  owner: KeyOwner,
+  checks: { record: DomainRecord; check: Check }[],
+): Promise<void> {
+  const seen = checks.flatMap(({ record: { record, name }, check: { status } }) =>
+    // Where nobody could say, it is as it was.
+    record !== 'DKIM' || status === 'temporary_failure'
+      ? []
+      : [{ selector: name.slice(0, name.indexOf('.')), is_published: status === 'verified' }],
+  )
+  await lockDomainKeys(tx, owner)
+  await markPublishedKeys(tx, owner, seen)
+  await activateStagedKeys(tx, owner)
 }
 
 /** The operator says that the records of the staged keys are there. False: none is staged. */

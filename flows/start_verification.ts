@@ -1,14 +1,5 @@
-import type { DomainStatus } from '../lib/domain_status.ts'
-import { updateToPending } from '../sql/domain_verification.ts'
 import { addJobs } from '../sql/jobs.ts'
 import type { Queryable } from '../sql/pool.ts'
-
-/** Has a domain verified, soon. Answers its status until then; null: there is no such domain. */
-export async function startVerification(tx: Queryable, account_id: string, id: string): Promise<DomainStatus | null> {
-  const status = await updateToPending(tx, account_id, id)
-  if (status) await queueVerification(tx, [{ account_id, id }])
-  return status
-}
 
 /** What is due by itself comes after what somebody waits for. */
 export const LATER = 10

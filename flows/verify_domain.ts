@@ -6,17 +6,16 @@ import { type DomainState, isChecked, isSendable, nextDomainState } from '../lib
 import type { Log } from '../lib/log.ts'
 import { type CheckedRecord, checkRecords, standingsOf } from '../lib/record_standings.ts'
 import { listDkimKeys } from '../sql/dkim_keys.ts'
-import { activateStagedKeys } from '../sql/dkim_rotation.ts'
 import { findConflict, lockNames } from '../sql/domain_ownership.ts'
 import { deleteStaleChecks, listRecordChecks, type RecordCheck, upsertRecordChecks } from '../sql/domain_records.ts'
 import {
   type DomainToVerify,
   findDomainToVerify,
   lockDomainToVerify,
-  markKeysPublished,
   updateDomainState,
 } from '../sql/domain_verification.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
+import { settleDkimKeys } from './rotate_dkim_keys.ts'
 import { queueVerification } from './start_verification.ts'
 
 type Dependencies = { pool: Pool; dns: Dns; log: Log; server_domain: string }
@@ -60,8 +59,7 @@ async function settle(tx: Queryable, domain: DomainToVerify, checked: CheckedRec
   const checks = await recordChecks(tx, domain, checked, isTaken)
   await upsertRecordChecks(tx, { account_id, domain_id }, checks)
   await deleteStaleChecks(tx, { account_id, domain_id }, checks)
-  await markKeysPublished(tx, { account_id, domain_id }, publishedKeys(checked))
-  await activateStagedKeys(tx, { account_id, domain_id })
+  await settleDkimKeys(tx, { account_id, domain_id }, checked)
   await updateDomainState(tx, domain, state)
   const problems = checks.flatMap(({ type, name, problem }) => (problem === null ? [] : `${type} ${name}: ${problem}`))
   return { name, from: domain.status, to: state.status, problems }
@@ -100,14 +98,4 @@ function keyOf({ type, name }: Pick<RecordCheck, 'name' | 'type'>): string {
 
 function takenProblem(name: string): string {
   return `The domain ${name}, or one above or below it, is verified by another account: prove that it is yours with POST /domains/claim.`
-}
-
-/** What nobody could say anything of is left as it was. */
-function publishedKeys(checked: CheckedRecord[]): { selector: string; is_published: boolean }[] {
-  return checked
-    .filter(({ record, check }) => record.record === 'DKIM' && check.status !== 'temporary_failure')
-    .map(({ record, check }) => ({
-      selector: record.name.slice(0, record.name.indexOf('.')),
-      is_published: check.status === 'verified',
-    }))
 }

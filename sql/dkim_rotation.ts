@@ -33,6 +33,20 @@ export async function lockDomainKeys(tx: Queryable, { account_id, domain_id }: K
   `)
 }
 
+/** What DNS says of the records of keys. */
+export async function markPublishedKeys(
+  tx: Queryable,
+  { account_id, domain_id }: KeyOwner,
+  seen: { selector: string; is_published: boolean }[],
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE dkim_keys k SET is_published = s.is_published
+    FROM json_to_recordset(${JSON.stringify(seen)}::json) AS s(selector text, is_published boolean)
+    WHERE k.account_id = ${account_id} AND k.domain_id = ${domain_id} AND k.selector = s.selector
+      AND k.is_published <> s.is_published
+  `)
+}
+
 /** The operator says that their records are there. */
 export async function markStagedKeysPublished(tx: Queryable, { account_id, domain_id }: KeyOwner): Promise<void> {
   await tx.run(sql.unsafe`

@@ -166,8 +166,8 @@ export async function takeClaimsToCheck(tx: Queryable, limit: number): Promise<z
 /** How often keys were made for a domain: the number of its last selector. */
 export async function findKeyGeneration(db: Queryable, account_id: string, domain_id: string): Promise<number> {
   const { generation } = await db.one(sql.type(z.object({ generation: z.int() }))`
-    SELECT coalesce(max(substring(selector from '^mb([0-9]{1,9})')::integer), 0) AS generation
-    FROM dkim_keys WHERE account_id = ${account_id} AND domain_id = ${domain_id}
+    SELECT coalesce(max(generation), 0) AS generation FROM dkim_keys
+    WHERE account_id = ${account_id} AND domain_id = ${domain_id}
   `)
   return generation
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { DomainStatus, type NextDomainState } from '../lib/domain_status.ts'
-import { sendableStatuses } from './domains.ts'
 import { type Queryable, sql } from './pool.ts'
 
 const Capability = z.enum(['enabled', 'disabled'])
@@ -65,22 +64,6 @@ export async function updateDomainState(
   `)
 }
 
-/**
- * One that is not verified is being verified from now on, for 72 hours; what is, stays so. Answers what it is then; null:
- * there is no such domain. Should the job be lost that goes with it, DNS is asked a minute later.
- */
-export async function updateToPending(tx: Queryable, account_id: string, id: string): Promise<DomainStatus | null> {
-  const row = await tx.maybeOne(sql.type(z.object({ status: DomainStatus }))`
-    UPDATE domains SET
-      status = CASE WHEN status IN ${sendableStatuses} THEN status ELSE 'pending' END,
-      window_since = CASE WHEN status IN ${sendableStatuses} THEN window_since ELSE now() END,
-      check_at = CASE WHEN NOT is_trusted THEN now() + interval '1 minute' END,
-      updated_at = CASE WHEN status IN ('not_started', 'failed') THEN now() ELSE updated_at END
-    WHERE account_id = ${account_id} AND id = ${id} RETURNING status
-  `)
-  return row?.status ?? null
-}
-
 const DomainId = z.object({ account_id: z.string(), id: z.string() })
 
 /** Domains that are due; they are so again after 15 minutes, should what they are taken for be lost. */
@@ -92,19 +75,5 @@ export async function takeDomainsToCheck(tx: Queryable, limit: number): Promise<
     )
     UPDATE domains d SET check_at = now() + interval '15 minutes' FROM due
     WHERE d.account_id = due.account_id AND d.id = due.id RETURNING d.account_id, d.id
-  `)
-}
-
-/** Whether the records of keys were there. */
-export async function markKeysPublished(
-  tx: Queryable,
-  { account_id, domain_id }: { account_id: string; domain_id: string },
-  keys: { selector: string; is_published: boolean }[],
-): Promise<void> {
-  await tx.run(sql.unsafe`
-    UPDATE dkim_keys k SET is_published = n.is_published
-    FROM json_to_recordset(${JSON.stringify(keys)}::json) AS n(selector text, is_published boolean)
-    WHERE k.account_id = ${account_id} AND k.domain_id = ${domain_id} AND k.selector = n.selector
-      AND k.is_published <> n.is_published
   `)
 }

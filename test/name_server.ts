@@ -39,7 +39,9 @@ export async function startZone(t: Pick<Test, 'teardown'>, zone: Zone = {}): Pro
     asked.push(`${type} ${name.toLowerCase()}`)
     const records = zone[name.toLowerCase()] ?? 'missing'
     if (records === 'silent') return null
-    return records === 'garbage' ? Buffer.concat([bytes.subarray(0, 2), Buffer.alloc(40, 0xff)]) : answer(query, zone)
+    return records === 'garbage'
+      ? Buffer.concat([bytes.subarray(0, 2), Buffer.alloc(40, 0xff)])
+      : answer(query, records, zone)
   }
   const tcp = createServer(socket => answerStream(socket, reply))
   tcp.listen(0, '127.0.0.1')
@@ -95,16 +97,15 @@ export async function startNameServer(
   return { resolve: createResolve([server]), asked }
 }
 
-function answer(query: DecodedPacket, zone: Zone): Buffer {
+function answer(query: DecodedPacket, records: Records | Code, zone: Zone): Buffer {
   const [question] = query.questions ?? []
-  const records = zone[question?.name.toLowerCase() ?? ''] ?? 'missing'
   const isTrouble = typeof records === 'string'
   return dnsPacket.encode({
     type: 'response',
     id: query.id ?? 0,
-    flags: AUTHORITATIVE | (isTrouble ? CODES[records as Code] : 0),
+    flags: AUTHORITATIVE | (isTrouble ? CODES[records] : 0),
     questions: query.questions ?? [],
-    answers: isTrouble || !question ? [] : answersOf(question.name, question.type, zone),
+    answers: isTrouble || !question ? [] : answersOf(question.name, question.type, records, zone),
   } as Parameters<typeof dnsPacket.encode>[0])
 }
 
@@ -115,13 +116,13 @@ function truncated(bytes: Buffer): Buffer {
 
 const MAX_CHAIN = 8
 
-function answersOf(name: string, type: string, zone: Zone, depth = 0): Answer[] {
-  const records = zone[name.toLowerCase()]
-  if (typeof records !== 'object' || depth === MAX_CHAIN) return []
+function answersOf(name: string, type: string, records: Records, zone: Zone, depth = 0): Answer[] {
   const own = (records[type as keyof Records] ?? []).map(text => ({ type, name, ttl: 0, data: dataOf(type, text) }))
   const [alias] = type === 'CNAME' ? [] : (records.CNAME ?? [])
   if (alias === undefined) return own as Answer[]
-  return [{ type: 'CNAME', name, ttl: 0, data: alias }, ...answersOf(alias, type, zone, depth + 1)]
+  const next = zone[alias.toLowerCase()]
+  const rest = typeof next === 'object' && depth < MAX_CHAIN ? answersOf(alias, type, next, zone, depth + 1) : []
+  return [{ type: 'CNAME', name, ttl: 0, data: alias }, ...rest]
 }
 
 function dataOf(type: string, text: string): unknown {

@@ -207,6 +207,15 @@ t.test('a claim that is not proven in time expires, and another may be made; a p
   t.match(await read(claimant, third), { status: 'blocked' })
 })
 
+t.test('a claim goes with the domain that it is for', async t => {
+  const { owner, claimant, claimed } = await contend()
+  t.match(await call(claimant, 'DELETE', `/domains/${claimed.domain_id}`), { status: 200 })
+  t.match(await call(claimant, 'GET', `/domains/${claimed.domain_id}/claim`), { status: 404 })
+  prove(claimed)
+  await check(claimant, claimed)
+  t.equal(await statusOf(owner, owner.domain_id), 'verified')
+})
+
 t.test('of two accounts that prove a name at once, one has it', async t => {
   const { owner, claimant, claimed } = await contend()
   const rival = await newAccount(world)

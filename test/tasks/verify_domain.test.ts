@@ -2,7 +2,7 @@ import { runOnce } from 'graphile-worker'
 import t from 'tap'
 import { makeDomain, storeDomain } from '../../flows/create_domain.ts'
 import { findDomainWithRecords } from '../../flows/find_domain.ts'
-import { startVerification } from '../../flows/start_verification.ts'
+import { requestVerification } from '../../flows/request_verification.ts'
 import { createDns } from '../../lib/dns.ts'
 import { newId } from '../../lib/ids.ts'
 import { silentLogger } from '../../sql/graphile.ts'
@@ -35,7 +35,7 @@ async function setUp({ name = `v${++names}.com`, ...fields }: Fields = {}, owner
   const key = { account_id: owner.id, domain_id: id }
   const dkim_keys = made.dkim_keys.map(made => ({ ...made, ...key, id: newId() }))
   await pool.transaction(tx => storeDomain(tx, { ...made, ...fields, account_id: owner.id, id, name, dkim_keys }))
-  await pool.transaction(tx => startVerification(tx, owner.id, id))
+  await requestVerification(pool, owner.id, id)
   const show = async () => {
     const shown = await findDomainWithRecords(pool, owner.id, id, SERVER)
     if (!shown) throw new Error('it is gone')
@@ -65,7 +65,7 @@ async function setUp({ name = `v${++names}.com`, ...fields }: Fields = {}, owner
       const { records } = await show()
       return Object.fromEntries(records.map(({ record, type, status }) => [`${record} ${type}`, status]))
     },
-    retry: () => pool.transaction(tx => startVerification(tx, owner.id, id)),
+    retry: () => requestVerification(pool, owner.id, id),
   }
 }
 
@@ -202,9 +202,13 @@ t.test('what nobody can say changes nothing, however long it takes, and is asked
 t.test('a name is verified by one account, with all above and below it', async t => {
   const rival = await newAccount(world)
   const first = await setUp({ name: 'mail.contended.com' })
-  t.equal(await first.verify(), 'verified')
+  const seconds = []
   for (const name of ['mail.contended.com', 'contended.com', 'eu.mail.contended.com']) {
-    const second = await setUp({ name }, rival)
+    seconds.push(await setUp({ name }, rival))
+  }
+  publish(zone, await first.show())
+  t.equal(await first.verify(), 'verified')
+  for (const { name, ...second } of seconds) {
     publish(zone, await second.show())
     t.equal(await second.verify(), 'failed', name)
     const { records } = await second.show()
@@ -250,7 +254,7 @@ t.test('for a trusted domain DNS is never asked', async t => {
   const name = 'trusted.com'
   const { id } = await setUp({ name })
   await query(`UPDATE domains SET status = 'verified', is_trusted = true, check_at = NULL WHERE id = $1`, [id])
-  t.equal(await pool.transaction(tx => startVerification(tx, account.id, id)), 'verified')
+  t.equal(await requestVerification(pool, account.id, id), 'verified')
   asked.length = 0
   await verify_domain({ account_id: account.id, domain_id: id }, work)
   t.strictSame(asked, [])
@@ -260,7 +264,7 @@ t.test('for a trusted domain DNS is never asked', async t => {
 t.test('who verifies a domain learns nothing of another account’s', async t => {
   const stranger = await newAccount(world)
   const { id } = await setUp()
-  t.equal(await pool.transaction(tx => startVerification(tx, stranger.id, id)), null)
+  await t.rejects(requestVerification(pool, stranger.id, id), { name: 'not_found' })
   asked.length = 0
   await verify_domain({ account_id: stranger.id, domain_id: id }, work)
   t.strictSame(asked, [])
@@ -275,7 +279,10 @@ t.test('an account whose name servers are silent holds up nobody else', async t 
     slow.push(domain.id)
   }
   const quick = await setUp({}, await newAccount(world))
-  await runOnce({ pgPool: pool.pg, concurrency: 4, logger: silentLogger, taskList: taskList('slow', work) })
+  // A worker goes home when all that is left waits for another's job.
+  for (let n = 0; n < 6 && (await query('SELECT FROM graphile_worker.jobs')).length > 0; n++) {
+    await runOnce({ pgPool: pool.pg, concurrency: 4, logger: silentLogger, taskList: taskList('slow', work) })
+  }
   t.equal((await quick.show()).status, 'verified')
   const [order] = await query(
     `SELECT count(*) FILTER (WHERE is_slow AND at < (SELECT min(checked_at) FROM domain_records WHERE domain_id = $2))

@@ -50,7 +50,7 @@ t.test('account update and plan set change what an account may send', async t =>
     '--per-month',
     '50000',
     '--domains',
-    '3',
+    '30',
   )
   const id = await prints(t, ID, 'account', 'update', account.id, '--plan', 'gold', '--add-credits', '70')
   await prints(t, ID, 'account', 'update', account.id, '--add-credits', '7')
