@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -8,6 +7,7 @@ import { layFoundation } from '../../flows/run_process.ts'
 import { migrate } from '../../sql/migrate.ts'
 import { listMigrations } from '../../sql/migrations.ts'
 import { createDatabase } from '../database.ts'
+import { makeScratch } from '../scratch.ts'
 import { SECRET_KEY, testConfig } from '../world.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -124,7 +124,7 @@ async function connected<T>(url: string, act: (client: pg.Client) => Promise<T>)
 
 /** What `node sql/migrate.ts` needs, to add migrations to. */
 async function copyCode(t: Test): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'mailbrook-test-'))
+  const directory = await makeScratch('mailbrook-test-')
   t.teardown(() => rm(directory, { recursive: true }))
   for (const name of ['sql', 'lib', 'package.json'])
     await cp(join(ROOT, name), join(directory, name), { recursive: true })
