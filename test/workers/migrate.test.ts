@@ -12,6 +12,10 @@ import { SECRET_KEY, testConfig } from '../world.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
+/** Where the suite keeps the program once it is read (test/setup.ts). */
+const { NODE_COMPILE_CACHE } = process.env
+const cached = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
+
 t.test('migrate brings an empty database up to date, and then leaves it alone', async t => {
   const { url, query } = await createEmptyDatabase(t)
   const message = 'The database is not up to date; run: npm run migrate'
@@ -135,8 +139,9 @@ async function copyCode(t: Test): Promise<string> {
 type Result = { code: number; stdout: string; stderr: string }
 
 function runMigrate(environment: Record<string, string>, directory = ROOT): Promise<Result> {
+  const env = { ...cached, ...environment }
   return new Promise(resolve =>
-    execFile(process.execPath, [join(directory, 'sql/migrate.ts')], { env: environment }, (error, stdout, stderr) =>
+    execFile(process.execPath, [join(directory, 'sql/migrate.ts')], { env }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
     ),
   )
