@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
@@ -14,6 +13,7 @@ import { findDomainByName } from '../../sql/domains.ts'
 import { findPlatform } from '../../sql/platform.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { describeError, readCommand } from '../../workers/admin_words.ts'
+import { makeScratch } from '../scratch.ts'
 import { acceptEmail, openWork } from '../sending.ts'
 import { newAccount, openWorld, SECRET_KEY } from '../world.ts'
 
@@ -24,8 +24,7 @@ const USAGE = /\nnpm run admin -- account create --name NAME /
 const world = await openWorld(t)
 const { pool, secrets } = world
 const account = await newAccount(world)
-const cache = await mkdtemp(join(tmpdir(), 'mailbrook-test-')) // without it most of the time goes into reading the program
-t.teardown(() => rm(cache, { recursive: true }))
+const cache = process.env.NODE_COMPILE_CACHE ?? (await openCache()) // without it reading the program takes the most time
 const environment = { DATABASE_URL: world.config.DATABASE_URL ?? '', SECRET_KEY, NODE_COMPILE_CACHE: cache }
 
 const callerOf = (key: string) => findCaller(pool, hashApiKey(key, secrets.pepper))
@@ -235,6 +234,12 @@ t.test('what it cannot work with is told in one line', async t => {
   t.match(await admin(list, { DATABASE_URL }), { ...refused, stderr: /^The database of DATABASE_URL cannot be .*\n$/ })
   t.match(await admin(list, { SECRET_KEY: '' }), { ...refused, stderr: /^SECRET_KEY: required with DATABASE_URL.*\n$/ })
 })
+
+async function openCache(): Promise<string> {
+  const directory = await makeScratch('mailbrook-cache-')
+  t.teardown(() => rm(directory, { recursive: true }))
+  return directory
+}
 
 type Result = { code: number; stdout: string; stderr: string }
 
