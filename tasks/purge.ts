@@ -1,6 +1,7 @@
 import { deleteExpiredBatches } from '../sql/batches.ts'
 import { deleteExpiredLogs } from '../sql/logs.ts'
 import { deleteExpiredKeys } from '../sql/purge.ts'
+import { deleteExpiredSuppressions } from '../sql/suppressions.ts'
 import { deleteExpiredUsage } from '../sql/usage.ts'
 import type { Task } from './task.ts'
 
@@ -9,8 +10,9 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const keys = await deleteExpiredKeys(work.pool)
   const batches = await deleteExpiredBatches(work.pool)
   const usage = await deleteExpiredUsage(work.pool)
+  const suppressions = await deleteExpiredSuppressions(work.pool)
   const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
   // Last: the store may be away.
   const blobs = await work.blobs.purge()
-  work.log.debug({ keys, batches, blobs, usage, logs }, 'purged')
+  work.log.debug({ keys, batches, blobs, usage, suppressions, logs }, 'purged')
 }
