@@ -1,6 +1,8 @@
 import { coalesce } from '../lib/coalesce.ts'
 import type { Config } from '../lib/config.ts'
 import type { Outgoing, Transport } from '../lib/deliver.ts'
+import { createDirectTransport } from '../lib/direct/direct_transport.ts'
+import { createDns } from '../lib/dns.ts'
 import type { Log } from '../lib/log.ts'
 import { DEFAULT_TIMEOUTS, type SmtpTimeouts } from '../lib/smtp_server.ts'
 import { createSmtpTransport, relayServer } from '../lib/smtp_transport.ts'
@@ -16,8 +18,20 @@ type Options = { config: Config; pool: Pool; log: Log; timeouts?: SmtpTimeouts |
 /** The transport of this process, as MAIL_TRANSPORT says. */
 export function createTransport({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Options): Transport {
   if (config.MAIL_TRANSPORT === 'capture') return createCapture(pool)
+  if (config.MAIL_TRANSPORT === 'direct') return createDirect(config, timeouts)
   const server = relayServer(config.MAIL_TRANSPORT, config.HELO_NAME)
   return createSmtpTransport(server, timeouts, config.SEND_CONNECTIONS, createNote(pool, log))
+}
+
+function createDirect(config: Config, timeouts: SmtpTimeouts): Transport {
+  return createDirectTransport({
+    dns: createDns(config.DNS_SERVERS),
+    policy: { allowed: config.MX_ALLOW, denied: config.FETCH_DENY },
+    helo_name: config.HELO_NAME,
+    port: config.MX_PORT,
+    timeouts,
+    connections: config.SEND_CONNECTIONS,
+  })
 }
 
 /** Notes for the web processes, which accept nothing meanwhile, that the transport cannot work, and that it does again. */

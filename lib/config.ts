@@ -27,8 +27,8 @@ const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postg
 const transport = z
   .string()
   .refine(
-    value => value === 'capture' || z.url({ protocol: /^smtps?$/ }).safeParse(value).success,
-    'must be capture, smtp://user:pass@host:port or smtps://user:pass@host:port',
+    value => value === 'capture' || value === 'direct' || z.url({ protocol: /^smtps?$/ }).safeParse(value).success,
+    'must be capture, direct, smtp://user:pass@host:port or smtps://user:pass@host:port',
   )
 
 const networks = parsed(parseNetworks)
@@ -75,7 +75,9 @@ export const Environment = z.object({
     .describe('Public URL of this server; the API is BASE_URL + /api. Default http://localhost:PORT.'),
   MAIL_TRANSPORT: transport
     .default('capture')
-    .describe('capture (store, send nothing), or a relay: smtp://user:pass@host:port, smtps://...'),
+    .describe(
+      'capture (store, send nothing), direct (to the recipients’ servers), or a relay: smtp://user:pass@host:port, smtps://...',
+    ),
   SIMULATOR_DOMAIN: domain
     .default('simulator.internal')
     .describe('Mail to delivered@, bounced@, complained@ or suppressed@ here is simulated and never leaves.'),
@@ -128,7 +130,19 @@ export const Environment = z.object({
     .describe(
       'Where attachments lie: postgres, or s3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://...&region=...',
     ),
-  SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker to one host.'),
+  SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker.'),
+  DESTINATION_CONNECTIONS: count
+    .min(1)
+    .max(1000)
+    .default(20)
+    .describe('Of these to one mailbox provider at most, with MAIL_TRANSPORT=direct.'),
+  DESTINATION_RATE: count
+    .default(0)
+    .describe('Messages a minute from one worker to one mailbox provider, with MAIL_TRANSPORT=direct. 0: no limit.'),
+  MX_PORT: port.default(25).describe('Port of the recipients’ mail servers, with MAIL_TRANSPORT=direct.'),
+  MX_ALLOW: networks
+    .optional()
+    .describe('Addresses and networks that mail servers may be on although not public. Default: none.'),
   WEB_CONCURRENCY: count
     .min(1)
     .max(availableParallelism() * 4)

@@ -5,6 +5,8 @@ export type Outgoing = {
   mail_from: string
   recipient: string
   message: Buffer
+  /** Enforced: to the recipient's own servers over TLS or not at all. By default over TLS where they have it. */
+  tls?: 'opportunistic' | 'enforced' | undefined
   /** Awaited before the final dot is written; false means that it must not be. */
   fence: () => Promise<boolean>
   /** Aborted when the process wants to stop: whoever has not passed the fence gives up at once. */
@@ -17,8 +19,8 @@ export type Outcome =
   | { outcome: 'deferred' | 'bounced' | 'failed'; reason: string; reply?: string }
   /** The dot was written or may have been, and no reply came. */
   | { outcome: 'in_doubt'; reason: string }
-  /** Nothing was sent and nobody is to blame: stopped, or the lease was lost. */
-  | { outcome: 'released'; reason: string }
+  /** Nothing was sent and nobody is to blame: stopped, the lease was lost, or not yet (`delay`, in seconds). */
+  | { outcome: 'released'; reason: string; delay?: number }
 
 /** How mail leaves: a relay, the recipient's own servers, or nowhere (capture). An outcome is data; nothing throws. */
 export type Transport = {

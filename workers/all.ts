@@ -48,7 +48,9 @@ function welcome(config: Config, key: string | null): string {
       : 'Another API key: npm run admin -- key create --account default --name NAME',
     isCaptured
       ? 'Mail is captured, nothing leaves this machine: npm run admin -- captured list'
-      : `Mail leaves by ${new URL(config.MAIL_TRANSPORT).host}`,
+      : config.MAIL_TRANSPORT === 'direct'
+        ? 'Mail goes to the servers of its recipients'
+        : `Mail leaves by ${new URL(config.MAIL_TRANSPORT).host}`,
     '',
     'Send one:',
     '',

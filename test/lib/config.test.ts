@@ -55,7 +55,7 @@ t.test('each wrong value is named', async t => {
     SECRET_KEY: ['short', 'x'.repeat(31)],
     PORT: ['0', '65536', '-1', '80.5', 'http', '3000x'],
     BASE_URL: ['localhost:3000', 'ftp://a.com', '/'],
-    MAIL_TRANSPORT: ['capturing', 'http://a.com', 'mail.acme.com:25', 'direct'],
+    MAIL_TRANSPORT: ['capturing', 'http://a.com', 'mail.acme.com:25', 'Direct'],
     SIMULATOR_DOMAIN: ['localhost', 'a b.com', '1.2.3.4', 'x@y.com', '-.com'],
     RETURN_PATH_DOMAIN: ['localhost', '.com'],
     IN_DOUBT: ['drop', 'Resend'],
@@ -76,6 +76,10 @@ t.test('each wrong value is named', async t => {
     FETCH_DENY: ['receiver.acme.com', '10.0.0.0/33'],
     BLOB_STORE: ['disk', 's3', 's3://', 's3://B', 's3://key@bucket', 's3://bucket?endpoint=x', 's3://bucket?x=y'],
     SEND_CONNECTIONS: ['0', '1001'],
+    DESTINATION_CONNECTIONS: ['0', '1001'],
+    DESTINATION_RATE: ['-1', 'fast'],
+    MX_PORT: ['0', '65536'],
+    MX_ALLOW: ['mx.acme.com', '10.0.0.0/33'],
     WEB_CONCURRENCY: ['0', '100000'],
     LOG_RETENTION_DAYS: ['-1', '3651', '30d'],
     LOG_LEVEL: ['verbose', 'INFO'],
@@ -85,7 +89,9 @@ t.test('each wrong value is named', async t => {
 })
 
 t.test('a wrong transport is told what it may be', async t => {
-  t.match(refusal({ MAIL_TRANSPORT: 'mail.acme.com:25' }), [/^MAIL_TRANSPORT: must be capture, smtp:.* or smtps:/])
+  t.match(refusal({ MAIL_TRANSPORT: 'mail.acme.com:25' }), [
+    /^MAIL_TRANSPORT: must be capture, direct, smtp:.* or smtps:/,
+  ])
 })
 
 t.test('every wrong value is named at once, one line each', async t => {
