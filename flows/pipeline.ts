@@ -1,13 +1,19 @@
 import type { Config } from '../lib/config.ts'
 import type { Transport } from '../lib/deliver.ts'
-import { Lanes } from '../lib/lanes.ts'
+import { Lanes, type Share } from '../lib/lanes.ts'
 import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import type { ClaimedDelivery } from '../sql/deliveries.ts'
 import { decideUnsent, judge, judgeError, returnPath, type Verdict } from './attempt_delivery.ts'
 import type { Ledger } from './ledger.ts'
-import { LARGE, type PrepareMessage } from './prepare_message.ts'
+import { LARGE, type Prepared, type PrepareMessage } from './prepare_message.ts'
 import { SharedMessages } from './shared_messages.ts'
+
+/** Deliveries one process holds at the most. */
+export const CAPACITY = 1_000
+
+/** What finds its lane full comes back after this many seconds, or up to twice as many. */
+const FULL_SECONDS = 3
 
 /** Messages that are composed ahead of a free connection. Large ones are bounded by their bytes instead. */
 const PREPARED_AHEAD = 64
@@ -25,7 +31,8 @@ type Dependencies = {
   onRoom: () => void
 }
 
-type Waiting = { delivery: ClaimedDelivery; from_domain: string; message: Buffer; isParked: boolean }
+type Placed = { delivery: ClaimedDelivery; lane: string }
+type Waiting = Placed & Pick<Prepared, 'from_domain' | 'tls'> & { message: Buffer; isParked: boolean }
 
 const STOPPED: Verdict = { outcome: 'released', reason: 'The worker stopped.' }
 
@@ -34,21 +41,27 @@ export class Pipeline {
   /** By claim: one whose lease was lost may still be on its way here when its delivery is claimed again. */
   readonly held = new Set<ClaimedDelivery>()
   readonly #deps: Dependencies
-  readonly #toPrepare = new Lanes<ClaimedDelivery>(PREPARED_AHEAD)
+  readonly #toRoute = new Set<ClaimedDelivery>()
+  readonly #toPrepare: Lanes<Placed>
   readonly #toSend: Lanes<Waiting>
   readonly #messages: SharedMessages
   readonly #stopping = new AbortController()
+  /** By destination, how many are not being sent yet. */
+  readonly #unsent = new Map<string, number>()
   #idlers: (() => void)[] = []
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#toSend = new Lanes(deps.transport.concurrency)
+    const { transport } = deps
+    const share = transport.share && ((lane: string) => transport.share?.(lane) as Share)
+    this.#toPrepare = new Lanes(PREPARED_AHEAD, share)
+    this.#toSend = new Lanes(transport.concurrency, share)
     this.#messages = new SharedMessages(deps.prepareMessage, deps.room)
   }
 
-  /** Destinations that hold at least so many deliveries here. */
+  /** Destinations of which at least so many deliveries wait here. */
   busy(count: number): string[] {
-    return this.#toPrepare.busy(count)
+    return [...this.#unsent].flatMap(([destination, unsent]) => (unsent >= count ? [destination] : []))
   }
 
   take(delivery: ClaimedDelivery): void {
@@ -59,8 +72,9 @@ export class Pipeline {
       void this.#settle(delivery, verdict)
       return
     }
-    this.#toPrepare.push(delivery.destination, delivery)
-    this.#pump()
+    this.#unsent.set(delivery.destination, (this.#unsent.get(delivery.destination) ?? 0) + 1)
+    if (this.#deps.transport.route) void this.#route(delivery)
+    else this.#place(delivery, delivery.destination)
   }
 
   async idle(): Promise<void> {
@@ -71,8 +85,41 @@ export class Pipeline {
   stop(): void {
     this.#stopping.abort()
     this.#messages.stop()
-    const waiting = [...this.#toPrepare.clear(), ...this.#toSend.clear().map(({ delivery }) => delivery)]
-    for (const delivery of waiting) void this.#settle(delivery, STOPPED)
+    const placed = [...this.#toPrepare.clear(), ...this.#toSend.clear()].map(({ delivery }) => delivery)
+    const waiting = [...this.#toRoute, ...placed]
+    this.#toRoute.clear()
+    for (const delivery of waiting) void this.#settleUnsent(delivery, STOPPED)
+  }
+
+  /** Names of strangers are looked up: that may take long, and holds nothing but the delivery itself. */
+  async #route(delivery: ClaimedDelivery): Promise<void> {
+    const { log, transport } = this.#deps
+    this.#toRoute.add(delivery)
+    let verdict: Verdict | null = null
+    let lane = delivery.destination
+    try {
+      const route = await transport.route?.(delivery.destination)
+      lane = route?.lane ?? lane
+      verdict = route?.wait ? { outcome: 'released', ...route.wait } : this.#refuseFull(lane)
+    } catch (error) {
+      log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
+      verdict = judgeError(error, delivery)
+    }
+    if (!this.#toRoute.delete(delivery)) return // stopped meanwhile
+    if (verdict) void this.#settleUnsent(delivery, verdict)
+    else this.#place(delivery, lane)
+  }
+
+  /** Of what is held, one lane has no more than there is room for others: many destinations may share one. */
+  #refuseFull(lane: string): Verdict | null {
+    if (this.#toPrepare.count(lane) <= CAPACITY - this.held.size) return null
+    const delay = FULL_SECONDS * (1 + Math.random())
+    return { outcome: 'released', reason: `Other mail to ${lane} goes first.`, delay }
+  }
+
+  #place(delivery: ClaimedDelivery, lane: string): void {
+    this.#toPrepare.push(lane, { delivery, lane })
+    this.#pump()
   }
 
   #pump(): void {
@@ -82,34 +129,42 @@ export class Pipeline {
     }
     for (let next = this.#toSend.take(); next; next = this.#toSend.take()) {
       this.#endPreparing(next)
+      this.#leaveUnsent(next.delivery)
       void this.#send(next)
     }
   }
 
-  async #prepare(delivery: ClaimedDelivery): Promise<void> {
+  async #prepare({ delivery, lane }: Placed): Promise<void> {
     let isParked = false
     // It may have to wait, for its files or for room, and other mail not for it.
     const park = () => {
       if (isParked) return
       isParked = true
-      this.#toPrepare.park(delivery.destination)
+      this.#toPrepare.park(lane)
       this.#pump()
     }
     try {
       const prepared = await this.#messages.prepare(delivery, park)
       if (prepared.size > LARGE) park()
       const message = await this.#messages.compose(delivery, prepared)
-      this.#toSend.push(delivery.destination, { delivery, from_domain: prepared.from_domain, message, isParked })
+      const { from_domain, tls } = prepared
+      this.#toSend.push(lane, { delivery, lane, from_domain, tls, message, isParked })
     } catch (error) {
-      this.#endPreparing({ delivery, isParked })
-      void this.#settle(delivery, this.#judge(error, delivery))
+      this.#endPreparing({ lane, isParked })
+      void this.#settleUnsent(delivery, this.#judge(error, delivery))
     }
     this.#pump()
   }
 
-  #endPreparing({ delivery: { destination }, isParked }: Pick<Waiting, 'delivery' | 'isParked'>): void {
-    if (isParked) this.#toPrepare.unpark(destination)
-    else this.#toPrepare.free(destination)
+  #endPreparing({ lane, isParked }: Pick<Waiting, 'lane' | 'isParked'>): void {
+    if (isParked) this.#toPrepare.unpark(lane)
+    else this.#toPrepare.free(lane)
+  }
+
+  #leaveUnsent({ destination }: ClaimedDelivery): void {
+    const unsent = (this.#unsent.get(destination) ?? 0) - 1
+    if (unsent > 0) this.#unsent.set(destination, unsent)
+    else this.#unsent.delete(destination)
   }
 
   #judge(error: unknown, delivery: ClaimedDelivery): Verdict {
@@ -118,7 +173,7 @@ export class Pipeline {
     return judgeError(error, delivery)
   }
 
-  async #send({ delivery, from_domain, message }: Waiting): Promise<void> {
+  async #send({ delivery, lane, from_domain, tls, message }: Waiting): Promise<void> {
     const { log, config, secrets, transport, ledger } = this.#deps
     const { signal } = this.#stopping
     let verdict: Verdict
@@ -129,6 +184,7 @@ export class Pipeline {
         mail_from: returnPath(delivery, from_domain, config, secrets),
         recipient: delivery.recipient,
         message,
+        tls,
         fence: async () => !signal.aborted && ledger.fence(delivery),
         signal,
       })
@@ -137,9 +193,14 @@ export class Pipeline {
       log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
       verdict = judgeError(error, delivery)
     }
-    this.#toSend.free(delivery.destination)
+    this.#toSend.free(lane)
     this.#pump()
     await this.#settle(delivery, verdict)
+  }
+
+  #settleUnsent(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {
+    this.#leaveUnsent(delivery)
+    return this.#settle(delivery, verdict)
   }
 
   async #settle(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {

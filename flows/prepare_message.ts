@@ -21,7 +21,7 @@ class ReadFileError extends Error {}
 export const LARGE = 1 << 20
 
 /** `size` is what composing the message and keeping it takes, in bytes, more or less. Composing is done once. */
-export type Prepared = { from_domain: string; size: number; compose(): Promise<Buffer> }
+export type Prepared = { from_domain: string; tls: EmailToSend['tls']; size: number; compose(): Promise<Buffer> }
 /** `onSlow` is called when it will have to wait for servers of strangers, before it does. */
 export type PrepareMessage = (email: EmailId, onSlow?: () => void) => Promise<Prepared>
 
@@ -57,6 +57,7 @@ export function createPrepareMessage({ pool, secrets, fetchFiles, readBlob }: De
     const parts = { from, key, files, readBlob }
     return {
       from_domain: domainOf(from.address),
+      tls: email.tls,
       size,
       compose: async () => compose(isWaiting ? await withContents(pool, kept) : kept, parts),
     }

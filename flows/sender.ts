@@ -10,7 +10,7 @@ import type { Pool } from '../sql/pool.ts'
 import type { Blobs } from './blobs.ts'
 import { createFetchFiles } from './fetch_files.ts'
 import { createLedger } from './ledger.ts'
-import { Pipeline } from './pipeline.ts'
+import { CAPACITY, Pipeline } from './pipeline.ts'
 import { createPrepareMessage } from './prepare_message.ts'
 
 /** Times of the delivery protocol; tests make them shorter. */
@@ -24,9 +24,6 @@ export type SenderTimes = {
 }
 
 export const SENDER_TIMES: SenderTimes = { lease_seconds: 40, heartbeat_ms: 10_000, poll_ms: 500, drain_ms: 120_000 }
-
-/** Deliveries one process holds at the most. */
-const CAPACITY = 1_000
 
 /** Of one claim; a destination with so many gets no more, so that one that is slow never holds a quarter of all. */
 const CLAIM = 125

@@ -2,11 +2,14 @@ import { coalesce } from '../lib/coalesce.ts'
 import type { Config } from '../lib/config.ts'
 import type { Outgoing, Transport } from '../lib/deliver.ts'
 import { createDirectTransport } from '../lib/direct/direct_transport.ts'
+import { createMtaSts, type StsStore } from '../lib/direct/mta_sts.ts'
 import { createDns } from '../lib/dns.ts'
+import { fetchPolicy } from '../lib/fetch_safely.ts'
 import type { Log } from '../lib/log.ts'
 import { DEFAULT_TIMEOUTS, type SmtpTimeouts } from '../lib/smtp_server.ts'
 import { createSmtpTransport, relayServer } from '../lib/smtp_transport.ts'
 import { insertCapturedMessages } from '../sql/captured_messages.ts'
+import { findMtaStsPolicy, upsertMtaStsPolicy } from '../sql/mta_sts_policies.ts'
 import { setTransportFault } from '../sql/platform.ts'
 import type { Pool } from '../sql/pool.ts'
 
@@ -16,21 +19,30 @@ const REPEAT_MS = 10_000
 type Options = { config: Config; pool: Pool; log: Log; timeouts?: SmtpTimeouts | undefined }
 
 /** The transport of this process, as MAIL_TRANSPORT says. */
-export function createTransport({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Options): Transport {
+export function createTransport(options: Options): Transport {
+  const { config, pool, log, timeouts = DEFAULT_TIMEOUTS } = options
   if (config.MAIL_TRANSPORT === 'capture') return createCapture(pool)
-  if (config.MAIL_TRANSPORT === 'direct') return createDirect(config, timeouts)
+  if (config.MAIL_TRANSPORT === 'direct') return createDirect(options)
   const server = relayServer(config.MAIL_TRANSPORT, config.HELO_NAME)
   return createSmtpTransport(server, timeouts, config.SEND_CONNECTIONS, createNote(pool, log))
 }
 
-function createDirect(config: Config, timeouts: SmtpTimeouts): Transport {
+function createDirect({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Options): Transport {
+  const dns = createDns(config.DNS_SERVERS)
+  const store: StsStore = {
+    find: domain => findMtaStsPolicy(pool, domain),
+    save: (domain, policy) => upsertMtaStsPolicy(pool, domain, policy),
+  }
   return createDirectTransport({
-    dns: createDns(config.DNS_SERVERS),
+    dns,
     policy: { allowed: config.MX_ALLOW, denied: config.FETCH_DENY },
+    findPolicy: createMtaSts({ dns, fetch: { ...fetchPolicy(config), ports: [443] }, store, log }),
     helo_name: config.HELO_NAME,
     port: config.MX_PORT,
     timeouts,
     connections: config.SEND_CONNECTIONS,
+    limits: { connections: config.DESTINATION_CONNECTIONS, per_minute: config.DESTINATION_RATE },
+    log,
   })
 }
 

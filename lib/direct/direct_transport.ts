@@ -1,135 +1,116 @@
-import { Breaker } from '../breaker.ts'
 import type { Outcome, Outgoing, Transport } from '../deliver.ts'
 import type { Dns } from '../dns.ts'
 import type { AddressPolicy } from '../fetch_safely.ts'
-import { formatReply } from '../smtp_reply.ts'
-import type { SmtpServer, SmtpTimeouts } from '../smtp_server.ts'
-import { SmtpConnectError, SmtpSession } from '../smtp_session.ts'
-import { findMailServers, type MailServer, type MailServers } from './mail_servers.ts'
+import type { Log } from '../log.ts'
+import { Semaphore } from '../semaphore.ts'
+import { type HostOptions, HostSender, type HostTry } from './host_sender.ts'
+import { findMailServers, type MailServer, type MailServers, providerOf } from './mail_servers.ts'
 import { Memory, remember } from './memory.ts'
-import { type Protection, Sessions } from './sessions.ts'
+import { allowsHost, type FindStsPolicy, type StsPolicy } from './mta_sts.ts'
+import { OutboundWatch } from './outbound_watch.ts'
+import { ProviderLimits } from './provider_limits.ts'
+import type { Protection } from './sessions.ts'
+import { asksToSlowDown } from './throttling.ts'
 
 const REMEMBERED_DOMAINS = 10_000
-const REMEMBERED_HOSTS = 10_000
 
 /** How long what DNS said of a domain is remembered, and that it could not say all. */
 const FOUND_MS = 5 * 60_000
 const UNSURE_MS = 10_000
 
-/** How long a host is spoken to in the clear after TLS with it failed, and how long its failures are remembered. */
-const NO_TLS_MS = 10 * 60_000
-const BREAKER_MS = 30 * 60_000
+/** At the same moment. A name server that is silent holds one for 20 s. */
+const LOOKUPS = 256
 
 /** Of one attempt all connections together may take as long as so many. */
 const CONNECTS_PER_ATTEMPT = 3
 
-export type DirectOptions = {
-  dns: Dns
+export type DirectOptions = HostOptions & {
+  dns: Pick<Dns, 'mx' | 'addresses'>
   policy: AddressPolicy
-  helo_name: string
-  port: number
-  timeouts: SmtpTimeouts
-  /** Of all hosts together. */
-  connections: number
+  findPolicy: FindStsPolicy
+  log: Log
+  /** Of one provider. */
+  limits: { connections: number; per_minute: number }
   isOwn?: (address: string, policy: AddressPolicy) => boolean
 }
 
-/** Delivers to the recipients' own mail servers, over connections that are kept while there is mail. */
+/** Delivers to the recipients' own mail servers. Domains whose best server one provider runs share its lane and limits. */
 export function createDirectTransport(options: DirectOptions): Transport {
-  const { timeouts, connections } = options
-  const sessions = new Sessions(connections)
-  const breakers = new Memory<Breaker>(REMEMBERED_HOSTS)
-  const withoutTls = new Memory<true>(REMEMBERED_HOSTS)
-  const serversOf = remember<MailServers>(
-    new Memory(REMEMBERED_DOMAINS),
-    domain => findMailServers(domain, options),
-    keepFor,
-  )
+  const { timeouts, connections, findPolicy, log } = options
+  const hosts = new HostSender(options)
+  const limits = new ProviderLimits(options.limits)
+  const watch = new OutboundWatch(log)
+  const serversOf = rememberServers(options)
 
-  const breakerOf = (host: string) => {
-    const breaker = breakers.get(host) ?? new Breaker()
-    breakers.set(host, breaker, BREAKER_MS)
-    return breaker
+  /** What one host's answer says of its provider. */
+  const learn = ({ host }: MailServer, { outcome, hasAnswered, isOver }: HostTry) => {
+    if (outcome.outcome === 'released') return
+    const provider = providerOf(host)
+    const reason = 'reason' in outcome ? outcome.reason : ''
+    if (hasAnswered) watch.reached()
+    else watch.unreached(host, reason)
+    if (!hasAnswered) limits.failed(provider)
+    else if (isOver && !isThrottle(outcome)) limits.answered(provider)
   }
 
-  /** With one host, over the first of its addresses that answers. */
-  const open = async (server: MailServer, protection: Protection, until: number, signal: AbortSignal) => {
-    let failure: SmtpConnectError | null = null
-    for (const address of server.addresses) {
-      const target = smtpServer(server.host, address, protection, options)
-      for (const ignore_tls of withoutTls.get(server.host) && protection === 'none' ? [true] : [false, true]) {
-        const connect = Math.min(timeouts.connect, until - performance.now())
-        if (connect <= 0)
-          throw failure ?? new SmtpConnectError('no time', null, { isConfiguration: false, isTls: false })
-        try {
-          sessions.makeRoom()
-          return await SmtpSession.open({ ...target, ignore_tls }, { ...timeouts, connect }, signal)
-        } catch (error) {
-          if (!(error instanceof SmtpConnectError) || signal.aborted) throw error
-          failure = error
-          if (!error.isTls || protection !== 'none') break
-          withoutTls.set(server.host, true, NO_TLS_MS)
-        }
-      }
-    }
-    throw failure
+  const conclude = ({ host }: MailServer, outcome: Outcome): Outcome => {
+    if (!isThrottle(outcome)) return outcome
+    const seconds = limits.throttled(providerOf(host))
+    if (seconds !== null) log.info({ host, seconds, reply: outcome.reply }, 'a provider asked us to slow down')
+    return outcome
   }
 
-  const sendOn = (host: string, session: SmtpSession, outgoing: Outgoing) =>
-    sessions.use(host, session, kept => kept.send(outgoing))
-
-  /** Null: the next host may be tried. */
-  const tryHost = async (
-    server: MailServer,
-    outgoing: Outgoing,
-    until: number,
-  ): Promise<{ outcome: Outcome; isOver: boolean }> => {
-    const protection: Protection = outgoing.tls === 'enforced' ? 'encrypted' : 'none'
-    const kept = sessions.take(server.host, protection)
-    if (kept) {
-      const outcome = await sendOn(server.host, kept, outgoing)
-      if (!(outcome.outcome === 'deferred' && kept.wasStale)) return { outcome, isOver: true }
+  /** One after the other, until one has taken or refused it. */
+  const tryAll = async (servers: MailServer[], policy: StsPolicy | null, outgoing: Outgoing): Promise<Outcome> => {
+    const until = performance.now() + CONNECTS_PER_ATTEMPT * timeouts.connect
+    let last: Outcome = {
+      outcome: 'deferred',
+      reason: 'None of its mail servers is one that its MTA-STS policy names.',
     }
-    const breaker = breakerOf(server.host)
-    const closed = breaker.refuses()
-    if (closed) return { outcome: { outcome: 'deferred', reason: closed }, isOver: false }
-    try {
-      const session = await open(server, protection, until, outgoing.signal)
-      breaker.succeeded()
-      const outcome = await sendOn(server.host, session, outgoing)
-      return { outcome, isOver: outcome.outcome !== 'deferred' || !session.wasStale }
-    } catch (error) {
-      if (outgoing.signal.aborted)
-        return { outcome: { outcome: 'released', reason: 'The worker stopped.' }, isOver: true }
-      if (!(error instanceof SmtpConnectError)) throw error
-      breaker.failed(error.message)
-      const reply = error.reply === null ? {} : { reply: formatReply(error.reply) }
-      return { outcome: { outcome: 'deferred', reason: error.message, ...reply }, isOver: false }
+    for (const server of servers) {
+      const protection = demand(server, policy, outgoing)
+      if (!protection) continue
+      const wait = limits.admit(providerOf(server.host))
+      if (wait) return { outcome: 'released', ...wait }
+      const tried = await hosts.send({ server, protection, until, outgoing })
+      learn(server, tried)
+      if (policy?.mode === 'testing' && tried.protection) reportTest(server, policy, tried.protection, outgoing, log)
+      last = tried.outcome
+      if (tried.isOver || performance.now() >= until || server === servers.at(-1)) return conclude(server, last)
     }
+    return last
   }
 
   return {
     concurrency: connections,
-    async deliver(outgoing) {
-      const found = await serversOf(domainOf(outgoing.recipient))
-      if (found.outcome === 'refused') return found.verdict
-      const until = performance.now() + CONNECTS_PER_ATTEMPT * timeouts.connect
-      let last: Outcome = { outcome: 'deferred', reason: 'No mail server was tried.' }
-      for (const server of inTurn(found.servers)) {
-        const { outcome, isOver } = await tryHost(server, outgoing, until)
-        if (isOver) return outcome
-        last = outcome
-        if (performance.now() >= until) break
-      }
-      return last
+    share: provider => limits.share(provider),
+    async route(destination) {
+      // Both are remembered: the delivery finds them at hand.
+      const [found] = await Promise.all([serversOf(destination), findPolicy(destination)])
+      if (found.outcome === 'refused') return { lane: destination, wait: null }
+      return { lane: found.provider, wait: limits.pauseOf(found.provider) }
     },
-    close: () => sessions.close(),
+    async deliver(outgoing) {
+      const domain = domainOf(outgoing.recipient)
+      const known = await orStop(Promise.all([serversOf(domain), findPolicy(domain)]), outgoing.signal)
+      if (!known) return { outcome: 'released', reason: 'The worker stopped.' }
+      const [found, policy] = known
+      return found.outcome === 'refused' ? found.verdict : tryAll(inTurn(found.servers), policy, outgoing)
+    },
+    close: () => hosts.close(),
   }
 }
 
-function keepFor(found: MailServers): number {
-  const isUnsure = found.outcome === 'found' ? found.unsure : found.verdict.outcome === 'deferred'
-  return isUnsure ? UNSURE_MS : FOUND_MS
+function rememberServers(options: DirectOptions): (domain: string) => Promise<MailServers> {
+  const room = new Semaphore(LOOKUPS)
+  const find = async (domain: string) => {
+    await room.acquire()
+    return findMailServers(domain, options).finally(() => room.release())
+  }
+  return remember(new Memory<MailServers>(REMEMBERED_DOMAINS), find, found => {
+    const isUnsure = found.outcome === 'found' ? found.unsure : found.verdict.outcome === 'deferred'
+    return isUnsure ? UNSURE_MS : FOUND_MS
+  })
 }
 
 /** By preference, and in any order among equals (RFC 5321 section 5.1). */
@@ -140,17 +121,34 @@ function inTurn(servers: MailServer[]): MailServer[] {
     .map(({ server }) => server)
 }
 
-function smtpServer(host: string, address: string, protection: Protection, options: DirectOptions): SmtpServer {
-  return {
-    host: address,
-    port: options.port,
-    label: `${host}[${address}]`,
-    via: 'direct',
-    secure: false,
-    helo_name: options.helo_name,
-    tls: { servername: host, rejectUnauthorized: protection === 'verified', minVersion: 'TLSv1.2' },
-    require_tls: protection !== 'none',
-  }
+/** How well a connection to the host must be protected; null: no mail may go there (RFC 8461 section 5). */
+function demand(server: MailServer, policy: StsPolicy | null, { tls }: Outgoing): Protection | null {
+  if (policy?.mode === 'enforce') return allowsHost(policy, server.host) ? 'verified' : null
+  return tls === 'enforced' ? 'encrypted' : 'none'
+}
+
+function reportTest(
+  { host }: MailServer,
+  policy: StsPolicy,
+  protection: Protection,
+  { delivery_id }: Outgoing,
+  log: Log,
+): void {
+  if (protection === 'verified' && allowsHost(policy, host)) return
+  log.warn({ delivery_id, host, protection }, 'an MTA-STS policy that is being tested would have kept this mail')
+}
+
+function isThrottle(outcome: Outcome): outcome is Outcome & { reply: string } {
+  return outcome.outcome === 'deferred' && outcome.reply !== undefined && asksToSlowDown(outcome.reply)
+}
+
+/** Null when the signal is aborted first. */
+async function orStop<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {
+  const stopped = Promise.withResolvers<null>()
+  const stop = () => stopped.resolve(null)
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop)
+  return Promise.race([stopped.promise, promise]).finally(() => signal.removeEventListener('abort', stop))
 }
 
 function domainOf(address: string): string {

@@ -90,6 +90,7 @@ async function open(sink_url: string): Promise<(count: number, size: number) => 
   let size = 0
   const prepareMessage: PrepareMessage = async ({ id }) => ({
     from_domain: 'x.com',
+    tls: 'opportunistic',
     size: base64LinesLength(size),
     compose: () => composeAndSign(mail(id, size), key),
   })

@@ -85,6 +85,7 @@ function open() {
   const composed: string[] = []
   const prepareMessage = async ({ id }: { id: string }): Promise<Prepared> => ({
     from_domain: 'x.com',
+    tls: 'opportunistic',
     size: LARGE * (Number.parseInt(id, 10) || 0.5),
     async compose() {
       if (id.includes('broken')) throw new Error('broken')
