@@ -26,7 +26,7 @@ const CODES: Record<Exclude<Trouble, 'silent'>, number> = { missing: 3, servfail
 const AUTHORITATIVE = 1 << 10
 
 /** A DNS server (RFC 1035) with these records, TTL 0. */
-export async function startZone(t: Test, zone: Zone = {}): Promise<NameServer> {
+export async function startZone(t: Pick<Test, 'teardown'>, zone: Zone = {}): Promise<NameServer> {
   const asked: string[] = []
   const socket = createSocket('udp4', (bytes, { port, address }) => {
     const query = dnsPacket.decode(bytes)
