@@ -9,7 +9,7 @@ const MtaStsPolicy = z.object({
 })
 export type MtaStsPolicy = z.infer<typeof MtaStsPolicy>
 
-/** What is kept of a receiver's policy, also when it has expired. */
+/** What is kept of a receiver's policy; it may have expired. */
 export async function findMtaStsPolicy(db: Queryable, domain: string): Promise<MtaStsPolicy | null> {
   return db.maybeOne(sql.type(MtaStsPolicy)`
     SELECT policy_id, mode, mx, expires_at FROM mta_sts_policies WHERE domain = ${domain}
@@ -24,4 +24,8 @@ export async function upsertMtaStsPolicy(db: Queryable, domain: string, policy: 
     ON CONFLICT (domain) DO UPDATE SET policy_id = excluded.policy_id, mode = excluded.mode, mx = excluded.mx,
       fetched_at = now(), expires_at = excluded.expires_at
   `)
+}
+
+export async function deleteExpiredMtaStsPolicies(db: Queryable): Promise<number> {
+  return db.run(sql.unsafe`DELETE FROM mta_sts_policies WHERE expires_at < now()`)
 }

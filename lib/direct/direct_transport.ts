@@ -135,7 +135,7 @@ function reportTest(
   log: Log,
 ): void {
   if (protection === 'verified' && allowsHost(policy, host)) return
-  log.warn({ delivery_id, host, protection }, 'an MTA-STS policy that is being tested would have kept this mail')
+  log.info({ delivery_id, host, protection }, 'an MTA-STS policy that is being tested would have kept this mail')
 }
 
 function isThrottle(outcome: Outcome): outcome is Outcome & { reply: string } {

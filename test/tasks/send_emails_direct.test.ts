@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { findMtaStsPolicy, upsertMtaStsPolicy } from '../../sql/mta_sts_policies.ts'
+import { purge } from '../../tasks/purge.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '../mail_hosts.ts'
 import { startZone } from '../name_server.ts'
@@ -54,7 +57,6 @@ t.test('every kind of answer has its state, and only who refuses the recipient s
     ['multiline-550-5.1.1', 'bounced'],
     ['8bit-450', 'queued'],
     ['drop-pre-dot', 'queued'],
-    ['drop-mid-body', 'queued'],
     ['drop-post-dot', 'in_doubt'],
     ['hang-post-dot', 'in_doubt'],
     ['421', 'queued'], // the last one: it pauses the provider
@@ -98,6 +100,43 @@ t.test('what a domain asks of TLS holds for its mail', async t => {
     queue: [{ reason: /^TLS is required here\. / }],
   })
   await pg.query("UPDATE domains SET tls = 'opportunistic' WHERE id = $1", [account.domain_id])
+})
+
+t.test('a policy that is kept holds in a worker that has just begun, until it expires', async t => {
+  const policy = { policy_id: '1', mode: 'enforce' as const, mx: ['mx.strict.com'] }
+  publishMx(zone, 'strict.com', 64)
+  await upsertMtaStsPolicy(world.pool, 'strict.com', { ...policy, expires_at: new Date(Date.now() + 60_000) })
+  t.match(await readEmail(world, account, await send('ann@strict.com')), {
+    status: 'delivery_delayed',
+    queue: [{ reason: /^TLS is required here\. / }],
+  })
+  await upsertMtaStsPolicy(world.pool, 'strict.com', { ...policy, expires_at: new Date(Date.now() - 1) })
+  t.match(await findMtaStsPolicy(world.pool, 'strict.com'), policy)
+  t.match(await readEmail(world, account, await send('ann@strict.com', openWork(t, world))), { status: 'delivered' })
+  await purge({}, work)
+  t.equal(await findMtaStsPolicy(world.pool, 'strict.com'), null)
+})
+
+t.test('a provider of many domains that is slow has no more of a worker than there is for others', async t => {
+  const others = openWork(t, world)
+  await send('ok@one.com', others)
+  await hosts.start(72, { greeting: 'dribble' })
+  zone['mx.slow.com'] = { A: ['127.0.0.72'] }
+  for (let n = 0; n < 600; n++) zone[`at-slow${n}.com`] = { MX: ['10 mx.slow.com'] }
+  for (let n = 0; n < 600; n += 50) {
+    const to = Array.from({ length: 50 }, (_, i) => `ann@at-slow${n + i}.com`)
+    await acceptEmail(world, account, { to })
+  }
+  others.sender.start()
+  const waiting =
+    "SELECT count(*)::int FROM deliveries WHERE reason = 'Other mail to slow.com goes first.' AND attempt = 0"
+  while ((await pg.query(waiting)).rows[0].count < 50) await sleep(20)
+  const before = sink.messages
+  const begin = performance.now()
+  await acceptEmail(world, account, { to: 'ok@one.com' })
+  await sink.arrived(before + 1)
+  t.ok(performance.now() - begin < 900)
+  await others.sender.stop()
 })
 
 t.test('names that DNS is silent of hold up nobody else, nor a stop', async t => {
