@@ -7,13 +7,11 @@ import type { ClaimedDelivery } from '../sql/deliveries.ts'
 import { decideUnsent, judge, judgeError, returnPath, type Verdict } from './attempt_delivery.ts'
 import type { Ledger } from './ledger.ts'
 import { LARGE, type Prepared, type PrepareMessage } from './prepare_message.ts'
+import { Router } from './router.ts'
 import { SharedMessages } from './shared_messages.ts'
 
 /** Deliveries one process holds at the most. */
 export const CAPACITY = 1_000
-
-/** What finds its lane full comes back after this many seconds, or up to twice as many. */
-const FULL_SECONDS = 3
 
 /** Messages that are composed ahead of a free connection. Large ones are bounded by their bytes instead. */
 const PREPARED_AHEAD = 64
@@ -41,7 +39,7 @@ export class Pipeline {
   /** By claim: one whose lease was lost may still be on its way here when its delivery is claimed again. */
   readonly held = new Set<ClaimedDelivery>()
   readonly #deps: Dependencies
-  readonly #toRoute = new Set<ClaimedDelivery>()
+  readonly #router: Router
   readonly #toPrepare: Lanes<Placed>
   readonly #toSend: Lanes<Waiting>
   readonly #messages: SharedMessages
@@ -53,6 +51,13 @@ export class Pipeline {
   constructor(deps: Dependencies) {
     this.#deps = deps
     const { transport } = deps
+    this.#router = new Router({
+      ...deps,
+      // There is to be room for the mail of others.
+      isFull: lane => this.#toPrepare.count(lane) > CAPACITY - this.held.size,
+      onLane: (delivery, lane) => this.#place(delivery, lane),
+      onVerdict: (delivery, verdict) => void this.#settleUnsent(delivery, verdict),
+    })
     const share = transport.share && ((lane: string) => transport.share?.(lane) as Share)
     this.#toPrepare = new Lanes(PREPARED_AHEAD, share)
     this.#toSend = new Lanes(transport.concurrency, share)
@@ -73,8 +78,7 @@ export class Pipeline {
       return
     }
     this.#unsent.set(delivery.destination, (this.#unsent.get(delivery.destination) ?? 0) + 1)
-    if (this.#deps.transport.route) void this.#route(delivery)
-    else this.#place(delivery, delivery.destination)
+    this.#router.take(delivery)
   }
 
   async idle(): Promise<void> {
@@ -86,35 +90,7 @@ export class Pipeline {
     this.#stopping.abort()
     this.#messages.stop()
     const placed = [...this.#toPrepare.clear(), ...this.#toSend.clear()].map(({ delivery }) => delivery)
-    const waiting = [...this.#toRoute, ...placed]
-    this.#toRoute.clear()
-    for (const delivery of waiting) void this.#settleUnsent(delivery, STOPPED)
-  }
-
-  /** Names of strangers are looked up: that may take long, and holds nothing but the delivery itself. */
-  async #route(delivery: ClaimedDelivery): Promise<void> {
-    const { log, transport } = this.#deps
-    this.#toRoute.add(delivery)
-    let verdict: Verdict | null = null
-    let lane = delivery.destination
-    try {
-      const route = await transport.route?.(delivery.destination)
-      lane = route?.lane ?? lane
-      verdict = route?.wait ? { outcome: 'released', ...route.wait } : this.#refuseFull(lane)
-    } catch (error) {
-      log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
-      verdict = judgeError(error, delivery)
-    }
-    if (!this.#toRoute.delete(delivery)) return // stopped meanwhile
-    if (verdict) void this.#settleUnsent(delivery, verdict)
-    else this.#place(delivery, lane)
-  }
-
-  /** Of what is held, one lane has no more than there is room for others: many destinations may share one. */
-  #refuseFull(lane: string): Verdict | null {
-    if (this.#toPrepare.count(lane) <= CAPACITY - this.held.size) return null
-    const delay = FULL_SECONDS * (1 + Math.random())
-    return { outcome: 'released', reason: `Other mail to ${lane} goes first.`, delay }
+    for (const delivery of [...this.#router.clear(), ...placed]) void this.#settleUnsent(delivery, STOPPED)
   }
 
   #place(delivery: ClaimedDelivery, lane: string): void {
