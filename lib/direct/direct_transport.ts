@@ -44,7 +44,7 @@ export function createDirectTransport(options: DirectOptions): Transport {
 
   /** What one host's answer says of its provider. */
   const learn = ({ host }: MailServer, { outcome, hasAnswered, isOver }: HostTry) => {
-    if (outcome.outcome === 'released') return
+    if (outcome.outcome === 'released' || hasAnswered === null) return
     const provider = providerOf(host)
     const reason = 'reason' in outcome ? outcome.reason : ''
     if (hasAnswered) watch.reached()

@@ -22,10 +22,11 @@ export type HostOptions = {
 }
 
 /**
- * `isOver`: the message is settled for now, else the next host may be tried. `hasAnswered`: the host is there and speaks.
+ * `isOver`: the message is settled for now, else the next host may be tried. `hasAnswered`: the host is there and speaks; null: it was not
+ * tried.
  * `protection` of the connection, if there was one.
  */
-export type HostTry = { outcome: Outcome; isOver: boolean; hasAnswered: boolean; protection: Protection | null }
+export type HostTry = { outcome: Outcome; isOver: boolean; hasAnswered: boolean | null; protection: Protection | null }
 
 /** One attempt at one host, protected at least so well, with connections until that moment (of performance.now). */
 export type HostAttempt = { server: MailServer; protection: Protection; until: number; outgoing: Outgoing }
@@ -61,19 +62,20 @@ export class HostSender {
     const { server, protection, outgoing } = attempt
     const breaker = this.#breakerOf(server.host, protection)
     const closed = breaker.refuses()
-    if (closed) return failedTry({ outcome: 'deferred', reason: closed }, false)
+    if (closed) return withoutConnection({ outcome: 'deferred', reason: closed }, false)
     try {
       const session = await this.#open(attempt)
       breaker.succeeded()
       return await this.#sendOn(server.host, session, outgoing)
     } catch (error) {
-      if (outgoing.signal.aborted) return failedTry({ outcome: 'released', reason: 'The worker stopped.' }, true)
+      if (outgoing.signal.aborted)
+        return withoutConnection({ outcome: 'released', reason: 'The worker stopped.' }, true)
       if (!(error instanceof SmtpConnectError)) throw error
       breaker.failed(error.message)
       const reply = error.reply === null ? {} : { reply: formatReply(error.reply) }
       const reason = error.isTls ? `TLS is required here. ${error.message}` : error.message
       const hasAnswered = error.reply !== null || error.isTls
-      return { ...failedTry({ outcome: 'deferred', reason, ...reply }, false), hasAnswered }
+      return { ...withoutConnection({ outcome: 'deferred', reason, ...reply }, false), hasAnswered }
     }
   }
 
@@ -137,7 +139,6 @@ export class HostSender {
   }
 }
 
-/** Without a connection. */
-function failedTry(outcome: Outcome, isOver: boolean): HostTry {
-  return { outcome, isOver, hasAnswered: false, protection: null }
+function withoutConnection(outcome: Outcome, isOver: boolean): HostTry {
+  return { outcome, isOver, hasAnswered: null, protection: null }
 }

@@ -1,5 +1,7 @@
+import { networkInterfaces } from 'node:os'
 import t from 'tap'
 import { parseNetworks } from '../../lib/client_address.ts'
+import { isOwnAddress } from '../../lib/direct/own_address.ts'
 import { openDirect } from '../direct.ts'
 import type { Zone } from '../name_server.ts'
 
@@ -144,6 +146,17 @@ t.test('what lists this host sends no mail back to it, nor to what it likes less
   })
   const named = { 'to.com': { MX: ['10 me.test'] }, 'me.test': { A: [A.first] } }
   t.match(await tryZone(named), { outcome: loops, taken: [0, 0] }, 'by its name in EHLO')
+})
+
+t.test('its addresses are those of its interfaces but loopback, unless the operator allows one', async t => {
+  const own = Object.values(networkInterfaces()).flatMap(addresses => addresses ?? [])
+  const isLoopback = (address: string) => /^127\.|^::1$/.test(address)
+  for (const { address } of own) t.equal(isOwnAddress(address, {}), !isLoopback(address), address)
+  for (const address of ['127.0.0.66', '::1', '192.0.2.1', '2001:db8::1']) t.notOk(isOwnAddress(address, {}), address)
+  for (const { address, family } of own) {
+    const allowed = parseNetworks(`${address}/${family === 'IPv4' ? 32 : 128}`)
+    if (!isLoopback(address)) t.notOk(isOwnAddress(address, { allowed }), `${address} that is allowed`)
+  }
 })
 
 t.test('of a hundred hosts ten are tried, within the time of one attempt', async t => {
