@@ -1,4 +1,4 @@
-import type { SmtpSession } from '../smtp_session.ts'
+import type { SmtpSession } from './smtp_session.ts'
 
 /** Servers close a connection that sends for ever; better to do it first. */
 const MESSAGES_PER_CONNECTION = 100
