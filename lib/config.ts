@@ -83,7 +83,7 @@ export const Environment = z.object({
   MAIL_TRANSPORT: transport
     .default('capture')
     .describe(
-      'capture (store, send nothing), or a relay: smtp://user:pass@host:port, smtps://...; several in order, separated by commas.',
+      'capture (store, send nothing), direct (to the recipients’ servers), or a relay: smtp://user:pass@host:port, smtps://...; several in order, separated by commas.',
     ),
   RELAY_URL: relays
     .optional()
@@ -155,7 +155,19 @@ export const Environment = z.object({
     .describe(
       'Where attachments lie: postgres, or s3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://...&region=...',
     ),
-  SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker to one host.'),
+  SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker.'),
+  DESTINATION_CONNECTIONS: count
+    .min(1)
+    .max(1000)
+    .default(20)
+    .describe('Of these to one mailbox provider at most, with MAIL_TRANSPORT=direct.'),
+  DESTINATION_RATE: count
+    .default(0)
+    .describe('Messages a minute from one worker to one mailbox provider, with MAIL_TRANSPORT=direct. 0: no limit.'),
+  MX_PORT: port.default(25).describe('Port of the recipients’ mail servers, with MAIL_TRANSPORT=direct.'),
+  MX_ALLOW: networks
+    .optional()
+    .describe('Addresses and networks that mail servers may be on although not public. Default: none.'),
   SMTP_PORT: z.coerce
     .number()
     .int()

@@ -1,5 +1,6 @@
 import { deleteExpiredBatches } from '../sql/batches.ts'
 import { deleteExpiredLogs } from '../sql/logs.ts'
+import { deleteExpiredMtaStsPolicies } from '../sql/mta_sts_policies.ts'
 import { deleteExpiredKeys } from '../sql/purge.ts'
 import { deleteExpiredSuppressions } from '../sql/suppressions.ts'
 import { deleteExpiredUsage } from '../sql/usage.ts'
@@ -12,7 +13,8 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const usage = await deleteExpiredUsage(work.pool)
   const suppressions = await deleteExpiredSuppressions(work.pool)
   const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
+  const policies = await deleteExpiredMtaStsPolicies(work.pool)
   // Last: the store may be away.
   const blobs = await work.blobs.purge()
-  work.log.debug({ keys, batches, blobs, usage, suppressions, logs }, 'purged')
+  work.log.debug({ keys, batches, blobs, usage, suppressions, logs, policies }, 'purged')
 }
