@@ -68,6 +68,8 @@ export type ParsedEmail = {
   headers: Record<string, string>
   html: string | null
   text: string | null
+  /** What was left out, in plain words. */
+  parse_error: string | null
 }
 
 export type ParsedAttachment = {
@@ -89,7 +91,8 @@ export async function markParsed(
   const count = await tx.run(sql.unsafe`
     UPDATE received_emails SET state = 'parsed', sender = ${email.from}, from_name = ${email.from_name},
       "to" = ${sql.array(email.to, 'text')}, cc = ${sql.array(email.cc, 'text')}, bcc = ${sql.array(email.bcc, 'text')},
-      reply_to = ${sql.array(email.reply_to, 'text')}, subject = ${email.subject}, message_id = ${email.message_id}
+      reply_to = ${sql.array(email.reply_to, 'text')}, subject = ${email.subject}, message_id = ${email.message_id},
+      parse_error = ${email.parse_error}
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
   `)
   if (count === 0) return false
@@ -122,5 +125,33 @@ export async function markUnreadable(db: Queryable, { account_id, id }: Received
   await db.run(sql.unsafe`
     UPDATE received_emails SET state = 'unreadable', parse_error = ${why}
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
+  `)
+}
+
+/**
+ * What should have been read by now: its job got lost, failed too often, or still waits; a second job does no harm. It is
+ * asked for again when this one too has had its time.
+ */
+export async function claimUnparsedEmails(db: Queryable, limit: number): Promise<ReceivedEmailId[]> {
+  return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
+    UPDATE received_emails SET parse_due_at = now() + interval '10 minutes'
+    WHERE (account_id, id) IN (
+      SELECT account_id, id FROM received_emails
+      WHERE state = 'stored' AND raw_blob_id IS NOT NULL AND parse_due_at < now()
+      ORDER BY parse_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    )
+    RETURNING account_id, id
+  `)
+}
+
+/** Forgets raw messages, as many as one statement should; what is not read yet keeps its own. Answers how many it were. */
+export async function forgetRawMessages(db: Queryable, older_than_days: number, limit: number): Promise<number> {
+  return db.run(sql.unsafe`
+    UPDATE received_emails SET raw_blob_id = NULL
+    WHERE (account_id, id) IN (
+      SELECT account_id, id FROM received_emails
+      WHERE raw_blob_id IS NOT NULL AND state <> 'stored' AND created_at < now() - make_interval(days => ${older_than_days})
+      ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    )
   `)
 }

@@ -1,8 +1,9 @@
 import { deleteExpiredBatches } from '../sql/batches.ts'
 import { deleteExpiredLogs } from '../sql/logs.ts'
 import { deleteExpiredKeys } from '../sql/purge.ts'
+import { forgetRawMessages } from '../sql/received_emails.ts'
 import { deleteExpiredUsage } from '../sql/usage.ts'
-import type { Task } from './task.ts'
+import type { Task, Work } from './task.ts'
 
 /** Forgets what is kept for a time only. */
 export const purge: Task<'purge'> = async (_payload, work) => {
@@ -10,7 +11,20 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const batches = await deleteExpiredBatches(work.pool)
   const usage = await deleteExpiredUsage(work.pool)
   const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
+  const raw = await forgetRaw(work)
   // Last: the store may be away.
   const blobs = await work.blobs.purge()
-  work.log.debug({ keys, batches, blobs, usage, logs }, 'purged')
+  work.log.debug({ keys, batches, blobs, usage, logs, raw }, 'purged')
+}
+
+/** Of one statement. */
+const FORGOTTEN = 1_000
+
+async function forgetRaw({ pool, config }: Work): Promise<number> {
+  if (config.RAW_RETENTION_DAYS === 0) return 0
+  for (let count = 0; ; ) {
+    const forgotten = await forgetRawMessages(pool, config.RAW_RETENTION_DAYS, FORGOTTEN)
+    count += forgotten
+    if (forgotten < FORGOTTEN) return count
+  }
 }

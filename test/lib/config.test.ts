@@ -78,6 +78,7 @@ t.test('each wrong value is named', async t => {
     SEND_CONNECTIONS: ['0', '1001'],
     WEB_CONCURRENCY: ['0', '100000'],
     LOG_RETENTION_DAYS: ['-1', '3651', '30d'],
+    RAW_RETENTION_DAYS: ['-1', '3651', '30d'],
     LOG_LEVEL: ['verbose', 'INFO'],
   })) {
     for (const value of values) t.match(refusal({ [key]: value }), [new RegExp(`^${key}: .`)], `${key}=${value}`)
