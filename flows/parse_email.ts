@@ -5,13 +5,14 @@ import { EndedThreadError } from '../lib/inbound/threads.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import type { Pool } from '../sql/pool.ts'
 import {
+  claimEmailToParse,
   type EmailToParse,
-  findEmailToParse,
   insertReceivedAttachments,
   markParsed,
   markUnreadable,
   type ParsedAttachment,
   type ReceivedEmailId,
+  resetParseTries,
 } from '../sql/received_emails.ts'
 import type { Blobs } from './blobs.ts'
 
@@ -23,6 +24,8 @@ const room = new Semaphore(64 * 1024 * 1024)
 const AT_ONCE = 2
 /** A thread may also have ended because the machine was busy. */
 const TRIES = 2
+/** Processes that died while they had it; those that are read beside it die with them, but not as often. */
+const MAX_DEATHS = 3
 
 /** Reads what was received. One that fails keeps no other from being read. @throws when some are to be tried again */
 export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<void> {
@@ -37,13 +40,17 @@ export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<v
 
 /** Reads what was received, once. What cannot be read keeps its raw message, and says so. */
 async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
-  const email = await findEmailToParse(work.pool, id)
+  const email = await claimEmailToParse(work.pool, id)
   if (!email) return // deleted, or read by an earlier run
+  if (email.parse_tries > MAX_DEATHS) return markUnreadable(work.pool, id, 'Whatever tried to read it died of it.')
   await room.acquire(email.size)
   try {
     const parsed = await parse(work.blobs, email)
     if ('refused' in parsed) await markUnreadable(work.pool, id, parsed.refused)
     else await store(work, email, parsed.message)
+  } catch (error) {
+    await resetParseTries(work.pool, id)
+    throw error
   } finally {
     room.release(email.size)
   }

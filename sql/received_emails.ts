@@ -41,18 +41,25 @@ const EmailToParse = z.object({
   }),
   size: z.int(),
   raw_blob_id: z.string(),
+  parse_tries: z.int(),
 })
 export type EmailToParse = z.infer<typeof EmailToParse>
 
-/** Null: deleted, or read already. */
-export async function findEmailToParse(
+/** Counts the try, before it is made: what kills its process cannot say so. Null: deleted, or read already. */
+export async function claimEmailToParse(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,
 ): Promise<EmailToParse | null> {
   return db.maybeOne(sql.type(EmailToParse)`
-    SELECT account_id, id, mail_from, received_for, client, size, raw_blob_id FROM received_emails
+    UPDATE received_emails SET parse_tries = parse_tries + 1
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored' AND raw_blob_id IS NOT NULL
+    RETURNING account_id, id, mail_from, received_for, client, size, raw_blob_id, parse_tries
   `)
+}
+
+/** The try failed, but not by what was to be read. */
+export async function resetParseTries(db: Queryable, { account_id, id }: ReceivedEmailId): Promise<void> {
+  await db.run(sql.unsafe`UPDATE received_emails SET parse_tries = 0 WHERE account_id = ${account_id} AND id = ${id}`)
 }
 
 /** What is read of a message: addresses as they are answered, the content for received_contents. */

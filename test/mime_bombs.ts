@@ -60,6 +60,14 @@ export const MIME_BOMBS: Record<string, (scale: number) => Buffer> = {
     parts(2, n => (n ? `Content-Type: text/html\r\n\r\n${'<a href="<!--'.repeat(20_000 * scale)}\r\n` : '\r\nx\r\n')),
   'lines that are empty': scale =>
     mail('Content-Type: text/plain; format=flowed; delsp=yes', ' \r\n'.repeat(100_000 * scale)),
+  'lines of nothing at all': scale => mail('Content-Type: text/html; charset=koi8-r', '\n'.repeat(400_000 * scale)),
+  'a file of short lines': scale =>
+    parts(1, () => `Content-Disposition: attachment\r\n\r\n${'a\n'.repeat(200_000 * scale)}\r\n`),
+  'base64 of short lines': scale => mail('Content-Transfer-Encoding: base64', 'YQ==\n'.repeat(100_000 * scale)),
+  'quoted-printable of soft lines': scale =>
+    mail('Content-Transfer-Encoding: quoted-printable', '=\n'.repeat(200_000 * scale)),
+  'quoted-printable of blanks': scale =>
+    mail('Content-Transfer-Encoding: quoted-printable', '= '.repeat(20_000 * scale) + ' '.repeat(200_000 * scale)),
   'text of one line': scale => mail('Content-Transfer-Encoding: quoted-printable', '=E9'.repeat(200_000 * scale)),
   'a charset that shifts': scale =>
     mail('Content-Type: text/plain; charset=iso-2022-jp', '\x1b$B\x1b(B'.repeat(30_000 * scale)),

@@ -236,7 +236,7 @@ function addSpecial(add: Add): void {
   })
   const flowed = 'One line that \r\nflows on.\r\n> quoted \r\n> too\r\n-- \r\nAnn'
   add('format=flowed', topped(part([`${PLAIN}; format=flowed`], flowed)), {
-    text: 'One line that flows on.\n> quoted > too\n-- \nAnn',
+    text: 'One line that flows on.\n> quoted too\n-- \nAnn',
   })
   const apple = multi('appledouble', [
     file('p.jpg', 'application/applefile', 'fork'),

@@ -1,7 +1,9 @@
-import { type Readable, Transform, type TransformCallback } from 'node:stream'
+import type { Readable, Transform } from 'node:stream'
 import { MailParser } from 'mailparser'
-import { guessText } from './guess_text.ts'
 import { MAX_HEADERS, MAX_PARTS } from './parsed_message.ts'
+import { QuotedDecoder } from './quoted_decoder.ts'
+import { PlatformDecoder, TextPartDecoder } from './text_decoder.ts'
+import { unflow } from './unflow.ts'
 
 export type Line = { key: string; line: string }
 export type Mailbox = { name: string; address?: string; group?: Mailbox[] }
@@ -35,7 +37,10 @@ export type FoundText = { type: 'text'; text: string | null; html: string | null
 type Split = {
   contentType: string | false
   charset: string | false
-  _boundary: Buffer | false
+  encoding: string | false
+  flowed: boolean
+  delSp: boolean
+  getDecoder(): Transform
   _parsedContentType: { params: Record<string, string> }
 }
 type Node = {
@@ -43,6 +48,7 @@ type Node = {
   contentType: string
   charset?: string
   textContent?: string
+  flow: { delSp: boolean } | null
   children: Node[]
 }
 type Decoder = { decodeStream(charset: string): Transform }
@@ -77,6 +83,7 @@ const MAX_LINE = 256 * 1024
 const ONE = new Set(['from', 'reply-to', 'subject', 'message-id'])
 const MANY = new Set(['to', 'cc', 'bcc'])
 const GUESSED = 'guessed'
+const JAPANESE = /^(cs)?iso-?2022-?jp|^jis/i
 
 /** By this name the headers of a part tell its content type: its own, where mailparser guesses one by the file's name. */
 export const DECLARED = ':declared'
@@ -90,9 +97,16 @@ export class MailReader extends Base {
 
   override getDecoder(): Decoder {
     const known = super.getDecoder()
-    return {
-      decodeStream: charset => (charset === GUESSED ? new GuessingDecoder() : known.decodeStream(charset)),
+    const find = (charset: string): Transform | null => {
+      if (charset === GUESSED) return null
+      if (JAPANESE.test(charset)) return new PlatformDecoder('iso-2022-jp')
+      try {
+        return known.decodeStream(charset)
+      } catch {
+        return null // nobody knows it
+      }
     }
+    return { decodeStream: charset => new TextPartDecoder(find(charset)) }
   }
 
   override processHeaders(lines: Line[]): Map<string, unknown> {
@@ -108,7 +122,10 @@ export class MailReader extends Base {
   }
 
   override createNode(split: Split): Node {
+    if (split.encoding === 'quoted-printable') split.getDecoder = () => new QuotedDecoder()
     const node = super.createNode(split)
+    node.flow = split.flowed ? { delSp: split.delSp } : null
+    split.flowed = false // or mailparser would do it
     const charset = (split.charset || 'utf-8').toLowerCase().replace(/[^a-z0-9]+/g, '')
     if (['utf8', 'ascii', 'usascii'].includes(charset)) node.charset = GUESSED
     const { method } = split._parsedContentType.params
@@ -121,7 +138,8 @@ export class MailReader extends Base {
     const texts: string[] = []
     const htmls: { isPlain: boolean; html: string }[] = []
     const visit = (node: Node, isAlternative: boolean) => {
-      const { contentType, textContent } = node
+      const { contentType, flow } = node
+      const textContent = flow ? unflow(node.textContent ?? '', flow.delSp) : node.textContent
       if (textContent && contentType === 'text/html') htmls.push({ isPlain: false, html: textContent })
       if (textContent && contentType === 'text/plain') {
         texts.push(textContent)
@@ -140,18 +158,4 @@ export class MailReader extends Base {
 function asHtml(text: string): string {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   return `<div style="white-space: pre-wrap">${escaped}</div>`
-}
-
-/** A text has to be seen whole: its last byte may tell that it is no UTF-8. */
-class GuessingDecoder extends Transform {
-  readonly #chunks: Buffer[] = []
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.#chunks.push(chunk)
-    done()
-  }
-
-  override _flush(done: TransformCallback): void {
-    done(null, Buffer.from(guessText(Buffer.concat(this.#chunks))))
-  }
 }

@@ -69,6 +69,24 @@ t.test('a store that is away keeps nothing but its own from being read, and is a
   t.match(await find(lost), { state: 'parsed', subject: 'lost' })
 })
 
+t.test('what its readers died of three times is not read again, and what a store refused is', async t => {
+  const [id] = (await receive(Buffer.from('Subject: deadly\r\n\r\nx'))) as [{ account_id: string; id: string }]
+  const die = () => pg.query('UPDATE received_emails SET parse_tries = 3 WHERE id = $1', [id.id])
+  await die()
+  const read = () => {
+    throw new Error('the store is away')
+  }
+  await parse_email({ ids: [id] }, { ...work, blobs: { ...work.blobs, read } })
+  t.match(await find(id.id), { state: 'unreadable', parse_error: 'Whatever tried to read it died of it.' })
+
+  const [other] = (await receive(Buffer.from('Subject: fine\r\n\r\nx'))) as [{ account_id: string; id: string }]
+  for (let tries = 0; tries < 5; tries++) {
+    await t.rejects(parse_email({ ids: [other] }, { ...work, blobs: { ...work.blobs, read } }))
+  }
+  await parse_email({ ids: [other] }, work)
+  t.match(await find(other.id), { state: 'parsed', subject: 'fine' })
+})
+
 t.test('what was not read a minute after it came is asked for again, once', async t => {
   const [id] = (await receive(Buffer.from('Subject: late\r\n\r\nx'))) as [{ account_id: string; id: string }]
   await pg.query('DELETE FROM graphile_worker._private_jobs')
