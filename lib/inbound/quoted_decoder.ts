@@ -1,6 +1,10 @@
 import { Transform, type TransformCallback } from 'node:stream'
 
 const [TAB, LF, CR, SPACE, EQUALS] = [9, 10, 13, 32, 61]
+/** What a byte says as a hexadecimal digit, or -1. */
+const DIGITS = Int8Array.from({ length: 256 }, (_, byte) =>
+  '0123456789abcdef'.indexOf(String.fromCharCode(byte).toLowerCase()),
+)
 /** Blanks at the end of a line are no content (RFC 2045 section 6.7); more of them than this are. */
 const MAX_BLANKS = 1_000
 
@@ -62,6 +66,6 @@ function skipBlanks(input: Buffer, from: number): number {
 }
 
 function hexAt(input: Buffer, at: number): number {
-  const digits = input.toString('latin1', at, at + 2)
-  return /^[\da-f]{2}$/i.test(digits) ? Number.parseInt(digits, 16) : -1
+  const [high = -1, low = -1] = [DIGITS[input[at] ?? 0], DIGITS[input[at + 1] ?? 0]]
+  return high < 0 || low < 0 ? -1 : high * 16 + low
 }
