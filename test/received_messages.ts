@@ -214,6 +214,25 @@ function addTrees(add: Add): void {
     text: 'x',
     files: [listed],
   })
+  add(
+    'a text put inline by its name',
+    topped(multi('mixed', [text('body'), file('n.txt', 'text/plain', 'note', 'inline')])),
+    {
+      text: 'body',
+      files: [{ filename: 'n.txt', content_type: 'text/plain', content: 'note' }],
+    },
+  )
+  add(
+    'an image put inline by its name',
+    topped(multi('mixed', [text('body'), file('i.png', 'image/png', PNG, 'inline')])),
+    {
+      files: [{ ...image, filename: 'i.png' }],
+    },
+  )
+  add('a plain text beside an html one', topped(multi('mixed', [html('<p>'), text('a < b')])), {
+    text: 'a < b',
+    html: '<p>\n<div style="white-space: pre-wrap">a &lt; b</div>',
+  })
   const forwarded = write(topped(text('inner'), [FROM, 'Subject: Inner'])).toString('latin1')
   const eml = part(['Content-Type: message/rfc822', 'Content-Disposition: attachment; filename="fwd.eml"'], forwarded)
   add('a message as a file', topped(multi('mixed', [text('see'), eml])), {
@@ -237,6 +256,10 @@ function addSpecial(add: Add): void {
   const flowed = 'One line that \r\nflows on.\r\n> quoted \r\n> too\r\n-- \r\nAnn'
   add('format=flowed', topped(part([`${PLAIN}; format=flowed`], flowed)), {
     text: 'One line that flows on.\n> quoted too\n-- \nAnn',
+  })
+  const delSp = 'one-\r\n> one \r\n>> two  \r\n>> too \r\n\r\nlast \r\n line'
+  add('format=flowed with delsp', topped(part([`${PLAIN}; format=flowed; delsp=yes`], delSp)), {
+    text: 'one-\n> one\n>> two too\n\nlastline',
   })
   const apple = multi('appledouble', [
     file('p.jpg', 'application/applefile', 'fork'),
@@ -373,7 +396,7 @@ function addBroken(add: Add): void {
     subject: 'x',
     text: 'Hello',
   })
-  add('a type without a subtype', topped(part(['Content-Type: text'], 'Hello')), { subject: 'Hello' })
+  add('a type without a subtype', topped(part(['Content-Type: text'], 'Hello')), { text: 'Hello', files: [] })
   add('an empty type', topped(part(['Content-Type:'], 'Hello')), { text: 'Hello' })
   add('two types', topped(part([PLAIN, HTML], 'Hello')), { text: 'Hello', html: null })
   add(

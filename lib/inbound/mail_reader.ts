@@ -37,7 +37,10 @@ export type FoundText = { type: 'text'; text: string | null; html: string | null
 type Split = {
   contentType: string | false
   charset: string | false
+  root: boolean
   encoding: string | false
+  disposition: string | false
+  filename: string | false
   flowed: boolean
   delSp: boolean
   getDecoder(): Transform
@@ -123,13 +126,19 @@ export class MailReader extends Base {
 
   override createNode(split: Split): Node {
     if (split.encoding === 'quoted-printable') split.getDecoder = () => new QuotedDecoder()
+    const type = split.contentType || ''
+    // What is no type is text (RFC 2045 section 5.2).
+    if (!type.includes('/')) split.contentType = 'text/plain'
+    // A text that was put in like a picture, by its name, is a file.
+    const isText = split.contentType === 'text/plain' || split.contentType === 'text/html'
+    if (isText && split.disposition === 'inline' && split.filename && !split.root) split.disposition = 'attachment'
     const node = super.createNode(split)
     node.flow = split.flowed ? { delSp: split.delSp } : null
     split.flowed = false // or mailparser would do it
     const charset = (split.charset || 'utf-8').toLowerCase().replace(/[^a-z0-9]+/g, '')
     if (['utf8', 'ascii', 'usascii'].includes(charset)) node.charset = GUESSED
     const { method } = split._parsedContentType.params
-    node.headers.set(DECLARED, { type: split.contentType || '', method } satisfies Declared)
+    node.headers.set(DECLARED, { type, method } satisfies Declared)
     return node
   }
 
