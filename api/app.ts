@@ -5,6 +5,7 @@ import { createBlobs } from '../flows/blobs.ts'
 import { createPrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { createSendBatch } from '../flows/send_batch.ts'
+import { createDns } from '../lib/dns.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { createListener, type Listener } from '../sql/listener.ts'
 import { authenticate, createFindCaller, fullAccess } from './auth.ts'
@@ -13,6 +14,9 @@ import { answerErrors } from './errors.ts'
 import { createRequestLog, logRequests } from './log_requests.ts'
 import { createCountSend } from './rate_limit.ts'
 import { apiKeys } from './routes/api_keys.ts'
+import { domainClaims } from './routes/domain_claims.ts'
+import { domainDkim } from './routes/domain_dkim.ts'
+import { domainDns } from './routes/domain_dns.ts'
 import { domains } from './routes/domains.ts'
 import { emailAttachments } from './routes/email_attachments.ts'
 import { emailBatch } from './routes/email_batch.ts'
@@ -20,6 +24,7 @@ import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
 import { logs } from './routes/logs.ts'
 import { receivedEmails } from './routes/received_emails.ts'
+import { suppressions } from './routes/suppressions.ts'
 import { templates } from './routes/templates.ts'
 
 export type App = Koa<State, Services> & {
@@ -28,9 +33,21 @@ export type App = Koa<State, Services> & {
   close(): Promise<void>
 }
 
-/** The resources of the API, one router each. */
-// A path of words comes before one with an id.
-export const resources = [receivedEmails, emails, emailBatch, emailAttachments, domains, templates, logs, apiKeys]
+/** The resources of the API, one router each: paths such as /domains/claim before those with an id in their place. */
+export const resources = [
+  receivedEmails,
+  emails,
+  emailBatch,
+  emailAttachments,
+  domainClaims,
+  domainDns,
+  domains,
+  domainDkim,
+  suppressions,
+  templates,
+  logs,
+  apiKeys,
+]
 
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()
@@ -42,7 +59,8 @@ export function createApp(foundation: Foundation): App {
   const prepareDrafts = createPrepareDrafts({ ...foundation, blobs })
   const countSend = createCountSend(foundation)
   const requestLog = createRequestLog(foundation)
-  Object.assign(app.context, foundation, { acceptEmail, prepareDrafts, sendBatch, blobs, countSend, readiness })
+  const dns = createDns(foundation.config.DNS_SERVERS)
+  Object.assign(app.context, foundation, { acceptEmail, prepareDrafts, sendBatch, blobs, dns, countSend, readiness })
 
   const api = new Router<State, Services>({ prefix: '/api' })
   for (const resource of resources) api.use(resource.routes())

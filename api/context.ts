@@ -4,6 +4,7 @@ import type { Blobs } from '../flows/blobs.ts'
 import type { PrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import type { SendBatch } from '../flows/send_batch.ts'
+import type { Dns } from '../lib/dns.ts'
 import type { Caller } from '../sql/api_keys.ts'
 import type { CountSend } from './rate_limit.ts'
 
@@ -12,6 +13,7 @@ export type Services = Foundation & {
   acceptEmail: AcceptEmail
   prepareDrafts: PrepareDrafts
   blobs: Blobs
+  dns: Dns
   sendBatch: SendBatch
   countSend: CountSend | null
   readiness: { isStopping: boolean }

@@ -1,12 +1,14 @@
 import type { Config } from '../lib/config.ts'
-import type { Outcome } from '../lib/deliver.ts'
+import type { Outcome, Refused } from '../lib/deliver.ts'
 import { newId } from '../lib/ids.ts'
+import { judgeReply } from '../lib/refusal.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
-import { retryDelay } from '../lib/retry_schedule.ts'
+import { patientDelay, retryDelay } from '../lib/retry_schedule.ts'
 import { returnPathLocal } from '../lib/return_path.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
 import type { ClaimedDelivery, DeliveryResult } from '../sql/deliveries.ts'
+import type { SenderDomain } from './prepare_message.ts'
 import { ComposeError, UnsendableError } from './unsendable.ts'
 
 /** Composing fails for what may pass (memory, a path that is away, a bug): a few attempts, then it is final. */
@@ -20,6 +22,9 @@ export const RESEND_AFTER_SECONDS = 15 * 60
 
 /** As of those that are dropped when they are accepted (sql/functions/drafts.sql). */
 const RESERVED = 'The domain is reserved for documentation and tests.'
+
+/** Of the simulator, which suppresses nobody. */
+const NO_SUCH_USER = judgeReply('550 5.1.1 Simulated: no such user', 'rcpt')
 
 export type Verdict = Omit<DeliveryResult, 'account_id' | 'id' | 'attempt' | 'email_id' | 'lease_owner'>
 
@@ -42,33 +47,36 @@ export function decideUnsent(delivery: ClaimedDelivery, config: Config): Verdict
     case 'suppressed':
       return { outcome: 'suppressed', reason: 'Simulated suppression.' }
     case 'bounced':
-      return { outcome: 'bounced', reason: 'Simulated bounce.', reply: '550 5.1.1 Simulated: no such user' }
+      return { ...NO_SUCH_USER, reason: 'Simulated bounce.' }
     case 'unknown':
-      return {
-        outcome: 'bounced',
-        reason: 'The simulator has no such mailbox.',
-        reply: '550 5.1.1 Simulated: no such user',
-      }
+      return { ...NO_SUCH_USER, reason: 'The simulator has no such mailbox.' }
   }
 }
 
 /** The envelope sender of one delivery: its local part names the delivery, signed (VERP). */
-export function returnPath(delivery: ClaimedDelivery, from_domain: string, config: Config, secrets: Secrets): string {
-  return `${returnPathLocal(delivery.id, secrets)}@${config.RETURN_PATH_DOMAIN ?? from_domain}`
+export function returnPath(delivery: ClaimedDelivery, sender: SenderDomain, config: Config, secrets: Secrets): string {
+  return `${returnPathLocal(delivery.id, secrets)}@${sender.return_path ?? config.RETURN_PATH_DOMAIN ?? sender.name}`
 }
 
 /** What an outcome of the transport means for the delivery: when it is due again, whom it suppresses. */
 export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Config): Verdict {
   switch (outcome.outcome) {
     case 'deferred':
-      return { ...outcome, delay: retryDelay(delivery.attempt) }
+      return { ...known(outcome), delay: patientDelay(delivery.attempt, outcome.retry_after) }
     case 'bounced':
-      return { ...outcome, suppression_id: newId() }
+      return { ...known(outcome), suppression_id: newId() }
+    case 'failed':
+      return known(outcome)
     case 'in_doubt':
       return { ...outcome, delay: RESEND_AFTER_SECONDS, hold: config.IN_DOUBT === 'hold' }
     default:
       return outcome
   }
+}
+
+/** What is stored of a refusal. */
+function known({ is_unanswered: _, retry_after: __, ...refused }: Refused): Verdict {
+  return refused
 }
 
 /** What an error while preparing means: final if the email itself is at fault, else another attempt. */

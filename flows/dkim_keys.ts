@@ -1,41 +1,45 @@
 import { type DkimKey, loadDkimKey } from '../lib/dkim.ts'
+import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
-import { type DkimKeyRow, findDkimKey, markDkimKey } from '../sql/dkim_keys.ts'
+import { type DkimKeyRow, listSigningKeys, markDkimKey } from '../sql/dkim_keys.ts'
 import type { Pool } from '../sql/pool.ts'
 
-/** A new key of a domain is used within this time. */
-const REMEMBER_MS = 60_000
+type Dependencies = { pool: Pool; secrets: Secrets; log: Log; keys_ms: number }
 
 /**
- * The key a domain signs with, opened once a minute. Throws for a domain without one, or when it does not open: mail
- * waits then, since unsigned it would only harm the domain.
+ * The keys a domain signs with, RSA first, opened once in `keys_ms`. Throws for a domain without one of RSA, or when that
+ * does not open: mail waits then, since unsigned it would only harm the domain. Without the one of Ed25519 it does not wait.
+ * One that has retired is used for as long, and its record is there for days.
  */
-export function createDkimKeys(
-  pool: Pool,
-  secrets: Secrets,
-): (account_id: string, domain_id: string) => Promise<DkimKey> {
-  const known = new Map<string, { key: Promise<DkimKey>; until: number }>()
-
-  const open = async (account_id: string, domain_id: string): Promise<DkimKey> => {
-    const row = await findDkimKey(pool, account_id, domain_id)
-    if (!row) throw new Error('Its domain has no signing key.')
-    const key = openKey(row, secrets)
-    const isUnusable = key instanceof Error
-    if (isUnusable || row.is_unusable) await markDkimKey(pool, row, isUnusable)
-    if (isUnusable) throw new Error('The signing key of its domain cannot be used.', { cause: key })
-    return key
-  }
+export function createDkimKeys(deps: Dependencies): (account_id: string, domain_id: string) => Promise<DkimKey[]> {
+  const known = new Map<string, { keys: Promise<DkimKey[]>; until: number }>()
 
   return (account_id, domain_id) => {
     const now = performance.now()
     const remembered = known.get(domain_id)
-    if (remembered && remembered.until > now) return remembered.key
-    const key = open(account_id, domain_id)
-    known.set(domain_id, { key, until: now + REMEMBER_MS })
+    if (remembered && remembered.until > now) return remembered.keys
+    const keys = openKeys(deps, account_id, domain_id)
+    known.set(domain_id, { keys, until: now + deps.keys_ms })
     // A failure is not remembered: the next message asks again.
-    key.catch(() => known.delete(domain_id))
-    return key
+    keys.catch(() => known.delete(domain_id))
+    return keys
   }
+}
+
+async function openKeys({ pool, secrets, log }: Dependencies, account_id: string, domain_id: string) {
+  const rows = await listSigningKeys(pool, account_id, domain_id)
+  if (rows[0]?.algorithm !== 'rsa-sha256') throw new Error('Its domain has no signing key.')
+  const keys: DkimKey[] = []
+  for (const row of rows) {
+    const key = openKey(row, secrets)
+    const isUnusable = key instanceof Error
+    if (isUnusable || row.is_unusable) await markDkimKey(pool, row, isUnusable)
+    if (!isUnusable) keys.push(key)
+    else if (row.algorithm === 'rsa-sha256') {
+      throw new Error('The signing key of its domain cannot be used.', { cause: key })
+    } else log.warn({ err: key, domain: row.domain, selector: row.selector }, 'a signing key cannot be used')
+  }
+  return keys
 }
 
 function openKey(row: DkimKeyRow, secrets: Secrets): DkimKey | Error {

@@ -14,13 +14,21 @@ const CONTEXT = `settings|value|${NAME}|`
  */
 export async function openSecrets(pool: Pool, secret_key: string): Promise<Secrets> {
   const secrets = createSecrets(secret_key)
-  const stored = await findSetting(pool, NAME)
-  if (!stored) await insertSetting(pool, NAME, secrets.seal(Buffer.from(NAME), CONTEXT))
+  if (await isUnused(pool, secrets)) {
+    await insertSetting(pool, NAME, secrets.seal(Buffer.from(NAME), CONTEXT))
+    await isUnused(pool, secrets) // of two processes that do so with two keys, one must not start
+  }
+  return secrets
+}
+
+/** Whether no SECRET_KEY has been used with this database yet. @throws {StartupError} when another one has */
+export async function isUnused(pool: Pool, secrets: Secrets): Promise<boolean> {
+  const sealed = await findSetting(pool, NAME)
+  if (!sealed) return true
   try {
-    const sealed = await findSetting(pool, NAME)
-    secrets.open(sealed as Buffer, CONTEXT)
+    secrets.open(sealed, CONTEXT)
+    return false
   } catch (cause) {
     throw new StartupError('SECRET_KEY is not the one this database was set up with.', { cause })
   }
-  return secrets
 }

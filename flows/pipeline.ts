@@ -6,7 +6,7 @@ import type { Secrets } from '../lib/secrets.ts'
 import type { ClaimedDelivery } from '../sql/deliveries.ts'
 import { decideUnsent, judge, judgeError, returnPath, type Verdict } from './attempt_delivery.ts'
 import type { Ledger } from './ledger.ts'
-import { LARGE, type PrepareMessage } from './prepare_message.ts'
+import { LARGE, type PrepareMessage, type SenderDomain } from './prepare_message.ts'
 import { SharedMessages } from './shared_messages.ts'
 
 /** Messages that are composed ahead of a free connection. Large ones are bounded by their bytes instead. */
@@ -25,7 +25,7 @@ type Dependencies = {
   onRoom: () => void
 }
 
-type Waiting = { delivery: ClaimedDelivery; from_domain: string; message: Buffer; isParked: boolean }
+type Waiting = { delivery: ClaimedDelivery; sender: SenderDomain; message: Buffer; isParked: boolean }
 
 const STOPPED: Verdict = { outcome: 'released', reason: 'The worker stopped.' }
 
@@ -99,7 +99,7 @@ export class Pipeline {
       const prepared = await this.#messages.prepare(delivery, park)
       if (prepared.size > LARGE) park()
       const message = await this.#messages.compose(delivery, prepared)
-      this.#toSend.push(delivery.destination, { delivery, from_domain: prepared.from_domain, message, isParked })
+      this.#toSend.push(delivery.destination, { delivery, sender: prepared.sender, message, isParked })
     } catch (error) {
       this.#endPreparing({ delivery, isParked })
       void this.#settle(delivery, this.#judge(error, delivery))
@@ -118,7 +118,7 @@ export class Pipeline {
     return judgeError(error, delivery)
   }
 
-  async #send({ delivery, from_domain, message }: Waiting): Promise<void> {
+  async #send({ delivery, sender, message }: Waiting): Promise<void> {
     const { log, config, secrets, transport, ledger } = this.#deps
     const { signal } = this.#stopping
     let verdict: Verdict
@@ -126,8 +126,10 @@ export class Pipeline {
       const outcome = await transport.deliver({
         account_id: delivery.account_id,
         delivery_id: delivery.id,
-        mail_from: returnPath(delivery, from_domain, config, secrets),
+        mail_from: returnPath(delivery, sender, config, secrets),
         recipient: delivery.recipient,
+        tls: sender.tls,
+        transport: sender.transport,
         message,
         fence: async () => !signal.aborted && ledger.fence(delivery),
         signal,

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { parseAddress } from '../lib/address.ts'
 import { coalesce } from '../lib/coalesce.ts'
 import { composeAndSign } from '../lib/compose.ts'
+import type { Wishes } from '../lib/deliver.ts'
 import type { DkimKey } from '../lib/dkim.ts'
+import type { Log } from '../lib/log.ts'
 import type { Mailbox, Message } from '../lib/message.ts'
 import { base64LinesLength } from '../lib/mime/base64.ts'
 import type { Secrets } from '../lib/secrets.ts'
@@ -20,19 +22,31 @@ class ReadFileError extends Error {}
 /** Bytes over which a message is large, and takes its size from the room that all large messages of a process share. */
 export const LARGE = 1 << 20
 
+/** Of the domain that an email is from; `return_path` is where bounces come back to once its MX record is verified. */
+export type SenderDomain = Wishes & { name: string; return_path: string | null }
+
 /** `size` is what composing the message and keeping it takes, in bytes, more or less. Composing is done once. */
-export type Prepared = { from_domain: string; size: number; compose(): Promise<Buffer> }
+export type Prepared = { sender: SenderDomain; size: number; compose(): Promise<Buffer> }
 /** `onSlow` is called when it will have to wait for servers of strangers, before it does. */
 export type PrepareMessage = (email: EmailId, onSlow?: () => void) => Promise<Prepared>
 
-type Dependencies = { pool: Pool; secrets: Secrets; fetchFiles: FetchFiles; readBlob: ReadBlob }
+type Dependencies = {
+  pool: Pool
+  secrets: Secrets
+  log: Log
+  fetchFiles: FetchFiles
+  readBlob: ReadBlob
+  /** How long the keys of a domain are remembered. */
+  keys_ms: number
+}
 
 /**
  * Loads an email but what is large of it, then composes and signs. The same email gives the same bytes every time: its
- * date and boundary are frozen.
+ * date and boundary are frozen. Only its signatures are others once its domain has other keys.
  */
-export function createPrepareMessage({ pool, secrets, fetchFiles, readBlob }: Dependencies): PrepareMessage {
-  const dkimKeyOf = createDkimKeys(pool, secrets)
+export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependencies): PrepareMessage {
+  const { pool } = deps
+  const dkimKeysOf = createDkimKeys(deps)
   const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), {
     in_flight: 1,
     max_items: 100,
@@ -42,7 +56,8 @@ export function createPrepareMessage({ pool, secrets, fetchFiles, readBlob }: De
   return async (id, onSlow) => {
     let email = await load(id)
     if (!email.sendable || !email.domain_id) throw new UnsendableError('The domain may no longer send.')
-    const key = await dkimKeyOf(email.account_id, email.domain_id)
+    const keys = await dkimKeysOf(email.account_id, email.domain_id)
+    const { return_path, tls, transport } = email
     const from = mailbox(email.from)
     const isSlow = email.attachments.some(({ blob_id }) => blob_id === null)
     // Many may wait, for files or for room, with nothing in memory but what is small of them.
@@ -54,9 +69,9 @@ export function createPrepareMessage({ pool, secrets, fetchFiles, readBlob }: De
     const size = sizeOf(email, files)
     const isWaiting = isSlow || size > LARGE
     const kept = isWaiting ? withoutContents(email) : email
-    const parts = { from, key, files, readBlob }
+    const parts = { from, keys, files, readBlob }
     return {
-      from_domain: domainOf(from.address),
+      sender: { name: domainOf(from.address), return_path, tls, transport },
       size,
       compose: async () => compose(isWaiting ? await withContents(pool, kept) : kept, parts),
     }
@@ -93,9 +108,9 @@ async function withContents(pool: Pool, email: EmailToSend): Promise<EmailToSend
   return { ...email, ...contents }
 }
 
-type Parts = { from: Mailbox; key: DkimKey; files: StoredFile[]; readBlob: ReadBlob }
+type Parts = { from: Mailbox; keys: DkimKey[]; files: StoredFile[]; readBlob: ReadBlob }
 
-async function compose(email: EmailToSend, { from, key, files, readBlob }: Parts): Promise<Buffer> {
+async function compose(email: EmailToSend, { from, keys, files, readBlob }: Parts): Promise<Buffer> {
   const message: Message = {
     message_id: email.message_id,
     date: email.submitted_at,
@@ -111,7 +126,7 @@ async function compose(email: EmailToSend, { from, key, files, readBlob }: Parts
     seed: email.id,
   }
   try {
-    return await composeAndSign(message, key)
+    return await composeAndSign(message, keys)
   } catch (cause) {
     if (cause instanceof ReadFileError) throw cause
     throw new ComposeError(`It could not be composed: ${cause instanceof Error ? cause.message : cause}`, { cause })

@@ -21,9 +21,17 @@ export type SenderTimes = {
   poll_ms: number
   /** How long a stop waits for replies to a final dot. */
   drain_ms: number
+  /** How long the keys of a domain are remembered: the most that a new one is late. */
+  keys_ms: number
 }
 
-export const SENDER_TIMES: SenderTimes = { lease_seconds: 40, heartbeat_ms: 10_000, poll_ms: 500, drain_ms: 120_000 }
+export const SENDER_TIMES: SenderTimes = {
+  lease_seconds: 40,
+  heartbeat_ms: 10_000,
+  poll_ms: 500,
+  drain_ms: 120_000,
+  keys_ms: 60_000,
+}
 
 /** Deliveries one process holds at the most. */
 const CAPACITY = 1_000
@@ -59,12 +67,12 @@ type Dependencies = {
 }
 
 export function createSender(deps: Dependencies): Sender {
-  const { pool, log, secrets, transport, blobs, times = SENDER_TIMES } = deps
+  const { pool, log, transport, blobs, times = SENDER_TIMES } = deps
   const { lease_seconds } = times
   const ledger = createLedger(pool, log, { lease_seconds, max_fenced: transport.concurrency })
   const stopping = new AbortController()
   const fetchFiles = createFetchFiles({ ...deps, signal: stopping.signal })
-  const prepareMessage = createPrepareMessage({ pool, secrets, fetchFiles, readBlob: blobs.read })
+  const prepareMessage = createPrepareMessage({ ...deps, fetchFiles, readBlob: blobs.read, keys_ms: times.keys_ms })
   const pipeline = new Pipeline({ ...deps, ledger, prepareMessage, onRoom })
   const timers: NodeJS.Timeout[] = []
   let isStopping = false

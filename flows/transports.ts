@@ -2,35 +2,62 @@ import { coalesce } from '../lib/coalesce.ts'
 import type { Config } from '../lib/config.ts'
 import type { Outgoing, Transport } from '../lib/deliver.ts'
 import type { Log } from '../lib/log.ts'
+import { defaultTransport, relayUrls } from '../lib/relay_urls.ts'
 import { DEFAULT_TIMEOUTS, type SmtpTimeouts } from '../lib/smtp_server.ts'
-import { createSmtpTransport, relayServer } from '../lib/smtp_transport.ts'
 import { insertCapturedMessages } from '../sql/captured_messages.ts'
-import { setTransportFault } from '../sql/platform.ts'
+import { markTransportFault, setTransportFault } from '../sql/platform.ts'
 import type { Pool } from '../sql/pool.ts'
-
-/** What stays as it was is written again after this time: seldom enough for any load, in time for what reads it. */
-const REPEAT_MS = 10_000
+import { createRelays } from './relays.ts'
 
 type Options = { config: Config; pool: Pool; log: Log; timeouts?: SmtpTimeouts | undefined }
+type Kind = NonNullable<Outgoing['transport']>
 
-/** The transport of this process, as MAIL_TRANSPORT says. */
-export function createTransport({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Options): Transport {
-  if (config.MAIL_TRANSPORT === 'capture') return createCapture(pool)
-  const server = relayServer(config.MAIL_TRANSPORT, config.HELO_NAME)
-  return createSmtpTransport(server, timeouts, config.SEND_CONNECTIONS, createNote(pool, log))
+/** The transports of this process, each made when mail first asks for it: as its domain says, else as MAIL_TRANSPORT does. */
+export function createTransport(options: Options): Transport {
+  const usual = defaultTransport(options.config)
+  const made = new Map<Kind, Transport>()
+  const of = (kind: Kind): Transport => {
+    const transport = made.get(kind) ?? makers[kind](options)
+    made.set(kind, transport)
+    return transport
+  }
+  return {
+    ...of(usual),
+    // Where some mail is captured and some is not, connections count.
+    concurrency: relayUrls(options.config).length > 0 ? options.config.SEND_CONNECTIONS : of(usual).concurrency,
+    deliver: outgoing => of(outgoing.transport ?? usual).deliver(outgoing),
+    close() {
+      for (const transport of made.values()) transport.close()
+    },
+  }
 }
 
-/** Notes for the web processes, which accept nothing meanwhile, that the transport cannot work, and that it does again. */
-function createNote(pool: Pool, log: Log): (fault: string | null) => void {
-  let last: string | null | undefined
-  let noted_at = Number.NEGATIVE_INFINITY
-  return fault => {
-    const now = performance.now()
-    if (fault === last && now < noted_at + REPEAT_MS) return
-    if (fault !== null) log.error({ reason: fault }, 'the transport cannot work')
-    last = fault
-    noted_at = now
-    setTransportFault(pool, fault).catch(error => log.error({ err: error }, 'the state of the transport is not noted'))
+const makers: Record<Kind, (options: Options) => Transport> = {
+  capture: ({ pool }) => createCapture(pool),
+  relay: createRelay,
+  direct: options => createMissing(options, 'Its domain asks for the transport direct, which this server has not.'),
+}
+
+function createRelay(options: Options): Transport {
+  const { config, pool, log, timeouts = DEFAULT_TIMEOUTS } = options
+  if (relayUrls(config).length === 0) {
+    return createMissing(options, 'Its domain asks for a relay, and this server has none: RELAY_URL is not set.')
+  }
+  // A relay that only some domains ask for stops nobody else.
+  const note = defaultTransport(config) === 'relay' ? setTransportFault : async () => {}
+  return createRelays({ config, log, timeouts, note: fault => note(pool, fault) })
+}
+
+/** Of a transport that is asked for and not configured: mail waits, and no more of its domain is accepted. */
+function createMissing({ config, pool, log }: Options, reason: string): Transport {
+  return {
+    concurrency: config.SEND_CONNECTIONS,
+    async deliver(outgoing) {
+      log.error({ delivery_id: outgoing.delivery_id, reason }, 'a domain asks for a transport that there is not')
+      await markTransportFault(pool, outgoing.account_id, outgoing.delivery_id)
+      return { outcome: 'deferred', class: 'infrastructure', reason }
+    },
+    close() {},
   }
 }
 

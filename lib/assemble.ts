@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type DkimKey, hashBody, signatureLength, signFields } from './dkim.ts'
+import { type DkimKey, hashBody, signatureLengths, signFields } from './dkim.ts'
 import { type MessageAttachment, type Part, serializeHeader } from './message.ts'
 import { Base64Writer } from './mime/base64.ts'
 import { hasExtraSpace } from './mime/canonical.ts'
@@ -10,17 +10,17 @@ const TURN_BYTES = 512 * 1024
 
 /**
  * The finished bytes of a message of any size, in the one buffer that is allocated for them: attachments are encoded
- * into it as they are read. The signature, which needs the hash of all of it, gets its room in front. Rejects when an
+ * into it as they are read. The signatures, which need the hash of all of it, get their room in front. Rejects when an
  * attachment has fewer or more bytes than its `size`, and as its `read` does.
  */
 export async function assembleMessage(
   { fields, body }: Part,
   attachments: MessageAttachment[],
-  key: DkimKey | null,
+  keys: DkimKey[],
   date: Date,
 ): Promise<Buffer> {
   const header = serializeHeader(fields)
-  const room = key ? signatureLength(fields, key, date) + 2 : 0
+  const room = signatureLengths(fields, keys, date).reduce((sum, length) => sum + length + 2, 0)
   const start = room + header.length
   const length = body.reduce((sum, piece) => sum + piece.length, start)
   // Not from the pool, which a slice would keep alive; every byte is written below.
@@ -33,9 +33,10 @@ export async function assembleMessage(
     else await writer.writeFile(attachments[piece.attachment] as MessageAttachment)
   }
   if (writer.end !== length) throw new Error(`the message has ${writer.end} bytes instead of ${length}`)
-  if (!key) return message
-  const signature = Buffer.from(`${await signFields(fields, writer.hash(), key, date)}\r\n`, 'latin1')
-  if (signature.length !== room) throw new Error(`the signature has ${signature.length} bytes instead of ${room}`)
+  if (keys.length === 0) return message
+  const signatures = await signFields(fields, writer.hash(), keys, date)
+  const signature = Buffer.from(signatures.map(field => `${field}\r\n`).join(''), 'latin1')
+  if (signature.length !== room) throw new Error(`the signatures have ${signature.length} bytes instead of ${room}`)
   signature.copy(message)
   return message
 }

@@ -15,16 +15,16 @@ const MAIN_THREAD_LIMIT = 256 * 1024
 
 let threads: Piscina | null = null
 
-/** The finished bytes of a message, with a signature on top when there is a key. */
-export async function composeAndSign(message: Message, key: DkimKey | null): Promise<Buffer> {
+/** The finished bytes of a message, with a signature of each key on top. */
+export async function composeAndSign(message: Message, keys: DkimKey[]): Promise<Buffer> {
   const { attachments, date } = message
   const isLong = (message.html?.length ?? 0) + (message.text?.length ?? 0) > MAIN_THREAD_LIMIT
   if (isLong || attachments.length > 0) {
     const layout = isLong ? await layOutInThread(message) : layOutMessage(message)
-    return assembleMessage(layout, attachments, key, date)
+    return assembleMessage(layout, attachments, keys, date)
   }
   const composed = composeMessage(message)
-  return serializeMessage(composed, key ? [await signMessage(composed, key, date)] : [])
+  return serializeMessage(composed, await signMessage(composed, keys, date))
 }
 
 function layOutInThread(message: Message): Promise<Part> {

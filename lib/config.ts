@@ -3,6 +3,7 @@ import { availableParallelism, hostname } from 'node:os'
 import { z } from 'zod'
 import { parseNetworks } from './client_address.ts'
 import { StartupError } from './errors.ts'
+import { splitUrls } from './relay_urls.ts'
 import { parseS3Url } from './s3_url.ts'
 
 /**
@@ -24,11 +25,17 @@ const percent = z.coerce.number().min(0).max(100)
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''))
 const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
+// A comma would be the list of somebody who left out a scheme.
+const relayUrl = z.url({ protocol: /^smtps?$/, hostname: /^[\w.:%\-[\]]+$/ })
+const isRelays = (text: string) => splitUrls(text).every(url => relayUrl.safeParse(url).success)
+const relays = z
+  .string()
+  .refine(isRelays, 'must be smtp://user:pass@host:port or smtps://user:pass@host:port, several separated by commas')
 const transport = z
   .string()
   .refine(
-    value => value === 'capture' || z.url({ protocol: /^smtps?$/ }).safeParse(value).success,
-    'must be capture, smtp://user:pass@host:port or smtps://user:pass@host:port',
+    value => ['capture', 'direct', 'relay'].includes(value) || isRelays(value),
+    'must be capture, direct, relay, smtp://user:pass@host:port or smtps://user:pass@host:port',
   )
 
 const networks = parsed(parseNetworks)
@@ -75,7 +82,14 @@ export const Environment = z.object({
     .describe('Public URL of this server; the API is BASE_URL + /api. Default http://localhost:PORT.'),
   MAIL_TRANSPORT: transport
     .default('capture')
-    .describe('capture (store, send nothing), or a relay: smtp://user:pass@host:port, smtps://...'),
+    .describe(
+      'capture (store, send nothing), or a relay: smtp://user:pass@host:port, smtps://...; several in order, separated by commas.',
+    ),
+  RELAY_URL: relays
+    .optional()
+    .describe(
+      'The same list, for MAIL_TRANSPORT=relay and for domains that the operator lets leave by it. Default: the URLs of MAIL_TRANSPORT.',
+    ),
   SIMULATOR_DOMAIN: domain
     .default('simulator.internal')
     .describe('Mail to delivered@, bounced@, complained@ or suppressed@ here is simulated and never leaves.'),
@@ -93,6 +107,10 @@ export const Environment = z.object({
   DNS_SERVERS: servers
     .optional()
     .describe('Name servers to ask: 9.9.9.9,127.0.0.1:5353 and so on. Default: the system’s.'),
+  DKIM_ROTATE_DAYS: count
+    .max(3650)
+    .default(0)
+    .describe('Days after which a domain is given new DKIM keys, for its owner to publish. 0: only when asked to.'),
   IN_DOUBT: z
     .enum(['resend', 'hold'])
     .default('resend')
@@ -123,6 +141,15 @@ export const Environment = z.object({
   FETCH_DENY: networks
     .optional()
     .describe('Addresses and networks they may never be on. What is not public is denied.'),
+  CLOUDFLARE_API: httpUrl
+    .default('https://api.cloudflare.com/client/v4')
+    .describe('API that writes DNS records at Cloudflare, for callers who ask for it.'),
+  GODADDY_API: httpUrl.default('https://api.godaddy.com/v1').describe('The same at GoDaddy.'),
+  NAMECHEAP_API: httpUrl.default('https://api.namecheap.com/xml.response').describe('The same at Namecheap.'),
+  NAMECHEAP_CLIENT_IP: z
+    .ipv4()
+    .optional()
+    .describe('IPv4 address that Namecheap sees this server at. Default: its own, if it has a public one.'),
   BLOB_STORE: blobStore
     .default('postgres')
     .describe(
@@ -173,6 +200,12 @@ export function readConfig(environment: Record<string, string | undefined> = pro
   }
   if (data.DATABASE_URL && !data.SECRET_KEY) {
     throw new ConfigError('SECRET_KEY: required with DATABASE_URL, for example from: openssl rand -base64 32')
+  }
+  if (data.MAIL_TRANSPORT === 'relay' && !data.RELAY_URL) {
+    throw new ConfigError('RELAY_URL: required with MAIL_TRANSPORT=relay')
+  }
+  if (data.MAIL_TRANSPORT.includes(':') && data.RELAY_URL) {
+    throw new ConfigError('RELAY_URL: MAIL_TRANSPORT lists the relays already; say MAIL_TRANSPORT=relay')
   }
   return {
     ...data,

@@ -1,5 +1,11 @@
+import type { Bounce } from './bounce.ts'
+import type { Verdict } from './smtp_reply.ts'
+
+/** How mail of a domain is to leave. With `tls` enforced it must not travel in the clear; `transport` null is as configured. */
+export type Wishes = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
+
 /** One message for one recipient, ready for the wire. */
-export type Outgoing = {
+export type Outgoing = Wishes & {
   account_id: string
   delivery_id: string
   mail_from: string
@@ -11,10 +17,23 @@ export type Outgoing = {
   signal: AbortSignal
 }
 
+/** The server, or the way to it, did not take the message. */
+export type Refused = {
+  outcome: 'deferred' | 'bounced' | 'failed'
+  reason: string
+  reply?: string
+  class?: Verdict['class']
+  bounce?: Bounce
+  /** Seconds: when the server wants to see it again. */
+  retry_after?: number
+  /** Nothing was said of the message: no connection, or one that broke. Another server may be asked. */
+  is_unanswered?: boolean
+}
+
 /** What one attempt came to. `reply` is the server's last word, printable and clipped. */
 export type Outcome =
   | { outcome: 'delivered'; reply: string; via: string }
-  | { outcome: 'deferred' | 'bounced' | 'failed'; reason: string; reply?: string }
+  | Refused
   /** The dot was written or may have been, and no reply came. */
   | { outcome: 'in_doubt'; reason: string }
   /** Nothing was sent and nobody is to blame: stopped, or the lease was lost. */

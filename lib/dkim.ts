@@ -21,14 +21,15 @@ const keyTypes = { 'rsa-sha256': 'rsa', 'ed25519-sha256': 'ed25519' } as const
 const UNSIGNED = /^(?:x-.*|return-path|received)$/i
 
 /**
- * Signs with relaxed/relaxed canonicalization (RFC 6376), on the thread pool. `time` becomes `t=`, in whole seconds;
- * there is no `x=`, since mail may be retried for days. Neither algorithm is randomised: same input, same bytes.
+ * Signs with each key (RFC 8463 section 3), relaxed/relaxed (RFC 6376), on the thread pool: even Ed25519 costs this thread
+ * less there. `time` becomes `t=`, in whole seconds; there is no `x=`, since mail may be retried for days. Neither
+ * algorithm is randomised: same input, same bytes.
  *
- * Resolves to the folded field `DKIM-Signature: ...` without the CRLF that ends it, which belongs above all others.
- * Rejects with TypeError when the key does not fit its algorithm.
+ * Resolves to a folded field `DKIM-Signature: ...` for each key, in their order, without the CRLF that ends it. They belong
+ * above all others, and none signs another. Rejects with TypeError when a key does not fit its algorithm.
  */
-export function signMessage({ fields, body }: ComposedMessage, key: DkimKey, time: Date): Promise<string> {
-  return signFields(fields, hashBody(body), key, time)
+export function signMessage({ fields, body }: ComposedMessage, keys: DkimKey[], time: Date): Promise<string[]> {
+  return signFields(fields, hashBody(body), keys, time)
 }
 
 /** The `bh=` of a signature. */
@@ -37,19 +38,27 @@ export function hashBody(body: Buffer): string {
 }
 
 /** `signMessage` for a body whose `hashBody` is known. */
-export async function signFields(fields: HeaderField[], body_hash: string, key: DkimKey, time: Date): Promise<string> {
+export function signFields(fields: HeaderField[], body_hash: string, keys: DkimKey[], time: Date): Promise<string[]> {
   const signed = signedFields(fields)
-  const tags = signatureTags(signed, body_hash, key, time)
   const head = signed.map(field => `${relaxedField(field.raw)}\r\n`).join('')
-  const data = head + relaxedField(signatureField([...tags, 'b=']))
-  return signedField(tags, await signData(Buffer.from(data, 'latin1'), key))
+  return Promise.all(
+    keys.map(async key => {
+      const tags = signatureTags(signed, body_hash, key, time)
+      const data = head + relaxedField(signatureField([...tags, 'b=']))
+      return signedField(tags, await signData(Buffer.from(data, 'latin1'), key))
+    }),
+  )
 }
 
-/** The length of the field that `signFields` makes, which the key and the fields decide. */
-export function signatureLength(fields: HeaderField[], key: DkimKey, time: Date): number {
-  const tags = signatureTags(signedFields(fields), hashBody(Buffer.alloc(0)), key, time)
-  const { modulusLength } = key.private_key.asymmetricKeyDetails ?? {}
-  return signedField(tags, Buffer.alloc(modulusLength ? Math.ceil(modulusLength / 8) : ED25519_BYTES)).length
+/** The lengths of the fields that `signFields` makes, which the keys and the fields decide. */
+export function signatureLengths(fields: HeaderField[], keys: DkimKey[], time: Date): number[] {
+  const signed = signedFields(fields)
+  const body_hash = hashBody(Buffer.alloc(0))
+  return keys.map(key => {
+    const { modulusLength } = key.private_key.asymmetricKeyDetails ?? {}
+    const bytes = modulusLength ? Math.ceil(modulusLength / 8) : ED25519_BYTES
+    return signedField(signatureTags(signed, body_hash, key, time), Buffer.alloc(bytes)).length
+  })
 }
 
 /** Ed25519, or RSA with the 2,048 bits of RFC 8301 section 3.2: more does not fit the TXT records of every provider. */

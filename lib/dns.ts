@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { reverseName } from './reverse_name.ts'
 
 /**
  * What DNS says of a name. `none`: it has no such record; `exists` is false when there is not even the name (NXDOMAIN).
@@ -30,12 +31,19 @@ export type DnsTimes = { try_ms: number; tries: number; deadline_ms: number }
 
 const TIMES: DnsTimes = { try_ms: 2_000, tries: 3, deadline_ms: 10_000 }
 
-/** A stranger's zone may hold anything: of more records, or longer texts, the rest is left. */
-const MAX_RECORDS = 100
+/**
+ * A stranger's zone may hold anything: of more records, or longer texts, the rest is left. Names with a hundred texts
+ * exist; an answer has 64 KB at most.
+ */
+const MAX_RECORDS = 1_000
 const MAX_TEXT = 4_096
 
-/** c-ares' names for an answer without a record. */
-const NONE: Record<string, { exists: boolean }> = { ENOTFOUND: { exists: false }, ENODATA: { exists: true } }
+/** c-ares' names for an answer without a record, and for a name that cannot be. */
+const NONE: Record<string, { exists: boolean }> = {
+  ENOTFOUND: { exists: false },
+  EBADNAME: { exists: false },
+  ENODATA: { exists: true },
+}
 
 /**
  * Asks DNS itself: `servers` as in `9.9.9.9` or `127.0.0.1:5353`, by default those of the system. Not `dns.lookup`: that
@@ -48,7 +56,8 @@ export function createDns(servers?: readonly string[], times: DnsTimes = TIMES):
     if (servers) resolver.setServers(servers)
     const timer = setTimeout(() => resolver.cancel(), times.deadline_ms)
     try {
-      return { outcome: 'found', records: (await query(resolver)).slice(0, MAX_RECORDS) }
+      const records = (await query(resolver)).slice(0, MAX_RECORDS)
+      return records.length > 0 ? { outcome: 'found', records } : { outcome: 'none', exists: true }
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException
       const none = NONE[code]
@@ -65,7 +74,9 @@ export function createDns(servers?: readonly string[], times: DnsTimes = TIMES):
       ask(async resolver => (await resolver.resolveMx(name)).map(mx => ({ ...mx, exchange: plain(mx.exchange) }))),
     cname: name => ask(async resolver => (await resolver.resolveCname(name)).map(plain)),
     ns: name => ask(async resolver => (await resolver.resolveNs(name)).map(plain)),
-    names: address => ask(async resolver => (isIP(address) ? (await resolver.reverse(address)).map(plain) : [])),
+    // Not resolver.reverse, which takes the word of /etc/hosts.
+    names: address =>
+      ask(async resolver => (isIP(address) ? (await resolver.resolvePtr(reverseName(address))).map(plain) : [])),
     addresses: async name => both(await Promise.all([ask(r => r.resolve4(name)), ask(r => r.resolve6(name))])),
   }
 }

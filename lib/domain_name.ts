@@ -12,3 +12,11 @@ export function registrableDomain(name: string): string | null {
 export function isWithin(name: string, domain: string): boolean {
   return name === domain || name.endsWith(`.${domain}`)
 }
+
+/** Where the zone may be that a name is in: the name itself, then what it is below, up to its registered domain. */
+export function listZones(name: string): string[] {
+  const registered = registrableDomain(name) ?? name
+  const labels = name.split('.')
+  const above = labels.length - registered.split('.').length
+  return labels.slice(0, above + 1).map((_, i) => labels.slice(i).join('.'))
+}

@@ -14,7 +14,7 @@ export { type FetchPolicy, fetchPolicy, whyNotFetchable } from './fetch/policy.t
 export type FetchRequest = BodyLimits & {
   url: string
   /** Default GET. */
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH'
   headers?: Record<string, string>
   body?: string | Buffer
   /** From now to the last byte, redirects included. */

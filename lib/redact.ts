@@ -116,9 +116,12 @@ const ACCOUNT = /^(?:api[-_ ]?user|user[-_ ]?name|pwd|auth)$/i
 
 const CONTENT = /^content$/i
 
-/** `key` is also how properties, variables and steps are named, which have a type, and filters, which have an operator. */
+/**
+ * `key` is also how properties, variables and steps are named, which have a type, and filters, which have an operator;
+ * beside a secret it is that of a DNS provider.
+ */
 function isSecret(name: string, fields: Fields): boolean {
-  if (name === 'key' && ('type' in fields || 'operator' in fields)) return false
+  if (name === 'key' && ('type' in fields || 'operator' in fields) && !('secret' in fields)) return false
   if (/keys?$/i.test(name)) return !/public/i.test(name)
   return SECRET.test(name) || ACCOUNT.test(name)
 }

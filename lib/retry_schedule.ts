@@ -7,6 +7,15 @@ const SPREAD = 0.2
 /** Counted from when a delivery was first due. RFC 5321 4.5.4.1 advises 4 to 5 days; three keep a sender informed sooner. */
 export const GIVE_UP_AFTER_HOURS = 72
 
+/**
+ * The same for a server that has named a time, in seconds: soon after it. After six attempts the schedule holds all the
+ * same: a server that always says "in a minute" would be asked for three days.
+ */
+export function patientDelay(attempt: number, named: number | undefined, random: () => number = Math.random): number {
+  if (named === undefined || attempt > DELAYS.length) return retryDelay(attempt, random)
+  return Math.round(named * (1 + (SPREAD / 2) * random()) + 1)
+}
+
 /** Whole seconds to wait after attempt n (from 1) was deferred, +-20 % so that what failed together does not return together. */
 export function retryDelay(attempt: number, random: () => number = Math.random): number {
   const delay = DELAYS[attempt - 1] ?? LAST_DELAY

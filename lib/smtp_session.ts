@@ -1,7 +1,8 @@
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Outcome, Outgoing } from './deliver.ts'
+import { judgeReply } from './refusal.ts'
 import { Attempt } from './smtp_attempt.ts'
-import { classifyReply, explainVerdict, formatReply, parseReply, type Stage } from './smtp_reply.ts'
+import { formatReply, parseReply, type Stage } from './smtp_reply.ts'
 import { connectionOptions, type SmtpServer, type SmtpTimeouts } from './smtp_server.ts'
 
 /** A message may be this slow (bytes per ms) without losing its connection. */
@@ -130,8 +131,7 @@ export class SmtpSession {
       // A refusal in the middle of the message leaves the rest of it on its way: only a new connection is clean.
       if (reply.code === 421 || (attempt.isBegun && attempt.phase !== 'dot')) this.close()
       else await this.#reset(outgoing.signal)
-      const verdict = classifyReply({ ...reply, stage })
-      return { outcome: verdict.outcome, reason: explainVerdict(verdict), reply: formatReply(error.response ?? '') }
+      return judgeReply(error.response ?? '', stage)
     }
     this.close()
     const cause = printable(error.message)
@@ -140,7 +140,8 @@ export class SmtpSession {
     if (outgoing.signal.aborted) return { outcome: 'released', reason: 'The worker stopped.' }
     this.wasStale = !attempt.isBegun && !error.response && !(error instanceof DeadlineError)
     const said = error.response ? { reply: formatReply(error.response) } : {}
-    return { outcome: 'deferred', reason: `The connection to ${this.#server.host} failed: ${cause}`, ...said }
+    const reason = `The connection to ${this.#server.host} failed: ${cause}`
+    return { outcome: 'deferred', class: 'infrastructure', reason, is_unanswered: true, ...said }
   }
 
   /** Makes the connection ready for another message; one that does not answer is closed. */

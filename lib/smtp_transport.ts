@@ -9,6 +9,8 @@ import { SmtpConnectError, SmtpSession } from './smtp_session.ts'
 const MESSAGES_PER_CONNECTION = 100
 const IDLE_MS = 5_000
 
+const unreached = { outcome: 'deferred', class: 'infrastructure', is_unanswered: true } as const
+
 /** The server of a relay URL such as `smtp://user:pass@host:587?tls.rejectUnauthorized=false`. */
 export function relayServer(url: string, helo_name: string): SmtpServer {
   const { host, port, secure, auth, tls, requireTLS, ignoreTLS } = parseConnectionUrl(url)
@@ -64,7 +66,7 @@ export function createSmtpTransport(
 
   const sendOnNew = async (outgoing: Outgoing): Promise<Outcome> => {
     const closed = breaker.refuses()
-    if (closed) return { outcome: 'deferred', reason: closed }
+    if (closed) return { ...unreached, reason: closed }
     let session: SmtpSession
     try {
       session = await SmtpSession.open(server, timeouts, outgoing.signal)
@@ -74,7 +76,7 @@ export function createSmtpTransport(
       breaker.failed(error.message)
       if (error.isConfiguration) onConfiguration(error.message)
       const reply = error.reply === null ? {} : { reply: formatReply(error.reply) }
-      return { outcome: 'deferred', reason: error.message, ...reply }
+      return { ...unreached, reason: error.message, ...reply }
     }
     breaker.succeeded()
     onConfiguration(null)

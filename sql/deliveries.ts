@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { Bounce } from '../lib/bounce.ts'
+import type { Verdict } from '../lib/smtp_reply.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** What a fence or a result must show. Every claim has an owner of its own: an attempt given back is counted again. */
@@ -100,6 +102,9 @@ export type DeliveryResult = Omit<Token, 'lease_owner'> & {
   via?: string
   /** Given when the address goes onto the suppression list. */
   suppression_id?: string
+  /** Whose doing a refusal is, and the refusal as events tell it. */
+  class?: Verdict['class']
+  bounce?: Bounce
   /** In doubt: keep it for a person instead of sending it once more. */
   hold?: boolean
 }

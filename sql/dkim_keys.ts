@@ -14,27 +14,39 @@ export const DkimKeyRow = z.object({
 })
 export type DkimKeyRow = z.infer<typeof DkimKeyRow>
 
-/** `is_published`: its record is known to be there. */
-export type NewDkimKey = Omit<DkimKeyRow, 'domain' | 'is_unusable'> & { public_key: string; is_published?: boolean }
+type KeyState = 'staged' | 'active' | 'retired'
+
+/** `is_published`: its record is known to be there. Signs from the start unless it is staged. */
+export type NewDkimKey = Omit<DkimKeyRow, 'domain' | 'is_unusable'> & {
+  public_key: string
+  generation?: number
+  state?: Exclude<KeyState, 'retired'>
+  is_published?: boolean
+}
 
 export async function insertDkimKey(db: Queryable, key: NewDkimKey): Promise<void> {
+  const { state = 'active' } = key
   await db.run(sql.unsafe`
-    INSERT INTO dkim_keys (account_id, id, domain_id, selector, algorithm, public_key, private_key,
+    INSERT INTO dkim_keys (account_id, id, domain_id, selector, algorithm, public_key, private_key, generation, state,
       is_published, activated_at)
     VALUES (${key.account_id}, ${key.id}, ${key.domain_id}, ${key.selector}, ${key.algorithm}, ${key.public_key},
-      ${sql.binary(key.private_key)}, ${key.is_published ?? false}, now())
+      ${sql.binary(key.private_key)}, ${key.generation ?? 1}, ${state}, ${key.is_published ?? false},
+      CASE WHEN ${state} = 'active' THEN now() END)
   `)
 }
 
-/** The key a domain signs with: the newest, unless it was found unusable within the last minute and another was not. */
-export async function findDkimKey(db: Queryable, account_id: string, domain_id: string): Promise<DkimKeyRow | null> {
-  return db.maybeOne(sql.type(DkimKeyRow)`
-    SELECT k.account_id, k.id, k.domain_id, d.name AS domain, k.selector, k.algorithm, k.private_key,
-      k.unusable_at IS NOT NULL AS is_unusable
+/**
+ * The keys a domain signs with, RSA first: of each algorithm the newest, unless that was found unusable within the last
+ * minute and another was not.
+ */
+export async function listSigningKeys(db: Queryable, account_id: string, domain_id: string): Promise<DkimKeyRow[]> {
+  return db.any(sql.type(DkimKeyRow)`
+    SELECT DISTINCT ON (k.algorithm) k.account_id, k.id, k.domain_id, d.name AS domain, k.selector, k.algorithm,
+      k.private_key, k.unusable_at IS NOT NULL AS is_unusable
     FROM dkim_keys k JOIN domains d ON d.account_id = k.account_id AND d.id = k.domain_id
-    WHERE k.account_id = ${account_id} AND k.domain_id = ${domain_id}
-    AND k.state = 'active' AND k.algorithm = 'rsa-sha256'
-    ORDER BY coalesce(k.unusable_at > now() - interval '60 seconds', false), k.id DESC LIMIT 1
+    WHERE k.account_id = ${account_id} AND k.domain_id = ${domain_id} AND k.state = 'active'
+    AND (k.algorithm = 'rsa-sha256' OR k.is_published)
+    ORDER BY k.algorithm DESC, coalesce(k.unusable_at > now() - interval '60 seconds', false), k.id DESC
   `)
 }
 

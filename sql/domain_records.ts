@@ -30,3 +30,17 @@ export async function upsertRecordChecks(
       SET status = excluded.status, problem = excluded.problem, checked_at = excluded.checked_at
   `)
 }
+
+/** Forgets what DNS said of records that a domain is not to have any more. */
+export async function deleteStaleChecks(
+  tx: Queryable,
+  { account_id, domain_id }: { account_id: string; domain_id: string },
+  wanted: Pick<RecordCheck, 'name' | 'type'>[],
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    DELETE FROM domain_records r WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND NOT EXISTS (
+      SELECT FROM json_to_recordset(${JSON.stringify(wanted)}::json) AS w(name text, type text)
+      WHERE w.name = r.name AND w.type = r.type
+    )
+  `)
+}

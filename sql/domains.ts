@@ -1,16 +1,7 @@
 import { z } from 'zod'
+import { DomainStatus } from '../lib/domain_status.ts'
 import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
-
-export const DomainStatus = z.enum([
-  'not_started',
-  'pending',
-  'verified',
-  'partially_verified',
-  'partially_failed',
-  'failed',
-])
-export type DomainStatus = z.infer<typeof DomainStatus>
 
 /** Mail is sent from a domain in one of these, if its capability is enabled. */
 export const sendableStatuses = sql.fragment`('verified', 'partially_verified', 'partially_failed')`
@@ -41,6 +32,10 @@ export const ListedDomain = z.object({
   updated_at: z.date(),
 })
 export type ListedDomain = z.infer<typeof ListedDomain>
+
+/** `is_trusted`: the operator vouches for it, DNS is never asked. */
+export const LockedDomain = ListedDomain.extend({ is_trusted: z.boolean() })
+export type LockedDomain = z.infer<typeof LockedDomain>
 
 const listedColumns = sql.fragment`
   'domain' AS object, id, name, status, region, jsonb_build_object(
@@ -95,10 +90,52 @@ export async function findDomainByName(db: Queryable, account_id: string, name: 
   `)
 }
 
-/** Whether a name is verified by any account: the operator is told, callers of the API never are. */
-export async function findVerifiedDomain(db: Queryable, name: string): Promise<Domain | null> {
+/** Nobody else changes it until this transaction ends. Null: there is none. */
+export async function lockDomain(tx: Queryable, account_id: string, id: string): Promise<LockedDomain | null> {
+  return tx.maybeOne(sql.type(LockedDomain)`
+    SELECT ${listedColumns}, is_trusted FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR NO KEY UPDATE
+  `)
+}
+
+export type DomainSettings = Pick<
+  ListedDomain,
+  'capabilities' | 'open_tracking' | 'click_tracking' | 'tracking_subdomain' | 'tls' | 'custom_return_path'
+>
+
+/** Another return path is not verified before DNS was asked for it. */
+export async function updateDomainSettings(
+  tx: Queryable,
+  account_id: string,
+  id: string,
+  settings: DomainSettings,
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE domains SET sending = ${settings.capabilities.sending === 'enabled'},
+      receiving = ${settings.capabilities.receiving === 'enabled'}, open_tracking = ${settings.open_tracking},
+      click_tracking = ${settings.click_tracking}, tracking_subdomain = ${settings.tracking_subdomain},
+      tls = ${settings.tls}, custom_return_path = ${settings.custom_return_path},
+      return_path_verified = return_path_verified AND custom_return_path = ${settings.custom_return_path},
+      updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+/**
+ * It is being verified from now on, for 72 hours; should the job be lost that goes with it, DNS is asked a minute later.
+ * Whoever vouched for it before does so no more.
+ */
+export async function setDomainPending(tx: Queryable, account_id: string, id: string): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE domains SET status = 'pending', window_since = now(), check_at = now() + interval '1 minute',
+      is_trusted = false, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+/** Its keys go with it, and what is known of its records; mail that it sent stays. Null: there is none. */
+export async function deleteDomain(db: Queryable, account_id: string, id: string): Promise<Domain | null> {
   return db.maybeOne(sql.type(Domain)`
-    SELECT id, account_id, name, status FROM domains WHERE name = ${name} AND status IN ${sendableStatuses}
+    DELETE FROM domains WHERE account_id = ${account_id} AND id = ${id} RETURNING id, account_id, name, status
   `)
 }
 
@@ -120,5 +157,17 @@ export async function findReceivingDomain(db: Queryable, name: string): Promise<
   return db.maybeOne(sql.prepared('find_receiving_domain', Domain)`
     SELECT id, account_id, name, status FROM domains
     WHERE name = ${name} AND receiving AND status IN ('verified', 'partially_verified', 'partially_failed')
+  `)
+}
+
+/** How its mail leaves; null: as MAIL_TRANSPORT says. For the operator. */
+export async function setDomainTransport(
+  db: Queryable,
+  { account_id, id }: Pick<Domain, 'account_id' | 'id'>,
+  transport: 'capture' | 'relay' | 'direct' | null,
+): Promise<void> {
+  await db.run(sql.unsafe`
+    UPDATE domains SET transport = ${transport}, transport_fault_at = NULL, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
   `)
 }

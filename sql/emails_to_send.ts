@@ -19,6 +19,9 @@ export const EmailToSend = z.object({
   id: z.string(),
   domain_id: z.string().nullable(),
   sendable: z.boolean(),
+  tls: z.enum(['opportunistic', 'enforced']),
+  transport: z.enum(['capture', 'relay', 'direct']).nullable(),
+  return_path: z.string().nullable(),
   message_id: z.string(),
   from: z.string(),
   to: z.array(z.string()),
@@ -56,7 +59,9 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
       c.headers, l.content_size, CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.html END AS html,
       CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, ${attachmentsOf} AS attachments,
       coalesce(e.scheduled_at, e.created_at) AS submitted_at,
-      coalesce(o.status IN ('verified', 'partially_verified', 'partially_failed'), false) AS sendable
+      coalesce(o.sending AND o.status IN ('verified', 'partially_verified', 'partially_failed'), false) AS sendable,
+      coalesce(o.tls, 'opportunistic') AS tls, o.transport,
+      CASE WHEN o.return_path_verified THEN o.custom_return_path || '.' || o.name END AS return_path
     FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
     -- Of a long text Postgres knows the length without reading it.
     CROSS JOIN LATERAL (

@@ -12,3 +12,26 @@ export async function addJob<Name extends JobName>(
     SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, job_key => ${job_key}, max_attempts => 5)
   `)
 }
+
+export type NewJob<Name extends JobName> = {
+  payload: JobPayload<Name>
+  job_key: string
+  /** Of jobs of one queue one runs at a time. */
+  queue_name: string
+  /** 0 is that of others; what is higher runs later. */
+  priority: number
+}
+
+/** Many in one statement: each by itself would wake up every worker. One that waits already keeps its turn. */
+export async function addJobs<Name extends JobName>(
+  db: Queryable,
+  identifier: Name,
+  jobs: NewJob<Name>[],
+): Promise<void> {
+  if (jobs.length === 0) return
+  const specs = jobs.map(job => ({ ...job, identifier, max_attempts: 5 }))
+  await db.run(sql.unsafe`
+    SELECT graphile_worker.add_jobs(array_agg(spec), true)
+    FROM json_populate_recordset(NULL::graphile_worker.job_spec, ${JSON.stringify(specs)}::json) AS spec
+  `)
+}

@@ -42,3 +42,13 @@ export async function setTransportFault(db: Queryable, fault: string | null): Pr
     WHERE transport_fault IS NOT NULL OR ${fault}::text IS NOT NULL
   `)
 }
+
+/** Why mail of a domain cannot leave, seen now of one of its deliveries: nothing more is accepted of it for a minute. */
+export async function markTransportFault(db: Queryable, account_id: string, delivery_id: string): Promise<void> {
+  await db.run(sql.unsafe`
+    UPDATE domains o SET transport_fault_at = now()
+    FROM deliveries d JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+    WHERE d.account_id = ${account_id} AND d.id = ${delivery_id} AND o.account_id = e.account_id AND o.id = e.domain_id
+      AND (o.transport_fault_at > now() - interval '5 seconds') IS NOT TRUE
+  `)
+}

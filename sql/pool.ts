@@ -41,6 +41,9 @@ export class NoAnswerError extends Error {
   }
 }
 
+/** Connections of a pool, which every process has one of. */
+export const POOL_CONNECTIONS = 10
+
 /** The client gives up a little after the server would have: only a dead network gets this far. */
 const STATEMENT_TIMEOUT_MS = 15_000
 const QUERY_TIMEOUT_MS = 17_000
@@ -52,7 +55,7 @@ const QUERY_TIMEOUT_MS = 17_000
 export function createPool(database_url: string, options: PoolOptions = {}): Pool {
   const pool = new pg.Pool({
     connectionString: database_url,
-    max: options.max ?? 10,
+    max: options.max ?? POOL_CONNECTIONS,
     application_name: options.application_name ?? 'mailbrook',
     connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 30_000,

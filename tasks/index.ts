@@ -1,10 +1,13 @@
 import type { TaskList } from 'graphile-worker'
 import { type JobName, jobs } from '../lib/jobs.ts'
+import { check_claim } from './check_claim.ts'
+import { check_domains } from './check_domains.ts'
 import { check_reputation } from './check_reputation.ts'
 import { parse_email } from './parse_email.ts'
 import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
 import { release_deliveries } from './release_deliveries.ts'
+import { rotate_dkim_keys } from './rotate_dkim_keys.ts'
 import { send_emails } from './send_emails.ts'
 import type { Task, Work } from './task.ts'
 import { verify_domain } from './verify_domain.ts'
@@ -15,6 +18,9 @@ export const tasks: { [Name in JobName]: Task<Name> } = {
   process_batch,
   verify_domain,
   parse_email,
+  check_claim,
+  check_domains,
+  rotate_dkim_keys,
   purge,
   check_reputation,
   release_deliveries,
@@ -29,6 +35,9 @@ export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
   process_batch: 'quick',
   verify_domain: 'slow',
   parse_email: 'slow',
+  check_claim: 'slow',
+  check_domains: 'slow',
+  rotate_dkim_keys: 'slow',
   purge: 'slow',
   check_reputation: 'slow',
   release_deliveries: 'slow',

@@ -2,6 +2,7 @@ import { deleteExpiredBatches } from '../sql/batches.ts'
 import { deleteExpiredLogs } from '../sql/logs.ts'
 import { deleteExpiredKeys } from '../sql/purge.ts'
 import { forgetRawMessages } from '../sql/received_emails.ts'
+import { deleteExpiredSuppressions } from '../sql/suppressions.ts'
 import { deleteExpiredUsage } from '../sql/usage.ts'
 import type { Task, Work } from './task.ts'
 
@@ -10,11 +11,12 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const keys = await deleteExpiredKeys(work.pool)
   const batches = await deleteExpiredBatches(work.pool)
   const usage = await deleteExpiredUsage(work.pool)
+  const suppressions = await deleteExpiredSuppressions(work.pool)
   const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
   const raw = await forgetRaw(work)
   // Last: the store may be away.
   const blobs = await work.blobs.purge()
-  work.log.debug({ keys, batches, blobs, usage, logs, raw }, 'purged')
+  work.log.debug({ keys, batches, blobs, usage, suppressions, logs, raw }, 'purged')
 }
 
 /** Of one statement. */

@@ -4,10 +4,19 @@ import type { Config } from '../lib/config.ts'
 import type { Dns } from '../lib/dns.ts'
 import type { JobName, JobPayload } from '../lib/jobs.ts'
 import type { Log } from '../lib/log.ts'
+import type { Secrets } from '../lib/secrets.ts'
 import type { Pool } from '../sql/pool.ts'
 
 /** What tasks work with. */
-export type Work = { config: Config; pool: Pool; log: Log; sender: Sender; blobs: Blobs; dns: Dns }
+export type Work = {
+  config: Config
+  pool: Pool
+  log: Log
+  secrets: Secrets
+  sender: Sender
+  blobs: Blobs
+  dns: Dns
+}
 
 /** Throws to be tried again; returns when it is settled, even if it is settled badly. May run twice. */
 export type Task<Name extends JobName> = (payload: JobPayload<Name>, work: Work) => Promise<void>

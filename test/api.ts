@@ -23,7 +23,7 @@ export type RequestOptions = {
 }
 
 /** The real API on a real socket. */
-export async function startApi(t: Test, foundation: Foundation, default_key: string): Promise<Api> {
+export async function startApi(t: Pick<Test, 'teardown'>, foundation: Foundation, default_key: string): Promise<Api> {
   const app = createApp(foundation)
   const server = createHttpServer(app)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { chmod, rm } from 'node:fs/promises'
 import pg from 'pg'
 import type { Test } from 'tap'
 import { migrate } from '../sql/migrate.ts'
 import { startEmbeddedPostgres } from '../workers/embedded_postgres.ts'
+import { makeScratch } from './scratch.ts'
 
 /** A server with a migrated database, `mailbrook`, to make copies of. `url` is of another one, to make them from. */
 export type TestServer = { url: string; stop(): Promise<void> }
@@ -21,7 +20,9 @@ const settings: Record<string, string> =
 export async function createDatabase(t: Test): Promise<string> {
   const url = process.env[SERVER_VARIABLE] ?? (await startOwnServer())
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await administer(url, client => client.query(`CREATE DATABASE ${name} TEMPLATE mailbrook`))
+  // Copied file by file it takes a third of the time that it takes by way of the log.
+  const copy = `CREATE DATABASE ${name} TEMPLATE mailbrook STRATEGY file_copy`
+  await administer(url, client => client.query(copy))
   t.teardown(() => administer(url, client => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)))
   return urlOf(url, name)
 }
@@ -40,7 +41,7 @@ function startOwnServer(): Promise<string> {
 }
 
 export async function startTestServer(): Promise<TestServer> {
-  const directory = await mkdtemp(join(tmpdir(), 'mailbrook-test-'))
+  const directory = await makeScratch('mailbrook-test-')
   const removeDirectory = () => rm(directory, { recursive: true })
   try {
     await chmod(directory, 0o755) // as root, Postgres runs as a user that must get there

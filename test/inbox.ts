@@ -24,7 +24,7 @@ type Options = SMTPServerOptions & { starttls?: boolean }
 type Callback = (error?: Error | null) => void
 
 /** `starttls`: offered, with a certificate of nobody's. */
-export async function startInbox(t: Test, options: Options = {}): Promise<Inbox> {
+export async function startInbox(t: Pick<Test, 'teardown'>, options: Options = {}): Promise<Inbox> {
   const messages: Message[] = []
   const arrivals = new EventEmitter().setMaxListeners(0)
   let refusal: { error: Error; at: Stage } | null = null

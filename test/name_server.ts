@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { isIPv4 } from 'node:net'
+import { type AddressInfo, createServer, isIPv4, type Socket } from 'node:net'
 import dnsPacket, { type Answer, type DecodedPacket } from 'dns-packet'
 import type { Test } from 'tap'
 import { createResolve, type Resolve } from '../lib/fetch/resolve.ts'
@@ -8,8 +8,8 @@ import { createResolve, type Resolve } from '../lib/fetch/resolve.ts'
 /** Records by type: texts, addresses and names as they are, of an MX `10 mx.acme.com`, of a null one `0 .`. */
 export type Records = Partial<Record<'A' | 'AAAA' | 'TXT' | 'MX' | 'CNAME' | 'NS' | 'PTR', string[]>>
 
-/** `missing`: there is no such name; `servfail`, `refused` and `silent`: nobody can say. */
-export type Trouble = 'missing' | 'servfail' | 'refused' | 'silent'
+/** `missing`: there is no such name; `servfail`, `refused`, `silent` and `garbage`: nobody can say. */
+export type Trouble = 'missing' | 'servfail' | 'refused' | 'silent' | 'garbage'
 
 /** Names in lower case; what is not in it is missing. Changed at any time. */
 export type Zone = Record<string, Records | Trouble>
@@ -22,23 +22,57 @@ export type NameServer = {
   asked: string[]
 }
 
-const CODES: Record<Exclude<Trouble, 'silent'>, number> = { missing: 3, servfail: 2, refused: 5 }
+type Code = Exclude<Trouble, 'silent' | 'garbage'>
+const CODES: Record<Code, number> = { missing: 3, servfail: 2, refused: 5 }
 const AUTHORITATIVE = 1 << 10
+const TRUNCATED = 1 << 9
 
-/** A DNS server (RFC 1035) with these records, TTL 0. */
-export async function startZone(t: Test, zone: Zone = {}): Promise<NameServer> {
+/** What is longer does not go by UDP: whoever asked is told to ask by TCP. */
+const MAX_DATAGRAM = 1_232
+
+/** A DNS server (RFC 1035) by UDP and TCP with these records, TTL 0. CNAMEs are followed within the zone. */
+export async function startZone(t: Pick<Test, 'teardown'>, zone: Zone = {}): Promise<NameServer> {
   const asked: string[] = []
-  const socket = createSocket('udp4', (bytes, { port, address }) => {
+  const reply = (bytes: Buffer): Buffer | null => {
     const query = dnsPacket.decode(bytes)
     const { name = '', type } = query.questions?.[0] ?? {}
     asked.push(`${type} ${name.toLowerCase()}`)
     const records = zone[name.toLowerCase()] ?? 'missing'
-    if (records !== 'silent') socket.send(answer(query, records), port, address)
+    if (records === 'silent') return null
+    return records === 'garbage'
+      ? Buffer.concat([bytes.subarray(0, 2), Buffer.alloc(40, 0xff)])
+      : answer(query, records, zone)
+  }
+  const tcp = createServer(socket => answerStream(socket, reply))
+  tcp.listen(0, '127.0.0.1')
+  await once(tcp, 'listening')
+  const { port } = tcp.address() as AddressInfo
+  const udp = createSocket('udp4', (bytes, from) => {
+    const whole = reply(bytes)
+    if (whole) udp.send(whole.length > MAX_DATAGRAM ? truncated(bytes) : whole, from.port, from.address)
   })
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  t.teardown(() => socket.close())
-  return { server: `127.0.0.1:${socket.address().port}`, zone, asked }
+  udp.bind(port, '127.0.0.1')
+  await once(udp, 'listening')
+  t.teardown(() => {
+    udp.close()
+    tcp.close()
+  })
+  return { server: `127.0.0.1:${port}`, zone, asked }
+}
+
+/** One question of each connection. */
+function answerStream(socket: Socket, reply: (bytes: Buffer) => Buffer | null): void {
+  let bytes = Buffer.alloc(0)
+  socket.on('error', () => {})
+  socket.on('data', chunk => {
+    bytes = Buffer.concat([bytes, chunk])
+    if (bytes.length < 2 || bytes.length < 2 + bytes.readUInt16BE(0)) return
+    const whole = reply(bytes.subarray(2))
+    const length = Buffer.alloc(2)
+    length.writeUInt16BE(whole?.length ?? 0)
+    if (whole) socket.end(Buffer.concat([length, whole]))
+    else socket.destroy()
+  })
 }
 
 /** A resolver of names whose addresses a function knows. Null: nobody answers. `asked`: each name, for A and for AAAA. */
@@ -63,7 +97,7 @@ export async function startNameServer(
   return { resolve: createResolve([server]), asked }
 }
 
-function answer(query: DecodedPacket, records: Records | Exclude<Trouble, 'silent'>): Buffer {
+function answer(query: DecodedPacket, records: Records | Code, zone: Zone): Buffer {
   const [question] = query.questions ?? []
   const isTrouble = typeof records === 'string'
   return dnsPacket.encode({
@@ -71,13 +105,24 @@ function answer(query: DecodedPacket, records: Records | Exclude<Trouble, 'silen
     id: query.id ?? 0,
     flags: AUTHORITATIVE | (isTrouble ? CODES[records] : 0),
     questions: query.questions ?? [],
-    answers: isTrouble || !question ? [] : answersOf(question.name, question.type, records),
+    answers: isTrouble || !question ? [] : answersOf(question.name, question.type, records, zone),
   } as Parameters<typeof dnsPacket.encode>[0])
 }
 
-function answersOf(name: string, type: string, records: Records): Answer[] {
-  const texts = records[type as keyof Records] ?? []
-  return texts.map(text => ({ type, name, ttl: 0, data: dataOf(type, text) }) as Answer)
+function truncated(bytes: Buffer): Buffer {
+  const { id = 0, questions = [] } = dnsPacket.decode(bytes)
+  return dnsPacket.encode({ type: 'response', id, flags: AUTHORITATIVE | TRUNCATED, questions })
+}
+
+const MAX_CHAIN = 8
+
+function answersOf(name: string, type: string, records: Records, zone: Zone, depth = 0): Answer[] {
+  const own = (records[type as keyof Records] ?? []).map(text => ({ type, name, ttl: 0, data: dataOf(type, text) }))
+  const [alias] = type === 'CNAME' ? [] : (records.CNAME ?? [])
+  if (alias === undefined) return own as Answer[]
+  const next = zone[alias.toLowerCase()]
+  const rest = typeof next === 'object' && depth < MAX_CHAIN ? answersOf(alias, type, next, zone, depth + 1) : []
+  return [{ type: 'CNAME', name, ttl: 0, data: alias }, ...rest]
 }
 
 function dataOf(type: string, text: string): unknown {

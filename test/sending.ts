@@ -14,7 +14,13 @@ import type { Work } from '../tasks/task.ts'
 import type { TestAccount } from './world.ts'
 
 /** Seconds instead of minutes. */
-export const TEST_TIMES: SenderTimes = { lease_seconds: 5, heartbeat_ms: 1_500, poll_ms: 100, drain_ms: 10_000 }
+export const TEST_TIMES: SenderTimes = {
+  lease_seconds: 5,
+  heartbeat_ms: 1_500,
+  poll_ms: 100,
+  drain_ms: 10_000,
+  keys_ms: 60_000,
+}
 export const TEST_TIMEOUTS: SmtpTimeouts = { connect: 1_000, message: 2_000, dot: 1_000 }
 
 export type TestWork = Work & { sender: Sender }
@@ -29,12 +35,12 @@ export function openWork(
   { timeouts = TEST_TIMEOUTS, ...options }: SendingOptions = {},
 ): TestWork {
   const config = { ...foundation.config, MAIL_TRANSPORT: mail_transport }
-  const { pool, log } = foundation
+  const { pool, log, secrets } = foundation
   const transport = createTransport({ config, pool, log, timeouts })
   const blobs = createBlobs(foundation)
   const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
   t.teardown(() => sender.stop())
-  return { config, pool, log, sender, blobs, dns: createDns(config.DNS_SERVERS) }
+  return { config, pool, log, secrets, sender, blobs, dns: createDns(config.DNS_SERVERS) }
 }
 
 /** Accepts an email as POST /emails would; answers its id. */

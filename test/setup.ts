@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { SERVER_VARIABLE, startTestServer, type TestServer } from './database.ts'
+import { makeScratch } from './scratch.ts'
 
 let server: TestServer | undefined
 let cache: string | undefined
@@ -10,7 +9,7 @@ let cache: string | undefined
 export async function globalSetup(): Promise<void> {
   process.env.TAP_TIMEOUT ??= '120' // s for a whole file, which tap takes for one test
   // Every file, and every process that one starts, reads the same program: half of what most of them do.
-  cache = await mkdtemp(join(tmpdir(), 'mailbrook-cache-'))
+  cache = await makeScratch('mailbrook-cache-')
   process.env.NODE_COMPILE_CACHE = cache
   server = await startTestServer()
   process.env[SERVER_VARIABLE] = server.url

@@ -4,10 +4,11 @@ import { createApiKey } from '../flows/create_api_key.ts'
 import { createDomain } from '../flows/create_domain.ts'
 import { hashApiKey, isWellFormedApiKey } from '../lib/api_key.ts'
 import { now } from '../lib/clock.ts'
-import { dkimRecordValue } from '../lib/dkim.ts'
 import { revokeApiKey } from '../sql/api_keys.ts'
 import { findCapturedMessage, listCapturedMessages } from '../sql/captured_messages.ts'
 import { accountCommands } from './admin_accounts.ts'
+import { adviseKeys, domainKeyCommands } from './admin_domain_keys.ts'
+import { domainCommands } from './admin_domains.ts'
 import { switchCommands } from './admin_switches.ts'
 import {
   accountOf,
@@ -31,6 +32,8 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--expires ISO]
                  key revoke KEY_OR_ID
                  domain add NAME --account ACCOUNT [--verified]
+                 domain rotate NAME --account ACCOUNT [--now]
+                 domain transport NAME KIND --account ACCOUNT
                  domain pause NAME --account ACCOUNT [--reason TEXT]
                  domain resume NAME --account ACCOUNT
                  sending pause [--reason TEXT]
@@ -39,13 +42,15 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  sending warm-up N
                  captured list [--limit N]
                  captured show ID
-An ACCOUNT is given by its name or its id.`
+An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default.`
 
 const MAX_LISTED = 10_000
 
 /** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
 export const commands: Record<string, Command> = {
   ...accountCommands,
+  ...domainKeyCommands,
+  ...domainCommands,
   ...switchCommands,
 
   'key create': takes(
@@ -82,10 +87,7 @@ export const commands: Record<string, Command> = {
     const is_trusted = Boolean(values.verified)
     const domain = await createDomain(pool, secrets, { account_id: account.id, name, is_trusted })
     console.log(domain.id)
-    for (const { selector, algorithm, public_key } of domain.dkim_keys) {
-      const record = dkimRecordValue(algorithm, public_key)
-      console.error(`Publish: ${selector}._domainkey.${domain.name} TXT "${record}"`)
-    }
+    adviseKeys(domain.name, domain.dkim_keys)
   }),
 
   'captured list': takes(0, ['limit'], async ({ pool }, values) => {

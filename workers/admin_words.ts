@@ -29,7 +29,7 @@ const flag = { type: 'boolean' } as const
 const options = {
   ...{ account: text, domain: text, expires: text, limit: text, name: text, plan: text, reason: text },
   ...{ 'add-credits': text, domains: text, 'per-day': text, 'per-month': text },
-  ...{ 'sending-only': flag, verified: flag },
+  ...{ 'sending-only': flag, verified: flag, now: flag },
 }
 
 function readWords(words: string[]) {

@@ -3,6 +3,7 @@ import { layFoundation, type Running, superviseProcess } from '../flows/run_proc
 import { SANDBOX_DOMAIN, setUp } from '../flows/set_up.ts'
 import { type Config, readConfig } from '../lib/config.ts'
 import { createLog } from '../lib/log.ts'
+import { relayUrls } from '../lib/relay_urls.ts'
 import { migrate } from '../sql/migrate.ts'
 import { openDatabase } from './local_database.ts'
 import { startWorker } from './worker.ts'
@@ -48,7 +49,9 @@ function welcome(config: Config, key: string | null): string {
       : 'Another API key: npm run admin -- key create --account default --name NAME',
     isCaptured
       ? 'Mail is captured, nothing leaves this machine: npm run admin -- captured list'
-      : `Mail leaves by ${new URL(config.MAIL_TRANSPORT).host}`,
+      : `Mail leaves by ${relayUrls(config)
+          .map(url => new URL(url).host)
+          .join(', ')}`,
     '',
     'Send one:',
     '',

@@ -24,6 +24,12 @@ const START_LIMIT = 300_000 // ms; recovery after a crash under load takes its t
 const FAST_LIMIT = 20_000 // ms
 const LOG_LIMIT = 10_000_000 // bytes
 
+/** Whether one runs on the cluster in this directory, which need not exist. */
+export async function isServerRunning(directory: string): Promise<boolean> {
+  const file = await readPidFile({ data: join(directory, 'postgres') })
+  return file?.ready === true && isAlive(file.pid)
+}
+
 /** The server that already runs on this cluster, such as one whose Mailbrook was killed; it may turn out not to answer. */
 export async function findServer(cluster: Cluster): Promise<Server | null> {
   const file = await readPidFile(cluster)
@@ -88,7 +94,9 @@ async function becomesReady(cluster: Cluster, server: Server): Promise<boolean> 
 }
 
 /** postmaster.pid, a line each: pid, data directory, start time, port, socket directory, address, shared memory, state. */
-async function readPidFile({ data }: Cluster): Promise<{ pid: number; port: number; ready: boolean } | null> {
+async function readPidFile({
+  data,
+}: Pick<Cluster, 'data'>): Promise<{ pid: number; port: number; ready: boolean } | null> {
   const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
   const pid = Number(lines[0])
   return pid > 0 ? { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' } : null

@@ -33,6 +33,13 @@ export async function openDatabase(config: Config, share: boolean): Promise<Loca
   }
 }
 
+/** The database, if there is one to connect to: the embedded one only while it runs, and nothing is made for it. */
+export async function joinDatabase(config: Config): Promise<LocalDatabase | null> {
+  if (config.DATABASE_URL) return openDatabase(config, true)
+  const { isServerRunning } = await import('./embedded_postgres_server.ts')
+  return (await isServerRunning(DATA_DIRECTORY)) ? openDatabase(config, true) : null
+}
+
 /** A pool has ended before its connections have; cut off then, they would end the process with an error of theirs. */
 async function waitForGoodbyes(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: GOODBYE_MS })

@@ -13,7 +13,7 @@ import { createTransport } from '../flows/transports.ts'
 import { createDns } from '../lib/dns.ts'
 import type { Log } from '../lib/log.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
-import { graphileLogger } from '../sql/graphile.ts'
+import { graphileLogger, RUNNER_CONNECTIONS } from '../sql/graphile.ts'
 import { deleteHeartbeats, upsertHeartbeats } from '../sql/worker_heartbeats.ts'
 import { taskList } from '../tasks/index.ts'
 import type { Work } from '../tasks/task.ts'
@@ -41,12 +41,12 @@ type Options = { times?: WorkerTimes; timeouts?: SmtpTimeouts }
 
 /** Runs the tasks, the sender, and the sweeps that move on what dead workers left. */
 export async function startWorker(foundation: Foundation, options: Options = {}): Promise<Running> {
-  const { config, log, pool } = foundation
+  const { config, log, pool, secrets } = foundation
   const times = options.times ?? WORKER_TIMES
   const transport = createTransport({ ...foundation, timeouts: options.timeouts })
   const blobs = createBlobs(foundation)
   const sender = createSender({ ...foundation, transport, blobs, times })
-  const work: Work = { config, pool, log, sender, blobs, dns: createDns(config.DNS_SERVERS) }
+  const work: Work = { config, pool, log, secrets, sender, blobs, dns: createDns(config.DNS_SERVERS) }
   const pool_ids = new Set<string>()
   const quick = await startRunner('quick', foundation, work, pool_ids)
   const slow = await startRunner('slow', foundation, work, pool_ids)
@@ -107,7 +107,7 @@ async function startRunner(
   events.on('pool:listen:error', ({ error }) => log.error({ err: error, lane }, 'the job queue lost its connection'))
   return run({
     connectionString: config.DATABASE_URL,
-    maxPoolSize: 4,
+    maxPoolSize: RUNNER_CONNECTIONS,
     taskList: taskList(lane, work),
     noHandleSignals: true,
     logger: graphileLogger(log),

@@ -1,10 +1,11 @@
 import Router from '@koa/router'
+import { changeDomain } from '../../flows/change_domain.ts'
 import { createDomain } from '../../flows/create_domain.ts'
 import { findDomainWithRecords } from '../../flows/find_domain.ts'
+import { requestVerification } from '../../flows/request_verification.ts'
 import { notFound } from '../../lib/errors.ts'
-import { NewDomain } from '../../lib/new_domain.ts'
-import { findDomain, listDomains, setDomainStatus } from '../../sql/domains.ts'
-import { addJob } from '../../sql/jobs.ts'
+import { DomainChange, NewDomain } from '../../lib/new_domain.ts'
+import { deleteDomain, findDomain, type ListedDomain, listDomains } from '../../sql/domains.ts'
 import { fullAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
 import type { Context, Services, State } from '../context.ts'
@@ -38,17 +39,26 @@ domains.get('/domains/:id', fullAccess, async ctx => {
   ctx.body = domain
 })
 
-domains.post('/domains/:id/verify', fullAccess, async ctx => {
-  const { account_id } = ctx.state.caller
-  const { id, status } = await requireDomain(ctx)
-  await ctx.pool.transaction(async tx => {
-    if (status === 'not_started' || status === 'failed') await setDomainStatus(tx, account_id, id, 'pending')
-    await addJob(tx, 'verify_domain', { account_id, domain_id: id }, `verify_domain:${id}`)
-  })
-  ctx.body = { object: 'domain', id, status: status === 'not_started' || status === 'failed' ? 'pending' : status }
+domains.patch('/domains/:id', fullAccess, readBody, async ctx => {
+  const { id } = await requireDomain(ctx)
+  await changeDomain(ctx, ctx.state.caller.account_id, id, parse(DomainChange, ctx.state.body))
+  ctx.body = { object: 'domain', id }
 })
 
-async function requireDomain(ctx: Context) {
+domains.delete('/domains/:id', fullAccess, async ctx => {
+  const id = parseId('Domain', ctx.params.id)
+  if (!(await deleteDomain(ctx.pool, ctx.state.caller.account_id, id))) throw notFound('Domain')
+  ctx.body = { object: 'domain', id, deleted: true }
+})
+
+domains.post('/domains/:id/verify', fullAccess, async ctx => {
+  const id = parseId('Domain', ctx.params.id)
+  const status = await requestVerification(ctx.pool, ctx.state.caller.account_id, id)
+  ctx.body = { object: 'domain', id, status }
+})
+
+/** That it is there is told before anything about the body. */
+export async function requireDomain(ctx: Context): Promise<ListedDomain> {
   const domain = await findDomain(ctx.pool, ctx.state.caller.account_id, parseId('Domain', ctx.params.id))
   if (!domain) throw notFound('Domain')
   return domain

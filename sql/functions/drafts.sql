@@ -36,15 +36,19 @@ BEGIN
       WHEN EXISTS (SELECT FROM accounts a WHERE a.id = d.account_id AND a.paused_at IS NOT NULL) THEN 'account_paused'
       WHEN o.paused_at IS NOT NULL THEN 'domain_paused'
       -- A fault that no worker has seen for a minute may be mended: one email finds out.
-      WHEN switches.transport_fault_at > now() - interval '60 seconds' THEN 'transport_unusable'
+      WHEN switches.transport_fault_at > now() - interval '60 seconds' AND coalesce(o.transport, 'relay') = 'relay'
+        THEN 'transport_unusable'
+      WHEN o.transport_fault_at > now() - interval '60 seconds' THEN 'transport_unusable'
+      -- Mail goes out without a signature of Ed25519, and never without one of RSA.
       WHEN NOT EXISTS (
         SELECT FROM dkim_keys k WHERE k.account_id = o.account_id AND k.domain_id = o.id
+          AND k.state = 'active' AND k.algorithm = 'rsa-sha256'
           AND (k.unusable_at > now() - interval '60 seconds') IS NOT TRUE
       ) THEN 'signing_key_unusable'
     END ORDER BY d.position
   ) INTO judged.domain_ids, judged.faults
   FROM unnest(drafts) AS d
-  LEFT JOIN domains o ON o.account_id = d.account_id AND o.name = d.domain
+  LEFT JOIN domains o ON o.account_id = d.account_id AND o.name = d.domain AND o.sending
     AND o.status IN ('verified', 'partially_verified', 'partially_failed');
 
   IF limited <> '{}' THEN

@@ -24,7 +24,9 @@ CREATE TYPE delivery_result AS (
   reply text,
   via text,
   suppression_id uuid,
-  hold boolean
+  hold boolean,
+  class text,  -- whose doing a refusal is
+  bounce jsonb -- the refusal as contract 12.4 tells it
 );
 
 -- What became of a delivery by its result.
@@ -38,7 +40,9 @@ CREATE TYPE delivery_change AS (
   reason text,
   reply text,
   via text,
-  suppression_id uuid
+  suppression_id uuid,
+  class text,
+  bounce jsonb
 );
 
 -- given: a list of delivery_result; what is null may be missing.
@@ -66,7 +70,8 @@ BEGIN
   -- What became of each recipient. The event `sent`, the first 250 for any of them, is emails.sent_at.
   INSERT INTO email_events (account_id, email_id, type, recipient, data)
   SELECT c.account_id, c.email_id, t.type, c.recipient,
-    jsonb_strip_nulls(jsonb_build_object('reason', c.reason, 'reply', c.reply, 'via', c.via))
+    jsonb_strip_nulls(jsonb_build_object('reason', c.reason, 'reply', c.reply, 'via', c.via, 'class', c.class,
+      'bounce', CASE WHEN t.type IN ('bounced', 'failed') THEN c.bounce END))
   FROM unnest(changes) AS c
   CROSS JOIN LATERAL (VALUES
     (1, CASE WHEN c.state <> 'queued' THEN c.state WHEN c.outcome = 'deferred' THEN 'delivery_delayed' END),
@@ -75,13 +80,18 @@ BEGIN
   WHERE t.type IS NOT NULL
   ORDER BY c.email_id, t.rank, c.recipient;
 
-  INSERT INTO suppressions (account_id, id, address, reason, detail, email_id)
-  SELECT DISTINCT ON (c.account_id, lower(c.recipient)) c.account_id, c.suppression_id, lower(c.recipient), 'bounced',
-    c.reply, c.email_id
+  -- A mailbox that is full may be emptied: it is tried again after 30 days.
+  INSERT INTO suppressions AS s (account_id, id, address, reason, cause, source_email_id, expires_at)
+  SELECT DISTINCT ON (c.account_id, lower(c.recipient)) c.account_id, c.suppression_id, lower(c.recipient), 'bounce',
+    c.reply, c.email_id, CASE WHEN c.bounce ->> 'subType' = 'MailboxFull' THEN now() + interval '30 days' END
   FROM unnest(changes) AS c
   WHERE c.state = 'bounced' AND c.suppression_id IS NOT NULL
   ORDER BY c.account_id, lower(c.recipient)
-  ON CONFLICT (account_id, address) DO NOTHING;
+  -- One that has expired, or does before this, gives way.
+  ON CONFLICT (account_id, address) DO UPDATE SET
+    id = excluded.id, reason = excluded.reason, cause = excluded.cause, source_email_id = excluded.source_email_id,
+    created_at = excluded.created_at, expires_at = excluded.expires_at
+    WHERE s.expires_at < coalesce(excluded.expires_at, 'infinity');
 
   PERFORM refresh_email_status(changes);
 
@@ -96,8 +106,8 @@ DECLARE
   changes delivery_change[];
 BEGIN
   WITH locked AS MATERIALIZED (
-    SELECT d.account_id, d.id, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id,
-      r.hold OR d.in_doubt_count > 0 AS hold,
+    SELECT d.account_id, d.id, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id, r.class,
+      r.bounce, r.hold OR d.in_doubt_count > 0 AS hold,
       -- RFC 5321 4.5.4.1 gives up after 4-5 days; after 72 hours the callers of an API have stopped waiting.
       -- A pause is not the receiver's doing: the time begins with its end.
       greatest(coalesce(e.scheduled_at, e.created_at), d.resumed_at, (SELECT p.resumed_at FROM platform p))
@@ -143,7 +153,7 @@ BEGIN
       last_reply = coalesce(s.reply, d.last_reply)
     FROM decided s WHERE d.account_id = s.account_id AND d.id = s.id
     RETURNING ROW(d.account_id, d.email_id, d.id, d.recipient, s.outcome, d.state, d.reason, s.reply, s.via,
-      s.suppression_id)::delivery_change AS change
+      s.suppression_id, s.class, s.bounce)::delivery_change AS change
   )
   SELECT array_agg(change) INTO changes FROM changed;
   RETURN changes;

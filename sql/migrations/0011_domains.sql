@@ -3,7 +3,8 @@
 -- is_trusted            the operator vouches for it, and DNS is never asked
 -- custom_return_path    the label below the domain that bounces come back to, once its MX record is there
 -- transport             how its mail leaves; null: as MAIL_TRANSPORT says
--- window_since          since when it is being verified, or what it needs has been missing: 72 hours are allowed for either
+-- window_since          since when it is being verified, or what it needs has been missing: 72 hours are allowed for
+--                       either; or since when its features are not there yet
 -- check_at              when DNS is asked next; null: not before somebody asks for it
 ALTER TABLE domains
   ADD COLUMN region text NOT NULL DEFAULT 'us-east-1'
@@ -43,16 +44,20 @@ CREATE TABLE domain_records (
 
 -- state           staged: published first, to sign from then on; active: signs; retired: signs no more, but its record must
 --                 stay while mail that it signed is on its way
+-- generation      counts the pairs of keys of a domain; the newest is kept as long as the domain, and so no number comes twice
 -- is_published    its record was there when DNS was last asked; nothing is signed with an Ed25519 key before, as the RSA
 --                 signature is enough
 ALTER TABLE dkim_keys
   ADD COLUMN state text NOT NULL DEFAULT 'active' CHECK (state IN ('staged', 'active', 'retired')),
+  ADD COLUMN generation integer NOT NULL DEFAULT 1,
   ADD COLUMN is_published boolean NOT NULL DEFAULT false,
   ADD COLUMN activated_at timestamptz,
   ADD COLUMN retired_at timestamptz;
 
 UPDATE dkim_keys SET activated_at = created_at,
   is_published = EXISTS (SELECT FROM domains d WHERE d.account_id = dkim_keys.account_id AND d.id = domain_id AND d.is_trusted);
+
+CREATE INDEX dkim_keys_retired ON dkim_keys (retired_at) WHERE state = 'retired';
 
 -- An account proves by DNS that a name is its own which another account has verified.
 -- proven_at    when its TXT record was first found; what then blocks it does so for 72 hours at most

@@ -21,7 +21,7 @@ const filters = [
   'created_after',
   'created_before',
 ]
-const lists = ['/api/emails', '/api/api-keys', '/api/templates']
+const lists = ['/api/emails', '/api/api-keys', '/api/templates', '/api/domains', '/api/suppressions']
 
 const limits = [
   ...['0', '-1', '101', '1000', '1e9', '1e1', '01', '1.0', '1.5', '0x10', '', ' 1', '1 ', '+1', '1\0', 'ten', 'NaN'],

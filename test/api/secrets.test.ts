@@ -3,7 +3,7 @@ import t from 'tap'
 import { dkimContext } from '../../flows/dkim_keys.ts'
 import { generateApiKey } from '../../lib/api_key.ts'
 import { createLog } from '../../lib/log.ts'
-import { type DkimKeyRow, findDkimKey } from '../../sql/dkim_keys.ts'
+import { type DkimKeyRow, listSigningKeys } from '../../sql/dkim_keys.ts'
 import { setTransportFault } from '../../sql/platform.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { type RequestOptions, startApi } from '../api.ts'
@@ -40,7 +40,7 @@ const world = await openWorld(t, {
 const { pool } = world
 const account = await newAccount(world)
 const stranger = generateApiKey()
-const sealed = (await findDkimKey(pool, account.id, account.domain_id)) as DkimKeyRow
+const [sealed] = (await listSigningKeys(pool, account.id, account.domain_id)) as [DkimKeyRow]
 const dkimKey = world.secrets.open(sealed.private_key, dkimContext(sealed))
 const lines: string[] = []
 const foundation = { ...world, log: createLog('trace', { write: line => void lines.push(line) }) }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { createApiKey } from '../../flows/create_api_key.ts'
-import { DomainStatus } from '../../sql/domains.ts'
+import { DomainStatus } from '../../lib/domain_status.ts'
 import { startApi } from '../api.ts'
 import { addDomain, newAccount, openWorld } from '../world.ts'
 
@@ -32,6 +32,12 @@ t.test('a domain sends in three states, and only under its very name', async t =
     t.match(await send(`ann@mail.${domain}`), { status: 422 })
     t.match(await send(`ann@${domain}.com`), { status: 422 })
   }
+})
+
+t.test('a domain that only receives sends nothing', async t => {
+  const { domain, id } = await addSecond('verified')
+  await world.pool.pg.query('UPDATE domains SET sending = false, receiving = true WHERE id = $1', [id])
+  t.match(await send(`ann@${domain}`), { status: 422 })
 })
 
 async function addSecond(status: DomainStatus): Promise<{ domain: string; id: string }> {

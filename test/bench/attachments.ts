@@ -89,9 +89,9 @@ async function open(sink_url: string): Promise<(count: number, size: number) => 
   } as const
   let size = 0
   const prepareMessage: PrepareMessage = async ({ id }) => ({
-    from_domain: 'x.com',
+    sender: { name: 'x.com', return_path: null, tls: 'opportunistic', transport: null },
     size: base64LinesLength(size),
-    compose: () => composeAndSign(mail(id, size), key),
+    compose: () => composeAndSign(mail(id, size), [key]),
   })
   const pipeline = new Pipeline({
     log: createLog('warn'),

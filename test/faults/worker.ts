@@ -7,6 +7,7 @@ export const FAULT_TIMES: WorkerTimes = {
   heartbeat_ms: 1_500,
   poll_ms: 200,
   drain_ms: 30_000,
+  keys_ms: 500,
   sweep_ms: 1_000,
   index_ms: 500,
   pool_beat_ms: 1_500,

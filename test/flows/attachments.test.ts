@@ -123,5 +123,5 @@ async function open(t: Test, times = TEST_TIMES) {
 function prepare(id: string, readBlob: ReadBlob = blobs.read): Promise<Prepared> {
   const signal = new AbortController().signal
   const fetchFiles = createFetchFiles({ ...world, blobs, signal })
-  return createPrepareMessage({ ...world, fetchFiles, readBlob })({ account_id: account.id, id })
+  return createPrepareMessage({ ...world, fetchFiles, readBlob, keys_ms: 60_000 })({ account_id: account.id, id })
 }

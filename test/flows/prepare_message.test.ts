@@ -11,16 +11,16 @@ import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
-const prepareMessage = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles })
+const prepareMessage = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles, keys_ms: 60_000 })
 const accept = (fields = {}) => acceptEmail(world, account, fields)
 const prepare = (id: string) => compose(prepareMessage, { account_id: account.id, id })
 
 t.test('the same email gives the same bytes, in whatever process and whenever', async t => {
   const id = await accept({ text: 'Hi', html: '<p>Hi</p>' })
-  const { message, from_domain } = await prepare(id)
-  t.equal(from_domain, account.domain)
+  const { message, sender } = await prepare(id)
+  t.equal(sender.name, account.domain)
   await new Promise(resolve => setTimeout(resolve, 1_100)) // dates have seconds
-  const other = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles })
+  const other = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles, keys_ms: 60_000 })
   t.ok((await compose(other, { account_id: account.id, id })).message.equals(message))
 })
 
@@ -65,7 +65,7 @@ t.test('an email is its account’s alone', async t => {
   const id = await acceptEmail(world, other)
   const both = [other.id, account.id].map(account_id => prepareMessage({ account_id, id }))
   const [owner, stranger] = await Promise.allSettled(both)
-  t.match(owner, { value: { from_domain: other.domain } })
+  t.match(owner, { value: { sender: { name: other.domain } } })
   t.ok(stranger?.status === 'rejected' && stranger.reason instanceof UnsendableError)
 })
 
@@ -73,7 +73,7 @@ t.test('a database that is away is no fault of the email', async t => {
   const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
   const pool = createPool(proxy.url)
   t.teardown(() => Promise.all([pool.end(), proxy.close()]))
-  const away = createPrepareMessage({ ...world, pool, fetchFiles: noFiles, readBlob: noFiles })
+  const away = createPrepareMessage({ ...world, pool, fetchFiles: noFiles, readBlob: noFiles, keys_ms: 60_000 })
   const id = await accept()
   proxy.refuse(true)
   const error: unknown = await away({ account_id: account.id, id }).catch(error => error)
@@ -87,6 +87,6 @@ function noFiles(): never {
 }
 
 async function compose(prepareMessage: PrepareMessage, email: EmailId) {
-  const { from_domain, compose } = await prepareMessage(email)
-  return { from_domain, message: await compose() }
+  const { sender, compose } = await prepareMessage(email)
+  return { sender, message: await compose() }
 }

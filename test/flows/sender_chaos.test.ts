@@ -13,7 +13,7 @@ import { newAccount, openWorld } from '../world.ts'
 const world = await openWorld(t)
 const { pg } = world.pool
 const COUNT = 600
-const times = { lease_seconds: 0.6, heartbeat_ms: 200, poll_ms: 50, drain_ms: 5_000 }
+const times = { lease_seconds: 0.6, heartbeat_ms: 200, poll_ms: 50, drain_ms: 5_000, keys_ms: 60_000 }
 const timeouts = { connect: 10_000, message: 10_000, dot: 10_000 }
 
 t.test('whatever happens to workers and their database, mail is sent twice only when it was in doubt', async t => {

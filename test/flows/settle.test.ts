@@ -86,7 +86,7 @@ t.test('many results go in one statement, and each address is suppressed once', 
   for (const id of ids) t.match(await readEmail(world, account, id), { status: 'bounced', queue: undefined })
   const { rows } = await pool.pg.query(
     `SELECT count(*)::int, count(DISTINCT address)::int AS addresses FROM suppressions
-    WHERE account_id = $1 AND address LIKE 'u%' AND reason = 'bounced' AND detail = '550 no'`,
+    WHERE account_id = $1 AND address LIKE 'u%' AND reason = 'bounce' AND cause = '550 no'`,
     [account.id],
   )
   t.strictSame(rows, [{ count: 50, addresses: 50 }])

@@ -84,7 +84,7 @@ t.test('a stop turns away what waits for room, and what would', async t => {
 function open() {
   const composed: string[] = []
   const prepareMessage = async ({ id }: { id: string }): Promise<Prepared> => ({
-    from_domain: 'x.com',
+    sender: { name: 'x.com', return_path: null, tls: 'opportunistic', transport: null },
     size: LARGE * (Number.parseInt(id, 10) || 0.5),
     async compose() {
       if (id.includes('broken')) throw new Error('broken')

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { ConfigError, Environment, readConfig } from '../../lib/config.ts'
+import { defaultTransport, relayUrls } from '../../lib/relay_urls.ts'
 
 const SECRET_KEY = 'x'.repeat(32)
 
@@ -46,6 +47,14 @@ t.test('values are read as what they are', async t => {
   t.strictSame(readConfig({ FETCH_PORTS: '443, 8443' }).FETCH_PORTS, [443, 8443])
   const relay = 'smtps://user:p%40ss@mail.acme.com:465'
   t.equal(readConfig({ MAIL_TRANSPORT: relay }).MAIL_TRANSPORT, relay)
+  const relays = 'smtp://u:a,b@a.com, smtps://b.com:465,smtp://[::1]:25'
+  t.strictSame(relayUrls(readConfig({ MAIL_TRANSPORT: relays })), [
+    'smtp://u:a,b@a.com',
+    ...relays.split(/, ?/).slice(2),
+  ])
+  t.equal(defaultTransport(readConfig({ MAIL_TRANSPORT: 'relay', RELAY_URL: relays })), 'relay')
+  t.strictSame(relayUrls(readConfig({ RELAY_URL: relay })), [relay])
+  t.strictSame(relayUrls(readConfig({})), [])
   t.equal(readConfig({ DATABASE_URL: 'postgres://localhost/x', SECRET_KEY }).DATABASE_URL, 'postgres://localhost/x')
 })
 
@@ -55,7 +64,15 @@ t.test('each wrong value is named', async t => {
     SECRET_KEY: ['short', 'x'.repeat(31)],
     PORT: ['0', '65536', '-1', '80.5', 'http', '3000x'],
     BASE_URL: ['localhost:3000', 'ftp://a.com', '/'],
-    MAIL_TRANSPORT: ['capturing', 'http://a.com', 'mail.acme.com:25', 'direct'],
+    MAIL_TRANSPORT: [
+      'capturing',
+      'http://a.com',
+      'mail.acme.com:25',
+      'smtp://a.com,b.com',
+      'smtp://a.com,smtp:',
+      'relay,capture',
+    ],
+    RELAY_URL: ['capture', 'relay', 'http://a.com', 'mail.acme.com:25', 'smtp://a.com;smtp://b.com x'],
     SIMULATOR_DOMAIN: ['localhost', 'a b.com', '1.2.3.4', 'x@y.com', '-.com'],
     RETURN_PATH_DOMAIN: ['localhost', '.com'],
     IN_DOUBT: ['drop', 'Resend'],
@@ -86,7 +103,14 @@ t.test('each wrong value is named', async t => {
 })
 
 t.test('a wrong transport is told what it may be', async t => {
-  t.match(refusal({ MAIL_TRANSPORT: 'mail.acme.com:25' }), [/^MAIL_TRANSPORT: must be capture, smtp:.* or smtps:/])
+  t.match(refusal({ MAIL_TRANSPORT: 'mail.acme.com:25' }), [
+    /^MAIL_TRANSPORT: must be capture, direct, relay, smtp:.* or smtps:/,
+  ])
+})
+
+t.test('relays are listed in one place', async t => {
+  t.match(refusal({ MAIL_TRANSPORT: 'relay' }), [/^RELAY_URL: required/])
+  t.match(refusal({ MAIL_TRANSPORT: 'smtp://a.com', RELAY_URL: 'smtp://b.com' }), [/^RELAY_URL: MAIL_TRANSPORT lists/])
 })
 
 t.test('every wrong value is named at once, one line each', async t => {
@@ -101,9 +125,10 @@ t.test('no secret stands in the refusal', async t => {
     SECRET_KEY: canary,
     DATABASE_URL: `mysql://u:${canary}@h/d`,
     MAIL_TRANSPORT: `x://u:${canary}@h`,
+    RELAY_URL: `smtp://u:${canary}@h,x://u:${canary}@h`,
     BLOB_STORE: `s3://key:${canary}/+@bucket`,
   })
-  t.equal(lines?.length, 4)
+  t.equal(lines?.length, 5)
   t.notMatch(lines?.join('\n'), canary)
 })
 

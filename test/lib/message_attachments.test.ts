@@ -5,7 +5,7 @@ import { composeMessage, type Message, type MessageAttachment } from '../../lib/
 import { file, image, plainMail } from './attachments.ts'
 
 const source = async (change: Partial<Message>) =>
-  (await composeAndSign({ ...plainMail, ...change }, null)).toString('latin1')
+  (await composeAndSign({ ...plainMail, ...change }, [])).toString('latin1')
 
 /** The types of the parts, indented by their level. */
 const structure = async (change: Partial<Message>) => {
@@ -137,7 +137,7 @@ t.test('a content id or type that nobody validated is refused rather than writte
 })
 
 t.test('a file with more or fewer bytes than it should have is an error, as is one that cannot be read', async t => {
-  const attach = (attachment: MessageAttachment) => composeAndSign({ ...plainMail, attachments: [attachment] }, null)
+  const attach = (attachment: MessageAttachment) => composeAndSign({ ...plainMail, attachments: [attachment] }, [])
   const name = 'attachment "a.bin"'
   await t.rejects(attach(file('12345', { size: 4 })), { message: `${name} has more than its 4 bytes` })
   await t.rejects(attach(file('12345', { size: 6 })), { message: `${name} has 5 bytes instead of 6` })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { GIVE_UP_AFTER_HOURS, retryDelay } from '../../lib/retry_schedule.ts'
+import { GIVE_UP_AFTER_HOURS, patientDelay, retryDelay } from '../../lib/retry_schedule.ts'
 
 t.test('the wait grows from a minute to four hours and stays there', async t => {
   const minutes = [1, 2, 3, 4, 5, 6, 7, 8, 20].map(attempt => retryDelay(attempt, () => 0.5) / 60)
@@ -26,4 +26,23 @@ t.test('a few attempts remain possible before it is given up', async t => {
   while (hours < GIVE_UP_AFTER_HOURS) hours += retryDelay(++attempts, () => 0.5) / 3600
   t.equal(GIVE_UP_AFTER_HOURS, 72)
   t.equal(attempts, 24)
+})
+
+t.test('a time that the server names is waited for, and a little longer, six times', async t => {
+  t.strictSame(
+    [0, 1].map(random => patientDelay(1, 300, () => random)),
+    [301, 331],
+  )
+  t.equal(
+    patientDelay(6, 30, () => 0),
+    31,
+  )
+  t.equal(
+    patientDelay(7, 30, () => 0.5),
+    4 * 3600,
+  )
+  t.equal(
+    patientDelay(2, undefined, () => 0.5),
+    300,
+  )
 })

@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { namedDelay } from '../../lib/named_delay.ts'
+import { judgeReply } from '../../lib/refusal.ts'
 import { classifyReply, parseReply, type Stage } from '../../lib/smtp_reply.ts'
+import { namedDelays, realReplies } from './smtp_replies.ts'
 
 t.test('a reply is taken apart, however it is written', async t => {
   const replies: [string, number, string | null, string][] = [
@@ -115,4 +118,31 @@ t.test('what is not a refusal for good is tried again', async t => {
       t.equal(judge(stage, reply), 'deferred infrastructure', `${stage} ${reply}`)
     }
   }
+})
+
+t.test('replies of real servers are understood: what becomes of the mail, and what the sender is told', async t => {
+  t.ok(realReplies.length >= 100)
+  for (const [stage, reply, verdict, bounce] of realReplies) {
+    const judged = judgeReply(reply, stage)
+    t.equal(`${judged.outcome} ${judged.class}`, verdict, `${stage} ${reply}`)
+    t.equal(`${judged.bounce.type} ${judged.bounce.subType}`, bounce, `${stage} ${reply}`)
+    t.strictSame(judged.bounce.diagnosticCode, [`smtp; ${judged.reply}`])
+  }
+})
+
+t.test('a server that names a time is believed within bounds', async t => {
+  for (const [text, seconds] of namedDelays) {
+    t.equal(namedDelay(text), seconds, text)
+    t.equal(judgeReply(text, 'rcpt').retry_after, seconds ?? undefined)
+  }
+  t.equal(judgeReply('550 try again in 300 seconds', 'rcpt').retry_after, undefined, 'what is final is not tried again')
+})
+
+t.test('no reply takes long to read', async t => {
+  const start = performance.now()
+  for (const word of ['mailbox ', 'exceed', 'sender domain ', 'try again ', 'the message size', 'user', '1:']) {
+    judgeReply(`450 ${word.repeat(400)}`, 'rcpt')
+    judgeReply(`550 ${word.repeat(400)}`, 'dot')
+  }
+  t.ok(performance.now() - start < 500)
 })

@@ -8,7 +8,7 @@ import { layFoundation } from '../../flows/run_process.ts'
 import { setUp } from '../../flows/set_up.ts'
 import { StartupError } from '../../lib/errors.ts'
 import { insertAccount } from '../../sql/accounts.ts'
-import { findDkimKey } from '../../sql/dkim_keys.ts'
+import { listSigningKeys } from '../../sql/dkim_keys.ts'
 import { dumpTables } from '../dump.ts'
 import { openWorld, SECRET_KEY, testConfig } from '../world.ts'
 
@@ -32,8 +32,8 @@ t.test('neither an API key nor the private part of a DKIM key stands in the data
     for (const part of [key, key.slice(8), key.slice(3, -6), hex(key), hex(key.slice(8))]) t.notMatch(text, part)
   }
 
-  const row = await findDkimKey(pool, account.id, domain.id)
-  if (!row) return t.fail('no DKIM key')
+  const [row, other, ...more] = await listSigningKeys(pool, account.id, domain.id)
+  if (!row || !other || more.length > 0) return t.fail('not the two DKIM keys')
   const der = secrets.open(row.private_key, dkimContext(row))
   const jwk = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ format: 'jwk' })
   for (const part of ['d', 'p', 'q', 'dp', 'dq', 'qi'] as const) {
@@ -41,6 +41,16 @@ t.test('neither an API key nor the private part of a DKIM key stands in the data
     t.ok(bytes.length > 100)
     for (const encoding of ['hex', 'base64', 'base64url'] as const) {
       t.notMatch(text, bytes.subarray(3, 63).toString(encoding))
+    }
+  }
+  t.equal(other.algorithm, 'ed25519-sha256')
+  const pkcs8 = secrets.open(other.private_key, dkimContext(other))
+  const { d: seed = '' } = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }).export({ format: 'jwk' })
+  t.equal(Buffer.from(seed, 'base64url').length, 32)
+  for (const bytes of [Buffer.from(seed, 'base64url'), pkcs8]) {
+    for (const encoding of ['hex', 'base64', 'base64url'] as const) {
+      // Base64 of what stands in the middle of something longer has other ends.
+      for (const start of [0, 1, 2]) t.notMatch(text, bytes.subarray(start).toString(encoding).slice(0, -2))
     }
   }
   t.notMatch(text, 'PRIVATE KEY')

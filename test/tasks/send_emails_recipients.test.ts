@@ -67,7 +67,7 @@ t.test('an email whose recipients were all suppressed meanwhile is suppressed', 
   const id = await acceptEmail(world, someone, { to: ['Ann@y.com', 'bob@y.com'] })
   await world.pool.pg.query(
     `INSERT INTO suppressions (account_id, id, address, reason)
-    SELECT $1, gen_random_uuid(), unnest('{ann@y.com,bob@y.com}'::text[]), 'complained'`,
+    SELECT $1, gen_random_uuid(), unnest('{ann@y.com,bob@y.com}'::text[]), 'complaint'`,
     [someone.id],
   )
   await deliver(work, id)

@@ -94,6 +94,50 @@ t.test('a refusal of our sender, or of us, is no fault of the recipient', async 
   t.strictSame(await listSuppressed(account), [])
 })
 
+t.test('an event tells whose doing a refusal is, and the sender what to make of it', async t => {
+  const account = await newAccount(world)
+  const inbox = await startInbox(t)
+  const work = openWork(t, world, inbox.url)
+  const bounce = (type: string, subType: string, message: string) => ({
+    bounce: { type, subType, message, diagnosticCode: [`smtp; ${message}`] },
+  })
+  const full = '552 5.2.2 Mailbox full'
+  const large = '552 5.3.4 Too large'
+  const cases = [
+    ['550', '5.1.1 No such user', { class: 'recipient', ...bounce('Permanent', 'NoEmail', '550 5.1.1 No such user') }],
+    ['552', '5.2.2 Mailbox full', { class: 'recipient', ...bounce('Permanent', 'MailboxFull', full) }],
+    ['552', '5.3.4 Too large', { class: 'size', ...bounce('Transient', 'MessageTooLarge', large) }],
+    ['550', 'Listed by spamhaus', { class: 'policy', ...bounce('Transient', 'General', '550 Listed by spamhaus') }],
+    ['451', '4.7.1 Later', { class: 'transient', bounce: undefined }],
+  ] as const
+  for (const [i, [code, text, expected]] of cases.entries()) {
+    inbox.refuse(Number(code), text)
+    const id = await acceptEmail(world, account, { to: `u${i}@y.com` })
+    await deliver(work, [id])
+    t.match(await readEmail(world, account, id), { events: [expected] }, text)
+  }
+  const { rows } = await world.pool.pg.query(
+    `SELECT address, reason, cause, expires_at > now() + interval '29 days' AS ends FROM suppressions
+     WHERE account_id = $1 ORDER BY 1`,
+    [account.id],
+  )
+  const row = { reason: 'bounce', cause: '550 5.1.1 No such user', ends: null }
+  t.strictSame(rows, [
+    { address: 'u0@y.com', ...row },
+    { address: 'u1@y.com', ...row, cause: full, ends: true },
+  ])
+})
+
+t.test('a receiver that says when to come back is obeyed', async t => {
+  const account = await newAccount(world)
+  const inbox = await startInbox(t)
+  const work = openWork(t, world, inbox.url)
+  inbox.refuse(450, '4.2.0 Greylisted, please try again in 600 seconds')
+  const id = await acceptEmail(world, account, { to: 'ann@y.com' })
+  await deliver(work, [id])
+  isDueIn(t, (await readEmail(world, account, id)).queue?.[0]?.next_attempt_at, 630)
+})
+
 t.test('the schedule grows from try to try and ends after 72 hours', async t => {
   const account = await newAccount(world)
   const sink = await startSink()

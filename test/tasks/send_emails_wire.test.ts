@@ -87,6 +87,35 @@ t.test('the return path names the delivery', async t => {
   }
 })
 
+t.test('bounces come back to below the domain once its record is there, until then where the server says', async t => {
+  const inbox = await startInbox(t)
+  const sender = await newAccount(world)
+  const config = { ...world.config, RETURN_PATH_DOMAIN: 'bounces.mail.com' }
+  const work = openWork(t, { ...world, config }, inbox.url)
+  await deliver(work, await acceptEmail(world, sender))
+  await world.pool.pg.query(
+    `UPDATE domains SET custom_return_path = 'out', return_path_verified = true WHERE account_id = $1`,
+    [sender.id],
+  )
+  await deliver(work, await acceptEmail(world, sender))
+  t.strictSame(
+    inbox.messages.map(({ mail_from }) => mail_from.split('@')[1]),
+    ['bounces.mail.com', `out.${sender.domain}`],
+  )
+})
+
+t.test('what was accepted before its domain was to send no more fails', async t => {
+  const inbox = await startInbox(t)
+  const sender = await newAccount(world)
+  const id = await acceptEmail(world, sender)
+  await world.pool.pg.query('UPDATE domains SET sending = false, receiving = true WHERE account_id = $1', [sender.id])
+  await deliver(openWork(t, world, inbox.url), id)
+  t.match(await readEmail(world, sender, id), {
+    status: 'failed',
+    events: [{ reason: 'The domain may no longer send.' }],
+  })
+})
+
 t.test('the signature verifies with the published key', async t => {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)

@@ -1,17 +1,19 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { createDomain } from '../../flows/create_domain.ts'
 import { hashApiKey } from '../../lib/api_key.ts'
 import { dkimRecordValue } from '../../lib/dkim.ts'
 import { findAccount } from '../../sql/accounts.ts'
 import { findCaller } from '../../sql/api_keys.ts'
+import { listDkimKeys, listSigningKeys } from '../../sql/dkim_keys.ts'
 import { findDomainByName } from '../../sql/domains.ts'
 import { findPlatform } from '../../sql/platform.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { describeError, readCommand } from '../../workers/admin_words.ts'
+import { makeScratch } from '../scratch.ts'
 import { acceptEmail, openWork } from '../sending.ts'
 import { newAccount, openWorld, SECRET_KEY } from '../world.ts'
 
@@ -22,8 +24,7 @@ const USAGE = /\nnpm run admin -- account create --name NAME /
 const world = await openWorld(t)
 const { pool, secrets } = world
 const account = await newAccount(world)
-const cache = await mkdtemp(join(tmpdir(), 'mailbrook-test-')) // without it most of the time goes into reading the program
-t.teardown(() => rm(cache, { recursive: true }))
+const cache = process.env.NODE_COMPILE_CACHE ?? (await openCache()) // without it reading the program takes the most time
 const environment = { DATABASE_URL: world.config.DATABASE_URL ?? '', SECRET_KEY, NODE_COMPILE_CACHE: cache }
 
 const callerOf = (key: string) => findCaller(pool, hashApiKey(key, secrets.pepper))
@@ -38,17 +39,17 @@ t.test('account create makes an account and prints its id', async t => {
 })
 
 t.test('account update and plan set change what an account may send', async t => {
-  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 3 }
+  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 30 }
   await prints(
     t,
-    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 3\n$/,
+    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 30\n$/,
     'plan',
     'set',
     'gold',
     '--per-month',
     '50000',
     '--domains',
-    '3',
+    '30',
   )
   const id = await prints(t, ID, 'account', 'update', account.id, '--plan', 'gold', '--add-credits', '70')
   await prints(t, ID, 'account', 'update', account.id, '--add-credits', '7')
@@ -128,6 +129,32 @@ t.test('domain add prints the id of a domain, and beside it the record to publis
   t.match(await add(other.domain, '--verified'), taken)
 })
 
+t.test(
+  'domain rotate prints the records of the next keys, which sign when the operator says that they are there',
+  async t => {
+    const { id, name } = await createDomain(pool, secrets, { account_id: account.id, name: 'my.com', is_trusted: true })
+    const words = ['domain', 'rotate', 'MY.com', '--account', account.id]
+    await refuses(t, 'It has no new keys: first without --now.', ...words, '--now')
+    const staged = await admin(words)
+    t.match(staged, { code: 0, stdout: 'staged\n' })
+    const keys = (await listDkimKeys(pool, account.id, id)).filter(({ state }) => state === 'staged')
+    t.match(keys, [{ selector: 'mb2' }, { selector: 'mb2e' }])
+    const lines = keys.map(({ selector, algorithm, public_key }) => {
+      return `Publish: ${selector}._domainkey.${name} TXT "${dkimRecordValue(algorithm, public_key)}"\n`
+    })
+    t.equal(staged.stderr, lines.join(''))
+    t.same(await admin(words), staged, 'the same ones when it is asked again')
+
+    await prints(t, /^rotated\n$/, ...words, '--now')
+    const states = (await listDkimKeys(pool, account.id, id)).map(({ selector, state }) => `${selector} ${state}`)
+    t.strictSame(states.sort(), ['mb1 retired', 'mb1e retired', 'mb2 active', 'mb2e active'])
+    t.match(await listSigningKeys(pool, account.id, id), [{ selector: 'mb2' }, { selector: 'mb2e' }])
+
+    const asked = ['domain', 'rotate', account.domain, '--account', account.id]
+    await refuses(t, 'DNS is asked about this domain: its keys sign once it has them.', ...asked, '--now')
+  },
+)
+
 t.test('captured list and captured show print what was sent', async t => {
   const work = openWork(t, world)
   const subjects = ['first', 'a\u001b[2Jb\u202ec 👩‍💻']
@@ -183,6 +210,7 @@ t.test('what makes no sense is refused with the usage', async t => {
     ['There is no such key in use.', 'key', 'revoke', id],
     [`key revoke takes no ${id}`, 'key', 'revoke', id, id],
     ['Which domain?', 'domain', 'add', '--account', id],
+    ['Which domain?', 'domain', 'rotate', '--account', id],
     ['captured list takes no --account', 'captured', 'list', '--account', id],
     ...['0', 'all', '1e20'].map((limit): [string, ...string[]] => [
       '--limit must be a number from 1 to 10000',
@@ -206,6 +234,12 @@ t.test('what it cannot work with is told in one line', async t => {
   t.match(await admin(list, { DATABASE_URL }), { ...refused, stderr: /^The database of DATABASE_URL cannot be .*\n$/ })
   t.match(await admin(list, { SECRET_KEY: '' }), { ...refused, stderr: /^SECRET_KEY: required with DATABASE_URL.*\n$/ })
 })
+
+async function openCache(): Promise<string> {
+  const directory = await makeScratch('mailbrook-cache-')
+  t.teardown(() => rm(directory, { recursive: true }))
+  return directory
+}
 
 type Result = { code: number; stdout: string; stderr: string }
 

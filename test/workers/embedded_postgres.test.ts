@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { StartupError } from '../../lib/errors.ts'
 import { startEmbeddedPostgres } from '../../workers/embedded_postgres.ts'
+import { makeScratch } from '../scratch.ts'
 
 const common = await makeDirectory(t) // creating a cluster is what takes the time here
 
@@ -153,7 +153,7 @@ t.test('runs, as root, where root alone may enter', { skip: notRoot }, async t =
 })
 
 async function makeDirectory(t: Test): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'mailbrook-test-'))
+  const directory = await makeScratch('mailbrook-test-')
   await chmod(directory, 0o755)
   t.teardown(async () => {
     const left = await readServerPid(directory).catch(() => null)

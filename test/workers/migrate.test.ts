@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -8,9 +7,14 @@ import { layFoundation } from '../../flows/run_process.ts'
 import { migrate } from '../../sql/migrate.ts'
 import { listMigrations } from '../../sql/migrations.ts'
 import { createDatabase } from '../database.ts'
+import { makeScratch } from '../scratch.ts'
 import { SECRET_KEY, testConfig } from '../world.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
+
+/** Where the suite keeps the program once it is read (test/setup.ts). */
+const { NODE_COMPILE_CACHE } = process.env
+const cached = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
 
 t.test('migrate brings an empty database up to date, and then leaves it alone', async t => {
   const { url, query } = await createEmptyDatabase(t)
@@ -124,7 +128,7 @@ async function connected<T>(url: string, act: (client: pg.Client) => Promise<T>)
 
 /** What `node sql/migrate.ts` needs, to add migrations to. */
 async function copyCode(t: Test): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'mailbrook-test-'))
+  const directory = await makeScratch('mailbrook-test-')
   t.teardown(() => rm(directory, { recursive: true }))
   for (const name of ['sql', 'lib', 'package.json'])
     await cp(join(ROOT, name), join(directory, name), { recursive: true })
@@ -135,8 +139,9 @@ async function copyCode(t: Test): Promise<string> {
 type Result = { code: number; stdout: string; stderr: string }
 
 function runMigrate(environment: Record<string, string>, directory = ROOT): Promise<Result> {
+  const env = { ...cached, ...environment }
   return new Promise(resolve =>
-    execFile(process.execPath, [join(directory, 'sql/migrate.ts')], { env: environment }, (error, stdout, stderr) =>
+    execFile(process.execPath, [join(directory, 'sql/migrate.ts')], { env }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
     ),
   )

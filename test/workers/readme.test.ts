@@ -17,6 +17,7 @@ const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'
 const described: Record<string, string> = {
   DATABASE_URL: '',
   SECRET_KEY: '',
+  RELAY_URL: 'the URLs of `MAIL_TRANSPORT`',
   BASE_URL: '`http://localhost:PORT`',
   HELO_NAME: 'this host’s name',
   SERVER_DOMAIN: '`HELO_NAME`',
@@ -25,6 +26,7 @@ const described: Record<string, string> = {
   TRUSTED_PROXIES: '',
   FETCH_ALLOW: '',
   FETCH_DENY: '',
+  NAMECHEAP_CLIENT_IP: '',
 }
 
 t.test('the README has every variable of the configuration, in its order, with its default', async t => {
@@ -47,7 +49,7 @@ t.test('the README names every script, and none that there is not', async t => {
 
 t.test('the README has the usage of the operator’s command', async t => {
   const lines = USAGE.trim().split('\n').slice(0, -1)
-  t.equal(lines.length, 17)
+  t.equal(lines.length, 19)
   for (const line of lines) {
     const command = line.replace('npm run admin --', '').trim()
     t.ok(readme.includes(`\n    npm run admin -- ${command}\n`), command)

@@ -1,0 +1,27 @@
+import { about, type Finding } from '../../lib/doctor/finding.ts'
+import { readClock } from '../../sql/clock.ts'
+import type { Pool } from '../../sql/pool.ts'
+
+const tell = about('clock')
+
+/** What certificates and logs bear; what is due is decided by the database's clock alone (flows/keep_time.ts). */
+const TOLERANCE_MS = 2_000
+
+/** This machine's clock against that of the database. */
+export async function checkClock(pool: Pool): Promise<Finding[]> {
+  return pool.transaction(async tx => {
+    await readClock(tx) // the first answer takes longest
+    const asked_at = Date.now()
+    const time = await readClock(tx)
+    const answered_at = Date.now()
+    return [judgeClock((asked_at + answered_at) / 2 - time, (answered_at - asked_at) / 2)]
+  })
+}
+
+/** `offset`: by how many ms this machine is ahead, give or take `error`. */
+export function judgeClock(offset: number, error: number): Finding {
+  const by = Math.abs(offset)
+  if (by <= TOLERANCE_MS + error) return tell.ok(`This host and the database agree to ${Math.round(by + error)} ms.`)
+  const finding = `This host is ${(by / 1000).toFixed(1)} s ${offset > 0 ? 'ahead of' : 'behind'} the database.`
+  return tell.warning(finding, 'timedatectl set-ntp true   (on the one that is wrong, or on both)')
+}

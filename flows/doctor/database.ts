@@ -1,0 +1,66 @@
+import type { Config } from '../../lib/config.ts'
+import { loadDkimKey } from '../../lib/dkim.ts'
+import { about, type Check, type Finding } from '../../lib/doctor/finding.ts'
+import type { Site } from '../../lib/doctor/site.ts'
+import { StartupError } from '../../lib/errors.ts'
+import { createSecrets } from '../../lib/secrets.ts'
+import { listSealedKeys, type SealedKey } from '../../sql/doctor.ts'
+import type { Pool } from '../../sql/pool.ts'
+import { dkimContext } from '../dkim_keys.ts'
+import { isUnused } from '../open_secrets.ts'
+import { checkClock } from './clock.ts'
+import { checkDomains } from './domains.ts'
+import { checkPostgres } from './postgres.ts'
+import { checkQueue } from './queue.ts'
+
+const SECRET_KEY = about('SECRET_KEY')
+
+const MAX_KEYS = 10_000
+
+/** What is to be asked of a database that answers. Before it is migrated most of it is not there. */
+export function databaseChecks(pool: Pool, site: Site, isUpToDate: boolean): Check[] {
+  const checks = [
+    { check: 'Postgres', run: () => checkPostgres(pool, site.config, isUpToDate) },
+    { check: 'clock', run: () => checkClock(pool) },
+  ]
+  if (!isUpToDate) return checks
+  return [
+    ...checks,
+    { check: 'SECRET_KEY', run: () => checkSecretKey(pool, site.config) },
+    { check: 'queue', run: () => checkQueue(pool) },
+    { check: 'domains', run: () => checkDomains(pool, site) },
+  ]
+}
+
+/** Whether what is stored can be opened; nothing is written, not even for a database that has no key yet. */
+async function checkSecretKey(pool: Pool, { SECRET_KEY: secret_key }: Config): Promise<Finding[]> {
+  const secrets = createSecrets(secret_key as string)
+  try {
+    if (await isUnused(pool, secrets)) return [SECRET_KEY.ok('Nothing is sealed in this database yet.')]
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error
+    return [
+      SECRET_KEY.problem(
+        error.message,
+        'SECRET_KEY=the one of then; if it is lost: new API keys, and DKIM keys by domains added anew',
+      ),
+    ]
+  }
+  const keys = await listSealedKeys(pool, MAX_KEYS)
+  const unusable = keys.filter(key => !opens(key))
+  if (unusable.length === 0) return [SECRET_KEY.ok(`It opens all ${keys.length} signing keys.`)]
+  return unusable.map(({ domain, selector }) =>
+    about(`domain ${domain}`).problem(`Its signing key ${selector} cannot be used: nothing is sent from it.`, RESTORE),
+  )
+
+  function opens(key: SealedKey): boolean {
+    try {
+      loadDkimKey(secrets.open(key.private_key, dkimContext(key)))
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+const RESTORE = 'Restore its row of dkim_keys from a backup, or delete the domain and add it again.'

@@ -1,0 +1,73 @@
+import { checkRecord } from '../../lib/check_record.ts'
+import { about, type Finding } from '../../lib/doctor/finding.ts'
+import { recordLine } from '../../lib/doctor/record_line.ts'
+import type { Site } from '../../lib/doctor/site.ts'
+import type { DomainRecord } from '../../lib/domain_records.ts'
+import { isReservedDomain } from '../../lib/reserved.ts'
+import { type DomainOfAccount, listDomainsOfAccounts } from '../../sql/doctor.ts'
+import { listRecordChecks } from '../../sql/domain_records.ts'
+import type { Pool } from '../../sql/pool.ts'
+import { findZoneRecords } from '../find_domain.ts'
+
+const MAX_DOMAINS = 200
+
+/** Domains whose records are asked at a time. */
+const AT_ONCE = 20
+
+/** Of those that come later, what verification found last is told. */
+const ASKING_MS = 6_000
+
+type Status = { status: string; problem: string | null }
+
+/** The records of the domains of all accounts, as DNS has them now. */
+export async function checkDomains(pool: Pool, site: Site): Promise<Finding[]> {
+  const domains = await listDomainsOfAccounts(pool, MAX_DOMAINS + 1)
+  const until = performance.now() + ASKING_MS
+  const findings: Finding[] = []
+  const left = domains.slice(0, MAX_DOMAINS)
+  const checkNext = async () => {
+    for (let domain = left.shift(); domain; domain = left.shift()) {
+      findings.push(...(await checkDomain(pool, site, domain, performance.now() < until)))
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, checkNext))
+  if (domains.length > MAX_DOMAINS) {
+    findings.push(about('domains').unknown(`There are more than these ${MAX_DOMAINS}, which were not looked at.`))
+  }
+  return findings
+}
+
+async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAsking: boolean): Promise<Finding[]> {
+  const { account_id, id, name, status } = row
+  const tell = about(`domain ${name} of ${row.account}`)
+  if (row.is_trusted && isNobodys(name)) return [tell.ok('The operator vouches for it; DNS cannot have it.')]
+  const zone = await findZoneRecords(pool, account_id, id, site.config.SERVER_DOMAIN)
+  if (!zone) return [] // deleted meanwhile
+  const { domain, records } = zone
+  const stored = await listRecordChecks(pool, account_id, id)
+  const statusOf = ({ type, name }: DomainRecord): Status =>
+    stored.find(check => check.type === type && check.name === name) ?? { status: 'not_started', problem: null }
+  const checked = await Promise.all(
+    records.map(async record => ({ record, ...(isAsking ? await checkRecord(site.dns, record) : statusOf(record)) })),
+  )
+  const missing = checked.filter(found => found.status !== 'verified')
+  const state = `It is ${row.is_trusted ? 'vouched for by the operator' : status}`
+  if (missing.length === 0) return [tell.ok(`${state}, and its ${records.length} records are there.`)]
+  return missing.map(({ record, ...found }) => {
+    const said = found.problem ?? `Its record is ${found.status}.`
+    const finding = `${state}; ${record.record} record ${record.type} ${record.name}: ${said}`
+    return levelled(record, found.status)(finding, recordLine(record))
+  })
+
+  /** Who has not published anything yet is not in trouble; who sends without its records is. */
+  function levelled({ purpose }: DomainRecord, found: string) {
+    if (found === 'temporary_failure') return tell.unknown
+    const isInUse = !row.is_trusted && domain.verified_at !== null
+    return isInUse && purpose !== 'advice' ? tell.problem : tell.warning
+  }
+}
+
+/** A name that no zone of the world can have, such as that of the sandbox. */
+function isNobodys(name: string): boolean {
+  return /\.(?:internal|local)$/.test(name) || isReservedDomain(name)
+}

@@ -1,0 +1,87 @@
+import type { Config } from '../../lib/config.ts'
+import { about, type Finding } from '../../lib/doctor/finding.ts'
+import { checkDisk } from '../../lib/doctor/host.ts'
+import { RUNNER_CONNECTIONS } from '../../sql/graphile.ts'
+import { POOL_CONNECTIONS, type Pool } from '../../sql/pool.ts'
+import { findServer, listServerSettings, type Server, type ServerSetting } from '../../sql/server.ts'
+import { countWorkers } from './queue.ts'
+
+const tell = about('Postgres')
+
+const MIN_VERSION = 160_000
+
+/** Without them a crash loses what was answered with 200. Any other value of the first waits for the disk too. */
+const DURABLE = ['synchronous_commit', 'fsync', 'full_page_writes']
+
+/** What is not for us; the second since Postgres 16. */
+const RESERVED = ['superuser_reserved_connections', 'reserved_connections']
+
+/** The version of the server and its settings. */
+export async function checkPostgres(pool: Pool, config: Config, isUpToDate: boolean): Promise<Finding[]> {
+  const workers = isUpToDate ? Math.max(1, await countWorkers(pool)) : 1
+  const server = await findServer(pool)
+  const settings = await listServerSettings(pool, [...DURABLE, 'max_connections', ...RESERVED])
+  return [
+    checkVersion(server),
+    ...settings.filter(({ name }) => DURABLE.includes(name)).map(setting => checkDurable(setting, server)),
+    checkConnections(server, settings, config, workers),
+    ...(await checkServerDisk(server)),
+  ]
+}
+
+function checkVersion({ version, version_number }: Server): Finding {
+  if (version_number >= MIN_VERSION) return tell.ok(`Version ${version}.`)
+  return tell.problem(`Version ${version} is older than 16.`, 'Upgrade it: pg_upgrade, or a dump into a newer one')
+}
+
+function checkDurable(setting: ServerSetting, server: Server): Finding {
+  const { name, setting: value } = setting
+  if (value !== 'off') return tell.ok(`${name} is ${value}.`)
+  return tell.problem(`${name} is off: a crash may lose what was answered with 200.`, turnOn(setting, server))
+}
+
+/** Where a setting was made, it is to be undone. */
+function turnOn({ name, source }: ServerSetting, { database, role }: Server): string {
+  switch (source) {
+    case 'database':
+      return `ALTER DATABASE ${quoted(database)} RESET ${name};`
+    case 'user':
+      return `ALTER ROLE ${quoted(role)} RESET ${name};`
+    case 'database user':
+      return `ALTER ROLE ${quoted(role)} IN DATABASE ${quoted(database)} RESET ${name};`
+    case 'client':
+      return `Take ${name} out of the options of DATABASE_URL and out of PGOPTIONS.`
+    case 'command line':
+      return `Start Postgres without -c ${name}=off.`
+    default:
+      return `ALTER SYSTEM SET ${name} = on; SELECT pg_reload_conf();`
+  }
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+function checkConnections(
+  { connections }: Server,
+  settings: ServerSetting[],
+  { WEB_CONCURRENCY }: Config,
+  workers: number,
+): Finding {
+  const numberOf = (name: string) => Number(settings.find(setting => setting.name === name)?.setting ?? 0)
+  const reserved = RESERVED.map(numberOf).reduce((sum, count) => sum + count, 0)
+  const free = numberOf('max_connections') - reserved
+  const web = WEB_CONCURRENCY * (POOL_CONNECTIONS + 1) // and one that listens
+  const worker = workers * (POOL_CONNECTIONS + 2 * RUNNER_CONNECTIONS)
+  const needs = `${WEB_CONCURRENCY} web and ${workers} worker processes need up to ${web + worker} connections`
+  if (web + worker <= free) return tell.ok(`${needs}; there are ${free}, ${connections} in use.`)
+  const fix = `ALTER SYSTEM SET max_connections = ${web + worker + reserved + 10};   (then restart Postgres)`
+  return tell.problem(`${needs}, and there are ${free}.`, fix)
+}
+
+async function checkServerDisk({ local_directory, database_bytes }: Server): Promise<Finding[]> {
+  const size = `The database has ${(database_bytes / (1 << 20)).toFixed(0)} MB`
+  const disk = local_directory === null ? null : await checkDisk('Postgres', local_directory)
+  if (disk && disk.level !== 'unknown') return [tell.ok(`${size}.`), disk]
+  return [tell.unknown(`${size}; the free disk of its server is not known from here.`, 'On that server: df -h')]
+}

@@ -1,0 +1,99 @@
+import { about, type Finding } from '../../lib/doctor/finding.ts'
+import { type FailedJobs, findQueue, listFailedJobs, type Queue } from '../../sql/doctor.ts'
+import { listPaused, type PausedParty } from '../../sql/pauses.ts'
+import { findPlatform, type Platform } from '../../sql/platform.ts'
+import type { Pool } from '../../sql/pool.ts'
+
+const WORKERS = about('workers')
+const QUEUE = about('queue')
+const JOBS = about('jobs')
+const SENDING = about('sending')
+
+/** As in the worker's sweep: who was not seen for so long is dead. */
+const DEAD_SECONDS = 60
+
+const LATE_MS = 5 * 60_000
+const VERY_LATE_MS = 60 * 60_000
+
+const MAX_PAUSED = 20
+
+export async function countWorkers(pool: Pool): Promise<number> {
+  const { runners } = await findQueue(pool, DEAD_SECONDS)
+  return Math.ceil(runners / 2)
+}
+
+/** Who sends, what waits, and what keeps it from being sent. */
+export async function checkQueue(pool: Pool): Promise<Finding[]> {
+  const queue = await findQueue(pool, DEAD_SECONDS)
+  const platform = await findPlatform(pool)
+  return [
+    checkWorkers(queue),
+    ...checkDue(queue, platform),
+    ...checkHeld(queue),
+    ...(await listFailedJobs(pool)).map(tellFailed),
+    ...checkPlatform(platform),
+    ...(await listPaused(pool, MAX_PAUSED)).map(tellPaused),
+  ]
+}
+
+function checkWorkers({ runners, due_since }: Queue): Finding {
+  if (runners > 0) return WORKERS.ok(`${Math.ceil(runners / 2)} alive.`)
+  const tell = due_since ? WORKERS.problem : WORKERS.warning
+  return tell(
+    'None is alive: nothing is sent.',
+    'npm start, or in production: node --max-semi-space-size=4 workers/worker.ts',
+  )
+}
+
+function checkDue({ due_since, now }: Queue, { paused_at }: Platform): Finding[] {
+  if (!due_since) return [QUEUE.ok('Nothing is due.')]
+  const late = now.getTime() - due_since.getTime()
+  const finding = `What is due waits for ${duration(late)} at most.`
+  if (late < LATE_MS || paused_at) return [QUEUE.ok(finding)]
+  const tell = late < VERY_LATE_MS ? QUEUE.warning : QUEUE.problem
+  return [tell(finding, 'Start more workers, or look into their log: node --max-semi-space-size=4 workers/worker.ts')]
+}
+
+function checkHeld({ held }: Queue): Finding[] {
+  if (held === 0) return []
+  return [QUEUE.warning(`${held} messages may have arrived or not, and wait for a person (IN_DOUBT=hold).`)]
+}
+
+function tellFailed({ task, count, last_error }: FailedJobs): Finding {
+  const again =
+    'SELECT graphile_worker.reschedule_jobs(array_agg(id), run_at := now(), attempts := 0) FROM graphile_worker.jobs\n' +
+    `  WHERE task_identifier = '${task}' AND attempts >= max_attempts;`
+  const [line = ''] = (last_error ?? '').split('\n')
+  return JOBS.warning(`${count} of ${task} have failed for good: ${line.slice(0, 200)}`, again)
+}
+
+function checkPlatform({ paused_at, pause_reason, is_transport_unusable, transport_fault }: Platform): Finding[] {
+  const findings: Finding[] = []
+  if (paused_at) {
+    const reason = pause_reason ? `: ${pause_reason}` : ''
+    findings.push(
+      SENDING.warning(`It is paused since ${paused_at.toISOString()}${reason}.`, 'npm run admin -- sending resume'),
+    )
+  }
+  if (is_transport_unusable) {
+    findings.push(
+      SENDING.problem(
+        `A worker cannot use the transport: ${transport_fault}`,
+        'Set MAIL_TRANSPORT right, and restart.',
+      ),
+    )
+  }
+  return findings.length > 0 ? findings : [SENDING.ok('It is not paused.')]
+}
+
+function tellPaused({ account, domain, paused_at, paused_by, pause_reason }: PausedParty): Finding {
+  const party = domain ? `domain ${domain} of ${account}` : `account ${account}`
+  const finding = `The ${party} is paused since ${paused_at.toISOString()} by ${paused_by}${pause_reason ? `: ${pause_reason}` : ''}.`
+  const resume = domain ? `domain resume ${domain} --account '${account}'` : `account resume '${account}'`
+  return SENDING.warning(finding, `npm run admin -- ${resume}`)
+}
+
+function duration(ms: number): string {
+  const minutes = Math.round(ms / 60_000)
+  return minutes < 120 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`
+}

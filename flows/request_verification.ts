@@ -1,0 +1,35 @@
+import { type DomainStatus, isSendable } from '../lib/domain_status.ts'
+import { notFound } from '../lib/errors.ts'
+import { countDomains, findConflict } from '../sql/domain_ownership.ts'
+import { type ListedDomain, lockDomain, setDomainPending } from '../sql/domains.ts'
+import type { Pool, Queryable } from '../sql/pool.ts'
+import { domainConflict, planLimit } from './create_domain.ts'
+import { queueVerification } from './start_verification.ts'
+
+/**
+ * Has DNS asked for the records of a domain, soon; answers its status until then.
+ *
+ * @throws {ApiError} 404; `domain_conflict`, `plan_limit_reached` when it could not be verified whatever DNS says
+ */
+export async function requestVerification(pool: Pool, account_id: string, id: string): Promise<DomainStatus> {
+  return pool.transaction(async tx => {
+    const domain = await lockDomain(tx, account_id, id)
+    if (!domain) throw notFound('Domain')
+    await requireVerifiable(tx, account_id, domain)
+    const { status } = domain
+    if (domain.is_trusted && isSendable(status)) return status
+
+    const is_begun = status !== 'not_started' && status !== 'failed'
+    if (!is_begun) await setDomainPending(tx, account_id, id)
+    await queueVerification(tx, [{ account_id, id }])
+    return is_begun ? status : 'pending'
+  })
+}
+
+/** What is sendable stays so: to look after it is in nobody's way. @throws {ApiError} */
+export async function requireVerifiable(db: Queryable, account_id: string, domain: ListedDomain): Promise<void> {
+  if (isSendable(domain.status)) return
+  if (await findConflict(db, account_id, domain.name)) throw domainConflict(domain.name)
+  const { domains, limit } = await countDomains(db, account_id)
+  if (limit !== null && domains > limit) throw planLimit(limit)
+}

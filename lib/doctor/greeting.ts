@@ -1,0 +1,33 @@
+import { connect } from 'node:net'
+
+/** Of a greeting (RFC 5321 section 4.5.3.1.5 allows 512); more is not read. */
+const MAX_LENGTH = 1_000
+
+/** The first line that a server says by itself; nothing is sent to it. @throws Error: refused, silent, hung up */
+export function readGreeting(host: string, port: number, deadline_ms: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port })
+    let text = ''
+    const settle = (act: () => void) => {
+      clearTimeout(timer)
+      socket.destroy()
+      act()
+    }
+    const fail = (reason: string) => settle(() => reject(new Error(reason)))
+    const timer = setTimeout(() => {
+      fail(socket.connecting ? 'no connection was made' : 'connected, but it said nothing')
+    }, deadline_ms)
+    socket.setEncoding('latin1')
+    socket.on('error', error => fail((error as NodeJS.ErrnoException).code ?? error.message))
+    socket.on('end', () => fail('it hung up'))
+    socket.on('data', (chunk: string) => {
+      text += chunk
+      const [line, rest] = text.split(/\r?\n/, 2)
+      if (rest !== undefined || text.length > MAX_LENGTH) settle(() => resolve(printable(line as string)))
+    })
+  })
+}
+
+function printable(line: string): string {
+  return line.replace(/[^\x20-\x7e]+/g, '?').slice(0, 200)
+}

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { statfs } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { about, type Finding } from './finding.ts'
+
+const MIN_NODE = 24
+
+/** Below either of them new work is refused (reliability 3.15). */
+const MIN_SHARE = 0.05
+const MIN_BYTES = 1 << 30
+
+export function checkNode(version = process.versions.node): Finding {
+  const tell = about('Node')
+  if (Number.parseInt(version, 10) >= MIN_NODE) return tell.ok(`${version}.`)
+  return tell.problem(`${version} is older than ${MIN_NODE}.`, 'npm ci   (brings Node 24), or install Node 24')
+}
+
+/** Free space where `directory` lies. */
+export async function checkDisk(what: string, directory: string): Promise<Finding> {
+  const tell = about(`disk of ${what}`)
+  const { bavail, blocks, bsize } = await statfs(directory).catch(() => ({ bavail: 0, blocks: 0, bsize: 0 }))
+  if (blocks === 0) return tell.unknown(`The free space of ${directory} cannot be read.`)
+  return judgeDisk(what, directory, bavail * bsize, blocks * bsize)
+}
+
+export function judgeDisk(what: string, directory: string, free: number, size: number): Finding {
+  const tell = about(`disk of ${what}`)
+  const finding = `${gigabytes(free)} free of ${gigabytes(size)} (${Math.round((free / size) * 100)} %).`
+  if (free >= MIN_BYTES && free >= size * MIN_SHARE) return tell.ok(finding)
+  return tell.warning(finding, `Make room, or give it more: du -xh --max-depth=2 ${directory} | sort -h | tail`)
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / (1 << 30)).toFixed(1)} GB`
+}
+
+/** Whether this machine sets its clock by others'. */
+export async function checkTimeService(): Promise<Finding> {
+  const tell = about('clock of this host')
+  const answer = await promisify(execFile)('timedatectl', ['show', '--property=NTPSynchronized', '--value'], {
+    timeout: 5_000,
+  }).catch(() => null)
+  switch (answer?.stdout.trim()) {
+    case 'yes':
+      return tell.ok('It is set by NTP.')
+    case 'no':
+      return tell.warning('It is not set by NTP.', 'timedatectl set-ntp true')
+    default:
+      return tell.unknown('Nobody here says whether it is set by NTP (there is no timedatectl).')
+  }
+}

@@ -1,0 +1,68 @@
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { connectionOptions, type SmtpServer, type SmtpTimeouts } from '../smtp_server.ts'
+import { SmtpSession } from '../smtp_session.ts'
+import { relayServer } from '../smtp_transport.ts'
+import { about, type Finding } from './finding.ts'
+
+const TIMEOUTS: SmtpTimeouts = { connect: 5_000, message: 5_000, dot: 5_000 }
+
+const CERTIFICATE =
+  'Name the host that its certificate is for (?tls.servername=NAME), or accept any: ?tls.rejectUnauthorized=false'
+
+/** Whether a relay answers, protects what it is told, and lets us in. No mail is sent. */
+export async function checkRelay(url: string, helo_name: string): Promise<Finding[]> {
+  const server = relayServer(url, helo_name)
+  const tell = about(`relay ${server.host}:${server.port}`)
+  try {
+    const { secure, allowsAuth } = await probe(server)
+    const told = [secure ? tell.ok('It answers, with TLS.') : tell.warning('It answers, without TLS.', requireTls(url))]
+    if (!server.auth) return told
+    if (!secure) {
+      const finding = 'The password travels in the clear: whoever is on the way can read it and send in your name.'
+      return [tell.problem(finding, requireTls(url))]
+    }
+    if (!allowsAuth) return [...told, tell.problem('It takes no password.', 'Leave user and password out of its URL.')]
+    const session = await SmtpSession.open(server, TIMEOUTS, AbortSignal.timeout(TIMEOUTS.connect))
+    session.quit()
+    return [...told, tell.ok('It takes the password.')]
+  } catch (error) {
+    const { message } = error as Error
+    return [tell.problem(message.replace(/\.?$/, '.'), /certificate/.test(message) ? CERTIFICATE : fixOf(server))]
+  }
+}
+
+/** The port for mail of those with a password (RFC 8314) is most often 465 with TLS from the first byte. */
+function requireTls(url: string): string {
+  const wanted = new URL(url)
+  wanted.searchParams.delete('ignoreTLS')
+  wanted.searchParams.set('requireTLS', 'true')
+  wanted.password &&= 'PASSWORD'
+  return `${wanted.href}   (in its place, once it offers STARTTLS), or smtps://...:465`
+}
+
+function fixOf({ host, port }: SmtpServer): string {
+  return `Set its URL right; nc -v ${host} ${port} must be greeted with 220.`
+}
+
+/** Without a password: connected, greeted, EHLO, and STARTTLS where it is offered. */
+function probe(server: SmtpServer): Promise<{ secure: boolean; allowsAuth: boolean }> {
+  const connection = new SMTPConnection(connectionOptions(server, TIMEOUTS))
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void) => {
+      clearTimeout(timer)
+      connection.close()
+      act()
+    }
+    const fail = (error: Error) => settle(() => reject(new Error(printable(error.message))))
+    const timer = setTimeout(() => fail(new Error(`No answer in ${TIMEOUTS.connect / 1000} s`)), TIMEOUTS.connect)
+    connection.on('error', fail)
+    connection.connect(() => {
+      const { secure, allowsAuth } = connection as { secure: boolean; allowsAuth?: boolean }
+      settle(() => resolve({ secure, allowsAuth: allowsAuth ?? false }))
+    })
+  })
+}
+
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]+/g, '?').slice(0, 300)
+}

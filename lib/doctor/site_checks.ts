@@ -1,0 +1,45 @@
+import { defaultTransport, relayUrls } from '../relay_urls.ts'
+import { checkBaseUrl } from './base_url.ts'
+import { checkBlocklists } from './blocklists.ts'
+import { about, type Check, type Finding } from './finding.ts'
+import { checkHeloName } from './helo_name.ts'
+import { checkPort25 } from './port25.ts'
+import { checkRelay } from './relay.ts'
+import { checkServerDomain } from './server_domain.ts'
+import { isDirect, type Site, type Transport } from './site.ts'
+
+const TRANSPORT = about('MAIL_TRANSPORT')
+
+/** What is to be asked of the world. `server`: whose port 25 is tried instead of those of some providers. */
+export function siteChecks(site: Site, server: string | undefined): Check[] {
+  const { config } = site
+  const isAllRelayed = defaultTransport(config) === 'relay' && !isDirect(site)
+  return [
+    { check: 'MAIL_TRANSPORT', run: async () => tellTransport(site) },
+    ...relayUrls(config).map(url => ({ check: 'relay', run: () => checkRelay(url, config.HELO_NAME) })),
+    ...(isAllRelayed && !server ? [] : [{ check: 'port 25', run: () => checkPort25(site, server) }]),
+    { check: 'HELO_NAME', run: () => checkHeloName(site) },
+    { check: 'DNSBL', run: () => checkBlocklists(site) },
+    { check: 'SERVER_DOMAIN', run: () => checkServerDomain(site) },
+    { check: 'BASE_URL', run: () => checkBaseUrl(site) },
+  ]
+}
+
+function tellTransport({ config, transports }: Site): Finding[] {
+  const relays = relayUrls(config).length
+  const findings = [tellDefault(defaultTransport(config), relays)]
+  const others = transports.filter(kind => kind !== defaultTransport(config))
+  if (others.length > 0) findings.push(TRANSPORT.ok(`Mail of some domains leaves otherwise: ${others.join(', ')}.`))
+  if (transports.includes('relay') && relays === 0) {
+    const finding = 'Some domains are to leave by a relay, and there is none: their mail waits.'
+    findings.push(TRANSPORT.problem(finding, 'RELAY_URL=smtp://user:pass@relay.acme.com:587'))
+  }
+  return findings
+}
+
+function tellDefault(kind: Transport, relays: number): Finding {
+  if (kind === 'direct') return TRANSPORT.ok('direct: mail goes to its receivers from here.')
+  if (kind === 'relay') return TRANSPORT.ok(`Mail leaves by ${relays === 1 ? 'a relay' : `${relays} relays`}.`)
+  const fix = 'MAIL_TRANSPORT=direct, or MAIL_TRANSPORT=smtp://user:pass@relay.acme.com:587'
+  return TRANSPORT.warning('capture: mail is stored, nothing leaves this machine.', fix)
+}

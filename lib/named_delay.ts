@@ -1,0 +1,24 @@
+const SHORTEST = 30
+const LONGEST = 60 * 60
+const SECONDS = { s: 1, m: 60, h: 3600 }
+
+// "try again in 300 seconds", "come back in 5 minutes", "Greylisted for 1 hour", "retry after 120"
+const SPAN =
+  /\b(?:again|retry|back|wait|gr[ea]y-?list\w*|resend)\b[^.;\d[]{0,40}?\b(\d{1,6})(?: ?(s|m|h)(?:(?:ec|in|r|econd|inute|our)s?)?\b|(?=$|[,;)]|\.(?!\d)))/i
+// "Greylisting in action, please come back in 00:05:00"
+const CLOCK = /\b(?:again|retry|back|wait)\b[^.;\d]{0,40}?\b(\d{1,2}):(\d{2}):(\d{2})\b/i
+
+/**
+ * Seconds after which a server that defers wants to see the message again, when it names a time, which greylisting often
+ * does. Bounded to 30 s .. 1 h: it is anybody's word. Null when it names none.
+ */
+export function namedDelay(text: string): number | null {
+  const [, hours, minutes, seconds] = CLOCK.exec(text) ?? []
+  if (seconds !== undefined) return bounded(Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds))
+  const [, count, unit = 's'] = SPAN.exec(text) ?? []
+  return count === undefined ? null : bounded(Number(count) * SECONDS[unit.toLowerCase() as keyof typeof SECONDS])
+}
+
+function bounded(seconds: number): number {
+  return Math.min(Math.max(seconds, SHORTEST), LONGEST)
+}

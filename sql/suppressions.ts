@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { type Page, type Position, readPage } from './page.ts'
+import { type Queryable, sql } from './pool.ts'
+
+/** From the weakest to the strongest: one that is there is never made a weaker one. */
+export const SuppressionReason = z.enum(['import', 'manual', 'bounce', 'complaint'])
+export type SuppressionReason = z.infer<typeof SuppressionReason>
+
+/** An address that the account must not write to (contract 17). `cause`: what the server said. */
+export const Suppression = z.object({
+  object: z.literal('suppression'),
+  id: z.string(),
+  email: z.string(),
+  reason: SuppressionReason,
+  cause: z.string().nullable(),
+  source_email_id: z.string().nullable(),
+  scope: z.literal('account'),
+  expires_at: z.date().nullable(),
+  created_at: z.date(),
+})
+export type Suppression = z.infer<typeof Suppression>
+
+const columns = sql.fragment`
+  'suppression' AS object, id, address AS email, reason, cause, source_email_id, 'account' AS scope, expires_at, created_at
+`
+
+/** One that has expired does nothing, and is as good as deleted (tasks/purge.ts). */
+const isActive = sql.fragment`(expires_at IS NULL OR expires_at > now())`
+
+/** Literally, but in any case of letters; `domain` in ASCII. */
+export type SuppressionFilter = {
+  email?: string | undefined
+  domain?: string | undefined
+  reason?: SuppressionReason | undefined
+}
+
+export async function listSuppressions(
+  db: Queryable,
+  account_id: string,
+  { email, domain, reason }: SuppressionFilter,
+  position: Position,
+): Promise<Page<Suppression>> {
+  const filters = [
+    ...(email === undefined ? [] : [sql.fragment`address = lower(${email})`]),
+    ...(domain === undefined ? [] : [sql.fragment`substring(address FROM '[^@]*$') = lower(${domain})`]),
+    ...(reason === undefined ? [] : [sql.fragment`reason = ${reason}`]),
+  ]
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(Suppression)`
+      SELECT ${columns} FROM suppressions
+      WHERE ${sql.join([sql.fragment`account_id = ${account_id}`, isActive, where, ...filters], sql.fragment` AND `)}
+      ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
+}
+
+/** By its id or its address. */
+export type SuppressionRef = { id: string } | { address: string }
+
+function isNamed(ref: SuppressionRef) {
+  return 'id' in ref ? sql.fragment`id = ${ref.id}` : sql.fragment`address = lower(${ref.address})`
+}
+
+export async function findSuppression(
+  db: Queryable,
+  account_id: string,
+  ref: SuppressionRef,
+): Promise<Suppression | null> {
+  return db.maybeOne(sql.type(Suppression)`
+    SELECT ${columns} FROM suppressions WHERE account_id = ${account_id} AND ${isNamed(ref)} AND ${isActive}
+  `)
+}
+
+export type NewSuppressionRow = {
+  account_id: string
+  id: string
+  address: string
+  reason: SuppressionReason
+  expires_at: string | null
+}
+
+/** What is there already keeps the stronger reason and the later end. `is_new`: it was not, or had expired. */
+export async function upsertSuppression(
+  db: Queryable,
+  { account_id, id, address, reason, expires_at }: NewSuppressionRow,
+): Promise<{ is_new: boolean; suppression: Suppression }> {
+  const strengths = sql.array(SuppressionReason.options, 'text')
+  const suppression = await db.one(sql.type(Suppression)`
+    INSERT INTO suppressions AS s (account_id, id, address, reason, expires_at)
+    VALUES (${account_id}, ${id}, lower(${address}), ${reason}, ${expires_at})
+    ON CONFLICT (account_id, address) DO UPDATE SET (id, reason, cause, source_email_id, created_at, expires_at) = (
+      SELECT excluded.id, excluded.reason, excluded.cause, excluded.source_email_id, excluded.created_at, excluded.expires_at
+      WHERE s.expires_at <= now()
+      UNION ALL
+      SELECT s.id, ${sql.fragment`(${strengths})[greatest(array_position(${strengths}, s.reason), array_position(${strengths}, excluded.reason))]`},
+        s.cause, s.source_email_id, s.created_at,
+        nullif(greatest(coalesce(s.expires_at, 'infinity'), coalesce(excluded.expires_at, 'infinity')), 'infinity')
+      WHERE (s.expires_at <= now()) IS NOT TRUE
+    )
+    RETURNING ${columns}
+  `)
+  return { is_new: suppression.id === id, suppression }
+}
+
+/** Answers its id, or null. */
+export async function deleteSuppression(
+  db: Queryable,
+  account_id: string,
+  ref: SuppressionRef,
+): Promise<string | null> {
+  const found = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
+    DELETE FROM suppressions WHERE account_id = ${account_id} AND ${isNamed(ref)} AND ${isActive} RETURNING id
+  `)
+  return found?.id ?? null
+}
+
+export async function deleteExpiredSuppressions(db: Queryable): Promise<number> {
+  return db.run(sql.unsafe`DELETE FROM suppressions WHERE expires_at <= now()`)
+}

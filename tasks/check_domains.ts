@@ -1,0 +1,8 @@
+import { checkDueClaims, checkDueDomains } from '../flows/check_domains.ts'
+import type { Task } from './task.ts'
+
+/** Has DNS asked for the domains and claims whose time it is. */
+export const check_domains: Task<'check_domains'> = async (_payload, { pool }) => {
+  await checkDueDomains(pool)
+  await checkDueClaims(pool)
+}

@@ -1,0 +1,209 @@
+import { EventEmitter, once } from 'node:events'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
+import type { PresentedDomain } from '../../flows/find_domain.ts'
+import { addJob } from '../../sql/jobs.ts'
+import { passesOf, verdictsOf } from '../dkim.ts'
+import { publish } from '../dns.ts'
+import { startInbox } from '../inbox.ts'
+import { type NameServer, startZone } from '../name_server.ts'
+import { Report, readOptions, runCampaign } from './campaign.ts'
+import { waitForNone } from './deliveries.ts'
+import { Load } from './load.ts'
+import { recipient, type Stage } from './stage.ts'
+import { FAULT_TIMES } from './worker.ts'
+
+type Options = { rotations: number; messages: number; workers: number }
+
+const DOMAIN = 'rotating.com'
+
+/** Emails that are accepted and have not arrived yet, at the most. */
+const AHEAD = 40
+
+/**
+ * The keys of a domain are changed while it sends: staged, published, found, switched, retired, and forgotten before the
+ * next time. Whatever arrives has two signatures which pass by what DNS has at that moment. `messages` arrive in each of
+ * three phases of a rotation.
+ */
+export async function rotateDkim(stage: Stage, { rotations, messages, workers }: Options): Promise<Report> {
+  const report = new Report()
+  const closing: (() => unknown)[] = []
+  const scope = { teardown: (close: () => unknown) => void closing.push(close) }
+  try {
+    const dns = await startZone(scope)
+    const receiver = new Receiver(dns)
+    const inbox = await startInbox(scope, { onData: receiver.onData })
+    const environment = { DNS_SERVERS: dns.server, SERVER_DOMAIN: 'mail.server.com', LOG_LEVEL: 'info' }
+    const { url } = await stage.startWeb(environment)
+    for (let n = 0; n < workers; n++) {
+      const worker = stage.start('test/faults/worker.ts', { ...environment, MAIL_TRANSPORT: inbox.url })
+      await worker.says(/^ready$/)
+    }
+    const owner = new Owner(stage, `${url}/api`, dns)
+    await owner.addDomain()
+    const sending = new Sending(stage, url, receiver)
+    for (let generation = 2; generation <= rotations + 1; generation++) {
+      if (generation > 2) await forget(stage, sending, owner, generation - 2)
+      sending.start()
+      const rotated = await owner.post('/dkim/rotate')
+      await receiver.more(messages)
+      publish(dns.zone, rotated)
+      await receiver.more(messages)
+      await owner.post('/verify')
+      await receiver.first(generation)
+      await receiver.more(messages)
+    }
+    const accepted = await sending.stop()
+    await waitForNone(stage, ['queued', 'sending'])
+
+    const expected = Array.from({ length: rotations + 1 }, (_, i) => String(passesOf(i + 1)))
+    report.note({ rotations, workers, accepted, ...receiver.tally })
+    report.expect(receiver.count === accepted, `${receiver.count} of ${accepted} have arrived`)
+    for (const verdicts of Object.keys(receiver.tally)) {
+      report.expect(expected.includes(verdicts), `${verdicts} is not that both signatures pass`)
+    }
+    for (const verdicts of expected) report.expect(verdicts in receiver.tally, `some arrive with ${verdicts}`)
+    await report.consult(stage)
+    return report
+  } finally {
+    for (const close of closing) await close()
+  }
+}
+
+/** A week passes: no mail of the retired keys is on its way, they are forgotten, and their records may go. */
+async function forget(stage: Stage, sending: Sending, owner: Owner, generation: number): Promise<void> {
+  await sleep(2 * FAULT_TIMES.keys_ms)
+  await sending.stop()
+  await waitForNone(stage, ['queued', 'sending'])
+  await stage.pool.pg.query(`UPDATE dkim_keys SET retired_at = now() - interval '8 days' WHERE state = 'retired'`)
+  await addJob(stage.pool, 'rotate_dkim_keys', {})
+  await owner.unpublish(generation)
+}
+
+/** Verifies each message when it comes, before it is answered. */
+class Receiver {
+  count = 0
+  /** How many had which verdicts. */
+  readonly tally: Record<string, number> = {}
+  readonly #server: string
+  readonly #arrivals = new EventEmitter().setMaxListeners(0)
+
+  constructor({ server }: NameServer) {
+    this.#server = server
+  }
+
+  readonly onData = async (stream: NodeJS.ReadableStream, _session: unknown, callback: (error?: Error) => void) => {
+    const verdicts = String(await verdictsOf(await buffer(stream), this.#server))
+    this.tally[verdicts] = (this.tally[verdicts] ?? 0) + 1
+    this.count++
+    this.#arrivals.emit('message')
+    callback()
+  }
+
+  more(count: number): Promise<void> {
+    const enough = this.count + count
+    return this.until(() => this.count >= enough)
+  }
+
+  /** Resolves when one has come that was signed with the keys of this generation. */
+  first(generation: number): Promise<void> {
+    return this.until(() => Object.keys(this.tally).some(verdicts => verdicts.includes(` mb${generation} `)))
+  }
+
+  async until(isEnough: () => boolean): Promise<void> {
+    const signal = AbortSignal.timeout(60_000)
+    while (!isEnough()) await once(this.#arrivals, 'message', { signal })
+  }
+}
+
+/** Posts one email after the other, a little ahead of their arrivals. */
+class Sending {
+  readonly #load: Load
+  readonly #url: string
+  readonly #receiver: Receiver
+  #accepted = 0
+  #isStopping = false
+  #posting: Promise<void> = Promise.resolve()
+
+  constructor(stage: Stage, url: string, receiver: Receiver) {
+    const compose = (n: number) => ({
+      path: '/api/emails',
+      body: { from: `hello@${DOMAIN}`, to: recipient('ok', n), subject: `Number ${n}`, html: '<p>Hello</p>' },
+    })
+    this.#load = new Load(stage, { compose })
+    this.#url = url
+    this.#receiver = receiver
+  }
+
+  start(): void {
+    this.#isStopping = false
+    this.#posting = this.#post()
+    this.#posting.catch(() => {}) // whoever stops it is told
+  }
+
+  /** Answers how many were accepted since the beginning. */
+  async stop(): Promise<number> {
+    this.#isStopping = true
+    await this.#posting
+    return this.#accepted
+  }
+
+  async #post(): Promise<void> {
+    while (!this.#isStopping) {
+      const [answer] = await this.#load.send([this.#url], this.#accepted)
+      if (answer?.status !== 200) throw new Error(`an email was answered with ${answer?.status}`)
+      this.#accepted++
+      const receiver = this.#receiver
+      await receiver.until(() => receiver.count >= this.#accepted - AHEAD)
+    }
+  }
+}
+
+/** Who owns the domain and keeps its zone. */
+class Owner {
+  readonly #stage: Stage
+  readonly #api: string
+  readonly #dns: NameServer
+  #path = '/domains'
+
+  constructor(stage: Stage, api: string, dns: NameServer) {
+    this.#stage = stage
+    this.#api = api
+    this.#dns = dns
+  }
+
+  async addDomain(): Promise<void> {
+    const added = await this.#ask('POST', this.#path, { name: DOMAIN })
+    this.#path += `/${added.id}`
+    publish(this.#dns.zone, added)
+    await this.post('/verify')
+    while ((await this.#ask('GET', this.#path)).status !== 'verified') await sleep(50)
+  }
+
+  post(path: string): Promise<PresentedDomain> {
+    return this.#ask('POST', this.#path + path)
+  }
+
+  /** Once they are listed no more. */
+  async unpublish(generation: number): Promise<void> {
+    const names = [`mb${generation}._domainkey`, `mb${generation}e._domainkey`]
+    const isListed = async () => (await this.#ask('GET', this.#path)).records.some(({ name }) => names.includes(name))
+    while (await isListed()) await sleep(50)
+    for (const name of names) delete this.#dns.zone[`${name}.${DOMAIN}`]
+  }
+
+  async #ask(method: 'GET' | 'POST', path: string, body?: unknown): Promise<PresentedDomain> {
+    const headers = { authorization: `Bearer ${this.#stage.account.key}`, 'user-agent': 'owner' }
+    const response = await request(this.#api + path, { method, headers, body: body ? JSON.stringify(body) : null })
+    const answer = await response.body.json()
+    if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`)
+    return answer as PresentedDomain
+  }
+}
+
+/** node test/faults/rotate_dkim.ts [--rotations 8] [--messages 200] [--workers 2] */
+if (import.meta.main) {
+  const options = readOptions({ rotations: 8, messages: 200, workers: 2 })
+  await runCampaign('the keys of a domain are changed while it sends', stage => rotateDkim(stage, options))
+}

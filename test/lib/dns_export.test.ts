@@ -1,0 +1,72 @@
+import { randomInt } from 'node:crypto'
+import t from 'tap'
+import { EXPORT_FORMATS, exportRecords } from '../../lib/dns_export/export_records.ts'
+import { quoteText, unquoteText } from '../../lib/dns_export/quote.ts'
+import type { DomainRecord } from '../../lib/domain_records.ts'
+
+const KEY = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`
+const records: DomainRecord[] = [
+  { record: 'DKIM', name: 'mb1._domainkey.b.co', type: 'TXT', value: KEY, purpose: 'sending' },
+  { record: 'SPF', name: 'send.b.co', type: 'MX', value: 'feedback.server.com', priority: 10, purpose: 'sending' },
+  { record: 'SPF', name: 'send.b.co', type: 'TXT', value: 'v=spf1 include:server.com ~all', purpose: 'sending' },
+  { record: 'Tracking', name: 'track.b.co', type: 'CNAME', value: 'links.server.com', purpose: 'feature' },
+]
+const domain = { name: 'b.co' }
+
+t.test('a zone file has whole names, priorities, and texts in strings of at most 255 bytes', async t => {
+  const { filename, content_type, content } = exportRecords(domain, records, 'zone')
+  t.strictSame([filename, content_type], ['b.co.zone', 'text/dns'])
+  t.strictSame(content.split('\n'), [
+    '; DNS records of b.co: add them to its zone.',
+    '; DKIM',
+    `mb1._domainkey.b.co.\t3600\tIN\tTXT\t"${KEY.slice(0, 255)}" "${KEY.slice(255)}"`,
+    '; SPF',
+    'send.b.co.\t3600\tIN\tMX\t10 feedback.server.com.',
+    '; SPF',
+    'send.b.co.\t3600\tIN\tTXT\t"v=spf1 include:server.com ~all"',
+    '; Tracking',
+    'track.b.co.\t3600\tIN\tCNAME\tlinks.server.com.',
+    '',
+  ])
+})
+
+t.test('a CSV file is one of RFC 4180 in which nothing is a formula', async t => {
+  const hostile = ['=1+1', '+1', '-1', '@x', '\tx', 'a,b', 'say "hi"', 'two\nlines', 'plain']
+  const rows = hostile.map(value => ({ ...(records[2] as DomainRecord), value }))
+  const { filename, content_type, content } = exportRecords(domain, rows, 'csv')
+  t.strictSame([filename, content_type], ['b.co.csv', 'text/csv'])
+  const values = ["'=1+1", "'+1", "'-1", "'@x", "'\tx", '"a,b"', '"say ""hi"""', '"two\nlines"', 'plain']
+  const lines = values.map(value => `TXT,send.b.co,${value},,3600\r\n`)
+  t.equal(content, `type,name,value,priority,ttl\r\n${lines.join('')}`)
+  t.match(exportRecords(domain, records, 'csv').content, '\r\nMX,send.b.co,feedback.server.com,10,3600\r\n')
+})
+
+t.test('a JSON file parses to the records', async t => {
+  const { filename, content_type, content } = exportRecords(domain, records, 'json')
+  t.strictSame([filename, content_type], ['b.co.json', 'application/json'])
+  const expected = records.map(({ record: _, purpose: __, ...fields }) => ({ ttl: 3600, ...fields }))
+  t.same(JSON.parse(content), expected)
+})
+
+t.test('a domain without records is a file as well', async t => {
+  for (const format of EXPORT_FORMATS) t.ok(exportRecords(domain, [], format).content.endsWith('\n'))
+})
+
+t.test('whatever a text holds, its strings are printable, short, and read back as it was', async t => {
+  for (let run = 0; run < 300; run++) {
+    const characters = Array.from({ length: randomInt(700) }, () => String.fromCodePoint(oddCharacter()))
+    const text = characters.join('')
+    const quoted = quoteText(text)
+    t.match(quoted, /^"(?:[ !#-[\]-~]|\\["\\]|\\\d{3})*"(?: "(?:[ !#-[\]-~]|\\["\\]|\\\d{3})*")*$/)
+    for (const [, string = ''] of quoted.matchAll(/"((?:[^"\\]|\\.)*)"/g)) {
+      t.ok(string.replace(/\\\d{3}|\\./g, 'x').length <= 255)
+    }
+    t.equal(unquoteText(quoted), text)
+  }
+  t.equal(unquoteText('not "quoted"'), 'not "quoted"')
+})
+
+function oddCharacter(): number {
+  const kinds = [() => randomInt(0x20, 0x7f), () => randomInt(0x20), () => '"\\;'.charCodeAt(randomInt(3)), () => 0xfc]
+  return (kinds[randomInt(kinds.length)] as () => number)()
+}

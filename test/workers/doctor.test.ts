@@ -1,0 +1,245 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { createDomain } from '../../flows/create_domain.ts'
+import { judgeClock } from '../../flows/doctor/clock.ts'
+import { databaseChecks } from '../../flows/doctor/database.ts'
+import { createDns } from '../../lib/dns.ts'
+import { type Finding, runChecks } from '../../lib/doctor/finding.ts'
+import type { Site } from '../../lib/doctor/site.ts'
+import { addJob } from '../../sql/jobs.ts'
+import { pauseParty } from '../../sql/pauses.ts'
+import { createPool, type Pool } from '../../sql/pool.ts'
+import { upsertHeartbeats } from '../../sql/worker_heartbeats.ts'
+import { openPatient } from '../../workers/doctor_database.ts'
+import { startZone } from '../name_server.ts'
+import { acceptEmail } from '../sending.ts'
+import { newAccount, openWorld, SECRET_KEY } from '../world.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const NAME = 'mail.acme.com'
+
+const { server, zone } = await startZone(t)
+const world = await openWorld(t, { DNS_SERVERS: server, SERVER_DOMAIN: NAME })
+const { pool, secrets, config } = world
+const { pg } = pool
+const site: Site = { config, dns: createDns([server]), addresses: [], transports: [] }
+const account = await newAccount(world)
+
+t.test('what makes Postgres lose mail is told with the statement that mends it', async t => {
+  const { rows } = await pg.query('SELECT current_database() AS name')
+  await pg.query(`ALTER DATABASE ${rows[0].name} SET synchronous_commit = off`)
+  const off = /synchronous_commit is off/
+  const [problem] = (await examineAnew(t)).filter(({ finding }) => off.test(finding))
+  t.match(problem, {
+    check: 'Postgres',
+    level: 'problem',
+    fix: `ALTER DATABASE "${rows[0].name}" RESET synchronous_commit;`,
+  })
+  await pg.query(problem?.fix as string)
+  t.notOk((await examineAnew(t)).some(({ finding }) => off.test(finding)))
+  t.match(
+    (await examineAnew(t)).find(({ finding }) => finding.startsWith('synchronous_commit')),
+    { level: 'ok', finding: 'synchronous_commit is on.' },
+  )
+
+  async function examineAnew(t: Test): Promise<Finding[]> {
+    const fresh = createPool(config.DATABASE_URL as string, { max: 1 })
+    t.teardown(() => fresh.end())
+    return (await examine(fresh)).filter(({ check }) => check === 'Postgres')
+  }
+})
+
+t.test('more processes than Postgres has connections for are told', async t => {
+  const free = { finding: /1 web and 1 worker processes need up to 29 connections; there are \d+, \d+ in use/ }
+  t.match(await about('Postgres', /connections/), { level: 'ok', ...free })
+  await upsertHeartbeats(
+    pool,
+    Array.from({ length: 80 }, (_, i) => `doctor ${i}`),
+  )
+  t.match(await about('Postgres', /connections/), {
+    level: 'problem',
+    finding: /1 web and 40 worker processes need up to 731 connections, and there are/,
+    fix: /^ALTER SYSTEM SET max_connections = 7\d\d;/,
+  })
+  await pg.query("DELETE FROM worker_heartbeats WHERE pool_id <> 'doctor 0'")
+})
+
+t.test('the clock of this host is judged by that of the database', async t => {
+  t.match(await about('clock'), { level: 'ok' })
+  t.match(judgeClock(90_000, 5), {
+    level: 'warning',
+    finding: 'This host is 90.0 s ahead of the database.',
+    fix: /set-ntp/,
+  })
+  t.match(judgeClock(-3_500, 5), { level: 'warning', finding: /3\.5 s behind/ })
+})
+
+t.test('a SECRET_KEY of another database, and a signing key that does not open, are told', async t => {
+  t.match(await about('SECRET_KEY'), { level: 'ok', finding: 'It opens all 1 signing keys.' })
+  const other = { ...site, config: { ...config, SECRET_KEY: `another ${SECRET_KEY}` } }
+  const [finding] = (await examine(pool, other)).filter(({ check }) => check === 'SECRET_KEY')
+  t.match(finding, { level: 'problem', finding: /is not the one this database was set up with/, fix: /^SECRET_KEY=/ })
+
+  const { rows } = await pg.query('SELECT private_key FROM dkim_keys WHERE account_id = $1', [account.id])
+  await pg.query("UPDATE dkim_keys SET private_key = private_key || '\\x00' WHERE account_id = $1", [account.id])
+  t.match(await about(`domain ${account.domain}`), { level: 'problem', finding: /signing key mb1 cannot be used/ })
+  await pg.query('UPDATE dkim_keys SET private_key = $2 WHERE account_id = $1', [account.id, rows[0].private_key])
+})
+
+t.test('a record that is not there is told as it is to be published', async t => {
+  const { id, name } = await createDomain(pool, secrets, {
+    account_id: account.id,
+    name: 'doctor.acme.com',
+    is_trusted: false,
+  })
+  const ofDomain = async () => (await examine(pool)).filter(({ check }) => check.startsWith(`domain ${name} of `))
+  t.match((await ofDomain())[0], { level: 'warning', finding: /There is no such record/ })
+  await pg.query("UPDATE domains SET verified_at = now(), status = 'verified' WHERE id = $1", [id])
+  const missing = await ofDomain()
+  t.match(
+    missing.filter(({ level }) => level === 'problem').map(({ fix }) => fix),
+    [
+      /_domainkey\.doctor\.acme\.com\. IN TXT "v=DKIM1;.*" "/,
+      /send\.doctor.* IN MX 10 feedback\.mail\.acme\.com\.$/,
+      /send.* TXT "v=spf1/,
+    ],
+  )
+  for (const { fix } of missing) publish(fix as string)
+  t.match(await ofDomain(), [{ level: 'ok', finding: /^It is verified, and its \d records are there\.$/ }])
+  zone[`send.${name}`] = 'servfail'
+  t.match(await ofDomain(), [{ level: 'unknown' }, { level: 'unknown' }])
+
+  await pg.query('UPDATE domains SET is_trusted = true WHERE id = $1', [account.domain_id])
+  const trusted = (await examine(pool)).filter(({ check }) => check.startsWith(`domain ${account.domain} of`))
+  t.match(trusted[0], { level: 'warning', finding: /^It is vouched for by the operator; / })
+})
+
+t.test('what waits, what failed for good and what is paused is told', async t => {
+  t.match(await about('queue'), { level: 'ok', finding: 'Nothing is due.' })
+  t.match(await about('workers'), { level: 'ok', finding: '1 alive.' })
+  await acceptEmail(world, account, { to: ['x@y.com', 'z@y.com'] })
+  await pg.query(
+    "UPDATE deliveries SET next_at = now() - interval '3 hours', priority = 10 WHERE recipient = 'z@y.com'",
+  )
+  t.match(await about('queue'), { level: 'problem', finding: 'What is due waits for 3 hours at most.' })
+  await pg.query('DELETE FROM worker_heartbeats')
+  t.match(await about('workers'), { level: 'problem', finding: 'None is alive: nothing is sent.' })
+
+  await addJob(pool, 'purge', {})
+  await pg.query(
+    "UPDATE graphile_worker._private_jobs SET attempts = max_attempts, last_error = 'No disk\nat x' WHERE attempts = 0",
+  )
+  const jobs = (await examine(pool)).find(({ check, finding }) => check === 'jobs' && finding.includes('purge'))
+  t.match(jobs, { level: 'warning', finding: '1 of purge have failed for good: No disk' })
+  await pg.query(jobs?.fix as string)
+  t.notOk((await examine(pool)).some(({ finding }) => finding.includes('of purge')))
+  t.equal(
+    (await pg.query("SELECT FROM graphile_worker.jobs WHERE task_identifier = 'purge' AND attempts = 0")).rowCount,
+    1,
+  )
+
+  await pauseParty(
+    pool,
+    { account_id: account.id, domain_id: account.domain_id },
+    { paused_by: 'bounces', reason: '12 %' },
+  )
+  t.match(await about('sending', /domain/), {
+    level: 'warning',
+    finding: /is paused since .* by bounces: 12 %\.$/,
+    fix: `npm run admin -- domain resume ${account.domain} --account 'account ${account.id}'`,
+  })
+})
+
+t.test('a database that is not migrated is asked no more than it knows', async t => {
+  const fresh = await openWorld(t)
+  await fresh.pool.pg.query("DELETE FROM migrations WHERE name = '0011_domains.sql'")
+  const patient = await openPatient(fresh.config)
+  t.match(patient.findings, [
+    { level: 'problem', finding: 'The database lacks 1, from 0011_domains.sql on.', fix: /^npm run migrate/ },
+  ])
+  t.strictSame(
+    patient.checks(site).map(({ check }) => check),
+    ['Postgres', 'clock'],
+  )
+  await patient.close()
+})
+
+t.test('npm run doctor ends with 1 when there is a problem, and 2 when it cannot begin', async t => {
+  const rows = await pg.query('SELECT current_database() AS name')
+  await pg.query(`ALTER DATABASE ${rows.rows[0].name} SET synchronous_commit = off`)
+  const silent = createServer(socket => socket.on('error', () => {})).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.teardown(() => silent.close())
+  const { port } = silent.address() as AddressInfo
+  const environment = { SECRET_KEY, DNS_SERVERS: server, HELO_NAME: NAME }
+  const [found, hung, broken, wrong] = await Promise.all([
+    run(ROOT, { ...environment, DATABASE_URL: config.DATABASE_URL as string }, '--json', '--address', '203.0.113.5'),
+    run(ROOT, { ...environment, DATABASE_URL: `postgres://me:secret@127.0.0.1:${port}/x` }),
+    run(ROOT, { PORT: 'x', MAIL_TRANSPORT: 'pigeon' }),
+    run(ROOT, {}, '--address', 'here'),
+  ])
+  t.equal(found.code, 1)
+  const findings = JSON.parse(found.stdout) as Finding[]
+  t.ok(findings.some(({ level, finding }) => level === 'problem' && /synchronous_commit/.test(finding)))
+  t.ok(findings.some(({ check, finding }) => check === 'PTR' && finding === '203.0.113.5 has no name.'))
+  t.equal(found.stderr, '')
+
+  t.equal(hung.code, 1)
+  t.match(hung.stdout, /^problem {2}Postgres: It cannot be reached: .*\n {11}psql 'postgres:\/\/me@127/m)
+  t.equal(broken.code, 1)
+  t.match(broken.stdout, /^problem {2}configuration: PORT: .*\n {11}PORT=/m)
+  t.match(broken.stdout, /^problem {2}configuration: MAIL_TRANSPORT: must be/m)
+  t.equal(wrong.code, 2)
+  t.match(wrong.stderr, /^--address must be one such as 203\.0\.113\.5, not here\nnpm run doctor -- /)
+})
+
+t.test('without a database it says so and looks at the rest', async t => {
+  const { code, stdout } = await run(await openCheckout(t), { DNS_SERVERS: server, HELO_NAME: NAME })
+  t.equal(code, 0, stdout)
+  t.match(stdout, /^unknown {2}Postgres: There is no DATABASE_URL, and the embedded one of \.data\/ does not run/m)
+  t.match(stdout, /^warning {2}HELO_NAME: mail\.acme\.com has no address\.\n {11}mail\.acme\.com\. IN A /m)
+  t.match(stdout, /^warning {2}MAIL_TRANSPORT: capture: mail is stored, nothing leaves this machine\.$/m)
+})
+
+function examine(of: Pool, where: Site = site): Promise<Finding[]> {
+  return runChecks(databaseChecks(of, where, true), 10_000)
+}
+
+async function about(check: string, finding = /./): Promise<Finding | undefined> {
+  return (await examine(pool)).find(found => found.check === check && finding.test(found.finding))
+}
+
+/** Publishes a line of a zone file, as whoever keeps the zone does. */
+function publish(line: string): void {
+  const [, name = '', type = '', data = ''] = /^(\S+)\. IN (\S+) (.*)$/.exec(line) ?? []
+  const text = data.startsWith('"') ? data.slice(1, -1).replaceAll('" "', '') : data.replace(/\.$/, '')
+  const there = zone[name]
+  zone[name] = { ...(typeof there === 'object' ? there : {}), [type]: [text] }
+}
+
+/** A checkout of its own, in which Mailbrook was never started. */
+async function openCheckout(t: Test): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'mailbrook-test-'))
+  t.teardown(() => rm(directory, { recursive: true }))
+  for (const name of await readdir(ROOT)) {
+    if (!name.startsWith('.')) await symlink(join(ROOT, name), join(directory, name))
+  }
+  return directory
+}
+
+async function run(directory: string, environment: Record<string, string>, ...words: string[]) {
+  const links = ['--preserve-symlinks', '--preserve-symlinks-main']
+  const { NODE_COMPILE_CACHE = '' } = process.env
+  const options = { cwd: directory, env: { NODE_COMPILE_CACHE, ...environment } }
+  const program = [...links, join(directory, 'workers', 'doctor.ts'), ...words]
+  return promisify(execFile)(process.execPath, program, options).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  )
+}

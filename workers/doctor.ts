@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { parseArgs } from 'node:util'
+import { type Config, ConfigError, readConfig } from '../lib/config.ts'
+import { createDns } from '../lib/dns.ts'
+import { about, type Check, exitCode, type Finding, printed, runChecks } from '../lib/doctor/finding.ts'
+import { checkDisk, checkNode, checkTimeService } from '../lib/doctor/host.ts'
+import { findAddresses, type Site } from '../lib/doctor/site.ts'
+import { siteChecks } from '../lib/doctor/site_checks.ts'
+import { openPatient } from './doctor_database.ts'
+import { DATA_DIRECTORY } from './local_database.ts'
+
+const USAGE = 'npm run doctor -- [--json] [--address ADDRESS ...] [--port25 HOST[:PORT]]'
+
+/** Of each check; they run at once. With all that comes before and after it, the doctor takes 15 seconds at most. */
+const DEADLINE_MS = 8_000
+const DNS_TIMES = { try_ms: 1_500, tries: 2, deadline_ms: 4_000 }
+
+type Wishes = { json: boolean; addresses: string[]; server: string | undefined }
+
+class UsageError extends Error {}
+
+/** Looks into everything that mail depends on and says how to mend what is wrong: `npm run doctor`. It changes nothing. */
+async function main(words: string[]): Promise<void> {
+  const wishes = readWishes(words)
+  const findings = await examine(wishes)
+  console.log(wishes.json ? JSON.stringify(findings, null, 2) : printed(findings))
+  process.exit(exitCode(findings)) // what did not answer in time may still be waited for
+}
+
+async function examine(wishes: Wishes): Promise<Finding[]> {
+  const config = readOrTell()
+  if (Array.isArray(config)) return [checkNode(), ...config, ...(await runChecks(hostChecks(), DEADLINE_MS))]
+  const dns = createDns(config.DNS_SERVERS, DNS_TIMES)
+  const [patient, addresses] = await Promise.all([
+    openPatient(config),
+    findAddresses(wishes.addresses, config.HELO_NAME, dns),
+  ])
+  const site: Site = { config: patient.config, dns, addresses, transports: patient.transports }
+  const checks = [...hostChecks(), ...patient.checks(site), ...siteChecks(site, wishes.server)]
+  const known = [checkNode(), about('configuration').ok('Every variable can be read.'), ...patient.findings]
+  const findings = [...known, ...(await runChecks(checks, DEADLINE_MS))]
+  await patient.close()
+  return findings
+}
+
+function hostChecks(): Check[] {
+  const disk = (what: string, directory: string): Check => {
+    return { check: `disk of ${what}`, run: async () => [await checkDisk(what, directory)] }
+  }
+  return [
+    { check: 'clock of this host', run: async () => [await checkTimeService()] },
+    ...(existsSync(DATA_DIRECTORY) ? [disk('.data', DATA_DIRECTORY)] : []),
+    disk('the working directory', process.cwd()),
+  ]
+}
+
+/** The configuration, or what is wrong with each variable. */
+function readOrTell(): Config | Finding[] {
+  try {
+    return readConfig()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const tell = about('configuration')
+    return error.message.split('\n').map(line => tell.problem(line, `${line.split(':')[0]}=...   (see .env.example)`))
+  }
+}
+
+function readWishes(words: string[]): Wishes {
+  const { json, address, port25 } = readWords(words)
+  const wrong = address.find(text => !isIP(text))
+  if (wrong !== undefined) throw new UsageError(`--address must be one such as 203.0.113.5, not ${wrong}`)
+  if (port25 !== undefined && !URL.canParse(`smtp://${port25}`)) {
+    throw new UsageError(`--port25 must be a server such as mx.acme.com, not ${port25}`)
+  }
+  return { json, addresses: address, server: port25 }
+}
+
+function readWords(args: string[]) {
+  const address = { type: 'string', multiple: true, default: [] as string[] } as const
+  const options = { json: { type: 'boolean', default: false }, port25: { type: 'string' }, address } as const
+  try {
+    return parseArgs({ args, options }).values
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+await main(process.argv.slice(2)).catch(error => {
+  console.error(error instanceof UsageError ? `${error.message}\n${USAGE}` : error)
+  process.exitCode = 2
+})

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { databaseChecks } from '../flows/doctor/database.ts'
+import type { Config } from '../lib/config.ts'
+import { about, type Check, type Finding } from '../lib/doctor/finding.ts'
+import type { Site, Transport } from '../lib/doctor/site.ts'
+import { StartupError } from '../lib/errors.ts'
+import { listDomainTransports } from '../sql/doctor.ts'
+import { listPendingMigrations } from '../sql/migrations.ts'
+import { createPool, type Pool } from '../sql/pool.ts'
+import { joinDatabase, type LocalDatabase } from './local_database.ts'
+
+/** The database to look into, or why there is none to look into. */
+export type Patient = {
+  config: Config
+  findings: Finding[]
+  /** See Site. */
+  transports: Transport[]
+  checks(site: Site): Check[]
+  close(): Promise<void>
+}
+
+/** Until it has answered for the first time. */
+const PATIENCE_MS = 4_000
+
+const GOODBYE_MS = 2_000
+
+const tell = about('Postgres')
+
+/** Never rejects because of the database: that it cannot be reached is a finding. */
+export async function openPatient(config: Config): Promise<Patient> {
+  const absent = (finding: Finding) => ({
+    config,
+    findings: [finding],
+    transports: [],
+    checks: () => [],
+    close,
+  })
+  const close = async () => {}
+  try {
+    const database = await within(PATIENCE_MS, joinDatabase(config))
+    if (database) return await examine(database)
+    const finding = 'There is no DATABASE_URL, and the embedded one of .data/ does not run: it was not looked at.'
+    return absent(tell.unknown(finding, 'npm start   (and beside it: npm run doctor)'))
+  } catch (error) {
+    if (!(error instanceof StartupError || error instanceof LateError)) throw error
+    return absent(tell.problem(error.message))
+  }
+}
+
+async function examine({ config, stop }: LocalDatabase): Promise<Patient> {
+  const pool = createPool(config.DATABASE_URL as string, { application_name: 'mailbrook doctor' })
+  const close = async () => {
+    // One that no longer answers would keep its connections for long.
+    await Promise.race([pool.end().then(stop), sleep(GOODBYE_MS)])
+  }
+  try {
+    const { pending, transports } = await within(PATIENCE_MS, ask(pool))
+    const findings = [tellMigrations(pending)]
+    return {
+      config,
+      findings,
+      transports,
+      checks: site => databaseChecks(pool, site, pending.length === 0),
+      close,
+    }
+  } catch (error) {
+    const finding = tell.problem(
+      `It cannot be reached: ${(error as Error).message}`,
+      `psql '${withoutPassword(config)}'`,
+    )
+    return { config, findings: [finding], transports: [], checks: () => [], close }
+  }
+}
+
+async function ask(pool: Pool): Promise<{ pending: string[]; transports: Transport[] }> {
+  const pending = await listPendingMigrations(pool)
+  return { pending, transports: pending.length === 0 ? await listDomainTransports(pool) : [] }
+}
+
+function tellMigrations(pending: string[]): Finding {
+  const { ok, problem } = about('migrations')
+  if (pending.length === 0) return ok('The database is up to date.')
+  const finding = `The database lacks ${pending.length}, from ${pending[0]} on.`
+  return problem(finding, 'npm run migrate   (npm start does it by itself)')
+}
+
+class LateError extends Error {}
+
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new LateError(`no answer in ${ms / 1000} s`)), ms)
+  return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer))
+}
+
+function withoutPassword({ DATABASE_URL }: Config): string {
+  const url = new URL(DATABASE_URL as string)
+  url.password = ''
+  return url.href
+}
