@@ -184,6 +184,10 @@ export const Environment = z.object({
     .max(3650)
     .default(30)
     .describe('Days that the log of API requests is kept (GET /logs). 0: no request is logged.'),
+  RAW_RETENTION_DAYS: count
+    .max(3650)
+    .default(30)
+    .describe('Days that received mail is kept as it came; what was read of it stays. 0: for ever.'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

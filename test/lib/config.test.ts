@@ -99,6 +99,7 @@ t.test('each wrong value is named', async t => {
     MX_ALLOW: ['mx.acme.com', '10.0.0.0/33'],
     WEB_CONCURRENCY: ['0', '100000'],
     LOG_RETENTION_DAYS: ['-1', '3651', '30d'],
+    RAW_RETENTION_DAYS: ['-1', '3651', '30d'],
     LOG_LEVEL: ['verbose', 'INFO'],
   })) {
     for (const value of values) t.match(refusal({ [key]: value }), [new RegExp(`^${key}: .`)], `${key}=${value}`)
