@@ -1,6 +1,8 @@
+import { Resend } from 'resend'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { startApi } from '../api.ts'
+import { naughtyStrings } from '../naughty_strings.ts'
 import { compose, receive, store } from '../receiving.ts'
 import { openWork } from '../sending.ts'
 import { query } from '../varied_emails.ts'
@@ -136,6 +138,29 @@ t.test('filters let through what they name, newest first, page by page', async t
   t.match(await api.request('GET', `${path}?read=false&limit=2`, { key: other.key }), { body: { has_more: true } })
 })
 
+t.test('naughty text finds the emails that have it, and no others', async t => {
+  const other = await newAccount(world)
+  const isLine = (text: string) => text.length <= 998 && !/[\0\r\n]/.test(text)
+  const fold = (text: string) => text.toLowerCase().replaceAll('ς', 'σ')
+  const lines = naughtyStrings.filter(isLine)
+  const subjects = Array.from({ length: Math.ceil(lines.length / 20) }, (_, i) =>
+    lines.slice(i * 20, i * 20 + 20).join(' '),
+  )
+  const ids = subjects.map(() => uuid())
+  await world.pool.pg.query(
+    `INSERT INTO received_emails (account_id, id, state, mail_from, received_for, client, sha256, size, subject)
+     SELECT $1, id, 'parsed', '', '{}', '{}', '', 0, subject FROM unnest($2::uuid[], $3::text[]) AS e(id, subject)`,
+    [other.id, ids, subjects],
+  )
+  const everything = ids.map((id, i) => [id, fold(subjects[i] as string)] as const).toReversed()
+  for (const q of naughtyStrings) {
+    const { status, body } = await api.request('GET', `${path}?${query({ q })}`, { key: other.key })
+    const found = everything.filter(([, subject]) => subject.includes(fold(q))).map(([id]) => id)
+    const answer = status === 200 ? body.data.map(({ id }) => id) : status
+    t.strictSame(answer, isLine(q) ? found : 422, encodeURIComponent(q))
+  }
+})
+
 t.test('what is no value of a filter is refused by its name', async t => {
   const wrong = {
     read: ['', 'yes', 'TRUE', '1'],
@@ -169,6 +194,17 @@ t.test('an email is marked read once, and never unread', async t => {
     t.strictSame((await api.request('PATCH', `${path}/${id}`, options)).body, first.body)
   }
   t.match((await api.request('GET', `${path}/${id}`)).body, { read: true, read_at })
+})
+
+t.test('the client of another service reads what was received', async t => {
+  const { emails } = new Resend(account.key, { baseUrl: `${api.url}/api` })
+  const raw = await compose({ subject: 'Hi', text: 'x', attachments: [{ filename: 'a.txt', content: 'x' }] })
+  const id = await receive(work, account, raw)
+  t.match(await emails.receiving.list({ limit: 1 }), { error: null, data: { has_more: true, data: [{ id }] } })
+  const { data, error } = await emails.receiving.get(id, { html_format: 'cid' })
+  t.match({ data, error }, { error: null, data: { id, subject: 'Hi', raw: { download_url: /raw$/ } } })
+  const files = await emails.receiving.attachments.list({ emailId: id })
+  t.match(files, { error: null, data: { data: [{ filename: 'a.txt', size: 1 }] } })
 })
 
 t.test('an email is deleted for good, with all that was read of it', async t => {

@@ -127,6 +127,27 @@ t.test('a key sends a reply or a forward once, and each of them apart from all e
   t.match(await ask(one, 'forward', { to: 'a@b.com' }, { 'idempotency-key': 'é' }), { status: 400 })
 })
 
+t.test('a reply may be scheduled, and takes of the quota as any email', async t => {
+  const id = await receive(work, account, await compose({ text: 'x' }))
+  const attachments = [{ filename: 'a.txt', content: 'eA==' }]
+  const { body } = await ask(id, 'reply', {
+    ...REPLY,
+    attachments,
+    scheduled_at: 'in 2 hours',
+    tags: [{ name: 'a', value: 'b' }],
+  })
+  t.match(await emailOf(body), { status: 'scheduled', attachments: [{ filename: 'a.txt' }] })
+  await world.pool.pg.query(`INSERT INTO plans VALUES ('none', 0)`)
+  await world.pool.pg.query(`UPDATE accounts SET plan = 'none' WHERE id = $1`, [account.id])
+  for (const [verb, fields] of [
+    ['reply', REPLY],
+    ['forward', { to: 'a@b.com' }],
+  ] as const) {
+    t.match(await ask(id, verb, fields), { status: 429, body: { name: 'daily_quota_exceeded' } })
+  }
+  await world.pool.pg.query(`UPDATE accounts SET plan = 'unlimited' WHERE id = $1`, [account.id])
+})
+
 t.test('an email is forwarded as it came, with its files, from the address that received it', async t => {
   const attachments = [
     { filename: 'a.txt', content: 'a file' },

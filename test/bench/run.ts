@@ -10,6 +10,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
   upload: async () => (await import('./upload.ts')).benchUpload(),
   list: async () => (await import('./list_emails.ts')).benchListEmails(),
+  received: async () => (await import('./list_received.ts')).benchListReceived(),
 }
 
 const names = process.argv.slice(2)
