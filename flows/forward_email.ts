@@ -79,7 +79,7 @@ async function attach(db: Queryable, account_id: string, files: File[]): Promise
     attachments.push({ ...safeHead(head), content })
   }
   const { success, error } = NewAttachments.safeParse(attachments)
-  if (!success) throw refused(error.issues[0]?.message ?? '')
+  if (!success) throw refused(`its files are ${error.issues[0]?.message ?? 'refused'}`)
   return attachments
 }
 

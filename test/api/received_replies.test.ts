@@ -189,6 +189,10 @@ t.test('with a note an email is forwarded as a file, and nothing of it is read o
   const encoded = raw.match(/forwarded_message\.eml"\r\n\r\n([A-Za-z0-9+/=\r\n]+)/)?.[1] ?? ''
   t.equal(Buffer.from(encoded, 'base64').toString(), smuggled)
 
+  const whole = await deliver((await ask(id, 'forward', { to: 'bob@y.com' })).body)
+  t.notMatch(whole.raw, /\r(?!\n)|(?<!\r)\n/)
+  t.strictSame(whole.rcpt_to, ['bob@y.com'])
+
   await world.pool.pg.query('UPDATE received_emails SET raw_blob_id = NULL WHERE id = $1', [id])
   t.match(await ask(id, 'forward', { to: 'bob@y.com', passthrough: false }), { status: 404 })
 })
