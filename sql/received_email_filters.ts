@@ -54,7 +54,7 @@ export function matchingIds(
   if (q === undefined) return sql.fragment`${candidates} LIMIT ${limit}`
   return sql.fragment`
     SELECT c.id FROM (${candidates} LIMIT ${MAX_LOOKED_AT}) c
-    WHERE (SELECT ${hasText(q)} FROM received_emails r WHERE r.account_id = ${account_id} AND r.id = c.id OFFSET 0)
+    WHERE (SELECT ${hasText(q)} FROM received_emails r WHERE r.account_id = ${account_id} AND r.id = c.id)
     ORDER BY ${order} LIMIT ${limit}
   `
 }

@@ -138,6 +138,15 @@ t.test('filters let through what they name, newest first, page by page', async t
   t.match(await api.request('GET', `${path}?read=false&limit=2`, { key: other.key }), { body: { has_more: true } })
 })
 
+t.test('addresses too long or too many to be looked for hinder nothing', async t => {
+  const long = `${'x'.repeat(5_000)}@y.com`
+  const many = Array.from({ length: 1_500 }, (_, n) => `<${n}@many.com>`).join(',\r\n ')
+  const id = await receive(work, account, `From: <${long}>\r\nTo: <${long}>,\r\n ${many}\r\n\r\nHi`)
+  t.match((await api.request('GET', `${path}/${id}`)).body, { from: long, text: 'Hi' })
+  t.strictSame(await idsOf({ to: '7@many.com' }), [id])
+  t.strictSame(await idsOf({ to: me, limit: '1' }), [id])
+})
+
 t.test('naughty text finds the emails that have it, and no others', async t => {
   const other = await newAccount(world)
   const isLine = (text: string) => text.length <= 998 && !/[\0\r\n]/.test(text)
