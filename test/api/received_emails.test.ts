@@ -142,7 +142,7 @@ t.test('addresses too long or too many to be looked for hinder nothing', async t
   const long = `${'x'.repeat(5_000)}@y.com`
   const many = Array.from({ length: 1_500 }, (_, n) => `<${n}@many.com>`).join(',\r\n ')
   const id = await receive(work, account, `From: <${long}>\r\nTo: <${long}>,\r\n ${many}\r\n\r\nHi`)
-  t.match((await api.request('GET', `${path}/${id}`)).body, { from: long, text: 'Hi' })
+  t.match((await api.request('GET', `${path}/${id}`)).body, { from: /^x{320}/, text: 'Hi' })
   t.strictSame(await idsOf({ to: '7@many.com' }), [id])
   t.strictSame(await idsOf({ to: me, limit: '1' }), [id])
 })
