@@ -23,7 +23,9 @@ import { emailBatch } from './routes/email_batch.ts'
 import { emails } from './routes/emails.ts'
 import { health } from './routes/health.ts'
 import { logs } from './routes/logs.ts'
+import { receivedAttachments } from './routes/received_attachments.ts'
 import { receivedEmails } from './routes/received_emails.ts'
+import { receivedReplies } from './routes/received_replies.ts'
 import { suppressions } from './routes/suppressions.ts'
 import { templates } from './routes/templates.ts'
 
@@ -36,6 +38,8 @@ export type App = Koa<State, Services> & {
 /** The resources of the API, one router each: paths such as /domains/claim before those with an id in their place. */
 export const resources = [
   receivedEmails,
+  receivedAttachments,
+  receivedReplies,
   emails,
   emailBatch,
   emailAttachments,

@@ -61,8 +61,9 @@ function parseStatus(ctx: Context): EmailFilters['status'] {
   return { statuses: STATUSES.filter(has), events: EVENTS.filter(has) }
 }
 
-function parseText(ctx: Context): string | undefined {
-  const given = ['q', 'search', 'query'].map(name => ({ name, text: single(ctx, name) }))
+/** Of several names for the same the first that is given. */
+export function parseText(ctx: Context, names = ['q', 'search', 'query']): string | undefined {
+  const given = names.map(name => ({ name, text: single(ctx, name) }))
   const [first, second] = given.filter(({ text }) => text !== undefined)
   if (first && second) throw invalid(`\`${first.name}\` and \`${second.name}\` cannot be combined.`)
   if (!first?.text) return undefined
@@ -71,7 +72,7 @@ function parseText(ctx: Context): string | undefined {
   return first.text
 }
 
-function parseDomain(ctx: Context): EmailFilters['domain'] {
+export function parseDomain(ctx: Context): EmailFilters['domain'] {
   const text = single(ctx, 'domain')
   if (text === undefined) return undefined
   if (z.guid().safeParse(text).success) return { id: text.toLowerCase() }
@@ -94,7 +95,7 @@ function parseTag(ctx: Context): string | undefined {
   throw invalid('`tag` must be the name of a tag, or `name:value`.')
 }
 
-function parseMailbox(ctx: Context, name: string): string | undefined {
+export function parseMailbox(ctx: Context, name: string): string | undefined {
   const text = single(ctx, name)
   if (text === undefined) return undefined
   const mailbox = parseAddress(text)
@@ -111,7 +112,7 @@ function parseTime(ctx: Context, name: string): Date | undefined {
   return new Date(text)
 }
 
-function parseUuid(ctx: Context, name: string): string | undefined {
+export function parseUuid(ctx: Context, name: string): string | undefined {
   const text = single(ctx, name)
   if (text !== undefined && !z.guid().safeParse(text).success) throw invalid(`\`${name}\` is not a valid id.`)
   return text

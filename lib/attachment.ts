@@ -81,6 +81,11 @@ export function parseContentType(text: string): ContentType | null {
   return { type: type.toLowerCase(), parameters }
 }
 
+/** A content type that nobody validated, or, where it is none, that of any bytes. */
+export function safeContentType(content_type: string): string {
+  return parseContentType(content_type) ? content_type : 'application/octet-stream'
+}
+
 /** What is left of a name that nobody validated, or that came with received mail: one that would be accepted. */
 export function safeFilename(filename: string): string {
   // Readers decode an encoded word in a name, even where it was the name itself: `=?` may become a line break.

@@ -8,7 +8,8 @@ import { NewAttachments } from './new_attachment.ts'
 import { parseSchedule } from './schedule.ts'
 import { Alias, TemplateRef, Variables } from './variables.ts'
 
-const MAX_RECIPIENTS = 50
+/** Of each of `to`, `cc` and `bcc`. */
+export const MAX_RECIPIENTS = 50
 export const MAX_SUBJECT_LENGTH = 998
 const MAX_TAGS = 50
 

@@ -160,6 +160,15 @@ export async function findReceivingDomain(db: Queryable, name: string): Promise<
   `)
 }
 
+/** Which of these names are domains of the account that can send. */
+export async function listSendingDomains(db: Queryable, account_id: string, names: string[]): Promise<string[]> {
+  const rows = await db.any(sql.type(z.object({ name: z.string() }))`
+    SELECT name FROM domains WHERE account_id = ${account_id} AND name = ANY(${sql.array(names, 'text')})
+      AND sending AND status IN ${sendableStatuses}
+  `)
+  return rows.map(row => row.name)
+}
+
 /** How its mail leaves; null: as MAIL_TRANSPORT says. For the operator. */
 export async function setDomainTransport(
   db: Queryable,

@@ -1,23 +1,13 @@
 import { z } from 'zod'
 import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
+import { attachmentsOf, ReceivedAttachment } from './received_attachments.ts'
+import { domainIdOf, matchingIds, type ReceivedEmailFilters } from './received_email_filters.ts'
 
 /** What is absent is left out, and not null. */
 function absent<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullable().transform(value => value ?? undefined)
 }
-
-const ReceivedAttachment = z.object({
-  id: z.string(),
-  filename: z.string(),
-  content_type: z.string(),
-  content_disposition: z.enum(['attachment', 'inline']),
-  content_id: z.string().nullable(),
-  size: z.int(),
-  downloadable: z.boolean(),
-  download_url: z.string().optional(),
-  url: z.string().optional(),
-})
 
 /** As it is listed: the specification's received_email but html, text and headers. */
 export const ListedReceivedEmail = z.object({
@@ -65,30 +55,29 @@ function columns(base_url: string) {
     r.read_at IS NOT NULL AS read, r.read_at, r.spf, r.verdicts, r.raw_blob_id IS NOT NULL AS raw_available,
     CASE WHEN r.raw_blob_id IS NOT NULL THEN jsonb_build_object('download_url', ${base_url} || ${path} || '/raw') END AS raw,
     CASE WHEN r.raw_blob_id IS NOT NULL THEN ${path} || '/raw' END AS raw_url,
-    (
-      SELECT jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
-        'content_disposition', a.content_disposition, 'content_id', a.content_id, 'size', a.size,
-        'downloadable', a.blob_id IS NOT NULL
-      ) || CASE WHEN a.blob_id IS NULL THEN '{}' ELSE jsonb_build_object(
-        'download_url', ${base_url} || ${path} || '/attachments/' || a.id, 'url', ${path} || '/attachments/' || a.id
-      ) END ORDER BY a.position)
-      FROM received_attachments a WHERE a.account_id = r.account_id AND a.received_email_id = r.id
-    ) AS attachments, r.parse_error, r.created_at
+    ${attachmentsOf(base_url)} AS attachments, r.parse_error, r.created_at
   `
 }
 
+/** Newest first. What is not read yet is not shown. */
 export async function listReceivedEmails(
   db: Queryable,
   account_id: string,
   position: Position,
   base_url: string,
+  filters: ReceivedEmailFilters = {},
 ): Promise<Page<ListedReceivedEmail>> {
-  return readPage(position, (where, order, limit) =>
-    db.any(sql.type(ListedReceivedEmail)`
-      SELECT ${columns(base_url)} FROM received_emails r
-      WHERE account_id = ${account_id} AND state <> 'stored' AND ${where} ORDER BY ${order} LIMIT ${limit}
-    `),
-  )
+  const domain_id = await domainIdOf(db, account_id, filters.domain)
+  const isNone = domain_id === null || filters.isNone
+  return readPage(position, async (where, order, limit) => {
+    if (isNone) return []
+    return db.any(sql.type(ListedReceivedEmail)`
+      SELECT ${columns(base_url)}
+      FROM (${matchingIds(account_id, { ...filters, domain_id }, where, order, limit)}) m
+      JOIN received_emails r ON r.account_id = ${account_id} AND r.id = m.id
+      ORDER BY ${order}
+    `)
+  })
 }
 
 export async function findReceivedEmail(
@@ -111,6 +100,33 @@ const Raw = z.object({ raw_blob_id: z.string(), size: z.int() })
 export async function findRaw(db: Queryable, account_id: string, id: string): Promise<z.infer<typeof Raw> | null> {
   return db.maybeOne(sql.type(Raw)`
     SELECT raw_blob_id, size FROM received_emails
-    WHERE account_id = ${account_id} AND id = ${id} AND raw_blob_id IS NOT NULL
+    WHERE account_id = ${account_id} AND id = ${id} AND raw_blob_id IS NOT NULL AND state <> 'stored'
   `)
+}
+
+/** Whether there is such a one that is shown. */
+export async function isReceivedEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM received_emails WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored'
+    ) AS found
+  `)
+  return found
+}
+
+/** Answers when it first was. Null: there is none. */
+export async function markRead(db: Queryable, account_id: string, id: string): Promise<Date | null> {
+  const row = await db.maybeOne(sql.type(z.object({ read_at: z.date() }))`
+    UPDATE received_emails SET read_at = coalesce(read_at, now())
+    WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored' RETURNING read_at
+  `)
+  return row?.read_at ?? null
+}
+
+/** With all that was read of it; its files are purged when nothing else has them. Answers whether there was one. */
+export async function deleteReceivedEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const count = await db.run(sql.unsafe`
+    DELETE FROM received_emails WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored'
+  `)
+  return count > 0
 }

@@ -2,27 +2,21 @@ import Router from '@koa/router'
 import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
 import { notFound } from '../../lib/errors.ts'
 import { NewEmail, Reschedule } from '../../lib/new_email.ts'
-import type { Draft } from '../../sql/drafts.ts'
 import { listEmails } from '../../sql/email_list.ts'
 import { findEmail, isEmail } from '../../sql/emails.ts'
 import { fullAccess, sendingAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
 import type { Services, State } from '../context.ts'
 import { parseEmailFilters } from '../email_filters.ts'
-import { readRequestKey } from '../idempotency.ts'
 import { parse, parseId, parsePage } from '../parse.ts'
 import { limitSends } from '../rate_limit.ts'
+import { sendEmail } from '../send_email.ts'
 import { readEmailBody } from '../upload.ts'
 
 export const emails = new Router<State, Services>()
 
 emails.post('/emails', sendingAccess, limitSends, readEmailBody, async ctx => {
-  const email = parse(NewEmail, ctx.state.body)
-  const key = readRequestKey(ctx, '/emails')
-  const [draft] = await ctx.prepareDrafts(ctx.state.caller, [email], key)
-  const { id, replayed } = await ctx.acceptEmail(draft as Draft)
-  if (replayed) ctx.set('idempotent-replayed', 'true')
-  ctx.body = { id }
+  ctx.body = { id: await sendEmail(ctx, parse(NewEmail, ctx.state.body), '/emails') }
 })
 
 emails.get('/emails', fullAccess, async ctx => {

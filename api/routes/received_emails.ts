@@ -1,16 +1,30 @@
 import Router from '@koa/router'
+import { z } from 'zod'
 import { notFound } from '../../lib/errors.ts'
-import { findRaw, findReceivedEmail, listReceivedEmails } from '../../sql/received_email_list.ts'
+import {
+  deleteReceivedEmail,
+  findRaw,
+  findReceivedEmail,
+  isReceivedEmail,
+  listReceivedEmails,
+  markRead,
+} from '../../sql/received_email_list.ts'
 import { fullAccess } from '../auth.ts'
+import { readBody } from '../body.ts'
 import type { Services, State } from '../context.ts'
 import { beginReading, sendFile } from '../download.ts'
-import { parseId, parseOptionalPage } from '../parse.ts'
+import { parse, parseId, parseOptionalPage } from '../parse.ts'
+import { parseReceivedFilters } from '../received_filters.ts'
+
+/** Nothing makes an email unread again. */
+const ReadMark = z.object({ read: z.literal(true, 'can only be true').optional() })
 
 export const receivedEmails = new Router<State, Services>()
 
 receivedEmails.get('/emails/receiving', fullAccess, async ctx => {
   const { account_id } = ctx.state.caller
-  ctx.body = await listReceivedEmails(ctx.pool, account_id, parseOptionalPage(ctx), ctx.config.BASE_URL)
+  const position = parseOptionalPage(ctx)
+  ctx.body = await listReceivedEmails(ctx.pool, account_id, position, ctx.config.BASE_URL, parseReceivedFilters(ctx))
 })
 
 receivedEmails.get('/emails/receiving/:id', fullAccess, async ctx => {
@@ -18,6 +32,22 @@ receivedEmails.get('/emails/receiving/:id', fullAccess, async ctx => {
   const email = await findReceivedEmail(ctx.pool, ctx.state.caller.account_id, id, ctx.config.BASE_URL)
   if (!email) throw notFound('Email')
   ctx.body = email
+})
+
+receivedEmails.patch('/emails/receiving/:id', fullAccess, readBody, async ctx => {
+  const { account_id } = ctx.state.caller
+  const id = parseId('Email', ctx.params.id)
+  if (!(await isReceivedEmail(ctx.pool, account_id, id))) throw notFound('Email')
+  if (ctx.state.body !== undefined) parse(ReadMark, ctx.state.body)
+  const read_at = await markRead(ctx.pool, account_id, id)
+  if (!read_at) throw notFound('Email') // deleted at that moment
+  ctx.body = { object: 'received_email', id, read: true, read_at }
+})
+
+receivedEmails.delete('/emails/receiving/:id', fullAccess, async ctx => {
+  const id = parseId('Email', ctx.params.id)
+  if (!(await deleteReceivedEmail(ctx.pool, ctx.state.caller.account_id, id))) throw notFound('Email')
+  ctx.body = { object: 'received_email', id, deleted: true }
 })
 
 receivedEmails.get('/emails/receiving/:id/raw', fullAccess, async ctx => {

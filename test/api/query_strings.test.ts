@@ -20,8 +20,18 @@ const filters = [
   'to',
   'created_after',
   'created_before',
+  'read',
+  'category',
+  'campaign_id',
 ]
-const lists = ['/api/emails', '/api/api-keys', '/api/templates', '/api/domains', '/api/suppressions']
+const lists = [
+  '/api/emails',
+  '/api/api-keys',
+  '/api/templates',
+  '/api/domains',
+  '/api/suppressions',
+  '/api/emails/receiving',
+]
 
 const limits = [
   ...['0', '-1', '101', '1000', '1e9', '1e1', '01', '1.0', '1.5', '0x10', '', ' 1', '1 ', '+1', '1\0', 'ten', 'NaN'],

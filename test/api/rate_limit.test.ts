@@ -38,6 +38,17 @@ t.test(
   },
 )
 
+t.test('replies and forwards count as sends', async t => {
+  const api = await openApi(t, 2)
+  const headers = { 'x-forwarded-for': '1.0.0.99' }
+  const answers = []
+  for (const verb of ['reply', 'forward', 'reply']) {
+    answers.push(await api.request('POST', `/api/emails/receiving/x/${verb}`, { body: {}, headers }))
+  }
+  t.match(answers, [{ status: 404 }, { status: 404 }, { status: 429 }])
+  t.match(limitOf(answers[1] as never), ['2', '2;w=60', '0', /^(60|5\d)$/])
+})
+
 t.test('two processes share the count, to the last one of a burst', async t => {
   const apis = [await openApi(t, 7), await openApi(t, 7)]
   const burst = Array.from({ length: 20 }, (_, n) => send(apis[n % 2] as Api, '1.0.0.2'))

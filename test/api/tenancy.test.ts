@@ -3,6 +3,7 @@ import { resources } from '../../api/app.ts'
 import { newId } from '../../lib/ids.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startApi } from '../api.ts'
+import { compose, receive } from '../receiving.ts'
 import { acceptEmail, openWork } from '../sending.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'
 
@@ -24,6 +25,10 @@ const withFile = await acceptEmail(world, theirs, { attachments })
 const unknown = newId() // of the same moment: as a cursor it is the same position
 await acceptEmail(world, mine)
 
+const mail = await compose({ attachments, text: 'x' })
+const received = await receive(work, theirs, mail)
+const mineReceived = await receive(work, mine, mail)
+
 const ofTheirs = await makeTemplate(theirs, 'theirs')
 await makeTemplate(mine, 'mine')
 
@@ -36,6 +41,9 @@ for (const { account_id, id, email } of [
 }
 
 const { rows: keys } = await world.pool.pg.query('SELECT id FROM api_keys WHERE account_id = $1', [theirs.id])
+const { rows: receivedFiles } = await world.pool.pg.query('SELECT id FROM received_attachments WHERE account_id = $1', [
+  theirs.id,
+])
 const { rows: files } = await world.pool.pg.query('SELECT id FROM attachments WHERE email_id = $1', [withFile])
 const logs = []
 for (const { id } of [theirs, mine]) {
@@ -60,6 +68,14 @@ const foreignIds: Record<string, string[]> = {
   'GET /emails/:id/attachments': [withFile],
   'GET /emails/:id/attachments/:attachment_id': [withFile],
   'GET /emails/:id/attachments/:attachment_id/content': [withFile],
+  'GET /emails/receiving/:id': [received, sent],
+  'PATCH /emails/receiving/:id': [received, sent],
+  'DELETE /emails/receiving/:id': [received, sent],
+  'GET /emails/receiving/:id/raw': [received],
+  'GET /emails/receiving/:id/attachments': [received, withFile],
+  'GET /emails/receiving/:id/attachments/:attachment_id': [received, withFile],
+  'POST /emails/receiving/:id/reply': [received, sent],
+  'POST /emails/receiving/:id/forward': [received, sent],
   'GET /domains/:id/claim': [theirs.domain_id],
   'POST /domains/:id/claim/verify': [theirs.domain_id],
   'GET /domains/:id': [theirs.domain_id],
@@ -117,6 +133,7 @@ t.test('a list shows nothing of another account', async t => {
       theirs.domain,
       theirs.domain_id,
       sent,
+      received,
       waiting,
       keys[0].id,
       ofTheirs,
@@ -131,7 +148,10 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
   const before = await checksum(theirs.id)
   for (const [route, ids] of Object.entries(foreignIds)) {
     const [method = '', path = ''] = route.split(' ')
-    const ask = (id: string, attachment = files[0].id) =>
+    const [ofMine, file] = path.includes('/receiving/')
+      ? [mineReceived, receivedFiles[0].id]
+      : [mineWithFile, files[0].id]
+    const ask = (id: string, attachment = file) =>
       request(method, path.replace(':id', id).replace(':attachment_id', attachment))
     const answer = await ask(unknown, unknown)
     t.match(answer.status, /^40[34]$/)
@@ -140,7 +160,7 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
       t.strictSame(await ask(id.toUpperCase()), answer, `${route} ${id}`)
     }
     if (!path.includes(':attachment_id')) continue
-    t.strictSame(await ask(mineWithFile), await ask(mineWithFile, unknown), `${route} of mine`)
+    t.strictSame(await ask(ofMine), await ask(ofMine, unknown), `${route} of mine`)
   }
   t.equal(await checksum(theirs.id), before)
 })

@@ -11,6 +11,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   upload: async () => (await import('./upload.ts')).benchUpload(),
   tarpit: async () => (await import('./tarpit.ts')).benchTarpit(),
   list: async () => (await import('./list_emails.ts')).benchListEmails(),
+  received: async () => (await import('./list_received.ts')).benchListReceived(),
 }
 
 const names = process.argv.slice(2)

@@ -3,6 +3,7 @@ import t from 'tap'
 import { createTemplate } from '../../flows/change_template.ts'
 import { indexEmails } from '../../flows/index_emails.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
+import { compose, receive } from '../receiving.ts'
 import { acceptEmail, openWork } from '../sending.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'
 
@@ -32,7 +33,10 @@ const mine = await fill(await newAccount(world))
 const theirs = await fill(await newAccount(world))
 
 /** Columns that are named like a reference and are none: rows that outlive what they name, and ids of other worlds. */
-const unbound = ['suppressions.source_email_id', 'emails.template_id', 'emails.message_id', 'attachments.content_id']
+const unbound = [
+  ...['suppressions.source_email_id', 'emails.template_id', 'emails.message_id', 'attachments.content_id'],
+  ...['received_emails.message_id', 'received_attachments.content_id'],
+]
 
 t.test('every reference between tables of tenants holds the account, first on both sides', async t => {
   t.ok(between.length > 0)
@@ -99,6 +103,8 @@ async function fill(account: TestAccount): Promise<TestAccount> {
     ...party,
     randomUUID(),
   ])
+  const received = await receive(work, account, await compose({ attachments: [{ filename: 'x', content: 'x' }] }))
+  await pg.query('UPDATE received_emails SET reply_to_email_id = $2 WHERE id = $1', [received, id])
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)

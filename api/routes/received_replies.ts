@@ -1,0 +1,31 @@
+import Router from '@koa/router'
+import { forwardEmail } from '../../flows/forward_email.ts'
+import { replyToEmail } from '../../flows/reply_to_email.ts'
+import { notFound } from '../../lib/errors.ts'
+import { NewForward, NewReply } from '../../lib/new_reply.ts'
+import { findAnsweredEmail, findForwardedEmail } from '../../sql/received_originals.ts'
+import { fullAccess } from '../auth.ts'
+import type { Services, State } from '../context.ts'
+import { parse, parseId } from '../parse.ts'
+import { limitSends } from '../rate_limit.ts'
+import { sendEmail } from '../send_email.ts'
+import { readEmailBody } from '../upload.ts'
+
+export const receivedReplies = new Router<State, Services>()
+
+receivedReplies.post('/emails/receiving/:id/reply', fullAccess, limitSends, readEmailBody, async ctx => {
+  const id = parseId('Email', ctx.params.id)
+  const original = await findAnsweredEmail(ctx.pool, { account_id: ctx.state.caller.account_id, id })
+  if (!original) throw notFound('Email')
+  const email = replyToEmail(original, parse(NewReply, ctx.state.body))
+  ctx.body = { object: 'email', id: await sendEmail(ctx, email, `/emails/receiving/${id}/reply`) }
+})
+
+receivedReplies.post('/emails/receiving/:id/forward', fullAccess, limitSends, readEmailBody, async ctx => {
+  const { account_id } = ctx.state.caller
+  const id = parseId('Email', ctx.params.id)
+  const original = await findForwardedEmail(ctx.pool, { account_id, id })
+  if (!original) throw notFound('Email')
+  const email = await forwardEmail(ctx.pool, account_id, original, parse(NewForward, ctx.state.body))
+  ctx.body = { object: 'email', id: await sendEmail(ctx, email, `/emails/receiving/${id}/forward`) }
+})

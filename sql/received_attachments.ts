@@ -1,0 +1,78 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
+import { z } from 'zod'
+import { FIRST_ID } from '../lib/id_ranges.ts'
+import { type Page, type Position, readPage } from './page.ts'
+import { type Queryable, sql } from './pool.ts'
+import type { ReceivedEmailId } from './received_emails.ts'
+
+/** A file as its email shows it. It has an address to be downloaded from while it is kept. */
+export const ReceivedAttachment = z.object({
+  id: z.string(),
+  filename: z.string(),
+  content_type: z.string(),
+  content_disposition: z.enum(['attachment', 'inline']),
+  content_id: z.string().nullable(),
+  size: z.int(),
+  downloadable: z.boolean(),
+  download_url: z.string().optional(),
+  url: z.string().optional(),
+})
+
+/** And in a list of its own. */
+const ListedReceivedAttachment = z.object({ object: z.literal('attachment'), ...ReceivedAttachment.shape })
+export type ListedReceivedAttachment = z.infer<typeof ListedReceivedAttachment>
+
+/** Of an attachment `a`. `base_url`: of the server; the relative alias goes without it. */
+function attachmentObject(base_url: string): FragmentSqlToken {
+  const path = sql.fragment`'/api/emails/receiving/' || a.received_email_id || '/attachments/' || a.id`
+  return sql.fragment`
+    jsonb_build_object('object', 'attachment', 'id', a.id, 'filename', a.filename, 'content_type', a.content_type,
+      'content_disposition', a.content_disposition, 'content_id', a.content_id, 'size', a.size,
+      'downloadable', a.blob_id IS NOT NULL
+    ) || CASE WHEN a.blob_id IS NULL THEN '{}' ELSE jsonb_build_object('download_url', ${base_url} || ${path}, 'url', ${path})
+    END
+  `
+}
+
+/** Those of an email `r`, in their order there; null without any. */
+export function attachmentsOf(base_url: string): FragmentSqlToken {
+  return sql.fragment`
+    (
+      SELECT jsonb_agg(${attachmentObject(base_url)} ORDER BY a.position) FROM received_attachments a
+      WHERE a.account_id = r.account_id AND a.received_email_id = r.id
+    )
+  `
+}
+
+/** In the order of their ids, which is the one that they were read in: not the newest first, they came together. */
+export async function listReceivedAttachments(
+  db: Queryable,
+  { account_id, id }: ReceivedEmailId,
+  { limit, after, before }: Position,
+  base_url: string,
+): Promise<Page<ListedReceivedAttachment>> {
+  const mirrored = before ? { limit, after: before } : { limit, before: after ?? FIRST_ID }
+  const page = await readPage(mirrored, async (where, order, limit) => {
+    const rows = await db.any(sql.type(z.object({ attachment: ListedReceivedAttachment }))`
+      SELECT ${attachmentObject(base_url)} AS attachment FROM received_attachments a
+      WHERE account_id = ${account_id} AND received_email_id = ${id} AND ${where} ORDER BY ${order} LIMIT ${limit}
+    `)
+    return rows.map(row => row.attachment)
+  })
+  return { ...page, data: page.data.reverse() }
+}
+
+const StoredFile = z.object({ filename: z.string(), content_type: z.string(), blob_id: z.string(), size: z.int() })
+
+/** What a file is and where it lies; null too when it is not kept. */
+export async function findReceivedAttachment(
+  db: Queryable,
+  email: ReceivedEmailId,
+  attachment_id: string,
+): Promise<z.infer<typeof StoredFile> | null> {
+  return db.maybeOne(sql.type(StoredFile)`
+    SELECT a.filename, a.content_type, a.blob_id, b.size
+    FROM received_attachments a JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
+    WHERE a.account_id = ${email.account_id} AND a.received_email_id = ${email.id} AND a.id = ${attachment_id}
+  `)
+}
