@@ -1,7 +1,9 @@
 import { buffer } from 'node:stream/consumers'
+import type { Config } from '../lib/config.ts'
 import { newId } from '../lib/ids.ts'
 import { parseMessage } from '../lib/inbound/parse_message.ts'
 import type { ParsedAddress, ParsedFile, ParsedMessage } from '../lib/inbound/parsed_message.ts'
+import { stripOwnResults } from '../lib/verdicts/own_results.ts'
 import type { Pool } from '../sql/pool.ts'
 import {
   findEmailToParse,
@@ -12,34 +14,45 @@ import {
   type ReceivedEmailId,
 } from '../sql/received_emails.ts'
 import type { Blobs } from './blobs.ts'
+import { type Judge, judgeMessage } from './judge_message.ts'
+
+type Dependencies = Omit<Judge, 'config'> & { pool: Pool; blobs: Blobs; config: Config }
 
 /** Reads what was received, once. What cannot be read keeps its raw message, and says so. */
-export async function parseEmail({ pool, blobs }: { pool: Pool; blobs: Blobs }, id: ReceivedEmailId): Promise<void> {
+export async function parseEmail(work: Dependencies, id: ReceivedEmailId): Promise<void> {
+  const { pool, blobs, config } = work
   const email = await findEmailToParse(pool, id)
   if (!email) return // deleted, or read by an earlier run
   const raw = await buffer(blobs.read(email.account_id, email.raw_blob_id))
+  const judged = judgeMessage(work, email, raw) // meanwhile; it never rejects
   let message: ParsedMessage
   try {
     message = await parseMessage(raw)
   } catch (error) {
-    return markUnreadable(pool, id, error instanceof Error ? error.message : String(error))
+    return markUnreadable(pool, id, error instanceof Error ? error.message : String(error), await judged)
   }
   const attachments: ParsedAttachment[] = []
   for (const file of message.files) attachments.push(await store(blobs, email.account_id, file))
+  const judgement = await judged
   await pool.transaction(async tx => {
-    const isNew = await markParsed(tx, id, {
-      from: message.from?.address ?? '',
-      from_name: message.from?.name || null,
-      to: message.to.map(format),
-      cc: message.cc.map(format),
-      bcc: message.bcc.map(format),
-      reply_to: message.reply_to.map(format),
-      subject: message.subject,
-      message_id: message.message_id,
-      headers: message.headers,
-      html: message.html,
-      text: message.text,
-    })
+    const isNew = await markParsed(
+      tx,
+      id,
+      {
+        from: message.from?.address ?? '',
+        from_name: message.from?.name || null,
+        to: message.to.map(format),
+        cc: message.cc.map(format),
+        bcc: message.bcc.map(format),
+        reply_to: message.reply_to.map(format),
+        subject: message.subject,
+        message_id: message.message_id,
+        headers: stripOwnResults(message.headers, [config.HELO_NAME, config.SERVER_DOMAIN]),
+        html: message.html,
+        text: message.text,
+      },
+      judgement,
+    )
     if (isNew) await insertReceivedAttachments(tx, id, attachments)
   })
 }
