@@ -123,16 +123,16 @@ export async function insertReceivedAttachments(
   `)
 }
 
-/** Its raw message is kept, and all there is to see. */
+/** Its raw message is kept, and all there is to see. `judgement` is null when nobody was asked. */
 export async function markUnreadable(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,
   why: string,
-  { spf, verdicts }: Judgement,
+  judgement: Judgement | null,
 ): Promise<void> {
   await db.run(sql.unsafe`
-    UPDATE received_emails SET state = 'unreadable', parse_error = ${why}, spf = ${spf},
-      verdicts = ${JSON.stringify(verdicts)}
+    UPDATE received_emails SET state = 'unreadable', parse_error = ${why}, spf = ${judgement?.spf ?? null},
+      verdicts = ${judgement ? JSON.stringify(judgement.verdicts) : null}
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
   `)
 }

@@ -18,12 +18,14 @@ export function stripOwnResults(headers: Record<string, string>, names: readonly
   return Object.fromEntries(kept)
 }
 
-/** Whether one of ours is what stands before the first semicolon, however it is written there. Nobody's is taken for ours. */
+/**
+ * Whether one of ours is what stands before the first semicolon, however it is written there. Nobody's is taken for ours, and
+ * so is an encoded word: no server calls itself so, but a reader may decode it.
+ */
 function isOwn(value: string, own: readonly string[]): boolean {
-  const names = authority(value)
-    .split(/[\s"\\/=,@:]+/)
-    .flatMap(word => (word ? [canonical(word)] : []))
-  return names.length === 0 || names.some(name => own.some(ours => isWithin(name, ours)))
+  const id = authority(value)
+  const names = id.split(/[\s"\\/=,@:]+/).flatMap(word => (word ? [canonical(word)] : []))
+  return names.length === 0 || id.includes('=?') || names.some(name => own.some(ours => isWithin(name, ours)))
 }
 
 /** The authserv-id with its version, without comments, which may nest and hold semicolons. */

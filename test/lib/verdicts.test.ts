@@ -187,6 +187,7 @@ const spoofed = [
   'ｍｘ.acme．com; spf=pass',
   'mx.ac\u00adme.com; spf=pass',
   '\t mx.acme.com\t;spf=pass',
+  '=?utf-8?q?mx=2Eacme=2Ecom?=; spf=pass',
   'some text mx.acme.com; spf=pass',
   'inbound.acme.com; spf=pass',
   '(mx.acme.com); spf=pass',
