@@ -27,7 +27,13 @@ export async function openWorld(t: Test, environment: Record<string, string> = {
 const NO_DNS = '127.0.0.1:1'
 
 export function testConfig(database_url: string, environment: Record<string, string> = {}): Config {
-  const defaults = { DATABASE_URL: database_url, SECRET_KEY, HELO_NAME: 'mailbrook.test', SENDS_PER_MINUTE: '0', DNS_SERVERS: NO_DNS }
+  const defaults = {
+    DATABASE_URL: database_url,
+    SECRET_KEY,
+    HELO_NAME: 'mailbrook.test',
+    SENDS_PER_MINUTE: '0',
+    DNS_SERVERS: NO_DNS,
+  }
   return readConfig({ ...defaults, ...environment })
 }
 
