@@ -12,7 +12,8 @@ export type Judge = { config: Pick<Config, 'DNS_SERVERS' | 'RSPAMD_URL' | 'CLAMA
 /** Asks everybody who has an opinion on a message, at the same time. Whoever is away keeps no mail from being read. */
 export async function judgeMessage({ config, log }: Judge, email: EmailToParse, raw: Buffer): Promise<Judgement> {
   const { mail_from, received_for: rcpt_to, client } = email
-  const envelope: Envelope = { address: client.address, helo: client.helo, mail_from, rcpt_to }
+  const { address, name, helo } = client
+  const envelope: Envelope = { address, name, helo, mail_from, rcpt_to }
   const dns_servers = config.DNS_SERVERS
   const failed = (who: string) => (err: unknown) => {
     log.warn({ err, received_email_id: email.id }, `${who} could not judge a message`)

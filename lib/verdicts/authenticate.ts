@@ -16,7 +16,7 @@ const CHECKS_OF_THREAD = 4
 let threads: Piscina<MessageToCheck, Origin> | null = null
 
 /** Checks where a message comes from, a large one in a thread of its own. @throws when that takes too long */
-export async function authenticate(message: MessageToCheck): Promise<Origin> {
+export async function authenticate(message: MessageToCheck, { deadline_ms = DEADLINE_MS } = {}): Promise<Origin> {
   if (message.raw.length <= MAX_HERE) return checkOrigin(message)
   threads ??= new Piscina({
     filename: new URL('check_thread.ts', import.meta.url).href,
@@ -24,5 +24,5 @@ export async function authenticate(message: MessageToCheck): Promise<Origin> {
     idleTimeout: 1_000,
     concurrentTasksPerWorker: CHECKS_OF_THREAD,
   })
-  return threads.run(message, { signal: AbortSignal.timeout(DEADLINE_MS) })
+  return threads.run(message, { signal: AbortSignal.timeout(deadline_ms) })
 }

@@ -3,6 +3,9 @@ import { isWithin } from '../domain_name.ts'
 
 const FIELD = 'authentication-results'
 
+/** No name is as long, and no line may be (RFC 5322 section 2.1.1). */
+const MAX_ID = 998
+
 /**
  * Headers without the Authentication-Results that say they are ours (RFC 8601 section 5): whoever reads them would take a
  * stranger's word for our own. `headers` as in ParsedMessage, `names` are what we are called; what is below one of them is
@@ -24,6 +27,7 @@ export function stripOwnResults(headers: Record<string, string>, names: readonly
  */
 function isOwn(value: string, own: readonly string[]): boolean {
   const id = authority(value)
+  if (id.length > MAX_ID) return true
   const names = id.split(/[\s"\\/=,@:]+/).flatMap(word => (word ? [canonical(word)] : []))
   return names.length === 0 || id.includes('=?') || names.some(name => own.some(ours => isWithin(name, ours)))
 }

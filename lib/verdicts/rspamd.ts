@@ -47,7 +47,8 @@ export async function checkSpam(
   const chunks = await Array.fromAsync(answer.body)
   if (answer.status !== 200) throw new Error(`rspamd answered ${answer.status}`)
   const { action, is_skipped } = Answer.parse(JSON.parse(Buffer.concat(chunks).toString()))
-  return is_skipped ? 'GRAY' : (VERDICTS[action] ?? 'GRAY')
+  // What is known at once, it answers without looking further, and calls that skipped too.
+  return is_skipped && action === 'no action' ? 'GRAY' : (VERDICTS[action] ?? 'GRAY')
 }
 
 function targetOf(url: string): URL {
@@ -67,10 +68,11 @@ function policyFor(target: URL, dns_servers: readonly string[] | undefined): Fet
 }
 
 /** What a stranger said goes into a header without what would end it, and without other bytes than ASCII. */
-function headersOf({ address, helo, mail_from, rcpt_to }: Envelope): Record<string, string> {
+function headersOf({ address, name, helo, mail_from, rcpt_to }: Envelope): Record<string, string> {
   return {
     'content-type': 'application/octet-stream',
     ip: clean(address),
+    ...(name ? { hostname: clean(name) } : {}),
     ...(helo ? { helo: clean(helo) } : {}),
     from: clean(mail_from) || '<>',
     rcpt: clean(rcpt_to[0] ?? ''),

@@ -7,5 +7,5 @@ export type Verdict = 'PASS' | 'FAIL' | 'GRAY' | 'PROCESSING_FAILED' | 'DISABLED
 /** As they are stored and answered (contract 4.2). */
 export type Verdicts = Record<'spf' | 'dkim' | 'dmarc' | 'spam' | 'virus', Verdict>
 
-/** Who brought a message, and for whom: what SMTP told before it. `mail_from` '' is the null sender. */
-export type Envelope = { address: string; helo: string; mail_from: string; rcpt_to: string[] }
+/** Who brought a message, and for whom. `name` is what DNS calls the client; `mail_from` '' is the null sender. */
+export type Envelope = { address: string; name: string | null; helo: string; mail_from: string; rcpt_to: string[] }

@@ -6,7 +6,7 @@ export async function report(cases: Record<string, [Promise<Verdict>, Verdict | 
   for (const [name, [judged, right]] of Object.entries(cases)) {
     const said = await judged.catch(error => error as Error)
     const word = said instanceof Error ? 'an error' : said
-    const isRight = right === null || word === right
+    const isRight = right === null ? word !== 'an error' : word === right
     if (!isRight) process.exitCode = 1
     const detail = said instanceof Error ? `: ${said.message}` : ''
     console.log(`${isRight ? 'ok   ' : 'WRONG'} ${name}: ${word}${detail}${isRight ? '' : `, not ${right}`}`)

@@ -20,8 +20,9 @@ for worker in controller proxy fuzzy; do echo 'enabled = false;' >"$work/local.d
 cat >"$work/local.d/options.inc" <<'EOF'
 dns { nameserver = ["127.0.0.1:1"]; timeout = 0.1s; retransmits = 1; }
 local_addrs = [];
+enable_test_patterns = true;
 EOF
-for module in rbl fuzzy_check asn surbl phishing; do echo 'enabled = false;' >"$work/local.d/$module.conf"; done
+for module in hfilter rbl fuzzy_check asn surbl phishing; do echo 'enabled = false;' >"$work/local.d/$module.conf"; done
 chmod -R a+rX "$work"
 user=()
 if [ "$(id -u)" = 0 ]; then

@@ -2,7 +2,13 @@ import { checkSpam } from '../../lib/verdicts/rspamd.ts'
 import { report } from './judged.ts'
 
 const [url = ''] = process.argv.slice(2)
-const envelope = { address: '192.0.2.1', helo: 'mx.acme.com', mail_from: 'ann@acme.com', rcpt_to: ['me@x.com'] }
+const envelope = {
+  address: '192.0.2.1',
+  name: 'mx.acme.com',
+  helo: 'mx.acme.com',
+  mail_from: 'ann@acme.com',
+  rcpt_to: ['me@x.com'],
+}
 const GTUBE = 'JS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X'
 
 const mail = (text: string) =>
@@ -31,7 +37,7 @@ await report({
   'a null sender': [judged(mail('Your mail has come.'), { ...envelope, mail_from: '' }), 'PASS'],
   'a sender who writes headers': [
     judged(mail('Hi'), { ...envelope, helo: 'a\r\nSettings: {}', mail_from: 'ü\n@' }),
-    'PASS',
+    null,
   ],
   'a message of 20 MB': [judged(mail('A line, again and again.\r\n'.repeat(800_000))), 'PASS'],
   'a message of nothing': [judged(Buffer.from('\r\n')), null],

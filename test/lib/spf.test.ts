@@ -144,7 +144,15 @@ for (const [name, { records, from = 'ann@a.com', address = '192.0.2.1', helo = '
     for (const key of Object.keys(zone)) delete zone[key]
     Object.assign(zone, records)
     const raw = Buffer.from('Subject: Hello\r\n\r\nHi\r\n')
-    const { spf } = await checkOrigin({ address, helo, mail_from: from, rcpt_to: [], raw, dns_servers: [server] })
+    const { spf } = await checkOrigin({
+      address,
+      name: null,
+      helo,
+      mail_from: from,
+      rcpt_to: [],
+      raw,
+      dns_servers: [server],
+    })
     t.equal(spf, says)
   })
 }
