@@ -2,13 +2,13 @@ import { Piscina } from 'piscina'
 import { checkOrigin, type MessageToCheck, type Origin } from './check_origin.ts'
 
 /**
- * Here, a message of this length with eight signatures takes 20 ms; one of 25 MB takes half a second with one signature, and
- * several when it is made for that, which nothing else is to wait for.
+ * Here, a message of this length with eight signatures takes 20 ms, and up to 150 when it is made for that. One of 25 MB takes
+ * half a second with one signature, which nothing else is to wait for.
  */
-const MAX_HERE = 128 * 1024
+const MAX_HERE = 64 * 1024
 
 /** Of what waits for a thread too. Beyond it the thread is given up, with the few that it reads meanwhile. */
-const DEADLINE_MS = 30_000
+const DEADLINE_MS = 20_000
 
 /** Most of the time of a check is spent on waiting for DNS. */
 const CHECKS_OF_THREAD = 4

@@ -11,7 +11,7 @@ import {
 } from 'mailauth'
 import { createDns, type DnsTimes } from '../dns.ts'
 import { registrableDomain } from '../domain_name.ts'
-import { limitSignatures } from './limit_signatures.ts'
+import { limitHeader } from './limit_header.ts'
 import { createLookUp } from './look_up.ts'
 import type { Envelope, Verdict } from './verdict.ts'
 
@@ -45,12 +45,20 @@ const STRICT = { strict: true, minBitLength: 1024 }
 export async function checkOrigin(message: MessageToCheck): Promise<Origin> {
   const { address, helo, mail_from, dns_servers } = message
   const dns = createDns(dns_servers, TIMES)
-  const raw = limitSignatures(Buffer.from(message.raw.buffer, message.raw.byteOffset, message.raw.length))
+  const raw = limitHeader(Buffer.from(message.raw.buffer, message.raw.byteOffset, message.raw.length))
   const keys = { ...STRICT, resolver: createLookUp(dns, DKIM_LIMITS) }
   const [sender, signed] = await Promise.all([
     spf({ ...STRICT, ip: address, helo, sender: mail_from, mta: 'localhost', resolver: createLookUp(dns, SPF_LIMITS) }),
-    dkimVerify(raw, { ...keys, sender: mail_from }),
+    raw && dkimVerify(raw, { ...keys, sender: mail_from }),
   ])
+  const word = sender.status.result as SpfWord
+  if (!signed) {
+    return {
+      spf: word,
+      arc: 'none',
+      verdicts: { spf: SPF[word], dkim: 'PROCESSING_FAILED', dmarc: 'PROCESSING_FAILED' },
+    }
+  }
   const chain = await arc(signed.arc as ARCData, { ...keys, ip: address })
   const policy = await dmarc({
     ...STRICT,
@@ -61,7 +69,6 @@ export async function checkOrigin(message: MessageToCheck): Promise<Origin> {
     arcResult: chain,
     resolver: createLookUp(dns, DMARC_LIMITS),
   })
-  const word = sender.status.result as SpfWord
   return {
     spf: word,
     arc: chain.status?.result ?? 'none',

@@ -6,7 +6,7 @@ import { createDns } from '../../lib/dns.ts'
 import { composeMessage, serializeMessage } from '../../lib/message.ts'
 import { authenticate } from '../../lib/verdicts/authenticate.ts'
 import { checkOrigin } from '../../lib/verdicts/check_origin.ts'
-import { limitSignatures } from '../../lib/verdicts/limit_signatures.ts'
+import { limitHeader } from '../../lib/verdicts/limit_header.ts'
 import { createLookUp } from '../../lib/verdicts/look_up.ts'
 import { stripOwnResults } from '../../lib/verdicts/own_results.ts'
 import { startZone, type Zone } from '../name_server.ts'
@@ -148,8 +148,23 @@ t.test('of many signatures only the first are looked at', async t => {
   const many = (count: number) => Array.from({ length: count }, (_, i) => forged(i)).join('')
   t.match(await judge(many(7) + signed), { verdicts: { dkim: 'PASS' } })
   t.match(await judge(many(500) + signed), { verdicts: { dkim: 'FAIL' } })
-  t.equal(limitSignatures(Buffer.from(many(9) + plain)).toString(), many(8) + plain)
-  t.equal(limitSignatures(Buffer.from(many(9))).toString(), many(8), 'without a body')
+  t.equal(limitHeader(Buffer.from(many(9) + plain))?.toString(), many(8) + plain)
+  t.equal(limitHeader(Buffer.from(many(9)))?.toString(), many(8), 'without a body')
+})
+
+t.test('a header that was made to take long is not read', async t => {
+  const unread = { spf: 'pass', verdicts: { dkim: 'PROCESSING_FAILED', dmarc: 'PROCESSING_FAILED' } }
+  const start = performance.now()
+  t.match(await judge(`${'a\r\n'.repeat(40_000)}${plain}`), unread)
+  t.match(await judge(plain.replace('Hello', `Hello${'\r\n a'.repeat(40_000)}`)), unread)
+  t.match(await judge(plain.replace('Hello', 'Hello'.repeat(60_000))), unread)
+  t.ok(performance.now() - start < 5_000, 'it would be 20 seconds')
+  t.match(await judge(plain.replace('Hello', `Hello${'\r\n a'.repeat(1_900)}`)), { verdicts: { dmarc: 'PASS' } })
+  t.match(
+    await judge(`${plain}${'a\r\n'.repeat(5_000)}`),
+    { verdicts: { dmarc: 'PASS' } },
+    'lines of the body are many',
+  )
 })
 
 t.test('who asks has a number of questions, and a time', async t => {
