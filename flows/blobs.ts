@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import type { BlobStore } from '../lib/blob_store.ts'
+import { CHUNK_SIZE } from '../lib/chunker.ts'
 import type { Config } from '../lib/config.ts'
 import { newId } from '../lib/ids.ts'
 import { createS3Blobs } from '../lib/s3_blobs.ts'
@@ -78,7 +79,7 @@ export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'
   return {
     write,
     async put(account_id, content, sha256 = hash('sha256', content)) {
-      return (await useBlob(pool, account_id, sha256)) ?? write(account_id, once(content))
+      return (await useBlob(pool, account_id, sha256)) ?? write(account_id, inPieces(content))
     },
     async *read(account_id, id) {
       const name = await findBlobStore(pool, { account_id, id })
@@ -152,6 +153,7 @@ class Digest implements AsyncIterable<Buffer> {
   }
 }
 
-async function* once(content: Buffer): AsyncIterable<Buffer> {
-  if (content.length > 0) yield content
+/** In pieces: what is written at a time is copied, and in Postgres's own protocol more than once. */
+async function* inPieces(content: Buffer): AsyncIterable<Buffer> {
+  for (let start = 0; start < content.length; start += CHUNK_SIZE) yield content.subarray(start, start + CHUNK_SIZE)
 }

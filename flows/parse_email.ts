@@ -1,43 +1,121 @@
-import { buffer } from 'node:stream/consumers'
 import type { Config } from '../lib/config.ts'
 import { newId } from '../lib/ids.ts'
-import { parseMessage } from '../lib/inbound/parse_message.ts'
+import { type Parsed, parseMessage } from '../lib/inbound/parse_message.ts'
 import type { ParsedAddress, ParsedFile, ParsedMessage } from '../lib/inbound/parsed_message.ts'
+import { EndedThreadError } from '../lib/inbound/threads.ts'
+import type { Log } from '../lib/log.ts'
+import { Semaphore } from '../lib/semaphore.ts'
 import { stripOwnResults } from '../lib/verdicts/own_results.ts'
 import type { Pool } from '../sql/pool.ts'
 import {
-  findEmailToParse,
+  claimEmailToParse,
+  type EmailToParse,
   insertReceivedAttachments,
+  type Judgement,
   markParsed,
   markUnreadable,
   type ParsedAttachment,
   type ReceivedEmailId,
+  resetParseTries,
 } from '../sql/received_emails.ts'
 import type { Blobs } from './blobs.ts'
-import { type Judge, judgeMessage } from './judge_message.ts'
+import { judgeMessage } from './judge_message.ts'
 
-type Dependencies = Omit<Judge, 'config'> & { pool: Pool; blobs: Blobs; config: Config }
+type Work = { pool: Pool; blobs: Blobs; config: Config; log: Log }
+
+/** Bytes of messages that are in memory at a time, in all jobs of this process. What is read of them is as much again. */
+const room = new Semaphore(64 * 1024 * 1024)
+/** As many as there are threads. */
+const AT_ONCE = 2
+/** A thread may also have ended because the machine was busy. */
+const TRIES = 2
+/** Processes that died while they had it; those that are read beside it die with them, but not as often. */
+const MAX_DEATHS = 3
+
+/** Reads what was received. One that fails keeps no other from being read. @throws when some are to be tried again */
+export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<void> {
+  const waiting = ids.values()
+  const failures: unknown[] = []
+  const read = async () => {
+    for (const id of waiting) await parseEmail(work, id).catch(error => failures.push(error))
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, read))
+  if (failures.length > 0) throw failures[0]
+}
 
 /** Reads what was received, once. What cannot be read keeps its raw message, and says so. */
-export async function parseEmail(work: Dependencies, id: ReceivedEmailId): Promise<void> {
-  const { pool, blobs, config } = work
-  const email = await findEmailToParse(pool, id)
+async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
+  const email = await claimEmailToParse(work.pool, id)
   if (!email) return // deleted, or read by an earlier run
-  const raw = await buffer(blobs.read(email.account_id, email.raw_blob_id))
-  const judged = judgeMessage(work, email, raw) // meanwhile; it never rejects
-  let message: ParsedMessage
+  if (email.parse_tries > MAX_DEATHS)
+    return markUnreadable(work.pool, id, 'Whatever tried to read it died of it.', null)
+  await room.acquire(email.size)
   try {
-    message = await parseMessage(raw)
+    const parsed = await parse(work.blobs, email)
+    const { buffer, byteOffset, length } = parsed.raw
+    const judgement = await judgeMessage(work, email, Buffer.from(buffer, byteOffset, length))
+    if ('refused' in parsed) await markUnreadable(work.pool, id, parsed.refused, judgement)
+    else await store(work, email, parsed.message, judgement)
   } catch (error) {
-    return markUnreadable(pool, id, error instanceof Error ? error.message : String(error), await judged)
+    await resetParseTries(work.pool, id)
+    throw error
+  } finally {
+    room.release(email.size)
   }
+}
+
+/** Nothing is lost of a message that ended its thread: it is read from the store again. */
+async function parse(blobs: Blobs, email: EmailToParse): Promise<Parsed> {
+  for (let tries = 1; ; tries++) {
+    const raw = await readRaw(blobs, email)
+    try {
+      return await parseMessage(raw)
+    } catch (error) {
+      if (tries < TRIES) continue
+      if (!(await canParse())) throw error // nothing can be read here: it is not this message's fault
+      const refused = error instanceof EndedThreadError ? error.message : `It could not be read: ${error}`
+      return { raw: await readRaw(blobs, email), refused }
+    }
+  }
+}
+
+async function canParse(): Promise<boolean> {
+  return parseMessage(new Uint8Array(Buffer.from('Subject: x\r\n\r\nx'))).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Into a buffer of its own, which can be handed to a thread. */
+async function readRaw(
+  blobs: Blobs,
+  { account_id, raw_blob_id, size }: EmailToParse,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const raw = new Uint8Array(size)
+  let length = 0
+  for await (const chunk of blobs.read(account_id, raw_blob_id)) {
+    raw.set(chunk, length)
+    length += chunk.length
+  }
+  if (length !== size) throw new Error(`a raw message has ${length} bytes, not ${size}`)
+  return raw
+}
+
+async function store(
+  { pool, blobs, config }: Work,
+  { account_id, id }: EmailToParse,
+  message: ParsedMessage,
+  judgement: Judgement,
+): Promise<void> {
   const attachments: ParsedAttachment[] = []
-  for (const file of message.files) attachments.push(await store(blobs, email.account_id, file))
-  const judgement = await judged
+  // Each is let go as soon as it is stored.
+  for (let file = message.files.shift(); file; file = message.files.shift()) {
+    attachments.push(await storeFile(blobs, account_id, file))
+  }
   await pool.transaction(async tx => {
     const isNew = await markParsed(
       tx,
-      id,
+      { account_id, id },
       {
         from: message.from?.address ?? '',
         from_name: message.from?.name || null,
@@ -50,15 +128,17 @@ export async function parseEmail(work: Dependencies, id: ReceivedEmailId): Promi
         headers: stripOwnResults(message.headers, [config.HELO_NAME, config.SERVER_DOMAIN]),
         html: message.html,
         text: message.text,
+        parse_error: message.cut,
       },
       judgement,
     )
-    if (isNew) await insertReceivedAttachments(tx, id, attachments)
+    if (isNew) await insertReceivedAttachments(tx, { account_id, id }, attachments)
   })
 }
 
-async function store(blobs: Blobs, account_id: string, file: ParsedFile): Promise<ParsedAttachment> {
-  const blob = await blobs.put(account_id, Buffer.from(file.content))
+async function storeFile(blobs: Blobs, account_id: string, file: ParsedFile): Promise<ParsedAttachment> {
+  const { buffer, byteOffset, length } = file.content
+  const blob = await blobs.put(account_id, Buffer.from(buffer, byteOffset, length))
   return {
     id: newId(),
     filename: file.filename ?? 'attachment',

@@ -1,13 +1,17 @@
 import type { Config } from '../lib/config.ts'
 import type { Transport } from '../lib/deliver.ts'
-import { Lanes } from '../lib/lanes.ts'
+import { Lanes, type Share } from '../lib/lanes.ts'
 import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import type { ClaimedDelivery } from '../sql/deliveries.ts'
 import { decideUnsent, judge, judgeError, returnPath, type Verdict } from './attempt_delivery.ts'
 import type { Ledger } from './ledger.ts'
 import { LARGE, type PrepareMessage, type SenderDomain } from './prepare_message.ts'
+import { Router } from './router.ts'
 import { SharedMessages } from './shared_messages.ts'
+
+/** Deliveries one process holds at the most. */
+export const CAPACITY = 1_000
 
 /** Messages that are composed ahead of a free connection. Large ones are bounded by their bytes instead. */
 const PREPARED_AHEAD = 64
@@ -25,7 +29,8 @@ type Dependencies = {
   onRoom: () => void
 }
 
-type Waiting = { delivery: ClaimedDelivery; sender: SenderDomain; message: Buffer; isParked: boolean }
+type Placed = { delivery: ClaimedDelivery; lane: string }
+type Waiting = Placed & { sender: SenderDomain; message: Buffer; isParked: boolean }
 
 const STOPPED: Verdict = { outcome: 'released', reason: 'The worker stopped.' }
 
@@ -34,21 +39,34 @@ export class Pipeline {
   /** By claim: one whose lease was lost may still be on its way here when its delivery is claimed again. */
   readonly held = new Set<ClaimedDelivery>()
   readonly #deps: Dependencies
-  readonly #toPrepare = new Lanes<ClaimedDelivery>(PREPARED_AHEAD)
+  readonly #router: Router
+  readonly #toPrepare: Lanes<Placed>
   readonly #toSend: Lanes<Waiting>
   readonly #messages: SharedMessages
   readonly #stopping = new AbortController()
+  /** By destination, how many are not being sent yet. */
+  readonly #unsent = new Map<string, number>()
   #idlers: (() => void)[] = []
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#toSend = new Lanes(deps.transport.concurrency)
+    const { transport } = deps
+    this.#router = new Router({
+      ...deps,
+      // There is to be room for the mail of others.
+      isFull: lane => this.#toPrepare.count(lane) > CAPACITY - this.held.size,
+      onLane: (delivery, lane) => this.#place(delivery, lane),
+      onVerdict: (delivery, verdict) => void this.#settleUnsent(delivery, verdict),
+    })
+    const share = transport.share && ((lane: string) => transport.share?.(lane) as Share)
+    this.#toPrepare = new Lanes(PREPARED_AHEAD, share)
+    this.#toSend = new Lanes(transport.concurrency, share)
     this.#messages = new SharedMessages(deps.prepareMessage, deps.room)
   }
 
-  /** Destinations that hold at least so many deliveries here. */
+  /** Destinations of which at least so many deliveries wait here. */
   busy(count: number): string[] {
-    return this.#toPrepare.busy(count)
+    return [...this.#unsent].flatMap(([destination, unsent]) => (unsent >= count ? [destination] : []))
   }
 
   take(delivery: ClaimedDelivery): void {
@@ -59,8 +77,8 @@ export class Pipeline {
       void this.#settle(delivery, verdict)
       return
     }
-    this.#toPrepare.push(delivery.destination, delivery)
-    this.#pump()
+    this.#unsent.set(delivery.destination, (this.#unsent.get(delivery.destination) ?? 0) + 1)
+    this.#router.take(delivery)
   }
 
   async idle(): Promise<void> {
@@ -71,8 +89,13 @@ export class Pipeline {
   stop(): void {
     this.#stopping.abort()
     this.#messages.stop()
-    const waiting = [...this.#toPrepare.clear(), ...this.#toSend.clear().map(({ delivery }) => delivery)]
-    for (const delivery of waiting) void this.#settle(delivery, STOPPED)
+    const placed = [...this.#toPrepare.clear(), ...this.#toSend.clear()].map(({ delivery }) => delivery)
+    for (const delivery of [...this.#router.clear(), ...placed]) void this.#settleUnsent(delivery, STOPPED)
+  }
+
+  #place(delivery: ClaimedDelivery, lane: string): void {
+    this.#toPrepare.push(lane, { delivery, lane })
+    this.#pump()
   }
 
   #pump(): void {
@@ -82,34 +105,41 @@ export class Pipeline {
     }
     for (let next = this.#toSend.take(); next; next = this.#toSend.take()) {
       this.#endPreparing(next)
+      this.#leaveUnsent(next.delivery)
       void this.#send(next)
     }
   }
 
-  async #prepare(delivery: ClaimedDelivery): Promise<void> {
+  async #prepare({ delivery, lane }: Placed): Promise<void> {
     let isParked = false
     // It may have to wait, for its files or for room, and other mail not for it.
     const park = () => {
       if (isParked) return
       isParked = true
-      this.#toPrepare.park(delivery.destination)
+      this.#toPrepare.park(lane)
       this.#pump()
     }
     try {
       const prepared = await this.#messages.prepare(delivery, park)
       if (prepared.size > LARGE) park()
       const message = await this.#messages.compose(delivery, prepared)
-      this.#toSend.push(delivery.destination, { delivery, sender: prepared.sender, message, isParked })
+      this.#toSend.push(lane, { delivery, lane, sender: prepared.sender, message, isParked })
     } catch (error) {
-      this.#endPreparing({ delivery, isParked })
-      void this.#settle(delivery, this.#judge(error, delivery))
+      this.#endPreparing({ lane, isParked })
+      void this.#settleUnsent(delivery, this.#judge(error, delivery))
     }
     this.#pump()
   }
 
-  #endPreparing({ delivery: { destination }, isParked }: Pick<Waiting, 'delivery' | 'isParked'>): void {
-    if (isParked) this.#toPrepare.unpark(destination)
-    else this.#toPrepare.free(destination)
+  #endPreparing({ lane, isParked }: Pick<Waiting, 'lane' | 'isParked'>): void {
+    if (isParked) this.#toPrepare.unpark(lane)
+    else this.#toPrepare.free(lane)
+  }
+
+  #leaveUnsent({ destination }: ClaimedDelivery): void {
+    const unsent = (this.#unsent.get(destination) ?? 0) - 1
+    if (unsent > 0) this.#unsent.set(destination, unsent)
+    else this.#unsent.delete(destination)
   }
 
   #judge(error: unknown, delivery: ClaimedDelivery): Verdict {
@@ -118,7 +148,7 @@ export class Pipeline {
     return judgeError(error, delivery)
   }
 
-  async #send({ delivery, sender, message }: Waiting): Promise<void> {
+  async #send({ delivery, lane, sender, message }: Waiting): Promise<void> {
     const { log, config, secrets, transport, ledger } = this.#deps
     const { signal } = this.#stopping
     let verdict: Verdict
@@ -139,9 +169,14 @@ export class Pipeline {
       log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
       verdict = judgeError(error, delivery)
     }
-    this.#toSend.free(delivery.destination)
+    this.#toSend.free(lane)
     this.#pump()
     await this.#settle(delivery, verdict)
+  }
+
+  #settleUnsent(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {
+    this.#leaveUnsent(delivery)
+    return this.#settle(delivery, verdict)
   }
 
   async #settle(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {

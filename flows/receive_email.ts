@@ -26,9 +26,7 @@ export async function receiveEmail({ pool, blobs }: { pool: Pool; blobs: Blobs }
     })),
   )
   await pool.transaction(async tx => {
-    for (const email of emails) {
-      await insertReceivedEmail(tx, email)
-      await addJob(tx, 'parse_email', { account_id: email.account_id, id: email.id })
-    }
+    for (const email of emails) await insertReceivedEmail(tx, email)
+    await addJob(tx, 'parse_email', { ids: emails.map(({ account_id, id }) => ({ account_id, id })) })
   })
 }

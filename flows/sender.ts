@@ -10,7 +10,7 @@ import type { Pool } from '../sql/pool.ts'
 import type { Blobs } from './blobs.ts'
 import { createFetchFiles } from './fetch_files.ts'
 import { createLedger } from './ledger.ts'
-import { Pipeline } from './pipeline.ts'
+import { CAPACITY, Pipeline } from './pipeline.ts'
 import { createPrepareMessage } from './prepare_message.ts'
 
 /** Times of the delivery protocol; tests make them shorter. */
@@ -32,9 +32,6 @@ export const SENDER_TIMES: SenderTimes = {
   drain_ms: 120_000,
   keys_ms: 60_000,
 }
-
-/** Deliveries one process holds at the most. */
-const CAPACITY = 1_000
 
 /** Of one claim; a destination with so many gets no more, so that one that is slow never holds a quarter of all. */
 const CLAIM = 125

@@ -1,7 +1,9 @@
 import type { Config } from '../lib/config.ts'
 import type { Log } from '../lib/log.ts'
 import { listDoubtfulDeliveries, listLostDeliveries, type Stray, settleDeliveries } from '../sql/deliveries.ts'
+import { addJob } from '../sql/jobs.ts'
 import type { Pool } from '../sql/pool.ts'
+import { claimUnparsedEmails } from '../sql/received_emails.ts'
 import { unlockDeadPools } from '../sql/worker_heartbeats.ts'
 import { RESEND_AFTER_SECONDS, type Verdict } from './attempt_delivery.ts'
 
@@ -51,4 +53,20 @@ async function sweep(
 export async function sweepPools(pool: Pool, log: Log, after_seconds: number): Promise<void> {
   const pool_ids = await unlockDeadPools(pool, after_seconds)
   if (pool_ids.length > 0) log.warn({ pool_ids }, 'jobs of dead workers were unlocked')
+}
+
+/** Of one job. */
+const PARSED_TOGETHER = 100
+
+/** Asks once more that received mail be read whose job got lost. */
+export async function sweepReceivedEmails(pool: Pool, log: Log): Promise<void> {
+  for (;;) {
+    const ids = await pool.transaction(async tx => {
+      const claimed = await claimUnparsedEmails(tx, PARSED_TOGETHER)
+      if (claimed.length > 0) await addJob(tx, 'parse_email', { ids: claimed })
+      return claimed
+    })
+    if (ids.length > 0) log.warn({ count: ids.length }, 'received emails were not read in time')
+    if (ids.length < PARSED_TOGETHER) return
+  }
 }

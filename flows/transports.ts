@@ -1,10 +1,15 @@
 import { coalesce } from '../lib/coalesce.ts'
 import type { Config } from '../lib/config.ts'
 import type { Outgoing, Transport } from '../lib/deliver.ts'
+import { createDirectTransport } from '../lib/direct/direct_transport.ts'
+import { createMtaSts, type StsStore } from '../lib/direct/mta_sts.ts'
+import { createDns } from '../lib/dns.ts'
+import { fetchPolicy } from '../lib/fetch_safely.ts'
 import type { Log } from '../lib/log.ts'
 import { defaultTransport, relayUrls } from '../lib/relay_urls.ts'
 import { DEFAULT_TIMEOUTS, type SmtpTimeouts } from '../lib/smtp_server.ts'
 import { insertCapturedMessages } from '../sql/captured_messages.ts'
+import { findMtaStsPolicy, upsertMtaStsPolicy } from '../sql/mta_sts_policies.ts'
 import { markTransportFault, setTransportFault } from '../sql/platform.ts'
 import type { Pool } from '../sql/pool.ts'
 import { createRelays } from './relays.ts'
@@ -15,16 +20,19 @@ type Kind = NonNullable<Outgoing['transport']>
 /** The transports of this process, each made when mail first asks for it: as its domain says, else as MAIL_TRANSPORT does. */
 export function createTransport(options: Options): Transport {
   const usual = defaultTransport(options.config)
+  const isRelayed = relayUrls(options.config).length > 0
   const made = new Map<Kind, Transport>()
   const of = (kind: Kind): Transport => {
     const transport = made.get(kind) ?? makers[kind](options)
     made.set(kind, transport)
     return transport
   }
+  const { route } = of(usual)
   return {
     ...of(usual),
+    ...(route && { route: isRelayed ? forgetWait(route) : route }),
     // Where some mail is captured and some is not, connections count.
-    concurrency: relayUrls(options.config).length > 0 ? options.config.SEND_CONNECTIONS : of(usual).concurrency,
+    concurrency: isRelayed ? options.config.SEND_CONNECTIONS : of(usual).concurrency,
     deliver: outgoing => of(outgoing.transport ?? usual).deliver(outgoing),
     close() {
       for (const transport of made.values()) transport.close()
@@ -32,10 +40,18 @@ export function createTransport(options: Options): Transport {
   }
 }
 
+/** What a provider asks of us says nothing of mail that may go by a relay; what goes to it finds out later. */
+function forgetWait(route: NonNullable<Transport['route']>): NonNullable<Transport['route']> {
+  return async destination => {
+    const { lane } = await route(destination)
+    return { lane, wait: null }
+  }
+}
+
 const makers: Record<Kind, (options: Options) => Transport> = {
   capture: ({ pool }) => createCapture(pool),
   relay: createRelay,
-  direct: options => createMissing(options, 'Its domain asks for the transport direct, which this server has not.'),
+  direct: createDirect,
 }
 
 function createRelay(options: Options): Transport {
@@ -46,6 +62,25 @@ function createRelay(options: Options): Transport {
   // A relay that only some domains ask for stops nobody else.
   const note = defaultTransport(config) === 'relay' ? setTransportFault : async () => {}
   return createRelays({ config, log, timeouts, note: fault => note(pool, fault) })
+}
+
+function createDirect({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Options): Transport {
+  const dns = createDns(config.DNS_SERVERS)
+  const store: StsStore = {
+    find: domain => findMtaStsPolicy(pool, domain),
+    save: (domain, policy) => upsertMtaStsPolicy(pool, domain, policy),
+  }
+  return createDirectTransport({
+    dns,
+    policy: { allowed: config.MX_ALLOW, denied: config.FETCH_DENY },
+    findPolicy: createMtaSts({ dns, fetch: { ...fetchPolicy(config), ports: [443] }, store, log }),
+    helo_name: config.HELO_NAME,
+    port: config.MX_PORT,
+    timeouts,
+    connections: config.SEND_CONNECTIONS,
+    limits: { connections: config.DESTINATION_CONNECTIONS, per_minute: config.DESTINATION_RATE },
+    log,
+  })
 }
 
 /** Of a transport that is asked for and not configured: mail waits, and no more of its domain is accepted. */

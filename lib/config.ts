@@ -93,7 +93,7 @@ export const Environment = z.object({
   MAIL_TRANSPORT: transport
     .default('capture')
     .describe(
-      'capture (store, send nothing), or a relay: smtp://user:pass@host:port, smtps://...; several in order, separated by commas.',
+      'capture (store, send nothing), direct (to the recipients’ servers), or a relay: smtp://user:pass@host:port, smtps://...; several in order, separated by commas.',
     ),
   RELAY_URL: relays
     .optional()
@@ -165,7 +165,19 @@ export const Environment = z.object({
     .describe(
       'Where attachments lie: postgres, or s3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://...&region=...',
     ),
-  SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker to one host.'),
+  SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker.'),
+  DESTINATION_CONNECTIONS: count
+    .min(1)
+    .max(1000)
+    .default(20)
+    .describe('Of these to one mailbox provider at most, with MAIL_TRANSPORT=direct.'),
+  DESTINATION_RATE: count
+    .default(0)
+    .describe('Messages a minute from one worker to one mailbox provider, with MAIL_TRANSPORT=direct. 0: no limit.'),
+  MX_PORT: port.default(25).describe('Port of the recipients’ mail servers, with MAIL_TRANSPORT=direct.'),
+  MX_ALLOW: networks
+    .optional()
+    .describe('Addresses and networks that mail servers may be on although not public. Default: none.'),
   SMTP_PORT: z.coerce
     .number()
     .int()
@@ -190,6 +202,10 @@ export const Environment = z.object({
     .max(3650)
     .default(30)
     .describe('Days that the log of API requests is kept (GET /logs). 0: no request is logged.'),
+  RAW_RETENTION_DAYS: count
+    .max(3650)
+    .default(30)
+    .describe('Days that received mail is kept as it came; what was read of it stays. 0: for ever.'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -1,4 +1,5 @@
 import type { Bounce } from './bounce.ts'
+import type { Share } from './lanes.ts'
 import type { Verdict } from './smtp_reply.ts'
 
 /** How mail of a domain is to leave. With `tls` enforced it must not travel in the clear; `transport` null is as configured. */
@@ -36,13 +37,20 @@ export type Outcome =
   | Refused
   /** The dot was written or may have been, and no reply came. */
   | { outcome: 'in_doubt'; reason: string }
-  /** Nothing was sent and nobody is to blame: stopped, or the lease was lost. */
-  | { outcome: 'released'; reason: string }
+  /** Nothing was sent and nobody is to blame: stopped, the lease was lost, or not yet (`delay`, in seconds). */
+  | { outcome: 'released'; reason: string; delay?: number }
+
+/** Destinations of one receiver share a lane. With `wait` nothing may go there before so many seconds. */
+export type Route = { lane: string; wait: { reason: string; delay: number } | null }
 
 /** How mail leaves: a relay, the recipient's own servers, or nowhere (capture). An outcome is data; nothing throws. */
 export type Transport = {
   /** Deliveries at the same moment that make sense. */
   concurrency: number
+  /** Asked before anything else is done for a delivery; it may take long. Without it each destination is a lane. */
+  route?(destination: string): Promise<Route>
+  /** Of the deliveries at the same moment, what one lane may have now. Without it half of them. */
+  share?(lane: string): Share
   deliver(outgoing: Outgoing): Promise<Outcome>
   close(): void
 }

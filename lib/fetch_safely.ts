@@ -9,7 +9,14 @@ import { detailOf, FetchError, refused, unreachable } from './fetch/error.ts'
 import { type FetchPolicy, whyNotFetchable } from './fetch/policy.ts'
 
 export { FetchError } from './fetch/error.ts'
-export { type FetchPolicy, fetchPolicy, whyNotFetchable } from './fetch/policy.ts'
+export {
+  type AddressPolicy,
+  type FetchPolicy,
+  fetchPolicy,
+  isFetchable,
+  ownAddresses,
+  whyNotFetchable,
+} from './fetch/policy.ts'
 
 export type FetchRequest = BodyLimits & {
   url: string

@@ -1,21 +1,33 @@
-type Lane<T> = { waiting: T[]; active: number; parked: number }
+/** Of `active` slots so many were taken while it was unproven. */
+type Lane<T> = { waiting: T[]; active: number; unproven: number; parked: number }
+
+/** What a destination may hold, and whether it is known to give slots back soon. */
+export type Share = { slots: number; isProven: boolean }
 
 /**
  * A queue in memory that is fair to destinations: turns go round among them, and none may hold more than its share of
  * the slots, so that a destination that answers slowly delays only its own mail. With `weigh` an item takes several;
  * what is heavier than its destination's share waits until that has none, what is heavier than all goes alone.
+ *
+ * With a function for the share, each destination besides holds no more than is free: the next one finds some left. And
+ * those that are unproven hold half of all together, however many they are.
  */
 export class Lanes<T> {
   readonly #lanes = new Map<string, Lane<T>>()
   readonly #slots: number
-  readonly #slots_per_lane: number
+  readonly #share: number | ((destination: string) => Share)
   readonly #weigh: (item: T) => number
   #active = 0
+  #unproven = 0
 
   /** Half of the slots are for one destination at most. */
-  constructor(slots: number, slots_per_lane: number = Math.ceil(slots / 2), weigh: (item: T) => number = () => 1) {
+  constructor(
+    slots: number,
+    share: number | ((destination: string) => Share) = Math.ceil(slots / 2),
+    weigh: (item: T) => number = () => 1,
+  ) {
     this.#slots = slots
-    this.#slots_per_lane = slots_per_lane
+    this.#share = share
     this.#weigh = weigh
   }
 
@@ -34,7 +46,9 @@ export class Lanes<T> {
     for (const [destination, lane] of this.#lanes) {
       if (lane.waiting.length === 0) continue
       const weight = this.#weigh(lane.waiting[0] as T)
-      if (!fits(weight, lane.active, this.#slots_per_lane)) continue
+      const { slots, isProven } = this.#shareOf(destination)
+      if (!fits(weight, lane.active, slots)) continue
+      if (!isProven && !fits(weight, this.#unproven, Math.ceil(this.#slots / 2))) continue
       // What is lighter does not overtake it, or it would wait for ever.
       if (!fits(weight, this.#active, this.#slots)) return null
       // To the end of the map, which is the order of turns.
@@ -42,6 +56,10 @@ export class Lanes<T> {
       this.#lanes.set(destination, lane)
       lane.active += weight
       this.#active += weight
+      if (!isProven) {
+        lane.unproven += weight
+        this.#unproven += weight
+      }
       return lane.waiting.shift() as T
     }
     return null
@@ -52,6 +70,9 @@ export class Lanes<T> {
     if (!lane) throw new Error(`no slot of ${destination} is taken`)
     lane.active -= weight
     this.#active -= weight
+    const unproven = Math.min(lane.unproven, weight)
+    lane.unproven -= unproven
+    this.#unproven -= unproven
     this.#drop(destination, lane)
   }
 
@@ -67,12 +88,15 @@ export class Lanes<T> {
     this.#drop(destination, lane)
   }
 
-  /** Destinations with at least so many items, waiting, active or parked. */
+  /** Items of a destination: waiting, active or parked. */
+  count(destination: string): number {
+    const lane = this.#lanes.get(destination)
+    return lane ? lane.waiting.length + lane.active + lane.parked : 0
+  }
+
+  /** Destinations with at least so many items. */
   busy(count: number): string[] {
-    const busy: string[] = []
-    for (const [destination, lane] of this.#lanes)
-      if (lane.waiting.length + lane.active + lane.parked >= count) busy.push(destination)
-    return busy
+    return [...this.#lanes.keys()].filter(destination => this.count(destination) >= count)
   }
 
   /** Takes out everything that waits. */
@@ -85,10 +109,16 @@ export class Lanes<T> {
     return items
   }
 
+  #shareOf(destination: string): Share {
+    if (typeof this.#share === 'number') return { slots: this.#share, isProven: true }
+    const { slots, isProven } = this.#share(destination)
+    return { slots: Math.min(slots, this.#slots - this.#active), isProven }
+  }
+
   #lane(destination: string): Lane<T> {
     const found = this.#lanes.get(destination)
     if (found) return found
-    const lane: Lane<T> = { waiting: [], active: 0, parked: 0 }
+    const lane: Lane<T> = { waiting: [], active: 0, unproven: 0, parked: 0 }
     this.#lanes.set(destination, lane)
     return lane
   }

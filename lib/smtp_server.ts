@@ -1,16 +1,19 @@
+import type { SecureVersion } from 'node:tls'
 import type { SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
 
 /** A server and how to get in. */
 export type SmtpServer = {
   host: string
   port: number
+  /** What it is called in errors. Default: its host and port. */
+  label?: string
   /** What an event says of how the mail went: `relay`, or `direct` to the recipient's own server. */
   via: 'relay' | 'direct'
   /** TLS from the first byte (smtps); otherwise STARTTLS when the server offers it. */
   secure: boolean
   helo_name: string
   auth?: { user: string; pass: string } | undefined
-  tls?: { rejectUnauthorized?: boolean; servername?: string } | undefined
+  tls?: { rejectUnauthorized?: boolean; servername?: string; minVersion?: SecureVersion } | undefined
   require_tls?: boolean | undefined
   ignore_tls?: boolean | undefined
 }

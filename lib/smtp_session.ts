@@ -16,10 +16,13 @@ export class SmtpConnectError extends Error {
   readonly reply: string | null
   /** It will fail again until somebody changes the configuration, ours or the server's. */
   readonly isConfiguration: boolean
-  constructor(message: string, reply: string | null, isConfiguration: boolean) {
+  /** The server speaks SMTP, but TLS did not come about. */
+  readonly isTls: boolean
+  constructor(message: string, reply: string | null, kind: { isConfiguration: boolean; isTls: boolean }) {
     super(message)
     this.reply = reply
-    this.isConfiguration = isConfiguration
+    this.isConfiguration = kind.isConfiguration
+    this.isTls = kind.isTls
   }
 }
 
@@ -54,6 +57,13 @@ export class SmtpSession {
     return this.#open
   }
 
+  /** How it is protected; verified: the server has proven its name. */
+  get protection(): 'none' | 'encrypted' | 'verified' {
+    const { secure, _socket } = this.#connection as SMTPConnection & { _socket?: { authorized?: boolean } }
+    if (!secure) return 'none'
+    return _socket?.authorized ? 'verified' : 'encrypted'
+  }
+
   /** @throws {SmtpConnectError} */
   static async open(server: SmtpServer, timeouts: SmtpTimeouts, signal: AbortSignal): Promise<SmtpSession> {
     const connection = new SMTPConnection(connectionOptions(server, timeouts))
@@ -65,12 +75,16 @@ export class SmtpSession {
         if (auth) await called(connection, done => connection.login({ credentials: auth }, done))
       })
       .catch((error: ServerError) => {
+        const kind = {
+          isConfiguration: isConfigurationError(error),
+          isTls: connection.upgrading || error.code === 'ETLS',
+        }
         session.close()
         const told = (text: string) => withoutPassword(text, server)
         throw new SmtpConnectError(
-          `No connection to ${server.host}:${server.port}: ${printable(told(error.message))}`,
+          `No connection to ${server.label ?? `${server.host}:${server.port}`}: ${printable(told(error.message))}`,
           error.response === undefined ? null : told(error.response),
-          isConfigurationError(error),
+          kind,
         )
       })
     connection.on('error', () => session.close())
@@ -140,7 +154,7 @@ export class SmtpSession {
     if (outgoing.signal.aborted) return { outcome: 'released', reason: 'The worker stopped.' }
     this.wasStale = !attempt.isBegun && !error.response && !(error instanceof DeadlineError)
     const said = error.response ? { reply: formatReply(error.response) } : {}
-    const reason = `The connection to ${this.#server.host} failed: ${cause}`
+    const reason = `The connection to ${this.#server.label ?? this.#server.host} failed: ${cause}`
     return { outcome: 'deferred', class: 'infrastructure', reason, is_unanswered: true, ...said }
   }
 

@@ -4,10 +4,7 @@ import type { Outcome, Outgoing, Transport } from './deliver.ts'
 import { formatReply } from './smtp_reply.ts'
 import type { SmtpServer, SmtpTimeouts } from './smtp_server.ts'
 import { SmtpConnectError, SmtpSession } from './smtp_session.ts'
-
-/** Servers close a connection that sends for ever; better to do it first. */
-const MESSAGES_PER_CONNECTION = 100
-const IDLE_MS = 5_000
+import { Sessions } from './smtp_sessions.ts'
 
 const unreached = { outcome: 'deferred', class: 'infrastructure', is_unanswered: true } as const
 
@@ -38,31 +35,11 @@ export function createSmtpTransport(
   connections: number,
   onConfiguration: (fault: string | null) => void = () => {},
 ): Transport {
-  const idle: { session: SmtpSession; timer: NodeJS.Timeout }[] = []
-  const busy = new Set<SmtpSession>()
+  const sessions = new Sessions(connections)
   const breaker = new Breaker()
 
-  const takeIdle = (): SmtpSession | null => {
-    for (let entry = idle.pop(); entry; entry = idle.pop()) {
-      clearTimeout(entry.timer)
-      if (entry.session.isOpen) return entry.session
-    }
-    return null
-  }
-
-  const giveBack = (session: SmtpSession) => {
-    if (!session.isOpen) return
-    if (session.sent >= MESSAGES_PER_CONNECTION) return session.quit()
-    idle.push({ session, timer: setTimeout(() => session.quit(), IDLE_MS) })
-  }
-
-  const sendOn = async (session: SmtpSession, outgoing: Outgoing): Promise<Outcome> => {
-    busy.add(session)
-    const outcome = await session.send(outgoing)
-    busy.delete(session)
-    giveBack(session)
-    return outcome
-  }
+  const sendOn = (session: SmtpSession, outgoing: Outgoing): Promise<Outcome> =>
+    sessions.use(server.host, session, () => session.send(outgoing))
 
   const sendOnNew = async (outgoing: Outgoing): Promise<Outcome> => {
     const closed = breaker.refuses()
@@ -86,18 +63,12 @@ export function createSmtpTransport(
   return {
     concurrency: connections,
     async deliver(outgoing) {
-      const kept = takeIdle()
+      const kept = sessions.take(server.host, 'none')
       if (!kept) return sendOnNew(outgoing)
       const outcome = await sendOn(kept, outgoing)
       // A kept connection may have been closed by the server meanwhile: that is no failure of this message.
       return outcome.outcome === 'deferred' && kept.wasStale ? sendOnNew(outgoing) : outcome
     },
-    close() {
-      for (const session of busy) session.close()
-      for (const { session, timer } of idle.splice(0)) {
-        clearTimeout(timer)
-        session.quit()
-      }
-    },
+    close: () => sessions.close(),
   }
 }

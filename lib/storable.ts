@@ -43,3 +43,8 @@ function faultOf(text: string, prefix: string): Fault | null {
   if (!text.isWellFormed()) return { path: '', reason: `${prefix}contains a lone surrogate` }
   return null
 }
+
+/** A text that came from elsewhere, with what Postgres refuses replaced. */
+export function makeStorable(text: string): string {
+  return text.replaceAll('\u0000', '\ufffd').toWellFormed()
+}

@@ -46,7 +46,10 @@ export async function completeBlob(db: Queryable, { account_id, id, sha256, size
   return count > 0
 }
 
-/** Takes back what nobody has used for a day and no email refers to: it is not found any more, and can be deleted. */
+/**
+ * Takes back what nobody has used for a day and no email refers to, sent or received: it is not found any more, and can be
+ * deleted.
+ */
 export async function releaseBlobs(db: Queryable, store: BlobStoreName, limit: number): Promise<BlobId[]> {
   return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
     UPDATE blobs SET sha256 = NULL
@@ -54,6 +57,8 @@ export async function releaseBlobs(db: Queryable, store: BlobStoreName, limit: n
       SELECT b.account_id, b.id FROM blobs b
       WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
         AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
+        AND NOT EXISTS (SELECT FROM received_emails r WHERE r.account_id = b.account_id AND r.raw_blob_id = b.id)
+        AND NOT EXISTS (SELECT FROM received_attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
       ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
     )
     RETURNING account_id, id

@@ -42,18 +42,25 @@ const EmailToParse = z.object({
   }),
   size: z.int(),
   raw_blob_id: z.string(),
+  parse_tries: z.int(),
 })
 export type EmailToParse = z.infer<typeof EmailToParse>
 
-/** Null: deleted, or read already. */
-export async function findEmailToParse(
+/** Counts the try, before it is made: what kills its process cannot say so. Null: deleted, or read already. */
+export async function claimEmailToParse(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,
 ): Promise<EmailToParse | null> {
   return db.maybeOne(sql.type(EmailToParse)`
-    SELECT account_id, id, mail_from, received_for, client, size, raw_blob_id FROM received_emails
+    UPDATE received_emails SET parse_tries = parse_tries + 1
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored' AND raw_blob_id IS NOT NULL
+    RETURNING account_id, id, mail_from, received_for, client, size, raw_blob_id, parse_tries
   `)
+}
+
+/** The try failed, but not by what was to be read. */
+export async function resetParseTries(db: Queryable, { account_id, id }: ReceivedEmailId): Promise<void> {
+  await db.run(sql.unsafe`UPDATE received_emails SET parse_tries = 0 WHERE account_id = ${account_id} AND id = ${id}`)
 }
 
 /** What is read of a message: addresses as they are answered, the content for received_contents. */
@@ -69,6 +76,8 @@ export type ParsedEmail = {
   headers: Record<string, string>
   html: string | null
   text: string | null
+  /** What was left out, in plain words. */
+  parse_error: string | null
 }
 
 export type ParsedAttachment = {
@@ -95,7 +104,8 @@ export async function markParsed(
     UPDATE received_emails SET state = 'parsed', sender = ${email.from}, from_name = ${email.from_name},
       "to" = ${sql.array(email.to, 'text')}, cc = ${sql.array(email.cc, 'text')}, bcc = ${sql.array(email.bcc, 'text')},
       reply_to = ${sql.array(email.reply_to, 'text')}, subject = ${email.subject}, message_id = ${email.message_id},
-      spf = ${spf}, verdicts = ${JSON.stringify(verdicts)}
+      spf = ${spf}, verdicts = ${JSON.stringify(verdicts)},
+      parse_error = ${email.parse_error}
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
   `)
   if (count === 0) return false
@@ -134,5 +144,33 @@ export async function markUnreadable(
     UPDATE received_emails SET state = 'unreadable', parse_error = ${why}, spf = ${judgement?.spf ?? null},
       verdicts = ${judgement ? JSON.stringify(judgement.verdicts) : null}
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
+  `)
+}
+
+/**
+ * What should have been read by now: its job got lost, failed too often, or still waits; a second job does no harm. It is
+ * asked for again when this one too has had its time.
+ */
+export async function claimUnparsedEmails(db: Queryable, limit: number): Promise<ReceivedEmailId[]> {
+  return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
+    UPDATE received_emails SET parse_due_at = now() + interval '10 minutes'
+    WHERE (account_id, id) IN (
+      SELECT account_id, id FROM received_emails
+      WHERE state = 'stored' AND raw_blob_id IS NOT NULL AND parse_due_at < now()
+      ORDER BY parse_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    )
+    RETURNING account_id, id
+  `)
+}
+
+/** Forgets raw messages, as many as one statement should; what is not read yet keeps its own. Answers how many it were. */
+export async function forgetRawMessages(db: Queryable, older_than_days: number, limit: number): Promise<number> {
+  return db.run(sql.unsafe`
+    UPDATE received_emails SET raw_blob_id = NULL
+    WHERE (account_id, id) IN (
+      SELECT account_id, id FROM received_emails
+      WHERE raw_blob_id IS NOT NULL AND state <> 'stored' AND created_at < now() - make_interval(days => ${older_than_days})
+      ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    )
   `)
 }

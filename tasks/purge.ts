@@ -1,9 +1,11 @@
 import { deleteExpiredBatches } from '../sql/batches.ts'
 import { deleteExpiredLogs } from '../sql/logs.ts'
+import { deleteExpiredMtaStsPolicies } from '../sql/mta_sts_policies.ts'
 import { deleteExpiredKeys } from '../sql/purge.ts'
+import { forgetRawMessages } from '../sql/received_emails.ts'
 import { deleteExpiredSuppressions } from '../sql/suppressions.ts'
 import { deleteExpiredUsage } from '../sql/usage.ts'
-import type { Task } from './task.ts'
+import type { Task, Work } from './task.ts'
 
 /** Forgets what is kept for a time only. */
 export const purge: Task<'purge'> = async (_payload, work) => {
@@ -12,7 +14,21 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const usage = await deleteExpiredUsage(work.pool)
   const suppressions = await deleteExpiredSuppressions(work.pool)
   const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
+  const policies = await deleteExpiredMtaStsPolicies(work.pool)
+  const raw = await forgetRaw(work)
   // Last: the store may be away.
   const blobs = await work.blobs.purge()
-  work.log.debug({ keys, batches, blobs, usage, suppressions, logs }, 'purged')
+  work.log.debug({ keys, batches, blobs, usage, suppressions, logs, policies, raw }, 'purged')
+}
+
+/** Of one statement. */
+const FORGOTTEN = 1_000
+
+async function forgetRaw({ pool, config }: Work): Promise<number> {
+  if (config.RAW_RETENTION_DAYS === 0) return 0
+  for (let count = 0; ; ) {
+    const forgotten = await forgetRawMessages(pool, config.RAW_RETENTION_DAYS, FORGOTTEN)
+    count += forgotten
+    if (forgotten < FORGOTTEN) return count
+  }
 }

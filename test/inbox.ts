@@ -20,7 +20,7 @@ export type Inbox = {
   close(): Promise<void>
 }
 
-type Options = SMTPServerOptions & { starttls?: boolean }
+type Options = SMTPServerOptions & { starttls?: boolean; host?: string; port?: number }
 type Callback = (error?: Error | null) => void
 
 /** `starttls`: offered, with a certificate of nobody's. */
@@ -36,15 +36,16 @@ export async function startInbox(t: Pick<Test, 'teardown'>, options: Options = {
       callback(error)
     })
 
-  const server = createServer(options, answer, receive)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { host = '127.0.0.1', ...serverOptions } = options
+  const server = createServer(serverOptions, answer, receive)
+  await new Promise<void>(resolve => server.listen(options.port ?? 0, host, resolve))
   const { port } = server.server.address() as AddressInfo
 
   let closed: Promise<void> | undefined
   const close = () => (closed ??= new Promise(resolve => server.close(resolve)))
   t.teardown(close)
   return {
-    url: `smtp://127.0.0.1:${port}`,
+    url: `smtp://${host}:${port}`,
     messages,
     refuse: (code, text, at = 'rcpt') => {
       refusal = { error: Object.assign(new Error(text), { responseCode: code }), at }

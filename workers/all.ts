@@ -49,9 +49,11 @@ function welcome(config: Config, key: string | null): string {
       : 'Another API key: npm run admin -- key create --account default --name NAME',
     isCaptured
       ? 'Mail is captured, nothing leaves this machine: npm run admin -- captured list'
-      : `Mail leaves by ${relayUrls(config)
-          .map(url => new URL(url).host)
-          .join(', ')}`,
+      : config.MAIL_TRANSPORT === 'direct'
+        ? 'Mail goes to the servers of its recipients'
+        : `Mail leaves by ${relayUrls(config)
+            .map(url => new URL(url).host)
+            .join(', ')}`,
     '',
     'Send one:',
     '',

@@ -4,15 +4,16 @@ import ipaddr from 'ipaddr.js'
 import type { Config } from '../config.ts'
 import { createResolve, type Resolve } from './resolve.ts'
 
-/** Where may be fetched from. */
-export type FetchPolicy = {
-  ports: readonly number[]
-  /** Fetched from although it is not public: an operator's own receiver. */
+/** Which addresses may be connected to. */
+export type AddressPolicy = {
+  /** Connected to although it is not public: an operator's own receiver. */
   allowed?: BlockList | undefined
-  /** Never fetched from, whatever else says it may be. */
+  /** Never connected to, whatever else says it may be. */
   denied?: BlockList | undefined
-  resolve: Resolve
 }
+
+/** Where may be fetched from. */
+export type FetchPolicy = AddressPolicy & { ports: readonly number[]; resolve: Resolve }
 
 const localName = /^(?:.*\.)?localhost$/
 
@@ -52,7 +53,7 @@ export function whyNotFetchable(url: string, policy: FetchPolicy): string | null
 }
 
 /** Whether this address may be connected to. What is not known to be public is not. */
-export function isFetchable(address: string, policy: FetchPolicy): boolean {
+export function isFetchable(address: string, policy: AddressPolicy): boolean {
   if (!isIP(address) || address.includes('%')) return false // a zone is a link of this host
   const ip = ipaddr.process(address)
   const isIn = (networks: BlockList | undefined) => networks?.check(ip.toString(), ip.kind()) ?? false
@@ -75,7 +76,7 @@ function isPublic(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 }
 
 /** A public address of this host leads to what listens here behind the firewall. Read each time: addresses come and go. */
-function ownAddresses(): BlockList {
+export function ownAddresses(): BlockList {
   const own = new BlockList()
   for (const { address, family } of Object.values(networkInterfaces()).flatMap(addresses => addresses ?? [])) {
     own.addAddress(address, family === 'IPv6' ? 'ipv6' : 'ipv4')

@@ -1,19 +1,20 @@
-import { Piscina } from 'piscina'
 import type { ParsedMessage } from './parsed_message.ts'
+import { Threads } from './threads.ts'
 
-/** A message that takes longer, or more memory, is not read at all. */
-const DEADLINE_MS = 5_000
-const MAX_HEAP_MB = 512
+const LIMITS = { count: 2, deadline_ms: 5_000, heap_mb: 512 }
 
-let threads: Piscina<Uint8Array, ParsedMessage> | null = null
+/** `raw` is handed back, since it was given away. `refused`: why the message cannot be read, in plain words. */
+export type Parsed = { raw: Uint8Array<ArrayBuffer> } & ({ message: ParsedMessage } | { refused: string })
 
-/** Reads a message in a thread of its own: what a stranger wrote can hold up nothing else. @throws when it cannot be read */
-export async function parseMessage(raw: Uint8Array): Promise<ParsedMessage> {
-  threads ??= new Piscina({
-    filename: new URL('parse_thread.ts', import.meta.url).href,
-    maxThreads: 2,
-    idleTimeout: 1_000,
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
-  })
-  return threads.run(raw, { signal: AbortSignal.timeout(DEADLINE_MS) })
+let threads: Threads<Uint8Array, Parsed> | null = null
+
+/**
+ * Reads a message in a thread of its own: what a stranger wrote can hold up nothing else. Its bytes are moved there and
+ * back, not copied: they must be all of their buffer, and are not to be used meanwhile.
+ *
+ * @throws {EndedThreadError} when it takes too long or too much; the bytes are lost then
+ */
+export async function parseMessage(raw: Uint8Array<ArrayBuffer>): Promise<Parsed> {
+  threads ??= new Threads(new URL('parse_thread.ts', import.meta.url), LIMITS)
+  return threads.run(raw, [raw.buffer])
 }

@@ -1,14 +1,16 @@
 /** An address as it was written; `address` may be anything a stranger wrote there. */
 export type ParsedAddress = { name: string; address: string }
 
-/** A part that is not the text of the message. */
+/** A part that is not the text of the message, messages within it among them. */
 export type ParsedFile = {
+  /** One that is safe to save under. */
   filename: string | null
+  /** In lower case; without parameters but the method of a calendar. */
   content_type: string
   disposition: 'attachment' | 'inline'
   /** Without the angle brackets. */
   content_id: string | null
-  content: Uint8Array
+  content: Uint8Array<ArrayBuffer>
 }
 
 /** What a message says, decoded: every text is Unicode without halves of characters and NUL. */
@@ -20,9 +22,23 @@ export type ParsedMessage = {
   reply_to: ParsedAddress[]
   subject: string
   message_id: string | null
-  /** By name in lower case; the values of one name that comes more than once are on lines of their own. */
+  /**
+   * By name in lower case, as they were written but unfolded; the values of one name that comes more than once are on
+   * lines of their own, the topmost first.
+   */
   headers: Record<string, string>
   html: string | null
   text: string | null
   files: ParsedFile[]
+  /** What was left out of it, in plain words. */
+  cut: string | null
 }
+
+/** More of a list field (To, Cc ...) is not kept, nor more names of headers. */
+export const MAX_ENTRIES = 1_000
+/** Parts of a message; one with more is not read. */
+export const MAX_PARTS = 1_000
+/** Bytes of the headers of one part; a message with more is not read. */
+export const MAX_HEADERS = 1024 * 1024
+/** Characters of a text or HTML; the rest is in the raw message only. */
+export const MAX_TEXT = 10_000_000

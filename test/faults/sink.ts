@@ -18,6 +18,8 @@ export type SinkOptions = {
   greeting?: string
   /** The answer to EHLO, such as `502 5.5.1 What?`. */
   ehlo?: string
+  /** The answer to STARTTLS, after which it speaks no TLS. */
+  starttls?: string
 }
 
 export type Sink = {
@@ -61,7 +63,8 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
     counts.connections++
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
-    serve(socket, { greeting: options.greeting, ehlo: options.ehlo, attempts, take })
+    const { greeting, ehlo, starttls } = options
+    serve(socket, { greeting, ehlo, starttls, attempts, take })
   })
   server.listen(options.port ?? 0, host)
   await once(server, 'listening')

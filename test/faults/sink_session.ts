@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 export type Terms = {
   greeting?: string | undefined
   ehlo?: string | undefined
+  starttls?: string | undefined
   /** How often each greylisted recipient was tried, over all connections. */
   attempts: Map<string, number>
   take(mail_from: string, rcpts: string[], content: Buffer): void
@@ -62,6 +63,7 @@ class Session {
 
   obey(verb: string, line: string): Reply {
     if (verb === 'EHLO') return this.terms.ehlo ?? '250-sink\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES'
+    if (line === 'STARTTLS' && this.terms.starttls) return this.terms.starttls
     if (verb === 'MAIL') return this.startTransaction(addressOf(line))
     if (verb === 'RCPT') return this.addRecipient(addressOf(line))
     if (verb === 'DATA') return this.startContent()

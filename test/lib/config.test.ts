@@ -93,8 +93,13 @@ t.test('each wrong value is named', async t => {
     FETCH_DENY: ['receiver.acme.com', '10.0.0.0/33'],
     BLOB_STORE: ['disk', 's3', 's3://', 's3://B', 's3://key@bucket', 's3://bucket?endpoint=x', 's3://bucket?x=y'],
     SEND_CONNECTIONS: ['0', '1001'],
+    DESTINATION_CONNECTIONS: ['0', '1001'],
+    DESTINATION_RATE: ['-1', 'fast'],
+    MX_PORT: ['0', '65536'],
+    MX_ALLOW: ['mx.acme.com', '10.0.0.0/33'],
     WEB_CONCURRENCY: ['0', '100000'],
     LOG_RETENTION_DAYS: ['-1', '3651', '30d'],
+    RAW_RETENTION_DAYS: ['-1', '3651', '30d'],
     LOG_LEVEL: ['verbose', 'INFO'],
   })) {
     for (const value of values) t.match(refusal({ [key]: value }), [new RegExp(`^${key}: .`)], `${key}=${value}`)

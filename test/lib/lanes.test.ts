@@ -122,3 +122,32 @@ function takeAll(lanes: Lanes<string>): string[] {
   for (let item = lanes.take(); item; item = lanes.take()) items.push(item)
   return items
 }
+
+t.test('with shares that change, what is free is left to the next, and the unproven have half together', t => {
+  const proven = new Set(['a', 'b', 'c'])
+  const lanes = new Lanes<string>(12, lane => ({ slots: 8, isProven: proven.has(lane) }))
+  fill(lanes, { x: 9, y: 9, z: 9 })
+  t.equal(takeAll(lanes).length, 6, 'half')
+  fill(lanes, { a: 9 })
+  t.strictSame(takeAll(lanes), ['a0', 'a1', 'a2'], 'and half of the rest')
+  fill(lanes, { b: 9 })
+  t.strictSame(takeAll(lanes), ['b0', 'b1'])
+  fill(lanes, { c: 9 })
+  t.strictSame(takeAll(lanes), ['c0'], 'each finds one')
+  lanes.free('x')
+  t.strictSame(takeAll(lanes), [], 'none of these takes what is left for another')
+  lanes.clear()
+  for (const lane of ['x', 'y', 'y', 'z', 'z', 'a', 'a', 'a', 'b', 'b', 'c']) lanes.free(lane)
+  t.equal(lanes.active, 0)
+  t.equal(takeAll(fill(lanes, { x: 9 })).length, 6)
+  t.end()
+})
+
+t.test('a share of none waits', t => {
+  const shares: Record<string, number> = { a: 1, b: 3 }
+  const lanes = fill(new Lanes<string>(12, lane => ({ slots: shares[lane] ?? 0, isProven: true })), { a: 5, b: 5 })
+  t.strictSame(takeAll(lanes), ['a0', 'b0', 'b1', 'b2'])
+  shares.a = 3
+  t.strictSame(takeAll(lanes), ['a1', 'a2'])
+  t.end()
+})

@@ -25,6 +25,7 @@ const described: Record<string, string> = {
   RETURN_PATH_DOMAIN: 'the domain of `from`',
   TRUSTED_PROXIES: '',
   FETCH_ALLOW: '',
+  MX_ALLOW: '',
   FETCH_DENY: '',
   NAMECHEAP_CLIENT_IP: '',
   RSPAMD_URL: '',

@@ -26,7 +26,7 @@ t.test('what a client sends is stored, read, and shown', async t => {
     attachments: [{ filename: 'a.txt', content: 'a file' }],
   })
   const { rows } = await world.pool.pg.query('SELECT account_id, id FROM received_emails')
-  await parse_email(rows[0], work)
+  await parse_email({ ids: rows }, work)
 
   const { body } = await api.request('GET', `/api/emails/receiving/${rows[0].id}`)
   t.match(body, {
@@ -36,7 +36,7 @@ t.test('what a client sends is stored, read, and shown', async t => {
     from: 'orjan@y.com',
     from_name: 'Örjan',
     subject: 'Hej då',
-    text: 'Hallå!\n',
+    text: 'Hallå!',
     received_for: [to],
     read: false,
     raw_available: true,

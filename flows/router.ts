@@ -1,0 +1,67 @@
+import type { Transport } from '../lib/deliver.ts'
+import type { Log } from '../lib/log.ts'
+import type { ClaimedDelivery } from '../sql/deliveries.ts'
+import { judgeError, type Verdict } from './attempt_delivery.ts'
+
+/** What finds its lane full comes back after this many seconds, or up to twice as many. */
+const FULL_SECONDS = 3
+
+type Dependencies = {
+  log: Log
+  transport: Transport
+  /** Whether a lane has all it may have of what this process holds: many destinations may share one. */
+  isFull: (lane: string) => boolean
+  onLane: (delivery: ClaimedDelivery, lane: string) => void
+  /** It is not to go on. */
+  onVerdict: (delivery: ClaimedDelivery, verdict: Verdict) => void
+}
+
+/**
+ * Finds the lane of each delivery before anything else is done for it. Names of strangers may have to be looked up, which
+ * takes as long as they like, and holds nothing but the delivery itself.
+ */
+export class Router {
+  readonly #deps: Dependencies
+  readonly #waiting = new Set<ClaimedDelivery>()
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps
+  }
+
+  take(delivery: ClaimedDelivery): void {
+    if (this.#deps.transport.route) void this.#route(delivery)
+    else this.#deps.onLane(delivery, delivery.destination)
+  }
+
+  /** Takes out everything that waits. */
+  clear(): ClaimedDelivery[] {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    return waiting
+  }
+
+  async #route(delivery: ClaimedDelivery): Promise<void> {
+    const { onLane, onVerdict } = this.#deps
+    this.#waiting.add(delivery)
+    const found = await this.#find(delivery)
+    if (!this.#waiting.delete(delivery)) return // stopped meanwhile
+    if (typeof found === 'string') onLane(delivery, found)
+    else onVerdict(delivery, found)
+  }
+
+  /** Its lane, or why not now. */
+  async #find(delivery: ClaimedDelivery): Promise<string | Verdict> {
+    const { log, transport, isFull } = this.#deps
+    try {
+      const { lane, wait } = (await transport.route?.(delivery.destination)) ?? {}
+      if (wait) return { outcome: 'released', ...wait }
+      if (lane === undefined) return delivery.destination
+      if (!isFull(lane)) return lane
+      const delay = FULL_SECONDS * (1 + Math.random())
+      return { outcome: 'released', reason: `Other mail to ${lane} goes first.`, delay }
+    } catch (error) {
+      log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
+      return judgeError(error, delivery)
+    }
+  }
+}

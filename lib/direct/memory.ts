@@ -1,0 +1,62 @@
+type Entry<Value> = { value: Value; until: number }
+
+/** So many values by name, each for its time: what was used longest ago makes room. */
+export class Memory<Value> {
+  readonly #entries = new Map<string, Entry<Value>>()
+  readonly #most: number
+  readonly #now: () => number
+
+  /** @param now a clock in ms that never goes back */
+  constructor(most: number, now: () => number = () => performance.now()) {
+    this.#most = most
+    this.#now = now
+  }
+
+  get(name: string): Value | undefined {
+    const entry = this.#entries.get(name)
+    if (!entry) return undefined
+    this.#entries.delete(name)
+    if (entry.until <= this.#now()) return undefined
+    // To the end of the map, which is the order of use.
+    this.#entries.set(name, entry)
+    return entry.value
+  }
+
+  set(name: string, value: Value, ms: number): void {
+    this.#entries.delete(name)
+    this.#entries.set(name, { value, until: this.#now() + ms })
+    if (this.#entries.size <= this.#most) return
+    const [oldest] = this.#entries.keys()
+    if (oldest !== undefined) this.#entries.delete(oldest)
+  }
+
+  delete(name: string): void {
+    this.#entries.delete(name)
+  }
+}
+
+/** What is remembered, else made by `make`; whoever asks meanwhile waits for the same, and is told by `onSlow`. */
+export function remember<Value>(
+  memory: Memory<Value>,
+  make: (name: string) => Promise<Value>,
+  keep_ms: (value: Value) => number,
+): (name: string, onSlow?: () => void) => Promise<Value> {
+  const pending = new Map<string, Promise<Value>>()
+  const start = async (name: string) => {
+    try {
+      const value = await make(name)
+      memory.set(name, value, keep_ms(value))
+      return value
+    } finally {
+      pending.delete(name)
+    }
+  }
+  return async (name, onSlow) => {
+    const known = memory.get(name)
+    if (known !== undefined) return known
+    onSlow?.()
+    const made = pending.get(name) ?? start(name)
+    pending.set(name, made)
+    return made
+  }
+}

@@ -1,0 +1,7 @@
+/** What no parser should do, in a thread of its own. */
+export default function run(what: 'loop' | 'fill' | 'answer'): string {
+  const held: number[][] = []
+  while (what === 'loop') held.length = 0
+  while (what === 'fill') held.push(Array.from({ length: 10_000 }, Math.random))
+  return what
+}

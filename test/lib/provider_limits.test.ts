@@ -1,0 +1,142 @@
+import t from 'tap'
+import { OutboundWatch } from '../../lib/direct/outbound_watch.ts'
+import { ProviderLimits } from '../../lib/direct/provider_limits.ts'
+import { asksToSlowDown } from '../../lib/direct/throttling.ts'
+import { createLog } from '../../lib/log.ts'
+
+const NAME = 'provider.com'
+
+function open(per_minute = 0) {
+  const clock = { ms: 1_000_000 }
+  const limits = new ProviderLimits({ connections: 20, per_minute, now: () => clock.ms })
+  return { clock, limits }
+}
+
+t.test('a provider gets four connections, and one more with each answer', t => {
+  const { limits } = open()
+  t.strictSame(limits.share(NAME), { slots: 4, isProven: false })
+  limits.answered(NAME)
+  t.strictSame(limits.share(NAME), { slots: 5, isProven: true })
+  for (let i = 0; i < 30; i++) limits.answered(NAME)
+  t.strictSame(limits.share(NAME), { slots: 20, isProven: true })
+  t.strictSame(limits.share('other.com'), { slots: 4, isProven: false })
+  limits.failed(NAME)
+  t.strictSame(limits.share(NAME), { slots: 10, isProven: false }, 'who is silent has to answer again')
+  for (let i = 0; i < 9; i++) limits.failed(NAME)
+  t.equal(limits.share(NAME).slots, 1)
+  t.end()
+})
+
+t.test('who asks us to slow down gets half, after a pause that doubles from 30 s to 30 min', t => {
+  const { limits, clock } = open()
+  for (let i = 0; i < 30; i++) limits.answered(NAME)
+  for (const [seconds, slots] of [
+    [30, 10],
+    [60, 5],
+    [120, 3],
+    [240, 2],
+    [480, 1],
+    [960, 1],
+    [1800, 1],
+    [1800, 1],
+  ] as const) {
+    t.equal(limits.throttled(NAME), seconds)
+    t.equal(limits.throttled(NAME), null, 'what was under way says nothing new')
+    limits.answered(NAME)
+    t.equal(limits.share(NAME).slots, slots)
+    const { delay, reason } = limits.admit(NAME) ?? { delay: 0, reason: '' }
+    t.ok(delay >= seconds && delay <= 1.25 * seconds, `${delay} s`)
+    t.equal(reason, 'provider.com asked us to slow down.')
+    t.equal(limits.admit('other.com'), null)
+    clock.ms += seconds * 1_000
+    t.equal(limits.admit(NAME), null)
+  }
+  for (let i = 0; i < 6; i++) limits.answered(NAME)
+  t.equal(limits.throttled(NAME), 30, 'after some answers it is patient again')
+  t.equal(limits.share(NAME).slots, 4)
+  t.end()
+})
+
+t.test('a rate is kept, and those who wait come back one after the other', t => {
+  const { limits, clock } = open(60)
+  const sent = () => {
+    let count = 0
+    while (count < 1_000 && !limits.admit(NAME)) count++
+    return count
+  }
+  t.equal(sent(), 10, 'what it allows in 10 s may go at once')
+  const delays = Array.from({ length: 5 }, () => limits.admit(NAME)?.delay)
+  t.strictSame(delays, [2, 3, 4, 5, 6], 'one has been told 1 s')
+  t.equal(limits.pauseOf(NAME), null)
+  clock.ms += 1_000
+  t.equal(sent(), 1)
+  let total = 0
+  for (let second = 0; second < 60; second++) {
+    clock.ms += 1_000
+    total += sent()
+  }
+  t.equal(total, 60)
+  clock.ms += 3_600_000
+  t.equal(sent(), 10, 'what was not used is gone')
+  for (let i = 0; i < 1_000; i++) t.ok((limits.admit(NAME)?.delay ?? 0) <= 600)
+
+  const slow = open(1)
+  t.equal(slow.limits.admit(NAME), null)
+  t.match(slow.limits.admit(NAME), { delay: 60 })
+  t.end()
+})
+
+t.test('tells who asks for less from who is greylisting or full', t => {
+  for (const reply of [
+    '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred',
+    '421 4.3.2 Closing',
+    '421 too much for me',
+    '450 4.7.0 Later',
+    '451 4.7.28 Our system has detected an unusual rate of unsolicited mail',
+    '451 4.7.650 The mail server has been temporarily rate limited due to IP reputation',
+    '452 4.3.2 Please try again later',
+    '451 4.4.5 Server busy',
+    '450 Too many connections from your host',
+    '451 4.7.1 You have exceeded your hourly sending limit',
+  ]) {
+    t.ok(asksToSlowDown(reply), reply)
+  }
+  for (const reply of [
+    '451 4.7.1 Greylisted, try again',
+    '450 4.7.0 Graylisting in action',
+    '450 4.2.1 The user you are trying to contact is receiving mail at a rate that exceeds his limit',
+    '452 4.2.2 Mailbox full',
+    '451 4.7.1 Try again later',
+    '450 4.1.8 Sender address rejected: Domain not found',
+    '550 5.7.1 Rate limited',
+    '250 2.0.0 Ok',
+    '',
+  ]) {
+    t.notOk(asksToSlowDown(reply), reply)
+  }
+  t.end()
+})
+
+t.test('the operator is told when nobody can be reached', t => {
+  const lines: string[] = []
+  const clock = { ms: 0 }
+  const watch = new OutboundWatch(createLog('info', { write: line => lines.push(line) }), () => clock.ms)
+  const fail = (count: number) => {
+    for (let n = 0; n < count; n++) watch.unreached(`mx${n}.com`, 'timeout')
+  }
+  for (let i = 0; i < 10; i++) watch.unreached('mx.com', 'timeout')
+  watch.reached()
+  fail(4)
+  t.equal(lines.length, 0, 'one host that is away, or four, say nothing')
+  clock.ms += 61_000
+  watch.unreached('mx9.com', 'timeout')
+  t.equal(lines.length, 0)
+  fail(5)
+  fail(5)
+  t.match(lines, [/"level":50.*npm run doctor/])
+  t.equal(lines.length, 1, 'once')
+  clock.ms += 600_000
+  fail(5)
+  t.equal(lines.length, 2)
+  t.end()
+})
