@@ -1,13 +1,17 @@
+import type { Config } from '../lib/config.ts'
 import { newId } from '../lib/ids.ts'
 import { type Parsed, parseMessage } from '../lib/inbound/parse_message.ts'
 import type { ParsedAddress, ParsedFile, ParsedMessage } from '../lib/inbound/parsed_message.ts'
 import { EndedThreadError } from '../lib/inbound/threads.ts'
+import type { Log } from '../lib/log.ts'
 import { Semaphore } from '../lib/semaphore.ts'
+import { stripOwnResults } from '../lib/verdicts/own_results.ts'
 import type { Pool } from '../sql/pool.ts'
 import {
   claimEmailToParse,
   type EmailToParse,
   insertReceivedAttachments,
+  type Judgement,
   markParsed,
   markUnreadable,
   type ParsedAttachment,
@@ -15,8 +19,9 @@ import {
   resetParseTries,
 } from '../sql/received_emails.ts'
 import type { Blobs } from './blobs.ts'
+import { judgeMessage } from './judge_message.ts'
 
-type Work = { pool: Pool; blobs: Blobs }
+type Work = { pool: Pool; blobs: Blobs; config: Config; log: Log }
 
 /** Bytes of messages that are in memory at a time, in all jobs of this process. What is read of them is as much again. */
 const room = new Semaphore(64 * 1024 * 1024)
@@ -42,12 +47,15 @@ export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<v
 async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   const email = await claimEmailToParse(work.pool, id)
   if (!email) return // deleted, or read by an earlier run
-  if (email.parse_tries > MAX_DEATHS) return markUnreadable(work.pool, id, 'Whatever tried to read it died of it.')
+  if (email.parse_tries > MAX_DEATHS)
+    return markUnreadable(work.pool, id, 'Whatever tried to read it died of it.', null)
   await room.acquire(email.size)
   try {
     const parsed = await parse(work.blobs, email)
-    if ('refused' in parsed) await markUnreadable(work.pool, id, parsed.refused)
-    else await store(work, email, parsed.message)
+    const { buffer, byteOffset, length } = parsed.raw
+    const judgement = await judgeMessage(work, email, Buffer.from(buffer, byteOffset, length))
+    if ('refused' in parsed) await markUnreadable(work.pool, id, parsed.refused, judgement)
+    else await store(work, email, parsed.message, judgement)
   } catch (error) {
     await resetParseTries(work.pool, id)
     throw error
@@ -66,7 +74,7 @@ async function parse(blobs: Blobs, email: EmailToParse): Promise<Parsed> {
       if (tries < TRIES) continue
       if (!(await canParse())) throw error // nothing can be read here: it is not this message's fault
       const refused = error instanceof EndedThreadError ? error.message : `It could not be read: ${error}`
-      return { raw, refused }
+      return { raw: await readRaw(blobs, email), refused }
     }
   }
 }
@@ -93,7 +101,12 @@ async function readRaw(
   return raw
 }
 
-async function store({ pool, blobs }: Work, { account_id, id }: EmailToParse, message: ParsedMessage): Promise<void> {
+async function store(
+  { pool, blobs, config }: Work,
+  { account_id, id }: EmailToParse,
+  message: ParsedMessage,
+  judgement: Judgement,
+): Promise<void> {
   const attachments: ParsedAttachment[] = []
   // Each is let go as soon as it is stored.
   for (let file = message.files.shift(); file; file = message.files.shift()) {
@@ -112,11 +125,12 @@ async function store({ pool, blobs }: Work, { account_id, id }: EmailToParse, me
         reply_to: message.reply_to.map(format),
         subject: message.subject,
         message_id: message.message_id,
-        headers: message.headers,
+        headers: stripOwnResults(message.headers, [config.HELO_NAME, config.SERVER_DOMAIN]),
         html: message.html,
         text: message.text,
         parse_error: message.cut,
       },
+      judgement,
     )
     if (isNew) await insertReceivedAttachments(tx, { account_id, id }, attachments)
   })

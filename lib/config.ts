@@ -66,6 +66,16 @@ const blobStore = parsed(text => {
   return text
 })
 
+const clamd = parsed((text): { path: string } | { host: string; port: number } => {
+  const [, path] = /^unix:(\/.+)$/.exec(text) ?? []
+  if (path) return { path }
+  const [, bracketed, plain, number] = /^tcp:(?:\[([0-9a-f:.]+)\]|([\w.-]+)):(\d+)$/i.exec(text) ?? []
+  const host = bracketed ?? plain
+  const { success, data } = port.safeParse(number)
+  if (!host || !success) throw new RangeError('must be unix:/path/to/clamd.ctl or tcp:host:port')
+  return { host, port: data }
+})
+
 /** Every key of the environment that is read, with its meaning and default. `.env.example` is checked against it. */
 export const Environment = z.object({
   DATABASE_URL: databaseUrl
@@ -175,6 +185,14 @@ export const Environment = z.object({
     .max(65535)
     .default(2525)
     .describe('Port that mail is received on; forward 25 to it. 0: any that is free.'),
+  RSPAMD_URL: httpUrl
+    .optional()
+    .describe('rspamd that judges received mail: http://127.0.0.1:11333 (its normal worker). Default: nobody does.'),
+  CLAMAV: clamd
+    .optional()
+    .describe(
+      'ClamAV’s clamd that looks for viruses: unix:/run/clamav/clamd.ctl, or tcp:127.0.0.1:3310. Default: nobody does.',
+    ),
   WEB_CONCURRENCY: count
     .min(1)
     .max(availableParallelism() * 4)

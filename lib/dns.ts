@@ -23,6 +23,11 @@ export type Dns = {
   ns(name: string): Promise<Answer<string>>
   /** IPv4 before IPv6. Failed when either of the two could not be asked and the other found nothing. */
   addresses(name: string): Promise<Answer<string>>
+  /** Those of one family only. */
+  ipv4(name: string): Promise<Answer<string>>
+  ipv6(name: string): Promise<Answer<string>>
+  /** What a reverse name leads to, such as `1.2.0.192.in-addr.arpa`. */
+  ptr(name: string): Promise<Answer<string>>
   /** The names of an address (PTR). */
   names(address: string): Promise<Answer<string>>
 }
@@ -77,6 +82,9 @@ export function createDns(servers?: readonly string[], times: DnsTimes = TIMES):
     // Not resolver.reverse, which takes the word of /etc/hosts.
     names: address =>
       ask(async resolver => (isIP(address) ? (await resolver.resolvePtr(reverseName(address))).map(plain) : [])),
+    ptr: name => ask(async resolver => (await resolver.resolvePtr(name)).map(plain)),
+    ipv4: name => ask(resolver => resolver.resolve4(name)),
+    ipv6: name => ask(resolver => resolver.resolve6(name)),
     addresses: async name => both(await Promise.all([ask(r => r.resolve4(name)), ask(r => r.resolve6(name))])),
   }
 }

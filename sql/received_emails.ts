@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Verdicts } from '../lib/verdicts/verdict.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** Who brought a message: its address, what it called itself, what DNS calls it, and the TLS version it spoke. */
@@ -89,16 +90,21 @@ export type ParsedAttachment = {
   blob_id: string | null
 }
 
+/** What was found out about a message; `spf` is the word of RFC 7208. */
+export type Judgement = { spf: string; verdicts: Verdicts }
+
 /** Answers whether it was still to be read: of two who read it at the same moment, one writes. */
 export async function markParsed(
   tx: Queryable,
   { account_id, id }: ReceivedEmailId,
   email: ParsedEmail,
+  { spf, verdicts }: Judgement,
 ): Promise<boolean> {
   const count = await tx.run(sql.unsafe`
     UPDATE received_emails SET state = 'parsed', sender = ${email.from}, from_name = ${email.from_name},
       "to" = ${sql.array(email.to, 'text')}, cc = ${sql.array(email.cc, 'text')}, bcc = ${sql.array(email.bcc, 'text')},
       reply_to = ${sql.array(email.reply_to, 'text')}, subject = ${email.subject}, message_id = ${email.message_id},
+      spf = ${spf}, verdicts = ${JSON.stringify(verdicts)},
       parse_error = ${email.parse_error}
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
   `)
@@ -127,10 +133,16 @@ export async function insertReceivedAttachments(
   `)
 }
 
-/** Its raw message is kept, and all there is to see. */
-export async function markUnreadable(db: Queryable, { account_id, id }: ReceivedEmailId, why: string): Promise<void> {
+/** Its raw message is kept, and all there is to see. `judgement` is null when nobody was asked. */
+export async function markUnreadable(
+  db: Queryable,
+  { account_id, id }: ReceivedEmailId,
+  why: string,
+  judgement: Judgement | null,
+): Promise<void> {
   await db.run(sql.unsafe`
-    UPDATE received_emails SET state = 'unreadable', parse_error = ${why}
+    UPDATE received_emails SET state = 'unreadable', parse_error = ${why}, spf = ${judgement?.spf ?? null},
+      verdicts = ${judgement ? JSON.stringify(judgement.verdicts) : null}
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
   `)
 }

@@ -23,8 +23,17 @@ export async function openWorld(t: Test, environment: Record<string, string> = {
   return foundation
 }
 
+/** Nobody listens there: what is not given a server of its own learns at once that there is none. */
+const NO_DNS = '127.0.0.1:1'
+
 export function testConfig(database_url: string, environment: Record<string, string> = {}): Config {
-  const defaults = { DATABASE_URL: database_url, SECRET_KEY, HELO_NAME: 'mailbrook.test', SENDS_PER_MINUTE: '0' }
+  const defaults = {
+    DATABASE_URL: database_url,
+    SECRET_KEY,
+    HELO_NAME: 'mailbrook.test',
+    SENDS_PER_MINUTE: '0',
+    DNS_SERVERS: NO_DNS,
+  }
   return readConfig({ ...defaults, ...environment })
 }
 

@@ -32,7 +32,7 @@ export async function measureParseMemory(stage: Stage, count = 4): Promise<{ bef
   await sleep(500)
   writeFileSync('/proc/self/clear_refs', '5')
   const before = memory('VmRSS')
-  await Promise.all(ids.map(id => parseEmails({ pool: stage.pool, blobs }, [id])))
+  await Promise.all(ids.map(id => parseEmails({ ...stage, blobs }, [id])))
   const peak = memory('VmHWM')
   const { rows } = await stage.pool.pg.query(
     'SELECT count(*)::int AS count FROM received_attachments WHERE size > 18000000',

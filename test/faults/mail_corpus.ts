@@ -66,7 +66,7 @@ async function bring(
   if (refused) return refused
   const newest = 'SELECT account_id, id FROM received_emails ORDER BY id DESC LIMIT 1'
   const [id] = (await stage.pool.pg.query(newest)).rows
-  await parseEmails({ pool: stage.pool, blobs: createBlobs(stage) }, [id])
+  await parseEmails({ ...stage, blobs: createBlobs(stage) }, [id])
   const { state, parse_error } = (
     await stage.pool.pg.query('SELECT state, parse_error FROM received_emails WHERE id = $1', [id.id])
   ).rows[0]

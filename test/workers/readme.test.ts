@@ -28,6 +28,8 @@ const described: Record<string, string> = {
   MX_ALLOW: '',
   FETCH_DENY: '',
   NAMECHEAP_CLIENT_IP: '',
+  RSPAMD_URL: '',
+  CLAMAV: '',
 }
 
 t.test('the README has every variable of the configuration, in its order, with its default', async t => {

@@ -1,0 +1,15 @@
+import type { Verdict } from '../../lib/verdicts/verdict.ts'
+
+/** What was said of each, beside what is right; null: whatever it says, it says something. */
+export async function report(cases: Record<string, [Promise<Verdict>, Verdict | 'an error' | null]>): Promise<void> {
+  for (const [judged] of Object.values(cases)) judged.catch(() => {})
+  for (const [name, [judged, right]] of Object.entries(cases)) {
+    const said = await judged.catch(error => error as Error)
+    const word = said instanceof Error ? 'an error' : said
+    const isRight = right === null ? word !== 'an error' : word === right
+    if (!isRight) process.exitCode = 1
+    const detail = said instanceof Error ? `: ${said.message}` : ''
+    console.log(`${isRight ? 'ok   ' : 'WRONG'} ${name}: ${word}${detail}${isRight ? '' : `, not ${right}`}`)
+  }
+  console.log(process.exitCode ? 'failed' : 'passed')
+}
