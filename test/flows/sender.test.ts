@@ -75,6 +75,28 @@ t.test('nothing is sent from a domain that may no longer send', async t => {
   t.equal(sink.connections, 0)
 })
 
+t.test('keys that are at hand still sign nothing for a domain that failed, is paused or is deleted', async t => {
+  for (const [how, status] of [
+    [`UPDATE domains SET status = 'failed' WHERE id = $1`, 'failed'],
+    [`UPDATE domains SET paused_at = now() WHERE id = $1`, 'queued'],
+    ['DELETE FROM domains WHERE id = $1', 'failed'],
+  ] as const) {
+    const account = await newAccount(world)
+    const sink = await open(t)
+    const work = openWork(t, world, sink.url, PATIENT)
+    const send = async (id: string) => {
+      await send_emails({ email_ids: [id] }, work)
+      await work.sender.idle()
+      return readEmail(world, account, id)
+    }
+    t.match(await send(await acceptEmail(world, account)), { status: 'delivered' })
+    const next = await acceptEmail(world, account)
+    await world.pool.pg.query(how, [account.domain_id])
+    t.match(await send(next), { status }, how)
+    t.equal(sink.messages, 1)
+  }
+})
+
 t.test('a job may run twice, and at the same moment', async t => {
   const account = await newAccount(world)
   const sink = await open(t)
