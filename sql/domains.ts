@@ -132,10 +132,11 @@ export async function setDomainPending(tx: Queryable, account_id: string, id: st
   `)
 }
 
-/** Its keys go with it, and what is known of its records; mail that it sent stays. Null: there is none. */
+/** Its keys go with it, and what is known of its records; mail that it sent stays. Null: there is none that is not paused. */
 export async function deleteDomain(db: Queryable, account_id: string, id: string): Promise<Domain | null> {
   return db.maybeOne(sql.type(Domain)`
-    DELETE FROM domains WHERE account_id = ${account_id} AND id = ${id} RETURNING id, account_id, name, status
+    DELETE FROM domains WHERE account_id = ${account_id} AND id = ${id} AND paused_at IS NULL
+    RETURNING id, account_id, name, status
   `)
 }
 

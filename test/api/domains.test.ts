@@ -428,6 +428,17 @@ t.test('a domain that is deleted is gone with its keys, its mail ends, and suppr
   t.match(await add({ name: other.domain }, other.key), { status: 201 }, 'the name is free again')
 })
 
+t.test('a domain that is paused cannot be deleted to be added anew', async t => {
+  const id = await domainIn('verified')
+  const pause = (at: string) => pool.pg.query(`UPDATE domains SET paused_at = ${at} WHERE id = $1`, [id])
+  const drop = () => api.request('DELETE', `/api/domains/${id}`)
+  await pause('now()')
+  t.match(await drop(), { status: 403, body: { name: 'reputation_paused' } })
+  t.match(await read(id), { id })
+  await pause('NULL')
+  t.match(await drop(), { status: 200 })
+})
+
 t.test('a change amid checks is kept, and checked afterwards', async t => {
   const id = await domainIn('pending')
   publish(zone, await read(id))
