@@ -5,11 +5,10 @@ import type { Log } from '../lib/log.ts'
 import { CLAIM_PREFIX } from '../lib/new_domain_claim.ts'
 import { checkRecords, standingsOf } from '../lib/record_standings.ts'
 import type { Secrets } from '../lib/secrets.ts'
-import { listDkimKeys } from '../sql/dkim_keys.ts'
+import { findKeyGeneration, listDkimKeys } from '../sql/dkim_keys.ts'
 import {
   type BlockedReason,
   closeClaim,
-  findKeyGeneration,
   findOpenClaim,
   lockOpenClaim,
   markClaimProven,

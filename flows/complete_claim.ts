@@ -1,5 +1,5 @@
-import { insertDkimKey, type NewDkimKey } from '../sql/dkim_keys.ts'
-import { closeClaim, deleteDkimKeys, type OpenClaim, supersedeClaims } from '../sql/domain_claims.ts'
+import { deleteDkimKeys, insertDkimKey, type NewDkimKey } from '../sql/dkim_keys.ts'
+import { closeClaim, type OpenClaim, supersedeClaims } from '../sql/domain_claims.ts'
 import { setDomainPending } from '../sql/domains.ts'
 import { failNameOwner, type NameOwner } from '../sql/name_owners.ts'
 import type { Queryable } from '../sql/pool.ts'
