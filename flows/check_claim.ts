@@ -5,11 +5,10 @@ import type { Log } from '../lib/log.ts'
 import { CLAIM_PREFIX } from '../lib/new_domain_claim.ts'
 import { checkRecords, standingsOf } from '../lib/record_standings.ts'
 import type { Secrets } from '../lib/secrets.ts'
-import { listDkimKeys } from '../sql/dkim_keys.ts'
+import { findKeyGeneration, listDkimKeys } from '../sql/dkim_keys.ts'
 import {
   type BlockedReason,
   closeClaim,
-  findKeyGeneration,
   findOpenClaim,
   lockOpenClaim,
   markClaimProven,
@@ -20,7 +19,7 @@ import { lockNames } from '../sql/domain_ownership.ts'
 import { findDomainToVerify } from '../sql/domain_verification.ts'
 import { findNameOwner, findOwnerActivity, lockNameOwner, type NameOwner } from '../sql/name_owners.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
-import { completeClaim } from './complete_claim.ts'
+import { completeClaim, type HandoverKeys } from './complete_claim.ts'
 import { makeDkimKeys } from './create_domain.ts'
 
 type Dependencies = { pool: Pool; dns: Dns; log: Log; secrets: Secrets; server_domain: string }
@@ -48,18 +47,13 @@ async function settleUnproven(tx: Queryable, claim: OpenClaim): Promise<void> {
 }
 
 async function settleProven(deps: Dependencies, claim: OpenClaim): Promise<void> {
-  const { pool, log, secrets } = deps
+  const { pool, log } = deps
   const { account_id, domain_id, name } = claim
   const owner = await findNameOwner(pool, name)
   const stands = owner !== null && !claim.is_overdue && (await isPublished(deps, owner))
-  const generations = [findKeyGeneration(pool, account_id, domain_id)]
-  if (owner) generations.push(findKeyGeneration(pool, owner.account_id, owner.id))
-  const generation = 1 + Math.max(...(await Promise.all(generations)))
   // They take a moment to make: not in a transaction, and not each time that it is blocked.
   const isBlocked = (await whyBlocked(pool, claim, owner, stands)) !== null
-  const keys = isBlocked
-    ? null
-    : await makeDkimKeys(secrets, { account_id, domain_id, generation, is_published: false })
+  const keys = isBlocked ? null : await makeKeys(deps, claim, owner)
 
   const outcome = await pool.transaction(async tx => {
     await lockNames(tx, name)
@@ -69,11 +63,30 @@ async function settleProven(deps: Dependencies, claim: OpenClaim): Promise<void>
     if (owner?.account_id === account_id) return closeClaim(tx, locked, 'completed').then(() => 'completed')
     if (owner?.is_trusted) return closeClaim(tx, locked, 'failed', VOUCHED).then(() => 'failed')
     const reason = await whyBlocked(tx, locked, owner, stands)
-    if (!reason && keys) return completeClaim(tx, locked, owner, keys).then(() => 'completed')
+    // Whoever got the name meanwhile is not the one for whom there are keys: the next check makes them.
+    if (!reason && keys && keys.of === owner?.id) return completeClaim(tx, locked, owner, keys).then(() => 'completed')
     await markClaimProven(tx, locked, reason)
     return reason ?? 'verified'
   })
   if (outcome) log.info({ account_id, domain_id, name, from: owner?.account_id, outcome }, 'a claim was proven')
+}
+
+/**
+ * For both: from selectors that neither has used, so that the records there go on proving mail on its way, and prove
+ * nothing more. The other account is to have its domain again only by publishing anew.
+ */
+async function makeKeys(
+  { pool, secrets }: Dependencies,
+  claim: OpenClaim,
+  owner: NameOwner | null,
+): Promise<HandoverKeys> {
+  const parties = [{ ...claim, id: claim.domain_id }, ...(owner ? [owner] : [])]
+  const used = await Promise.all(parties.map(({ account_id, id }) => findKeyGeneration(pool, account_id, id)))
+  const first = 1 + Math.max(...used)
+  const made = parties.map(({ account_id, id: domain_id }, n) =>
+    makeDkimKeys(secrets, { account_id, domain_id, generation: first + n, is_published: false }),
+  )
+  return { of: owner?.id, keys: (await Promise.all(made)).flat() }
 }
 
 const VOUCHED = 'The operator vouches for the other account.'

@@ -1,22 +1,25 @@
-import { insertDkimKey, type NewDkimKey } from '../sql/dkim_keys.ts'
-import { closeClaim, deleteDkimKeys, type OpenClaim, supersedeClaims } from '../sql/domain_claims.ts'
+import { deleteDkimKeys, insertDkimKey, type NewDkimKey } from '../sql/dkim_keys.ts'
+import { closeClaim, type OpenClaim, supersedeClaims } from '../sql/domain_claims.ts'
 import { setDomainPending } from '../sql/domains.ts'
 import { failNameOwner, type NameOwner } from '../sql/name_owners.ts'
 import type { Queryable } from '../sql/pool.ts'
 import { queueVerification } from './start_verification.ts'
 
-/**
- * Hands a name over. `owner`: the other account's domain, which sends no more. `keys`: at selectors that neither
- * has used, so that the records of the other go on proving its mail that is on its way.
- */
+/** `of`: the other account's domain, undefined when there is none. `keys`: of both domains. */
+export type HandoverKeys = { of: string | undefined; keys: NewDkimKey[] }
+
+/** Hands a name over. `owner`: the other account's domain, which sends no more. */
 export async function completeClaim(
   tx: Queryable,
   claim: OpenClaim,
   owner: NameOwner | null,
-  keys: NewDkimKey[],
+  { keys }: HandoverKeys,
 ): Promise<void> {
   const { account_id, domain_id } = claim
-  if (owner) await failNameOwner(tx, owner)
+  if (owner) {
+    await failNameOwner(tx, owner)
+    await deleteDkimKeys(tx, owner.account_id, owner.id)
+  }
   await supersedeClaims(tx, claim)
   await deleteDkimKeys(tx, account_id, domain_id)
   for (const key of keys) await insertDkimKey(tx, key)

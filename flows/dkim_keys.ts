@@ -1,8 +1,12 @@
+import { Memory } from '../lib/direct/memory.ts'
 import { type DkimKey, loadDkimKey } from '../lib/dkim.ts'
 import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { type DkimKeyRow, listSigningKeys, markDkimKey } from '../sql/dkim_keys.ts'
 import type { Pool } from '../sql/pool.ts'
+
+/** Domains whose keys are at hand: some kilobytes each. */
+const REMEMBERED = 10_000
 
 type Dependencies = { pool: Pool; secrets: Secrets; log: Log; keys_ms: number }
 
@@ -12,14 +16,13 @@ type Dependencies = { pool: Pool; secrets: Secrets; log: Log; keys_ms: number }
  * One that has retired is used for as long, and its record is there for days.
  */
 export function createDkimKeys(deps: Dependencies): (account_id: string, domain_id: string) => Promise<DkimKey[]> {
-  const known = new Map<string, { keys: Promise<DkimKey[]>; until: number }>()
+  const known = new Memory<Promise<DkimKey[]>>(REMEMBERED)
 
   return (account_id, domain_id) => {
-    const now = performance.now()
     const remembered = known.get(domain_id)
-    if (remembered && remembered.until > now) return remembered.keys
+    if (remembered) return remembered
     const keys = openKeys(deps, account_id, domain_id)
-    known.set(domain_id, { keys, until: now + deps.keys_ms })
+    known.set(domain_id, keys, deps.keys_ms)
     // A failure is not remembered: the next message asks again.
     keys.catch(() => known.delete(domain_id))
     return keys

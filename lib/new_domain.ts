@@ -34,8 +34,10 @@ export const NewDomain = z.object({
 })
 export type NewDomain = z.infer<typeof NewDomain>
 
+const Fixed = z.undefined({ error: 'cannot be changed' }).optional()
+
 /** What is to be different of a domain: what is left out stays. */
-export const DomainChange = z.object(changeable)
+export const DomainChange = z.object({ name: Fixed, region: Fixed, ...changeable })
 export type DomainChange = z.infer<typeof DomainChange>
 
 /** In characters, without the dot at its end (RFC 1035 section 2.3.4). */

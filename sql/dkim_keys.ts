@@ -78,3 +78,16 @@ export async function listDkimKeys(db: Queryable, account_id: string, domain_id:
     WHERE account_id = ${account_id} AND domain_id = ${domain_id} ORDER BY id
   `)
 }
+
+/** How often keys were made for a domain: the number of its last selector. */
+export async function findKeyGeneration(db: Queryable, account_id: string, domain_id: string): Promise<number> {
+  const { generation } = await db.one(sql.type(z.object({ generation: z.int() }))`
+    SELECT coalesce(max(generation), 0) AS generation FROM dkim_keys
+    WHERE account_id = ${account_id} AND domain_id = ${domain_id}
+  `)
+  return generation
+}
+
+export async function deleteDkimKeys(tx: Queryable, account_id: string, domain_id: string): Promise<void> {
+  await tx.run(sql.unsafe`DELETE FROM dkim_keys WHERE account_id = ${account_id} AND domain_id = ${domain_id}`)
+}

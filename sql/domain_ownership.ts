@@ -8,11 +8,14 @@ import { type Queryable, sql } from './pool.ts'
  * above it or one below it. The operator is told whose, callers of the API never are.
  */
 export async function findConflict(db: Queryable, account_id: string, name: string): Promise<Domain | null> {
-  const backwards = Array.from(`.${name}`).reverse().join('')
+  const below = Array.from(`.${name}`).reverse().join('')
+  const isOthers = sql.fragment`status IN ${sendableStatuses} AND account_id <> ${account_id}`
+  // A part for each index; `/` is what comes after the dot.
   return db.maybeOne(sql.type(Domain)`
-    SELECT id, account_id, name, status FROM domains
-    WHERE status IN ${sendableStatuses} AND account_id <> ${account_id}
-    AND (name = ANY(${sql.array(listAbove(name), 'text')}) OR starts_with(reverse(name), ${backwards}))
+    (SELECT id, account_id, name, status FROM domains WHERE ${isOthers} AND name = ANY(${sql.array(listAbove(name), 'text')}))
+    UNION ALL
+    (SELECT id, account_id, name, status FROM domains
+    WHERE ${isOthers} AND reverse(name) COLLATE "C" >= ${below} AND reverse(name) COLLATE "C" < ${`${below.slice(0, -1)}/`})
     LIMIT 1
   `)
 }

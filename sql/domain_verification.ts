@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { DomainStatus, type NextDomainState } from '../lib/domain_status.ts'
+import { Capabilities, capabilities } from './domains.ts'
 import { type Queryable, sql } from './pool.ts'
-
-const Capability = z.enum(['enabled', 'disabled'])
 
 /** What verifying a domain needs to know of it. */
 export const DomainToVerify = z.object({
@@ -14,7 +13,7 @@ export const DomainToVerify = z.object({
   window_since: z.date().nullable(),
   verified_at: z.date().nullable(),
   return_path_verified: z.boolean(),
-  capabilities: z.object({ sending: Capability, receiving: Capability }),
+  capabilities: Capabilities,
   open_tracking: z.boolean(),
   click_tracking: z.boolean(),
   tracking_subdomain: z.string().nullable(),
@@ -23,10 +22,8 @@ export const DomainToVerify = z.object({
 export type DomainToVerify = z.infer<typeof DomainToVerify>
 
 const columns = sql.fragment`
-  account_id, id, name, status, is_trusted, window_since, verified_at, return_path_verified, jsonb_build_object(
-    'sending', CASE WHEN sending THEN 'enabled' ELSE 'disabled' END,
-    'receiving', CASE WHEN receiving THEN 'enabled' ELSE 'disabled' END
-  ) AS capabilities, open_tracking, click_tracking, tracking_subdomain, custom_return_path
+  account_id, id, name, status, is_trusted, window_since, verified_at, return_path_verified, ${capabilities},
+  open_tracking, click_tracking, tracking_subdomain, custom_return_path
 `
 
 export async function findDomainToVerify(

@@ -11,6 +11,12 @@ export const Domain = z.object({ id: z.string(), account_id: z.string(), name: z
 export type Domain = z.infer<typeof Domain>
 
 const Capability = z.enum(['enabled', 'disabled'])
+export const Capabilities = z.object({ sending: Capability, receiving: Capability })
+
+export const capabilities = sql.fragment`jsonb_build_object(
+    'sending', CASE WHEN sending THEN 'enabled' ELSE 'disabled' END,
+    'receiving', CASE WHEN receiving THEN 'enabled' ELSE 'disabled' END
+  ) AS capabilities`
 
 /** A domain as it is listed (contract 5.1): by itself it has its records too. */
 export const ListedDomain = z.object({
@@ -19,7 +25,7 @@ export const ListedDomain = z.object({
   name: z.string(),
   status: DomainStatus,
   region: z.string(),
-  capabilities: z.object({ sending: Capability, receiving: Capability }),
+  capabilities: Capabilities,
   open_tracking: z.boolean(),
   click_tracking: z.boolean(),
   tracking_subdomain: z.string().nullable(),
@@ -38,11 +44,8 @@ export const LockedDomain = ListedDomain.extend({ is_trusted: z.boolean() })
 export type LockedDomain = z.infer<typeof LockedDomain>
 
 const listedColumns = sql.fragment`
-  'domain' AS object, id, name, status, region, jsonb_build_object(
-    'sending', CASE WHEN sending THEN 'enabled' ELSE 'disabled' END,
-    'receiving', CASE WHEN receiving THEN 'enabled' ELSE 'disabled' END
-  ) AS capabilities, open_tracking, click_tracking, tracking_subdomain, tls, custom_return_path,
-  NULL AS default_audience_id, verified_at, created_at, updated_at
+  'domain' AS object, id, name, status, region, ${capabilities}, open_tracking, click_tracking, tracking_subdomain, tls,
+  custom_return_path, NULL AS default_audience_id, verified_at, created_at, updated_at
 `
 
 export async function listDomains(db: Queryable, account_id: string, position: Position): Promise<Page<ListedDomain>> {
@@ -132,10 +135,11 @@ export async function setDomainPending(tx: Queryable, account_id: string, id: st
   `)
 }
 
-/** Its keys go with it, and what is known of its records; mail that it sent stays. Null: there is none. */
+/** Its keys go with it, and what is known of its records; mail that it sent stays. Null: there is none that is not paused. */
 export async function deleteDomain(db: Queryable, account_id: string, id: string): Promise<Domain | null> {
   return db.maybeOne(sql.type(Domain)`
-    DELETE FROM domains WHERE account_id = ${account_id} AND id = ${id} RETURNING id, account_id, name, status
+    DELETE FROM domains WHERE account_id = ${account_id} AND id = ${id} AND paused_at IS NULL
+    RETURNING id, account_id, name, status
   `)
 }
 

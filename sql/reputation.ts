@@ -10,10 +10,10 @@ export async function listSendingAccounts(db: Queryable, from_id: string): Promi
   return rows.map(row => row.id)
 }
 
-/** What became of a domain's recipients: `settled` is all that were delivered or bounced. */
+/** What became of a domain's recipients: `settled` is all that were delivered or bounced. Without a name: it is deleted. */
 export const Outcomes = z.object({
   domain_id: z.string(),
-  domain: z.string(),
+  domain: z.string().nullable(),
   settled: z.int(),
   bounced: z.int(),
   complained: z.int(),
@@ -24,12 +24,13 @@ type Sample = { account_id: string; from_id: string; limit: number; simulator_do
 
 /**
  * By domain, of the newest emails of an account. What was sent before its last resume is left out, and what is paused
- * already: neither is to stop anything once more. The simulator's outcomes are none.
+ * already: neither is to stop anything once more. The simulator's outcomes are none. What was sent from a domain that is
+ * deleted counts, or nobody would keep one that is about to be paused.
  */
 export async function countOutcomes(db: Queryable, sample: Sample): Promise<Outcomes[]> {
   const { account_id, from_id, limit, simulator_domain } = sample
   return db.any(sql.type(Outcomes)`
-    SELECT o.id AS domain_id, o.name AS domain,
+    SELECT e.domain_id, o.name AS domain,
       count(*) FILTER (WHERE d.state IN ('delivered', 'bounced')) AS settled,
       count(*) FILTER (WHERE d.state = 'bounced') AS bounced,
       count(*) FILTER (WHERE d.complained) AS complained
@@ -38,10 +39,10 @@ export async function countOutcomes(db: Queryable, sample: Sample): Promise<Outc
       WHERE account_id = ${account_id} AND id >= ${from_id} ORDER BY id DESC LIMIT ${limit}
     ) e
     JOIN accounts a ON a.id = e.account_id
-    JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
+    LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     JOIN deliveries d ON d.account_id = e.account_id AND d.email_id = e.id
-    WHERE o.paused_at IS NULL AND d.destination <> ${simulator_domain}
+    WHERE e.domain_id IS NOT NULL AND o.paused_at IS NULL AND d.destination <> ${simulator_domain}
       AND e.created_at > greatest(a.resumed_at, o.resumed_at, '-infinity')
-    GROUP BY o.id, o.name
+    GROUP BY e.domain_id, o.name
   `)
 }

@@ -28,7 +28,7 @@ async function check(work: Work, account_id: string, from_id: string): Promise<v
   const pause = judge(all, work)
   if (pause) return stop(work, { account_id, domain_id: null }, pause, {})
   for (const { domain_id, domain, ...outcomes } of domains) {
-    const pause = judge(outcomes, work)
+    const pause = domain === null ? null : judge(outcomes, work)
     if (pause) await stop(work, { account_id, domain_id }, pause, { domain })
   }
 }

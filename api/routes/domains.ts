@@ -3,7 +3,7 @@ import { changeDomain } from '../../flows/change_domain.ts'
 import { createDomain } from '../../flows/create_domain.ts'
 import { findDomainWithRecords } from '../../flows/find_domain.ts'
 import { requestVerification } from '../../flows/request_verification.ts'
-import { notFound } from '../../lib/errors.ts'
+import { ApiError, notFound } from '../../lib/errors.ts'
 import { DomainChange, NewDomain } from '../../lib/new_domain.ts'
 import { deleteDomain, findDomain, type ListedDomain, listDomains } from '../../sql/domains.ts'
 import { fullAccess } from '../auth.ts'
@@ -46,8 +46,12 @@ domains.patch('/domains/:id', fullAccess, readBody, async ctx => {
 })
 
 domains.delete('/domains/:id', fullAccess, async ctx => {
-  const id = parseId('Domain', ctx.params.id)
-  if (!(await deleteDomain(ctx.pool, ctx.state.caller.account_id, id))) throw notFound('Domain')
+  const { id } = await requireDomain(ctx)
+  if (!(await deleteDomain(ctx.pool, ctx.state.caller.account_id, id))) {
+    await requireDomain(ctx) // deleted meanwhile
+    // Added anew it would not be paused any more.
+    throw new ApiError('reputation_paused', 'Sending is paused for this domain: until it goes on it cannot be deleted.')
+  }
   ctx.body = { object: 'domain', id, deleted: true }
 })
 

@@ -69,13 +69,15 @@ export function createDirectTransport(options: DirectOptions): Transport {
       reason: 'None of its mail servers is one that its MTA-STS policy names.',
     }
     for (const server of servers) {
-      const protection = demand(server, policy, outgoing)
+      const protection = await demand(server, policy, outgoing)
       if (!protection) continue
       const wait = limits.admit(providerOf(server.host))
       if (wait) return { outcome: 'released', ...wait }
       const tried = await hosts.send({ server, protection, until, outgoing })
       learn(server, tried)
-      if (policy?.mode === 'testing' && tried.protection) reportTest(server, policy, tried.protection, outgoing, log)
+      if (policy?.mode === 'testing' && tried.protection) {
+        await reportTest(server, policy, tried.protection, outgoing, log)
+      }
       last = tried.outcome
       if (tried.isOver || performance.now() >= until || server === servers.at(-1)) return conclude(server, last)
     }
@@ -123,19 +125,19 @@ function inTurn(servers: MailServer[]): MailServer[] {
 }
 
 /** How well a connection to the host must be protected; null: no mail may go there (RFC 8461 section 5). */
-function demand(server: MailServer, policy: StsPolicy | null, { tls }: Outgoing): Protection | null {
-  if (policy?.mode === 'enforce') return allowsHost(policy, server.host) ? 'verified' : null
+async function demand(server: MailServer, policy: StsPolicy | null, { tls }: Outgoing): Promise<Protection | null> {
+  if (policy?.mode === 'enforce') return (await allowsHost(policy, server.host)) ? 'verified' : null
   return tls === 'enforced' ? 'encrypted' : 'none'
 }
 
-function reportTest(
+async function reportTest(
   { host }: MailServer,
   policy: StsPolicy,
   protection: Protection,
   { delivery_id }: Outgoing,
   log: Log,
-): void {
-  if (protection === 'verified' && allowsHost(policy, host)) return
+): Promise<void> {
+  if (protection === 'verified' && (await allowsHost(policy, host))) return
   log.info({ delivery_id, host, protection }, 'an MTA-STS policy that is being tested would have kept this mail')
 }
 

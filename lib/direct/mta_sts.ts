@@ -1,10 +1,12 @@
 import { buffer } from 'node:stream/consumers'
-import { parsePolicy, resolvePolicy, validateMx } from 'mailauth/lib/mta-sts.js'
 import { now } from '../clock.ts'
 import type { Dns } from '../dns.ts'
 import { type FetchPolicy, fetchSafely } from '../fetch_safely.ts'
 import type { Log } from '../log.ts'
 import { Memory, remember } from './memory.ts'
+
+/** Loaded when first needed: it takes a tenth of a second, and what relays or captures mail needs it never. */
+const mailauth = () => import('mailauth/lib/mta-sts.js')
 
 /** A policy as it is kept. `mode` none: it asks for nothing. */
 export type StsPolicy = { policy_id: string; mode: 'enforce' | 'testing' | 'none'; mx: string[]; expires_at: Date }
@@ -53,7 +55,8 @@ export function createMtaSts(options: StsOptions): FindStsPolicy {
 }
 
 /** Whether mail under this policy may go to a host. */
-export function allowsHost(policy: StsPolicy, host: string): boolean {
+export async function allowsHost(policy: StsPolicy, host: string): Promise<boolean> {
+  const { validateMx } = await mailauth()
   return validateMx(host, { ...policy, id: policy.policy_id }).valid
 }
 
@@ -87,6 +90,7 @@ async function findPolicyId(domain: string, { dns }: StsOptions): Promise<string
       code: answer.outcome === 'none' ? 'ENODATA' : answer.reason,
     })
   }
+  const { resolvePolicy } = await mailauth()
   const id = await resolvePolicy(domain, { resolver })
   return id ? id.replace(UNPRINTABLE, '?').slice(0, MAX_ID) : ''
 }
@@ -101,6 +105,7 @@ async function fetchPolicy(domain: string, policy_id: string, options: StsOption
     answer.close()
     throw new Error(`it answered ${answer.status} ${type}`)
   }
+  const { parsePolicy } = await mailauth()
   const { mode, mx = [], maxAge = 0 } = parsePolicy(await buffer(answer.body))
   return {
     policy_id,

@@ -1,3 +1,4 @@
+import { whyNotSpf } from '../check_policy_record.ts'
 import type { DomainRecord } from '../domain_records.ts'
 
 /** A record that is in a zone. `value`: a text without quotes; a name in lower case without a dot at its end. */
@@ -58,8 +59,9 @@ function planSpf({ value: wanted }: DomainRecord, others: ZoneRecord[]): Step {
   if (policies.length > 1) return skip('There are several SPF policies at this name, of which there may be one.')
   const [, include = ''] = wanted.split(' ')
   const [version, ...terms] = policy.value.split(/\s+/)
-  if (terms.some(term => term.toLowerCase() === include)) return skip(THERE)
-  return { act: 'replace', found: policy, value: [version, include, ...terms].join(' ') }
+  if (whyNotSpf(wanted, [policy.value]) === null) return skip(THERE)
+  const rest = terms.filter(term => term.toLowerCase() !== include)
+  return { act: 'replace', found: policy, value: [version, include, ...rest].join(' ') }
 }
 
 function skip(message: string): Step {

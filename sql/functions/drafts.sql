@@ -21,6 +21,10 @@ BEGIN
   WHERE r.reserved OR s.id IS NOT NULL;
   judged.dropped := coalesce(judged.dropped, '{}');
 
+  -- Until these are stored nobody deletes their domains, or hands one over to another account (sql/name_owners.ts).
+  PERFORM FROM unnest(drafts) AS d JOIN domains o ON o.account_id = d.account_id AND o.name = d.domain
+    AND o.status IN ('verified', 'partially_verified', 'partially_failed')
+  FOR KEY SHARE OF o;
   SELECT array_agg(o.id ORDER BY d.position), array_agg(
     CASE
       WHEN d.position = ANY (bound) THEN 'bound'

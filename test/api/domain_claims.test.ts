@@ -153,7 +153,7 @@ t.test('what the owner does with it blocks a claim: scheduled mail, then mail of
   t.equal(await blocked(), 'pending_scheduled_emails')
   await call(owner, 'POST', `/emails/${scheduled}/cancel`)
   t.equal(await blocked(), 'recent_owner_activity')
-  await query('UPDATE emails SET domain_id = NULL WHERE id = $1', [sent])
+  await query('DELETE FROM emails WHERE id = $1', [sent])
   t.equal(await blocked(), 'grace_period')
   zone[`send.${owner.domain}`] = 'servfail'
   t.equal(await blocked(), 'grace_period', 'nobody can say that they are gone')
@@ -183,9 +183,26 @@ t.test('after 72 hours nothing blocks it, as long as its record is there', async
   await check(claimant, claimed)
   t.match(await read(claimant, claimed), { status: 'blocked' })
   await move(claimed, 'proven_at', '72 hours')
+  await publishOwner(owner)
   await check(claimant, claimed)
   t.match(await read(claimant, claimed), { status: 'completed' })
   t.equal(await statusOf(owner, owner.domain_id), 'failed')
+
+  t.match(await call(owner, 'POST', `/domains/${owner.domain_id}/verify`), { body: { status: 'pending' } })
+  await verify_domain({ account_id: owner.id, domain_id: owner.domain_id }, work)
+  t.equal(await statusOf(owner, owner.domain_id), 'pending', 'what it published before proves nothing any more')
+})
+
+t.test('a name whose owner is deleted is had at once by who proves it', async t => {
+  const { owner, claimant, claimed } = await contend()
+  await acceptEmail(world, owner)
+  prove(claimed)
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'blocked', blocked_reason: 'recent_owner_activity' })
+  await call(owner, 'DELETE', `/domains/${owner.domain_id}`)
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'completed', blocked_reason: null })
+  t.equal(await statusOf(claimant, claimed.domain_id), 'pending')
 })
 
 t.test('a claim that is not proven in time expires, and another may be made; a proven one does not', async t => {

@@ -324,6 +324,7 @@ t.test('a change that cannot be changes nothing', async t => {
     ...[null, [], 'x', { tls: 'none' }, { open_tracking: null }, { capabilities: { sending: 'maybe' } }],
     ...[{ capabilities: { sending: 'disabled' } }, { tracking_subdomain: 'send' }, { custom_return_path: 'track' }],
     ...[{ tracking_subdomain: 'a_b' }, { custom_return_path: null }, { tls: 'enforced', click_tracking: 'yes' }],
+    ...[{ name: 'other.com' }, { region: 'eu-west-1' }],
   ]) {
     t.match(await change(id, body), { status: 422, body: { name: 'validation_error' } }, JSON.stringify(body))
   }
@@ -419,9 +420,23 @@ t.test('a domain that is deleted is gone with its keys, its mail ends, and suppr
   await work.sender.idle()
   t.match(await readEmail(world, other, queued), { status: 'failed' })
   t.match(await readEmail(world, other, scheduled), { status: 'failed' })
+  const asked = await as('GET', `/emails/${queued}`)
+  t.match(asked, { status: 200, body: { domain_id: other.domain_id } }, 'it is known what it was sent from')
+  t.match(await as('GET', `/emails?domain=${other.domain_id}`), { body: { data: [{ id: scheduled }, { id: queued }] } })
   const { rows } = await pool.pg.query('SELECT address FROM suppressions WHERE account_id = $1', [other.id])
   t.strictSame(rows, [{ address: 'a@b.com' }])
   t.match(await add({ name: other.domain }, other.key), { status: 201 }, 'the name is free again')
+})
+
+t.test('a domain that is paused cannot be deleted to be added anew', async t => {
+  const id = await domainIn('verified')
+  const pause = (at: string) => pool.pg.query(`UPDATE domains SET paused_at = ${at} WHERE id = $1`, [id])
+  const drop = () => api.request('DELETE', `/api/domains/${id}`)
+  await pause('now()')
+  t.match(await drop(), { status: 403, body: { name: 'reputation_paused' } })
+  t.match(await read(id), { id })
+  await pause('NULL')
+  t.match(await drop(), { status: 200 })
 })
 
 t.test('a change amid checks is kept, and checked afterwards', async t => {

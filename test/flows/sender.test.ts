@@ -60,16 +60,41 @@ t.test('nothing is sent from a domain that may no longer send', async t => {
   const work = openWork(t, world, sink.url)
   const gone = await acceptEmail(world, account)
   const refused = await acceptEmail(world, account)
-  await world.pool.pg.query(`UPDATE emails SET domain_id = NULL WHERE id = $1`, [gone])
+  const foreign = await acceptEmail(world, account)
+  const { domain_id } = await newAccount(world)
+  await world.pool.pg.query(`UPDATE emails SET domain_id = gen_random_uuid() WHERE id = $1`, [gone])
+  await world.pool.pg.query(`UPDATE emails SET domain_id = $2 WHERE id = $1`, [foreign, domain_id])
   await world.pool.pg.query(`UPDATE domains SET status = 'failed' WHERE id = $1`, [account.domain_id])
-  await send_emails({ email_ids: [gone, refused] }, work)
+  await send_emails({ email_ids: [gone, foreign, refused] }, work)
   await work.sender.idle()
 
   const reason = 'The domain may no longer send.'
-  for (const id of [gone, refused]) {
+  for (const id of [gone, foreign, refused]) {
     t.match(await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
   }
   t.equal(sink.connections, 0)
+})
+
+t.test('keys that are at hand still sign nothing for a domain that failed, is paused or is deleted', async t => {
+  for (const [how, status] of [
+    [`UPDATE domains SET status = 'failed' WHERE id = $1`, 'failed'],
+    [`UPDATE domains SET paused_at = now() WHERE id = $1`, 'queued'],
+    ['DELETE FROM domains WHERE id = $1', 'failed'],
+  ] as const) {
+    const account = await newAccount(world)
+    const sink = await open(t)
+    const work = openWork(t, world, sink.url, PATIENT)
+    const send = async (id: string) => {
+      await send_emails({ email_ids: [id] }, work)
+      await work.sender.idle()
+      return readEmail(world, account, id)
+    }
+    t.match(await send(await acceptEmail(world, account)), { status: 'delivered' })
+    const next = await acceptEmail(world, account)
+    await world.pool.pg.query(how, [account.domain_id])
+    t.match(await send(next), { status }, how)
+    t.equal(sink.messages, 1)
+  }
 })
 
 t.test('a job may run twice, and at the same moment', async t => {

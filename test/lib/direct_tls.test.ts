@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { StsPolicy } from '../../lib/direct/mta_sts.ts'
@@ -90,8 +91,11 @@ async function trySts(t: Test, policy: string, addresses: Record<string, number>
 }
 
 t.test('under a policy to enforce, mail goes to its hosts when they prove their names', async t => {
+  const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some(path => path.includes('mailauth'))
+  t.notOk(isLoaded(), 'what reads policies is not loaded before there is one')
   const { outcome } = await trySts(t, POLICY, { 'mx.secure.acme.com': 65 })
   t.match(outcome, { outcome: 'delivered' })
+  t.ok(isLoaded())
   t.strictSame(sessions, ['TLS to mx.secure.acme.com'])
   t.match([...kept], [['secure.acme.com', { mode: 'enforce', mx: ['mx.secure.acme.com'] }]])
 

@@ -89,6 +89,14 @@ t.test('a domain alone is paused while its account as a whole is not over the ra
   t.equal((await pausedOf(account)).length, 1, 'what is stopped already does not count for the rest')
 })
 
+t.test('what was sent from a domain that was deleted counts for its account', async t => {
+  const account = await newAccount(world)
+  await send(account, { delivered: 150, bounced: 50 })
+  await query('DELETE FROM domains WHERE id = $1', [account.domain_id])
+  await check()
+  t.match(await pausedOf(account), [{ domain: null, paused_by: 'bounces' }])
+})
+
 t.test('what was sent before the operator’s resume is not held against it again', async t => {
   const account = await newAccount(world)
   await send(account, { bounced: 250 })
