@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers'
 import { newId } from '../lib/ids.ts'
 import { parseMessage } from '../lib/inbound/parse_message.ts'
 import type { ParsedAddress, ParsedFile, ParsedMessage } from '../lib/inbound/parsed_message.ts'
-import type { Pool } from '../sql/pool.ts'
+import type { Secrets } from '../lib/secrets.ts'
 import {
   findEmailToParse,
   insertReceivedAttachments,
@@ -12,9 +12,14 @@ import {
   type ReceivedEmailId,
 } from '../sql/received_emails.ts'
 import type { Blobs } from './blobs.ts'
+import type { ClassifyWork } from './classify_reply.ts'
+import { findRelation, linkReply } from './link_reply.ts'
+
+type Work = ClassifyWork & { blobs: Blobs; secrets: Secrets }
 
 /** Reads what was received, once. What cannot be read keeps its raw message, and says so. */
-export async function parseEmail({ pool, blobs }: { pool: Pool; blobs: Blobs }, id: ReceivedEmailId): Promise<void> {
+export async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
+  const { pool, blobs } = work
   const email = await findEmailToParse(pool, id)
   if (!email) return // deleted, or read by an earlier run
   const raw = await buffer(blobs.read(email.account_id, email.raw_blob_id))
@@ -24,6 +29,7 @@ export async function parseEmail({ pool, blobs }: { pool: Pool; blobs: Blobs }, 
   } catch (error) {
     return markUnreadable(pool, id, error instanceof Error ? error.message : String(error))
   }
+  const relation = await findRelation(work, email, message, raw)
   const attachments: ParsedAttachment[] = []
   for (const file of message.files) attachments.push(await store(blobs, email.account_id, file))
   await pool.transaction(async tx => {
@@ -40,7 +46,9 @@ export async function parseEmail({ pool, blobs }: { pool: Pool; blobs: Blobs }, 
       html: message.html,
       text: message.text,
     })
-    if (isNew) await insertReceivedAttachments(tx, id, attachments)
+    if (!isNew) return
+    await insertReceivedAttachments(tx, id, attachments)
+    await linkReply(tx, id, relation)
   })
 }
 

@@ -86,7 +86,7 @@ export async function listReceivedEmails(
   return readPage(position, (where, order, limit) =>
     db.any(sql.type(ListedReceivedEmail)`
       SELECT ${columns(base_url)} FROM received_emails r
-      WHERE account_id = ${account_id} AND state <> 'stored' AND ${where} ORDER BY ${order} LIMIT ${limit}
+      WHERE account_id = ${account_id} AND state <> 'stored' AND kind = 'email' AND ${where} ORDER BY ${order} LIMIT ${limit}
     `),
   )
 }

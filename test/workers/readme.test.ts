@@ -27,6 +27,9 @@ const described: Record<string, string> = {
   FETCH_ALLOW: '',
   FETCH_DENY: '',
   NAMECHEAP_CLIENT_IP: '',
+  AI_URL: '',
+  AI_KEY: '',
+  AI_MODEL: '',
 }
 
 t.test('the README has every variable of the configuration, in its order, with its default', async t => {
