@@ -1,5 +1,6 @@
 import {
   ASKED,
+  BARE_NO,
   INTERESTED,
   NEGATIONS,
   NEUTRAL,
@@ -7,6 +8,7 @@ import {
   NOT_WANTED,
   ON_CONDITION,
   SUPPOSED,
+  TROUBLE,
 } from './reply_phrases.ts'
 
 export const CATEGORIES = ['interested', 'neutral', 'not_interested'] as const
@@ -31,6 +33,8 @@ export function categorizeReply(text: string): Category | null {
     .toLowerCase()
     .replace(/[’‘`´]/g, "'")
     .replace(/\s+/g, ' ')
+  if (BARE_NO.test(rest)) return 'not_interested'
+  const isTrouble = TROUBLE.test(rest)
   const score = { interested: 0, neutral: 0, not_interested: 0 }
   for (const { pattern, category, weight } of phrases) {
     rest = rest.replace(pattern, (found, offset: number, whole: string) => {
@@ -42,7 +46,8 @@ export function categorizeReply(text: string): Category | null {
       return blank(found)
     })
   }
-  return decide(score)
+  const category = decide(score)
+  return category === 'interested' && isTrouble ? null : category
 }
 
 function decide({ interested, neutral, not_interested }: Record<Category, number>): Category | null {
@@ -79,13 +84,18 @@ const phrases: Phrase[] = [
 function compile(category: Category, lists: { [weight: number]: readonly string[] }): Phrase[] {
   return Object.entries(lists).flatMap(([weight, list]) =>
     list.map(phrase => ({
-      pattern: new RegExp(
-        `(?<![\\p{L}\\p{N}])${RegExp.escape(phrase).replace(/\\\*/g, '\\p{L}*')}(?![\\p{L}\\p{N}])`,
-        'gu',
-      ),
+      pattern: compilePhrase(phrase),
       category,
       weight: Number(weight),
       length: phrase.length,
     })),
   )
+}
+
+function compilePhrase(phrase: string): RegExp {
+  const source = phrase
+    .split(' _ ')
+    .map(part => RegExp.escape(part).replaceAll('\\*', '\\p{L}*'))
+    .join("(?: [\\p{L}']+){0,3} ")
+  return new RegExp(`(?<![\\p{L}\\p{N}])${source}(?![\\p{L}\\p{N}])`, 'gu')
 }

@@ -14,7 +14,9 @@ export const Plan = z.object({
 export type Plan = z.infer<typeof Plan>
 
 export async function listPlans(db: Queryable): Promise<Plan[]> {
-  return db.any(sql.type(Plan)`SELECT name, emails_per_day, emails_per_month, domains, ai_credits FROM plans ORDER BY name`)
+  return db.any(
+    sql.type(Plan)`SELECT name, emails_per_day, emails_per_month, domains, ai_credits FROM plans ORDER BY name`,
+  )
 }
 
 /** Makes a plan, or changes what it allows, for every account that is on it. */

@@ -3,6 +3,7 @@ export type Part = { type: string; headers: Map<string, string>; text: string }
 
 /** What of a report is read: the notice comes first in it, and what was returned may be as long as it likes. */
 const MAX_BYTES = 512 * 1024
+const MAX_HEADERS = 64 * 1024
 const MAX_PARTS = 32
 const MAX_DEPTH = 4
 
@@ -12,13 +13,16 @@ const MAX_DEPTH = 4
  * which is not looked into: what it says is somebody else's word. Linear in the bytes that are read.
  */
 export function readParts(raw: Uint8Array): { headers: Map<string, string>; parts: Part[] } {
-  const text = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_BYTES))
-    .toString('latin1')
-    .replace(/\r\n?/g, '\n')
+  const text = beginning(raw, MAX_BYTES)
   const parts: Part[] = []
   const { headers, body } = splitHeaders(text)
   collect(headers, body, 0, parts)
   return { headers, parts }
+}
+
+/** Its headers alone, which tell most messages from a report. */
+export function readHeaders(raw: Uint8Array): Map<string, string> {
+  return splitHeaders(beginning(raw, MAX_HEADERS)).headers
 }
 
 /** The fields up to the first empty line; a line that is no field ends them as well. */
@@ -52,6 +56,12 @@ export function splitHeaders(text: string): { headers: Map<string, string>; body
 export function parameterOf(field: string, name: string): string | null {
   const found = new RegExp(`;\\s*${name}\\s*=\\s*(?:"([^"]*)"|([^\\s;]+))`, 'i').exec(field)
   return found?.[1] ?? found?.[2] ?? null
+}
+
+function beginning(raw: Uint8Array, bytes: number): string {
+  return Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, bytes))
+    .toString('latin1')
+    .replace(/\r\n?/g, '\n')
 }
 
 function collect(headers: Map<string, string>, body: string, depth: number, parts: Part[]): void {

@@ -1,6 +1,6 @@
 import { readDeliveryStatus } from './delivery_status.ts'
 import { readFeedbackReport } from './feedback_report.ts'
-import { type Part, parameterOf, readParts } from './parts.ts'
+import { type Part, parameterOf, readHeaders, readParts } from './parts.ts'
 import { findAddress, type Report, type ReportedRecipient } from './report.ts'
 import { readTextBounce } from './text_bounce.ts'
 
@@ -10,16 +10,15 @@ import { readTextBounce } from './text_bounce.ts'
  * stranger's word: who may be meant by it at all is not decided here.
  */
 export function readReport(raw: Uint8Array): Report | null {
-  const { headers, parts } = readParts(raw)
+  const headers = readHeaders(raw)
   const type = headers.get('content-type') ?? ''
   const isReport = /^\s*multipart\/report/i.test(type)
-  if (isReport || parts.some(part => part.type === 'message/feedback-report')) {
-    const complaint = readFeedbackReport(parts)
-    if (complaint) return complaint
-  }
-  if (isReceipt(type, parts) || isAutoReply(headers)) return null
   const isDaemon = isFromDaemon(headers)
   if (!isReport && !isDaemon) return null
+  const { parts } = readParts(raw)
+  const complaint = isReport ? readFeedbackReport(parts) : null
+  if (complaint) return complaint
+  if (isReceipt(type, parts)) return null
   const recipients = parts.flatMap(part => (mayBeStatus(part) ? readDeliveryStatus(part.text) : []))
   if (recipients.length > 0) return { kind: 'delivery', recipients: recipients.map(one => withWords(one, parts)) }
   const bounce = isDaemon ? readTextBounce(headers, parts) : null
@@ -41,12 +40,6 @@ function isReceipt(type: string, parts: Part[]): boolean {
     /disposition-notification/i.test(parameterOf(type, 'report-type') ?? '') ||
     parts.some(part => part.type === 'message/disposition-notification')
   )
-}
-
-function isAutoReply(headers: Map<string, string>): boolean {
-  return /^auto-replied/i.test(headers.get('auto-submitted') ?? '') && !headers.has('x-failed-recipients')
-    ? !/multipart\/report/i.test(headers.get('content-type') ?? '') && !isFromDaemon(headers)
-    : false
 }
 
 const DAEMON =

@@ -11,7 +11,7 @@ t.test('a reply is hardly ever given a wrong category, and mostly the right one'
   for (const { text, expected, found } of wrong) t.comment(text, expected, found)
   t.ok(wrong.length < replies.length * 0.03, `${wrong.length} wrong`)
   const missed = judged.filter(({ expected, found }) => found === null && expected !== null)
-  t.ok(missed.length < replies.length * 0.15, `${missed.length} missed`)
+  t.ok(missed.length < replies.length * 0.2, `${missed.length} missed`)
 })
 
 t.test('what is easily taken for the contrary is told apart, or left open', async t => {
