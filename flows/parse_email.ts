@@ -1,12 +1,10 @@
-import type { Config } from '../lib/config.ts'
 import { newId } from '../lib/ids.ts'
 import { type Parsed, parseMessage } from '../lib/inbound/parse_message.ts'
 import type { ParsedAddress, ParsedFile, ParsedMessage } from '../lib/inbound/parsed_message.ts'
 import { EndedThreadError } from '../lib/inbound/threads.ts'
-import type { Log } from '../lib/log.ts'
+import type { Secrets } from '../lib/secrets.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import { stripOwnResults } from '../lib/verdicts/own_results.ts'
-import type { Pool } from '../sql/pool.ts'
 import {
   claimEmailToParse,
   type EmailToParse,
@@ -19,9 +17,11 @@ import {
   resetParseTries,
 } from '../sql/received_emails.ts'
 import type { Blobs } from './blobs.ts'
+import type { ClassifyWork } from './classify_reply.ts'
 import { judgeMessage } from './judge_message.ts'
+import { findRelation, linkReply, type Relation } from './link_reply.ts'
 
-type Work = { pool: Pool; blobs: Blobs; config: Config; log: Log }
+type Work = ClassifyWork & { blobs: Blobs; secrets: Secrets }
 
 /** Bytes of messages that are in memory at a time, in all jobs of this process. What is read of them is as much again. */
 const room = new Semaphore(64 * 1024 * 1024)
@@ -53,9 +53,13 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   try {
     const parsed = await parse(work.blobs, email)
     const { buffer, byteOffset, length } = parsed.raw
-    const judgement = await judgeMessage(work, email, Buffer.from(buffer, byteOffset, length))
+    const raw = Buffer.from(buffer, byteOffset, length)
+    const judgement = await judgeMessage(work, email, raw)
     if ('refused' in parsed) await markUnreadable(work.pool, id, parsed.refused, judgement)
-    else await store(work, email, parsed.message, judgement)
+    else {
+      const relation = await findRelation(work, email, parsed.message, raw)
+      await store(work, email, parsed.message, judgement, relation)
+    }
   } catch (error) {
     await resetParseTries(work.pool, id)
     throw error
@@ -106,6 +110,7 @@ async function store(
   { account_id, id }: EmailToParse,
   message: ParsedMessage,
   judgement: Judgement,
+  relation: Relation,
 ): Promise<void> {
   const attachments: ParsedAttachment[] = []
   // Each is let go as soon as it is stored.
@@ -132,7 +137,9 @@ async function store(
       },
       judgement,
     )
-    if (isNew) await insertReceivedAttachments(tx, { account_id, id }, attachments)
+    if (!isNew) return
+    await insertReceivedAttachments(tx, { account_id, id }, attachments)
+    await linkReply(tx, { account_id, id }, relation)
   })
 }
 

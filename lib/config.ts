@@ -193,6 +193,13 @@ export const Environment = z.object({
     .describe(
       'ClamAV’s clamd that looks for viruses: unix:/run/clamav/clamd.ctl, or tcp:127.0.0.1:3310. Default: nobody does.',
     ),
+  AI_URL: httpUrl
+    .optional()
+    .describe(
+      'API that tells what replies mean, as OpenAI’s speaks: https://api.openai.com/v1 and so on. Default: none, phrases do.',
+    ),
+  AI_KEY: z.string().min(1).optional().describe('Key of it, sent as a bearer token.'),
+  AI_MODEL: z.string().min(1).optional().describe('Model that is asked. Required with AI_URL.'),
   WEB_CONCURRENCY: count
     .min(1)
     .max(availableParallelism() * 4)
@@ -236,6 +243,9 @@ export function readConfig(environment: Record<string, string | undefined> = pro
   }
   if (data.MAIL_TRANSPORT.includes(':') && data.RELAY_URL) {
     throw new ConfigError('RELAY_URL: MAIL_TRANSPORT lists the relays already; say MAIL_TRANSPORT=relay')
+  }
+  if (data.AI_URL && !data.AI_MODEL) {
+    throw new ConfigError('AI_MODEL: required with AI_URL')
   }
   return {
     ...data,

@@ -15,10 +15,10 @@ export const SENDER =
   /sender (?:address )?(?:rejected|verif|denied|refused|blocked|not )|(?:sender|sending|from)(?:'s)? (?:address|domain)\b.{0,60}(?:not (?:found|exist|resolve)|doesn'?t (?:exist|resolve)|invalid|unresolvable|rejected)|(?:invalid|unknown|bad) sender|domain of sender/i
 
 export const NO_USER =
-  /(?:unknown|no such|invalid|non-?existent) (?:local )?(?:user|recipient|mailbox|address|account|domain|person)|\b(?:user|recipient|mailbox|address|account|addressee|box)\b.{0,80}?\b(?:unknown|not (?:found|exist|known|valid|listed|available)|doesn'?t (?:exist|have)|unavailable|disabled|deactivated|inactive|invalid|no longer|suspended|terminated|closed|expired)|no mailbox here|\bdomain\b.{0,40}(?:not (?:exist|found)|doesn'?t exist)|unrouteable|RecipientNotFound|RecipNotFound/i
+  /(?:unknown|no such|invalid|non-?existent) (?:local )?(?:user|recipient|mailbox|address|account|domain|person)|\b(?:user|recipient|mailbox|address|account|addressee|box)\b.{0,80}?\b(?:unknown|not (?:found|exist|known|valid|listed|available)|doesn'?t (?:exist|have)|unavailable|disabled|deactivated|inactive|invalid|no longer|suspended|terminated|closed|expired)|no mailbox (?:here|by that name)|unknown host or domain|\bdomain\b.{0,40}(?:not (?:exist|found)|doesn'?t exist)|unrouteable|RecipientNotFound|RecipNotFound/i
 
 export const FULL =
-  /(?:mail)?box\b.{0,40}\b(?:full|quota)|(?:over|out of) ?(?:quota|storage)|quota\b.{0,30}(?:exceed|full|reached)|exceed.{0,40}(?:quota|storage)|storage allocation|not enough (?:storage|space)|insufficient (?:mailbox|disk|storage)/i
+  /(?:mail)?box\b.{0,40}\b(?:full|quota|exceeds allowed size)|(?:over|out of) ?(?:quota|storage)|quota\b.{0,30}(?:exceed|full|reached)|exceed.{0,40}(?:quota|storage)|storage allocation|not enough (?:storage|space)|insufficient (?:mailbox|disk|storage)/i
 
 export const TOO_LARGE =
   /(?:message|mail|size)\b.{0,40}(?:too (?:large|big)|exceed)|(?:exceed|larger than|over)\w*\b.{0,40}(?:message size|size limit|maximum size|fixed limit)/i

@@ -8,20 +8,25 @@ export const Plan = z.object({
   emails_per_month: z.int().nullable(),
   /** That an account may have; null is no limit. */
   domains: z.int().nullable(),
+  /** Questions to the AI service in any 30 days; null is no limit. */
+  ai_credits: z.int().nullable(),
 })
 export type Plan = z.infer<typeof Plan>
 
 export async function listPlans(db: Queryable): Promise<Plan[]> {
-  return db.any(sql.type(Plan)`SELECT name, emails_per_day, emails_per_month, domains FROM plans ORDER BY name`)
+  return db.any(
+    sql.type(Plan)`SELECT name, emails_per_day, emails_per_month, domains, ai_credits FROM plans ORDER BY name`,
+  )
 }
 
 /** Makes a plan, or changes what it allows, for every account that is on it. */
 export async function upsertPlan(db: Queryable, plan: Plan): Promise<void> {
   await db.run(sql.unsafe`
-    INSERT INTO plans (name, emails_per_day, emails_per_month, domains)
-    VALUES (${plan.name}, ${plan.emails_per_day}, ${plan.emails_per_month}, ${plan.domains})
+    INSERT INTO plans (name, emails_per_day, emails_per_month, domains, ai_credits)
+    VALUES (${plan.name}, ${plan.emails_per_day}, ${plan.emails_per_month}, ${plan.domains},
+      ${plan.ai_credits})
     ON CONFLICT (name) DO UPDATE SET emails_per_day = excluded.emails_per_day,
-      emails_per_month = excluded.emails_per_month, domains = excluded.domains
+      emails_per_month = excluded.emails_per_month, domains = excluded.domains, ai_credits = excluded.ai_credits
   `)
 }
 

@@ -62,6 +62,7 @@ export function matchingIds(
 function conditions({ domain_id, from, read, category }: Filters): FragmentSqlToken[] {
   return [
     sql.fragment`r.state <> 'stored'`,
+    sql.fragment`r.kind = 'email'`,
     ...(domain_id === undefined ? [] : [sql.fragment`r.domain_id = ${domain_id}`]),
     ...(from === undefined ? [] : [sql.fragment`lower(left(r.sender, 320)) = ${from}`]),
     ...(read === undefined ? [] : [read ? sql.fragment`r.read_at IS NOT NULL` : sql.fragment`r.read_at IS NULL`]),

@@ -16,5 +16,6 @@ export async function deleteExpiredUsage(db: Queryable): Promise<number> {
   const minutes = await db.run(sql.unsafe`DELETE FROM usage_minutes WHERE minute < now() - interval '25 hours'`)
   const hours = await db.run(sql.unsafe`DELETE FROM usage_hours WHERE hour < now() - interval '31 days'`)
   const warm_ups = await db.run(sql.unsafe`DELETE FROM warm_up_usage WHERE since < now() - interval '25 hours'`)
-  return minutes + hours + warm_ups
+  const credits = await db.run(sql.unsafe`DELETE FROM ai_usage WHERE hour < now() - interval '31 days'`)
+  return minutes + hours + warm_ups + credits
 }

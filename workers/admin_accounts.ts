@@ -27,11 +27,11 @@ export const accountCommands: Record<string, Command> = {
     console.log(id)
   }),
 
-  'plan set': takes(1, ['per-day', 'per-month', 'domains'], async ({ pool }, values, [name]) => {
+  'plan set': takes(1, ['per-day', 'per-month', 'domains', 'ai-credits'], async ({ pool }, values, [name]) => {
     if (!name) throw new UsageError('Which plan?')
     const limit = (option: string) => wholeNumber(values, option) ?? null
     const per = { emails_per_day: limit('per-day'), emails_per_month: limit('per-month') }
-    const plan = { name, ...per, domains: limit('domains') }
+    const plan = { name, ...per, domains: limit('domains'), ai_credits: limit('ai-credits') }
     await upsertPlan(pool, plan)
     console.log(describe(plan))
   }),
@@ -48,7 +48,7 @@ async function planOf(db: Queryable, name: string): Promise<Plan> {
   return plan
 }
 
-function describe({ name, emails_per_day, emails_per_month, domains }: Plan): string {
-  const limits = { 'per day': emails_per_day, 'per month': emails_per_month, domains }
+function describe({ name, emails_per_day, emails_per_month, domains, ai_credits }: Plan): string {
+  const limits = { 'per day': emails_per_day, 'per month': emails_per_month, domains, 'AI credits': ai_credits }
   return [name, ...Object.entries(limits).map(([what, limit]) => `${what}: ${limit ?? 'no limit'}`)].join('  ')
 }

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { SMTPServer, type SMTPServerSession } from 'smtp-server'
 import { createBlobs } from '../flows/blobs.ts'
+import { findReturnPathParty } from '../flows/find_return_path.ts'
 import { type ReceivingParty, receiveEmail } from '../flows/receive_email.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
 import { parseAddress } from '../lib/address.ts'
@@ -55,6 +56,8 @@ export async function startSmtp(foundation: Foundation): Promise<Running & { por
     },
   })
   const findParty = async (address: string): Promise<ReceivingParty | null> => {
+    const party = await findReturnPathParty(foundation, address)
+    if (party) return party
     const parsed = parseAddress(address)
     const domain = parsed && (await findReceivingDomain(pool, parsed.domain))
     return domain && { account_id: domain.account_id, domain_id: domain.id, recipient: parsed.address }

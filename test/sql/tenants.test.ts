@@ -97,6 +97,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   await pg.query(log, [account.id])
   await indexEmails(world.pool, { size: 1, lag_seconds: -60 })
   await pg.query('INSERT INTO warm_up_usage VALUES ($1, $2, now(), 1)', [account.id, account.domain_id])
+  await pg.query('INSERT INTO ai_usage VALUES ($1, now(), 1)', [account.id])
   const party = [account.id, account.domain_id]
   await pg.query(`INSERT INTO domain_records VALUES ($1, $2, 'a.com', 'MX', 'verified')`, party)
   await pg.query(`INSERT INTO domain_claims (account_id, domain_id, id, token) VALUES ($1, $2, $3, 'x')`, [

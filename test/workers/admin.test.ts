@@ -39,10 +39,10 @@ t.test('account create makes an account and prints its id', async t => {
 })
 
 t.test('account update and plan set change what an account may send', async t => {
-  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 30 }
+  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 30, ai_credits: null }
   await prints(
     t,
-    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 30\n$/,
+    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 30 {2}AI credits: no limit\n$/,
     'plan',
     'set',
     'gold',
@@ -59,7 +59,7 @@ t.test('account update and plan set change what an account may send', async t =>
   )
   t.strictSame(rows, [{ ...gold, credits: 77 }])
   const plans =
-    /^free {2}per day: 100 {2}per month: 3000 {2}domains: 1\ngold {2}.*\nunlimited {2}per day: no limit .* domains: no limit\n$/
+    /^free {2}per day: 100 {2}per month: 3000 {2}domains: 1 {2}AI credits: 100\ngold {2}.*\nunlimited {2}per day: no limit .* domains: no limit {2}AI credits: no limit\n$/
   await prints(t, plans, 'plan', 'list')
 })
 

@@ -30,6 +30,9 @@ const described: Record<string, string> = {
   NAMECHEAP_CLIENT_IP: '',
   RSPAMD_URL: '',
   CLAMAV: '',
+  AI_URL: '',
+  AI_KEY: '',
+  AI_MODEL: '',
 }
 
 t.test('the README has every variable of the configuration, in its order, with its default', async t => {

@@ -1,0 +1,75 @@
+import { judgeRecipient } from '../lib/bounces/judge.ts'
+import { readReport } from '../lib/bounces/read_report.ts'
+import type { Report, ReportedRecipient } from '../lib/bounces/report.ts'
+import { newId } from '../lib/ids.ts'
+import { explainVerdict } from '../lib/smtp_reply.ts'
+import type { Queryable } from '../sql/pool.ts'
+import { applyReportedOutcome, type ReportedDelivery, type ReportedOutcome } from '../sql/reports.ts'
+
+/** `find` answers the delivery of a return path that we have signed, null for all else. */
+type FindDelivery = (address: string) => Promise<ReportedDelivery | null>
+
+export type ReadReport = {
+  isReport: boolean
+  /** What is to be written of deliveries: none when it proves nothing, or nothing has failed. */
+  outcomes: ReportedOutcome[]
+}
+
+const RETURN_PATH = /b-[a-z2-7]{42}@[\w.-]{1,255}/gi
+/** More of them are somebody's game. */
+const MAX_TOKENS = 5
+
+/**
+ * Reads what a message reports, if it is a report. Anybody can write one: it counts for the deliveries whose signed return
+ * path it came to and no other, whomever it names. The receiver of a mail alone knows its return path. A complaint does not
+ * come back to it, and shows it in what it returns.
+ */
+export async function findReport(raw: Uint8Array, received_for: string[], find: FindDelivery): Promise<ReadReport> {
+  const report = readReport(raw)
+  if (!report) return { isReport: false, outcomes: [] }
+  const shown = report.kind === 'complaint' ? report.texts : []
+  const tokens = [...received_for, ...shown].flatMap(text => text.toLowerCase().match(RETURN_PATH) ?? [])
+  const outcomes = new Map<string, ReportedOutcome>()
+  for (const token of [...new Set(tokens)].slice(0, MAX_TOKENS)) {
+    const delivery = await find(token)
+    const outcome = delivery && outcomeOf(report, delivery)
+    if (outcome) outcomes.set(outcome.delivery_id, outcome)
+  }
+  return { isReport: true, outcomes: [...outcomes.values()] }
+}
+
+/** @throws while a delivery is being sent: its own outcome is written first */
+export async function applyReport(tx: Queryable, outcomes: ReportedOutcome[]): Promise<void> {
+  for (const outcome of outcomes) {
+    if ((await applyReportedOutcome(tx, outcome)) === 'sending') {
+      throw new Error('a report came before the result of its delivery was written')
+    }
+  }
+}
+
+function outcomeOf(report: Report, { account_id, id, recipient }: ReportedDelivery): ReportedOutcome | null {
+  const delivery = { account_id, delivery_id: id }
+  if (report.kind === 'complaint') {
+    const reason = `The recipient complained (${report.feedback_type}).`
+    const none = { reply: null, class: null, bounce: null }
+    return { ...delivery, ...none, outcome: 'complained', reason, suppression_id: newId() }
+  }
+  const failed = findFailed(report.recipients, recipient.toLowerCase())
+  if (!failed) return null
+  const { reply, class: cause, bounce } = judgeRecipient(failed)
+  const isRefused = cause === 'recipient'
+  return {
+    ...delivery,
+    outcome: 'bounced',
+    reason: explainVerdict({ outcome: isRefused ? 'bounced' : 'failed', class: cause }),
+    ...{ reply, class: cause, bounce },
+    suppression_id: isRefused ? newId() : null,
+  }
+}
+
+/** Ours, or those that their server has made of it: it has failed when all of them have. */
+function findFailed(recipients: ReportedRecipient[], address: string): ReportedRecipient | null {
+  const own = recipients.filter(one => one.address === address || one.original === address)
+  const meant = own.length > 0 ? own : recipients
+  return meant.every(({ action }) => action === 'failed') ? (meant[0] ?? null) : null
+}

@@ -1,0 +1,29 @@
+import { AiError, askCategory } from '../lib/ask_category.ts'
+import type { Config } from '../lib/config.ts'
+import { fetchPolicy } from '../lib/fetch_safely.ts'
+import type { Log } from '../lib/log.ts'
+import { type Category, categorizeReply } from '../lib/reply_category.ts'
+import { refundAiCredit, takeAiCredit } from '../sql/ai_usage.ts'
+import type { Pool } from '../sql/pool.ts'
+
+export type ClassifyWork = { pool: Pool; config: Config; log: Log }
+
+/**
+ * What a reply means, by the AI service if one is configured and the account has credits left, else by phrases. Never
+ * inside a transaction: a service may take its time. A question without an answer costs nothing.
+ */
+export async function classifyReply(work: ClassifyWork, account_id: string, text: string): Promise<Category | null> {
+  if (text === '') return null
+  const { pool, config, log } = work
+  const { AI_URL: url, AI_KEY: key, AI_MODEL: model } = config
+  const credit = url && model ? await takeAiCredit(pool, account_id) : null
+  if (!credit || !url || !model) return categorizeReply(text)
+  try {
+    return await askCategory({ url, key, model }, fetchPolicy(config), text)
+  } catch (error) {
+    await refundAiCredit(pool, credit)
+    if (!(error instanceof AiError)) throw error
+    log.warn({ err: error }, 'the AI service did not classify a reply')
+    return categorizeReply(text)
+  }
+}

@@ -1,0 +1,58 @@
+import { isAutomatic } from '../lib/automatic_mail.ts'
+import type { ParsedMessage } from '../lib/inbound/parsed_message.ts'
+import { ownText } from '../lib/reply_text.ts'
+import type { Secrets } from '../lib/secrets.ts'
+import type { Queryable } from '../sql/pool.ts'
+import type { EmailToParse, ReceivedEmailId } from '../sql/received_emails.ts'
+import { findAnsweredEmail, insertReply, markReport, type Reply } from '../sql/replies.ts'
+import type { ReportedOutcome } from '../sql/reports.ts'
+import { applyReport, findReport } from './apply_report.ts'
+import { type ClassifyWork, classifyReply } from './classify_reply.ts'
+import { findReturnPath } from './find_return_path.ts'
+
+type LinkWork = ClassifyWork & { secrets: Secrets }
+
+/** What a received email has to do with those that were sent: it answers one, tells what became of some, or neither. */
+export type Relation = { is_listed: boolean; outcomes: ReportedOutcome[]; reply: Reply | null }
+
+/** Outside any transaction, as an AI service may be asked; `linkReply` then writes it. */
+export async function findRelation(
+  work: LinkWork,
+  email: Pick<EmailToParse, 'account_id' | 'mail_from' | 'received_for'>,
+  message: Omit<ParsedMessage, 'files'>,
+  raw: Uint8Array,
+): Promise<Relation> {
+  const deliveries = await Promise.all(email.received_for.map(address => findReturnPath(work, address)))
+  const { isReport, outcomes } = await findReport(raw, email.received_for, address => findReturnPath(work, address))
+  if (isReport || isAutomatic(message.headers, message.subject, email.mail_from)) {
+    // What came to a return path alone is nobody's post, be it a bounce or an absence note.
+    return { is_listed: !deliveries.every(delivery => delivery), outcomes, reply: null }
+  }
+  const by_path = deliveries.find(delivery => delivery?.account_id === email.account_id)?.email_id
+  const email_id = by_path ?? (await findAnsweredEmail(work.pool, email.account_id, listAnswered(message.headers)))
+  if (!email_id) return { is_listed: true, outcomes: [], reply: null }
+  const category = await classifyReply(work, email.account_id, ownText(message))
+  return { is_listed: true, outcomes: [], reply: { email_id, category } }
+}
+
+/** @throws while a delivery that it tells of is still being sent */
+export async function linkReply(tx: Queryable, id: ReceivedEmailId, relation: Relation): Promise<void> {
+  if (!relation.is_listed) await markReport(tx, id)
+  await applyReport(tx, relation.outcomes)
+  if (relation.reply) await insertReply(tx, id, relation.reply)
+}
+
+const OURS =
+  /<?((?<id>[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})@[^\s<>]{1,255}?)(?:>|\s|$)/gi
+/** As many as a thread that is alive still has at its end. */
+const MAX_ANSWERED = 20
+
+/** Ids of ours that a reply names: what it answers first, then what came before that, the newest first (RFC 5322 3.6.4). */
+function listAnswered(headers: Readonly<Record<string, string>>): { id: string; message_id: string }[] {
+  const found = (field: string) =>
+    Array.from((headers[field] ?? '').slice(-20_000).matchAll(OURS), ([, message_id = '', id = '']) => ({
+      id,
+      message_id,
+    }))
+  return [...found('in-reply-to'), ...found('references').reverse()].slice(0, MAX_ANSWERED)
+}

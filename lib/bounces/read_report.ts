@@ -1,0 +1,62 @@
+import { readDeliveryStatus } from './delivery_status.ts'
+import { readFeedbackReport } from './feedback_report.ts'
+import { type Part, parameterOf, readHeaders, readParts } from './parts.ts'
+import { findAddress, type Report, type ReportedRecipient } from './report.ts'
+import { readTextBounce } from './text_bounce.ts'
+
+/**
+ * Reads what a server says of a message that was sent: a delivery status notification (RFC 3464), a feedback report (RFC
+ * 5965), or a bounce in words alone. Null: it is something else, such as a reply that quotes one. What it says is a
+ * stranger's word: who may be meant by it at all is not decided here.
+ */
+export function readReport(raw: Uint8Array): Report | null {
+  const headers = readHeaders(raw)
+  const type = headers.get('content-type') ?? ''
+  const isReport = /^\s*multipart\/report/i.test(type)
+  const isDaemon = isFromDaemon(headers)
+  if (!isReport && !isDaemon) return null
+  const { parts } = readParts(raw)
+  const complaint = isReport ? readFeedbackReport(parts) : null
+  if (complaint) return complaint
+  if (isReceipt(type, parts)) return null
+  const recipients = parts.flatMap(part => (mayBeStatus(part) ? readDeliveryStatus(part.text) : []))
+  if (recipients.length > 0) return { kind: 'delivery', recipients: recipients.map(one => withWords(one, parts)) }
+  const bounce = isDaemon ? readTextBounce(headers, parts) : null
+  return bounce && { kind: 'delivery', recipients: [bounce] }
+}
+
+/** Some declare it as text, or as a file. */
+function mayBeStatus({ type, text }: Part): boolean {
+  if (/^message\/(?:global-)?delivery-status$/.test(type)) return true
+  const mayBe = /^(?:text\/(?:plain|rfc822-headers)|message\/(?!rfc822)|application\/octet-stream|multipart\/)/.test(
+    type,
+  )
+  return mayBe && /^(?:Final|Original)-Recipient:/im.test(text) && /^(?:Action|Status):/im.test(text)
+}
+
+/** A disposition notification (RFC 8098) tells that it was read, or deleted: it has arrived. */
+function isReceipt(type: string, parts: Part[]): boolean {
+  return (
+    /disposition-notification/i.test(parameterOf(type, 'report-type') ?? '') ||
+    parts.some(part => part.type === 'message/disposition-notification')
+  )
+}
+
+const DAEMON =
+  /mailer-?daemon|post-?master|mail[-_. ]?(?:delivery|daemon|system|administrator)|\bmdaemon\b|microsoftexchange[0-9a-f]|mail ?delivery ?(?:sub)?system|delivery ?(?:sub)?system|\bbounces?\b.*@|^<>$/i
+
+/** Who writes bounces: no person does, whatever they quote. */
+export function isFromDaemon(headers: Map<string, string>): boolean {
+  const from = headers.get('from') ?? ''
+  const address = findAddress(/<([^>]*)>/.exec(from)?.[1] ?? from) ?? ''
+  return DAEMON.test(`${address.replace(/@.*/, '@')} ${from.replace(/<[^>]*>/, '')}`) || from.trim() === '<>'
+}
+
+/** A notice without a reason of its own has one in the words before it, if there is any. */
+function withWords(recipient: ReportedRecipient, parts: Part[]): ReportedRecipient {
+  if (/[a-z]{3}/i.test(recipient.diagnostic.replace(/^[a-z0-9-]+;/i, ''))) return recipient
+  const words = parts.find(part => part.type === 'text/plain' && !mayBeStatus(part))?.text ?? ''
+  const at = recipient.address ? words.toLowerCase().indexOf(recipient.address) : -1
+  const said = at === -1 ? words.slice(0, 600) : words.slice(at + (recipient.address?.length ?? 0), at + 600)
+  return { ...recipient, diagnostic: `${recipient.diagnostic} ${said}`.replace(/\s+/g, ' ').trim().slice(0, 1000) }
+}

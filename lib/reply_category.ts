@@ -1,0 +1,101 @@
+import {
+  ASKED,
+  BARE_NO,
+  INTERESTED,
+  NEGATIONS,
+  NEUTRAL,
+  NOT_INTERESTED,
+  NOT_WANTED,
+  ON_CONDITION,
+  SUPPOSED,
+  TROUBLE,
+} from './reply_phrases.ts'
+
+export const CATEGORIES = ['interested', 'neutral', 'not_interested'] as const
+
+/** What a reply means to whoever wrote the campaign. */
+export type Category = (typeof CATEGORIES)[number]
+
+/** What a reply is about is said soon; what follows tells of other things. */
+const MAX_CHARACTERS = 2_500
+/** One phrase that leaves no doubt. */
+const ENOUGH = 3
+
+type Phrase = { pattern: RegExp; category: Category; weight: number; length: number }
+
+/**
+ * Reads the category off phrases in English, German, Swedish, French and Spanish. Null when it says nothing of that kind or
+ * things that do not fit together: a wrong word is worse than none. `text` is the reply's own, without what it quotes.
+ */
+export function categorizeReply(text: string): Category | null {
+  let rest = text
+    .slice(0, MAX_CHARACTERS)
+    .toLowerCase()
+    .replace(/[’‘`´]/g, "'")
+    .replace(/\s+/g, ' ')
+  if (BARE_NO.test(rest)) return 'not_interested'
+  const isTrouble = TROUBLE.test(rest)
+  const score = { interested: 0, neutral: 0, not_interested: 0 }
+  for (const { pattern, category, weight } of phrases) {
+    rest = rest.replace(pattern, (found, offset: number, whole: string) => {
+      const before = sentenceBefore(whole, offset)
+      if (isNotMeant(category, before, whole.slice(offset, offset + 200), found)) return blank(found)
+      // `Not that I would not be interested` is beyond us.
+      const isTurned = category === 'interested' && NEGATIONS.test(before)
+      score[isTurned ? 'not_interested' : category] += isTurned ? Math.min(weight, 2) : weight
+      return blank(found)
+    })
+  }
+  const category = decide(score)
+  return category === 'interested' && isTrouble ? null : category
+}
+
+function decide({ interested, neutral, not_interested }: Record<Category, number>): Category | null {
+  if (interested >= ENOUGH && not_interested === 0) return 'interested'
+  if (not_interested >= ENOUGH && interested < 2) return 'not_interested'
+  if (not_interested >= 2 * ENOUGH && interested <= ENOUGH) return 'not_interested'
+  if (neutral >= ENOUGH && interested < 2 && not_interested < 2) return 'neutral'
+  return null
+}
+
+function isNotMeant(category: Category, before: string, from: string, found: string): boolean {
+  if (SUPPOSED.test(before)) return true
+  if (category === 'interested') return ON_CONDITION.test(from.slice(found.length))
+  return category === 'not_interested' && (NOT_WANTED.test(before) || ASKED.test(before + from))
+}
+
+/** Covered, and still a place between words. */
+function blank(found: string): string {
+  return ` ${'·'.repeat(Math.max(found.length - 2, 1))} `
+}
+
+function sentenceBefore(text: string, offset: number): string {
+  const before = text.slice(Math.max(0, offset - 60), offset)
+  return before.slice(before.search(/[^.!?;·]*$/))
+}
+
+/** The longest first: `not interested` covers `interested`. */
+const phrases: Phrase[] = [
+  ...compile('interested', INTERESTED),
+  ...compile('not_interested', NOT_INTERESTED),
+  ...compile('neutral', NEUTRAL),
+].sort((one, other) => other.length - one.length)
+
+function compile(category: Category, lists: { [weight: number]: readonly string[] }): Phrase[] {
+  return Object.entries(lists).flatMap(([weight, list]) =>
+    list.map(phrase => ({
+      pattern: compilePhrase(phrase),
+      category,
+      weight: Number(weight),
+      length: phrase.length,
+    })),
+  )
+}
+
+function compilePhrase(phrase: string): RegExp {
+  const source = phrase
+    .split(' _ ')
+    .map(part => RegExp.escape(part).replaceAll('\\*', '\\p{L}*'))
+    .join("(?: [\\p{L}']+){0,3} ")
+  return new RegExp(`(?<![\\p{L}\\p{N}])${source}(?![\\p{L}\\p{N}])`, 'gu')
+}

@@ -1,0 +1,57 @@
+DROP FUNCTION IF EXISTS apply_report(uuid, uuid, text, text, text, text, jsonb, uuid);
+
+-- Writes what a report says of a delivery that was taken by its receiver: its state, event, suppression and the status of
+-- its email. It has one outcome more at most, `bounced` or `complained`; whatever comes after that changes nothing. One in
+-- doubt has arrived, as somebody tells of it.
+--
+-- suppression   id of the row, when the address is to get no more
+-- Answers applied | settled | sending (its result is not written yet: to be tried again)
+CREATE FUNCTION apply_report(account uuid, delivery uuid, outcome text, reason text, reply text, class text, bounce jsonb,
+  suppression uuid) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  d deliveries;
+BEGIN
+  -- Emails first: see settle_deliveries.
+  PERFORM 1 FROM emails e
+  WHERE e.account_id = account
+    AND e.id = (SELECT x.email_id FROM deliveries x WHERE x.account_id = account AND x.id = delivery)
+  FOR NO KEY UPDATE;
+  SELECT * INTO d FROM deliveries x WHERE x.account_id = account AND x.id = delivery FOR NO KEY UPDATE;
+  IF d.state = 'sending' THEN
+    RETURN 'sending';
+  ELSIF d.id IS NULL OR d.complained OR d.state NOT IN ('delivered', 'in_doubt') THEN
+    RETURN 'settled';
+  END IF;
+
+  UPDATE deliveries x SET
+    state = CASE outcome WHEN 'bounced' THEN 'bounced' ELSE 'delivered' END,
+    complained = outcome = 'complained',
+    next_at = NULL,
+    reason = CASE outcome WHEN 'bounced' THEN apply_report.reason END,
+    last_reply = coalesce(apply_report.reply, x.last_reply),
+    updated_at = now()
+  WHERE x.account_id = account AND x.id = delivery;
+
+  INSERT INTO email_events (account_id, email_id, type, recipient, data)
+  VALUES (account, d.email_id, outcome, d.recipient, jsonb_strip_nulls(jsonb_build_object('reason', apply_report.reason,
+    'reply', apply_report.reply, 'class', apply_report.class, 'bounce', apply_report.bounce)));
+
+  IF suppression IS NOT NULL THEN
+    INSERT INTO suppressions AS s (account_id, id, address, reason, cause, source_email_id, expires_at)
+    VALUES (account, suppression, lower(d.recipient), CASE outcome WHEN 'bounced' THEN 'bounce' ELSE 'complaint' END,
+      coalesce(apply_report.reply, apply_report.reason), d.email_id,
+      CASE WHEN apply_report.bounce ->> 'subType' = 'MailboxFull' THEN now() + interval '30 days' END)
+    -- A complaint is stronger than all; else one that has expired, or does before this, gives way.
+    ON CONFLICT (account_id, address) DO UPDATE SET
+      id = excluded.id, reason = excluded.reason, cause = excluded.cause, source_email_id = excluded.source_email_id,
+      created_at = excluded.created_at, expires_at = excluded.expires_at
+      WHERE s.expires_at < coalesce(excluded.expires_at, 'infinity')
+        OR excluded.reason = 'complaint' AND s.reason <> 'complaint';
+  END IF;
+
+  PERFORM refresh_email_status(ARRAY[ROW(d.account_id, d.email_id, d.id, d.recipient, outcome, outcome, apply_report.reason,
+    apply_report.reply, NULL, suppression, apply_report.class, apply_report.bounce)::delivery_change]);
+  RETURN 'applied';
+END
+$$;

@@ -1,0 +1,91 @@
+import t from 'tap'
+import { judgeRecipient } from '../../lib/bounces/judge.ts'
+import { readReport } from '../../lib/bounces/read_report.ts'
+import { complaints } from '../bounces/complaints.ts'
+import { deliveryNotices, harmlessNotices, twoRecipients } from '../bounces/delivery_notices.ts'
+import { ordinaryMail } from '../bounces/ordinary_mail.ts'
+import { textDelays, textNotices } from '../bounces/text_notices.ts'
+
+const read = (raw: string) => readReport(Buffer.from(raw))
+
+/** Whom it says has failed, and why. */
+function failureOf(raw: string): { recipient: string | null; class: string; sub_type: string } | null {
+  const report = read(raw)
+  const failed = report?.kind === 'delivery' ? report.recipients.find(({ action }) => action === 'failed') : null
+  if (!failed) return null
+  const verdict = judgeRecipient(failed)
+  return { recipient: failed.address, class: verdict.class, sub_type: verdict.bounce.subType }
+}
+
+t.test('a delivery status says who failed and why, clean or sloppy', async t => {
+  const wrong = deliveryNotices.filter(({ name, raw, ...expected }) => {
+    const found = failureOf(raw)
+    const isRight = JSON.stringify(found) === JSON.stringify(expected)
+    if (!isRight) t.comment(name, found, expected)
+    return !isRight
+  })
+  t.ok(deliveryNotices.length >= 250, `${deliveryNotices.length}`)
+  t.ok(wrong.length <= deliveryNotices.length * 0.02, `${wrong.length} of ${deliveryNotices.length} are wrong`)
+})
+
+t.test('a bounce in words alone is mostly understood, and never about somebody who was only quoted', async t => {
+  const wrong = textNotices.filter(({ name, raw, ...expected }) => {
+    const found = failureOf(raw)
+    const isRight = found?.recipient === expected.recipient && found.class === expected.class
+    if (!isRight) t.comment(name, found, expected)
+    t.ok(!found || found.recipient === expected.recipient, `${name}: ${found?.recipient}`)
+    return !isRight
+  })
+  t.ok(wrong.length <= textNotices.length * 0.1, `${wrong.length} of ${textNotices.length} are wrong`)
+})
+
+t.test('every feedback report is a complaint, and tells where our token may stand', async t => {
+  const token = `b-${'a'.repeat(42)}@send.acme.com`
+  for (const [name, raw] of complaints(token)) {
+    const report = read(raw)
+    t.ok(report?.kind === 'complaint' && report.texts.some(text => text.includes(token)), name)
+  }
+  const peace = complaints(token)[0]?.[1].replace('Feedback-Type: abuse', 'Feedback-Type: not-spam') ?? ''
+  t.equal(read(peace), null, 'not-spam')
+  t.equal(read(peace.replace('not-spam', 'auth-failure')), null, 'auth-failure')
+})
+
+t.test('ordinary mail is no report, whatever it tells or quotes', async t => {
+  for (const [name, raw] of ordinaryMail) t.equal(read(raw), null, name)
+})
+
+t.test('what only takes longer, or has arrived, has not failed', async t => {
+  for (const [action, raw] of harmlessNotices) t.match(read(raw), { recipients: [{ action }] })
+  for (const raw of textDelays)
+    t.match(read(raw), { recipients: [{ address: 'ann@other.example', action: 'delayed' }] })
+})
+
+t.test('each recipient of a notice has its own action', async t => {
+  t.match(read(twoRecipients), {
+    recipients: [
+      { address: 'ann@other.example', action: 'failed' },
+      { address: 'bob@other.example', action: 'delivered' },
+    ],
+  })
+})
+
+t.test('what a stranger writes takes no long time', async t => {
+  const [first] = deliveryNotices
+  const hostile = [
+    `From: MAILER-DAEMON@x\r\nContent-Type: multipart/report; boundary=b\r\n\r\n${'--b\r\n'.repeat(100_000)}`,
+    `From: MAILER-DAEMON@x\r\nSubject: failure notice\r\n\r\n${'a@'.repeat(250_000)}`,
+    `From: MAILER-DAEMON@x\r\nSubject: failure notice\r\n\r\n${'<'.repeat(500_000)}`,
+    `From: MAILER-DAEMON@x\r\nSubject: failure notice\r\n\r\n${'550 '.repeat(100_000)}`,
+    `From: MAILER-DAEMON@x\r\nSubject: failure notice\r\n\r\n${' '.repeat(400_000)}x`,
+    `From: MAILER-DAEMON@x\r\nSubject: failure notice\r\n\r\n${'- '.repeat(200_000)}`,
+    `From: MAILER-DAEMON@x\r\nSubject: failure notice\r\n\r\n${'recipient '.repeat(40_000)}`,
+    `From: MAILER-DAEMON@x\r\nContent-Type: text/html\r\n\r\nfailed${'<script '.repeat(60_000)}`,
+    `From: MAILER-DAEMON@x\r\n${'X: y\r\n'.repeat(80_000)}\r\nfailure`,
+    first?.raw.replace('Diagnostic-Code: smtp;', `Diagnostic-Code: ${' smtp;'.repeat(60_000)}`) ?? '',
+  ]
+  for (const [n, raw] of hostile.entries()) {
+    const start = performance.now()
+    read(raw)
+    t.ok(performance.now() - start < 500, `${n}: ${Math.round(performance.now() - start)} ms`)
+  }
+})
