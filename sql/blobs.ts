@@ -54,6 +54,8 @@ export async function releaseBlobs(db: Queryable, store: BlobStoreName, limit: n
       SELECT b.account_id, b.id FROM blobs b
       WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
         AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
+        AND NOT EXISTS (SELECT FROM received_emails r WHERE r.account_id = b.account_id AND r.raw_blob_id = b.id)
+        AND NOT EXISTS (SELECT FROM received_attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
       ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
     )
     RETURNING account_id, id

@@ -1,4 +1,6 @@
 import { parseEmail } from '../flows/parse_email.ts'
 import type { Task } from './task.ts'
 
-export const parse_email: Task<'parse_email'> = (id, work) => parseEmail(work, id)
+export const parse_email: Task<'parse_email'> = async ({ ids }, work) => {
+  for (const id of ids) await parseEmail(work, id)
+}

@@ -6,7 +6,7 @@ import { startApi } from '../api.ts'
 import { openWork } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
 
-const world = await openWorld(t, { SMTP_PORT: '0' })
+const world = await openWorld(t, { SMTP_PORT: '0', SMTP_GREETING_DELAY_MS: '0' })
 const account = await newAccount(world)
 await world.pool.pg.query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
 const api = await startApi(t, world, account.key)
@@ -26,7 +26,7 @@ t.test('what a client sends is stored, read, and shown', async t => {
     attachments: [{ filename: 'a.txt', content: 'a file' }],
   })
   const { rows } = await world.pool.pg.query('SELECT account_id, id FROM received_emails')
-  await parse_email(rows[0], work)
+  await parse_email({ ids: rows }, work)
 
   const { body } = await api.request('GET', `/api/emails/receiving/${rows[0].id}`)
   t.match(body, {
