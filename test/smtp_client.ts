@@ -83,8 +83,9 @@ export async function openClient(t: Pick<Test, 'teardown'>, port: number): Promi
   return client
 }
 
-export async function connectClient(t: Pick<Test, 'teardown'>, port: number, host = '127.0.0.1'): Promise<SmtpClient> {
-  const socket = connect({ port, host })
+/** `from`: the address it comes from, any of loopback's. */
+export async function connectClient(t: Pick<Test, 'teardown'>, port: number, from?: string): Promise<SmtpClient> {
+  const socket = connect({ port, host: '127.0.0.1', ...(from && { localAddress: from }) })
   t.teardown(() => socket.destroy())
   const client = new SmtpClient(socket)
   await once(socket, 'connect')

@@ -26,16 +26,25 @@ export class SmtpListener extends SMTPServer {
       logger: false,
     })
     this.#limits = limits
+    // Who is refused is told so; a flood of them is not.
+    this.server.maxConnections = 2 * limits.connections + 50
   }
 
   override connect(socket: Socket): void {
     const connection = new BoundedConnection(this, socket, this.#limits)
     const network = networkOf(findClient(connection.remoteAddress, '', undefined))
-    const mine = (this.#open.get(network) ?? 0) + 1
-    this.#open.set(network, mine)
+    const mine = this.#open.get(network) ?? 0
+    if (this.#count >= this.#limits.connections) connection.refusal = 'has too many connections'
+    else if (mine >= this.#limits.connections_per_address) connection.refusal = 'has too many connections of yours'
+    else this.#enter(connection, network, mine)
+    this.connections.add(connection)
+    connection.on('error', error => this.emit('error', error))
+    connection.init()
+  }
+
+  #enter(connection: BoundedConnection, network: string, mine: number): void {
+    this.#open.set(network, mine + 1)
     this.#count++
-    if (this.#count > this.#limits.connections) connection.refusal = 'has too many connections'
-    else if (mine > this.#limits.connections_per_address) connection.refusal = 'has too many connections of yours'
     // The socket's own event is lost when it is upgraded to TLS.
     connection.once('gone', () => {
       this.#count--
@@ -43,9 +52,6 @@ export class SmtpListener extends SMTPServer {
       if (left === 0) this.#open.delete(network)
       else this.#open.set(network, left)
     })
-    this.connections.add(connection)
-    connection.on('error', error => this.emit('error', error))
-    connection.init()
   }
 
   /** Tells those who do nothing to come back later; others have so long as the limits say. */

@@ -27,6 +27,8 @@ const described: Record<string, string> = {
   FETCH_ALLOW: '',
   FETCH_DENY: '',
   NAMECHEAP_CLIENT_IP: '',
+  SMTP_TLS_CERT: '',
+  SMTP_TLS_KEY: '',
 }
 
 t.test('the README has every variable of the configuration, in its order, with its default', async t => {
