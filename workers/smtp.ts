@@ -4,8 +4,9 @@ import { type Foundation, type Running, startOnFoundation, superviseProcess } fr
 import type { SmtpLimits } from '../lib/inbound/smtp_limits.ts'
 import { startInbound } from './smtp_inbound.ts'
 import { smtpLimits } from './smtp_listener.ts'
+import { startSubmission } from './smtp_submission.ts'
 
-/** Takes in mail by SMTP. */
+/** Takes in mail by SMTP, and mail to send when there is a port for it. */
 export async function startSmtp(
   foundation: Foundation,
   limits: Partial<SmtpLimits> = {},
@@ -13,12 +14,18 @@ export async function startSmtp(
   const { config, log, pool } = foundation
   const blobs = createBlobs(foundation)
   const inbound = await startInbound(foundation, blobs, smtpLimits(config, limits))
+  const submission = config.SUBMISSION_PORT
+    ? await startSubmission(foundation, blobs, smtpLimits(config, limits)).catch(async error => {
+        await inbound.stop()
+        throw error
+      })
+    : null
   const clock = keepTime(pool, log)
-  log.info({ port: inbound.port }, 'mail is received')
+  log.info({ port: inbound.port, submission_port: submission?.port }, 'mail is received')
   return {
     port: inbound.port,
     async stop() {
-      await inbound.stop()
+      await Promise.all([inbound.stop(), submission?.stop()])
       clock.stop()
       blobs.close()
     },

@@ -12,11 +12,14 @@ import { newAccount, openWorld } from '../world.ts'
 const directory = await mkdtemp(join(tmpdir(), 'mailbrook-tls-'))
 t.teardown(() => rm(directory, { recursive: true }))
 const files = { cert: join(directory, 'tls.crt'), key: join(directory, 'tls.key') }
-const write = async ({ cert, key }: { cert: string; key: string }) => {
-  await writeFile(files.cert, cert)
-  await writeFile(files.key, key)
+// Files that are watched already are looked at as often as then.
+const watched = { cert: join(directory, 'watched.crt'), key: join(directory, 'watched.key') }
+const write = async ({ cert, key }: { cert: string; key: string }, to = files) => {
+  await writeFile(to.cert, cert)
+  await writeFile(to.key, key)
 }
 await write(certificates.one)
+await write(certificates.one, watched)
 
 const world = await openWorld(t, {
   SMTP_PORT: '0',
@@ -60,17 +63,17 @@ t.test('the certificate is read again when it changes, and kept while its files 
   const changes: string[] = []
   const failures: unknown[] = []
   const watch = watchCertificate(
-    files,
+    watched,
     ({ cert }) => changes.push(cert.toString()),
     error => failures.push(error),
     20,
   )
   t.teardown(() => watch.stop())
-  await writeFile(files.cert, certificates.two.cert)
+  await writeFile(watched.cert, certificates.two.cert)
   while (failures.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
   t.match(failures[0], { message: /^SMTP_TLS_CERT and SMTP_TLS_KEY \(.+\) cannot be used: .*key values mismatch/ })
   t.strictSame(changes, [])
-  await write(certificates.two)
+  await write(certificates.two, watched)
   while (changes.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
   t.equal(changes[0], certificates.two.cert)
 })
