@@ -53,17 +53,21 @@ BEGIN
   SELECT c.account_id, c.raw_blob_id, 0, decode(c.data, 'base64')
   FROM stored s JOIN given_contents c ON c.account_id = s.account_id AND c.raw_blob_id = s.id
   WHERE c.size > 0;
-  PERFORM FROM blobs b
-  WHERE (b.account_id, b.id) IN (SELECT r.account_id, r.raw_blob_id FROM unnest(emails) AS r)
-  ORDER BY b.account_id, b.id FOR NO KEY UPDATE;
+  IF json_array_length(contents) < cardinality(emails) THEN
+    PERFORM FROM (SELECT DISTINCT r.account_id, r.raw_blob_id FROM unnest(emails) AS r ORDER BY 1, 2) w
+    CROSS JOIN LATERAL (
+      SELECT FROM blobs b WHERE b.account_id = w.account_id AND b.id = w.raw_blob_id FOR NO KEY UPDATE
+    ) l;
+  END IF;
 
-  -- 3. What is new, of what was stored before and of what came twice just now.
+  -- 3. What is new, of what was stored before and of what came twice just now. By the hash alone (OFFSET 0): a plan that is
+  -- made while there is little mail takes the index of the account as well, and reads all of its mail for it later.
   SELECT coalesce(array_agg(n.position), '{}') INTO fresh FROM (
     SELECT DISTINCT ON (r.account_id, r.sha256, ARRAY(SELECT unnest(r.received_for) ORDER BY 1)) r.position
     FROM unnest(emails) AS r
     WHERE NOT EXISTS (
-      SELECT FROM received_emails e
-      WHERE e.account_id = r.account_id AND e.sha256 = decode(r.sha256, 'hex')
+      SELECT FROM (SELECT * FROM received_emails WHERE sha256 = decode(r.sha256, 'hex') OFFSET 0) e
+      WHERE e.account_id = r.account_id
         AND e.received_for @> r.received_for AND e.received_for <@ r.received_for
         AND e.created_at > now() - interval '7 days'
     )

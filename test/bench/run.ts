@@ -9,6 +9,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   },
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
   upload: async () => (await import('./upload.ts')).benchUpload(),
+  inbound: async () => (await import('./inbound.ts')).benchInbound(),
   list: async () => (await import('./list_emails.ts')).benchListEmails(),
 }
 
