@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Test } from 'tap'
 
@@ -9,6 +10,7 @@ export class SmtpClient {
   /** All that the server has said. */
   heard = ''
   #read = 0
+  #news = Promise.withResolvers<void>()
 
   constructor(socket: Socket) {
     this.socket = socket
@@ -20,8 +22,15 @@ export class SmtpClient {
     this.socket.setEncoding('latin1')
     this.socket.on('data', (text: string) => {
       this.heard += text
+      this.#tell()
     })
+    this.socket.on('close', () => this.#tell())
     this.socket.on('error', () => {})
+  }
+
+  #tell(): void {
+    this.#news.resolve()
+    this.#news = Promise.withResolvers()
   }
 
   write(data: string | Buffer): void {
@@ -30,7 +39,10 @@ export class SmtpClient {
 
   /** The next reply, all of its lines; what came of it before the end when the server hangs up. */
   async reply(ms = 10_000): Promise<string> {
-    const signal = AbortSignal.timeout(ms)
+    const late = sleep(ms, undefined, { ref: false }).then(() => {
+      throw new Error(`no reply in ${ms} ms after ${JSON.stringify(this.heard.slice(-200))}`)
+    })
+    late.catch(() => {})
     for (;;) {
       const [found] = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(this.heard.slice(this.#read)) ?? []
       if (found) {
@@ -38,7 +50,7 @@ export class SmtpClient {
         return found.trimEnd()
       }
       if (this.socket.readableEnded || this.socket.destroyed) return this.heard.slice(this.#read)
-      await Promise.race([once(this.socket, 'data', { signal }), once(this.socket, 'close', { signal })])
+      await Promise.race([this.#news.promise, late])
     }
   }
 
