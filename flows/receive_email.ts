@@ -42,7 +42,7 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
   const store = coalesce<Message, null>(
     messages => splitOnRefusal<Message, null>(messages, part => storeMessages(pool, part)),
     {
-      in_flight: 1,
+      in_flight: 2,
       max_items: MAX_MESSAGES,
       max_weight: MAX_WEIGHT,
       weigh: ({ emails, contents }) => contents.reduce((sum, { size }) => sum + size, 1_000 * emails.length),
