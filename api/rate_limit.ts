@@ -1,7 +1,7 @@
 import type { Foundation } from '../flows/run_process.ts'
 import { findClient, networkOf } from '../lib/client_address.ts'
 import { ApiError } from '../lib/errors.ts'
-import { createCountUse, type Use } from '../sql/rate_limits.ts'
+import { type CountUse, createCountUse, type Use } from '../sql/rate_limits.ts'
 import type { Context, Middleware } from './context.ts'
 
 const WINDOW_S = 60
@@ -10,16 +10,24 @@ const WINDOW_S = 60
 export type CountSend = (ctx: Context) => Promise<Use>
 
 /** Null when sends are not limited. */
-export function createCountSend({ config, log, pool }: Foundation): CountSend | null {
-  const { SENDS_PER_MINUTE: uses, TRUSTED_PROXIES: trusted } = config
-  if (uses === 0) return null
-  const onError = (error: unknown) => log.warn({ err: error }, 'sends are counted by this process alone')
-  const countUse = createCountUse(pool, { name: 'send', uses, window_s: WINDOW_S, onError })
+export function createCountSend(foundation: Foundation): CountSend | null {
+  const countAddress = createCountAddress(foundation)
+  if (!countAddress) return null
+  const { TRUSTED_PROXIES: trusted } = foundation.config
   return ctx => {
     // There is no address when the client has gone away already, and nobody to read the answer.
     const peer = ctx.req.socket.remoteAddress ?? ''
-    return countUse(networkOf(findClient(peer, ctx.get('x-forwarded-for'), trusted)))
+    return countAddress(findClient(peer, ctx.get('x-forwarded-for'), trusted))
   }
+}
+
+/** Counts a send of a client address, however it is sent. Null when sends are not limited. */
+export function createCountAddress({ config, log, pool }: Foundation): CountUse | null {
+  const { SENDS_PER_MINUTE: uses } = config
+  if (uses === 0) return null
+  const onError = (error: unknown) => log.warn({ err: error }, 'sends are counted by this process alone')
+  const countUse = createCountUse(pool, { name: 'send', uses, window_s: WINDOW_S, onError })
+  return address => countUse(networkOf(address))
 }
 
 /** For routes that send: after the key's scope, before anything of the request is looked at (contract 1.3). */
@@ -34,9 +42,11 @@ async function limit(ctx: Context, countSend: CountSend, next: () => Promise<unk
     'ratelimit-remaining': String(remaining),
     'ratelimit-reset': String(reset_s),
   })
-  if (!isAllowed) {
-    const message = `Too many requests: ${uses} a minute may be sent from one address.`
-    throw new ApiError('rate_limit_exceeded', message, { headers: { 'retry-after': String(reset_s) } })
-  }
+  if (!isAllowed) throw tooManySends(uses, reset_s)
   await next()
+}
+
+export function tooManySends(uses: number, reset_s: number): ApiError {
+  const message = `Too many requests: ${uses} a minute may be sent from one address.`
+  return new ApiError('rate_limit_exceeded', message, { headers: { 'retry-after': String(reset_s) } })
 }

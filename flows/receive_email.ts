@@ -1,32 +1,131 @@
-import { hash } from 'node:crypto'
+import { coalesce } from '../lib/coalesce.ts'
 import { newId } from '../lib/ids.ts'
-import { addJob } from '../sql/jobs.ts'
-import type { Pool } from '../sql/pool.ts'
-import { insertReceivedEmail, type SmtpClient } from '../sql/received_emails.ts'
+import type { IncomingContent } from '../lib/inbound/smtp_content.ts'
+import { Semaphore } from '../lib/semaphore.ts'
+import { NoAnswerError, NotConnectedError, type Pool } from '../sql/pool.ts'
+import {
+  insertReceivedEmails,
+  listStoredReceivedEmails,
+  type NewRawContent,
+  type NewReceivedEmail,
+  type SmtpClient,
+} from '../sql/received_emails.ts'
+import { splitOnRefusal } from '../sql/retry.ts'
 import type { Blobs } from './blobs.ts'
+import type { Foundation } from './run_process.ts'
 
 /** A recipient of an envelope, and whose it is. */
 export type ReceivingParty = { account_id: string; domain_id: string; recipient: string }
 
-export type Received = { mail_from: string; recipients: ReceivingParty[]; client: SmtpClient; raw: Buffer }
+export type Envelope = { mail_from: string; recipients: ReceivingParty[]; client: SmtpClient }
 
-/** Stores a message for every account it is for, with the job that reads it: once this has resolved, the sender is told. */
-export async function receiveEmail({ pool, blobs }: { pool: Pool; blobs: Blobs }, received: Received): Promise<void> {
-  const { mail_from, recipients, client, raw } = received
-  const sha256 = hash('sha256', raw)
-  const accounts = Map.groupBy(recipients, recipient => recipient.account_id)
-  const emails = await Promise.all(
-    Array.from(accounts, async ([account_id, parties]) => ({
-      account_id,
-      id: newId(),
-      domain_id: (parties[0] as ReceivingParty).domain_id,
-      received_for: parties.map(party => party.recipient),
-      ...{ mail_from, client, sha256, size: raw.length },
-      raw_blob_id: (await blobs.put(account_id, raw, sha256)).id,
-    })),
+/** Stores a message for every account it is for, all or nothing: once this has resolved, the sender is told. */
+export type ReceiveEmail = (envelope: Envelope, content: IncomingContent) => Promise<void>
+
+/** As it goes to Postgres: a row for each account, and the bytes unless a blob has them. */
+type Message = { emails: NewReceivedEmail[]; contents: NewRawContent[] }
+
+/** Of one commit, in bytes of content. */
+const MAX_WEIGHT = 4 << 20
+const MAX_MESSAGES = 50
+
+/** Messages too long for memory whose bytes are being written: S3 takes some megabytes for each. */
+const LONG_AT_ONCE = 20
+
+/** Well before the sender gives up (10 minutes, RFC 5321 section 4.5.3.2.6): it is told to try again. */
+const PATIENCE_MS = 5_000
+
+type Dependencies = Pick<Foundation, 'pool' | 'config'> & { blobs: Blobs }
+
+/** Short messages lie in the commit that they share with whoever else is waiting; of others the bytes go first. */
+export function createReceiveEmail({ pool, config, blobs }: Dependencies): ReceiveEmail {
+  const store = coalesce<Message, null>(
+    messages => splitOnRefusal<Message, null>(messages, part => storeMessages(pool, part)),
+    {
+      in_flight: 2,
+      max_items: MAX_MESSAGES,
+      max_weight: MAX_WEIGHT,
+      weigh: ({ emails, contents }) => contents.reduce((sum, { size }) => sum + size, 1_000 * emails.length),
+      patience: { ms: PATIENCE_MS, error: () => new Error('too many messages wait for their commit') },
+      // No connection was free for two seconds: whoever waits has waited too.
+      concerns_all: error => error instanceof NotConnectedError,
+    },
   )
-  await pool.transaction(async tx => {
-    for (const email of emails) await insertReceivedEmail(tx, email)
-    await addJob(tx, 'parse_email', { ids: emails.map(({ account_id, id }) => ({ account_id, id })) })
-  })
+  const long = new Semaphore(LONG_AT_ONCE)
+  const isInPostgres = config.BLOB_STORE === 'postgres'
+
+  const writeInTurn = async (account_ids: string[], content: IncomingContent): Promise<string[]> => {
+    await long.acquire()
+    try {
+      return await writeBlobs(blobs, account_ids, content)
+    } finally {
+      long.release()
+    }
+  }
+
+  return async (envelope, content) => {
+    const accounts = Map.groupBy(envelope.recipients, recipient => recipient.account_id)
+    const account_ids = [...accounts.keys()]
+    const isShort = content.bytes !== null && isInPostgres
+    const blob_ids = isShort ? account_ids.map(newId) : await writeInTurn(account_ids, content)
+    const { sha256, size } = content.digest()
+    const emails = account_ids.map((account_id, n): NewReceivedEmail => {
+      const parties = accounts.get(account_id) as ReceivingParty[]
+      return {
+        account_id,
+        id: newId(),
+        domain_id: (parties[0] as ReceivingParty).domain_id,
+        mail_from: envelope.mail_from,
+        received_for: parties.map(party => party.recipient),
+        client: envelope.client,
+        sha256,
+        size,
+        raw_blob_id: blob_ids[n] as string,
+      }
+    })
+    const data = isShort ? (content.bytes as Buffer).toString('base64') : ''
+    const contents = isShort
+      ? emails.map(({ account_id, raw_blob_id }) => ({ account_id, raw_blob_id, sha256, size, data }))
+      : []
+    await store({ emails, contents })
+  }
+}
+
+/** One blob for each account; what arrives is read once, and copied from the first. */
+async function writeBlobs(blobs: Blobs, account_ids: string[], content: IncomingContent): Promise<string[]> {
+  const ids: string[] = []
+  const [first = '', ...others] = account_ids
+  const { id } = content.bytes
+    ? await blobs.put(first, content.bytes, content.digest().sha256)
+    : await blobs.write(first, content.chunks())
+  ids.push(id)
+  for (const other of others) {
+    const copy = content.bytes
+      ? await blobs.put(other, content.bytes, content.digest().sha256)
+      : await blobs.write(other, blobs.read(first, id))
+    ids.push(copy.id)
+  }
+  return ids
+}
+
+async function storeMessages(pool: Pool, messages: Message[]): Promise<(null | Error)[]> {
+  try {
+    await insertReceivedEmails(
+      pool,
+      messages.flatMap(message => message.emails),
+      messages.flatMap(message => message.contents),
+    )
+    return messages.map(() => null)
+  } catch (error) {
+    if (!(error instanceof NoAnswerError)) throw error
+    // Without an answer the commit may have happened: it is read back, and never stored again.
+    const stored = await findStored(pool, messages)
+    return messages.map(({ emails }) => (emails.every(({ id }) => stored.has(id)) ? null : error))
+  }
+}
+
+/** Nothing is known to be stored while the database cannot be asked: who tries again is recognised by what it sends. */
+async function findStored(pool: Pool, messages: Message[]): Promise<Set<string>> {
+  const emails = messages.flatMap(message => message.emails.map(({ account_id, id }) => ({ account_id, id })))
+  return new Set(await listStoredReceivedEmails(pool, emails).catch(() => []))
 }

@@ -9,7 +9,7 @@ export const DEFAULT_ACCOUNT = 'default'
 
 const UNIQUE_VIOLATION = '23505'
 
-/** Verified from the start, so that a first email can be sent before any DNS exists. */
+/** Verified from the start, so that a first email can be sent, and received, before any DNS exists. */
 export const SANDBOX_DOMAIN = 'sandbox.internal'
 
 /**
@@ -19,7 +19,12 @@ export const SANDBOX_DOMAIN = 'sandbox.internal'
 export async function setUp(pool: Pool, secrets: Secrets): Promise<string | null> {
   if (await findAccount(pool, DEFAULT_ACCOUNT)) return null
   const account = { id: newId(), name: DEFAULT_ACCOUNT, plan: 'unlimited' }
-  const domain = await makeDomain(secrets, { account_id: account.id, name: SANDBOX_DOMAIN, is_trusted: true })
+  const domain = await makeDomain(secrets, {
+    account_id: account.id,
+    name: SANDBOX_DOMAIN,
+    is_trusted: true,
+    receiving: true,
+  })
   const key = { account_id: account.id, name: 'first key', permission: 'full_access' } as const
   try {
     return await pool.transaction(async tx => {

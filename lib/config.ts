@@ -16,6 +16,7 @@ process.env.TZ = 'UTC'
 export class ConfigError extends StartupError {}
 
 const port = z.coerce.number().int().min(1).max(65535)
+const listenPort = z.coerce.number().int().min(0).max(65535)
 const domain = z
   .string()
   .toLowerCase()
@@ -178,13 +179,27 @@ export const Environment = z.object({
   MX_ALLOW: networks
     .optional()
     .describe('Addresses and networks that mail servers may be on although not public. Default: none.'),
-  SMTP_PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65535)
-    .default(2525)
-    .describe('Port that mail is received on; forward 25 to it. 0: any that is free.'),
+  SMTP_PORT: listenPort.default(2525).describe('Port that mail is received on; forward 25 to it. 0: any that is free.'),
+  SUBMISSION_PORT: listenPort
+    .default(0)
+    .describe('Port that mail to send is taken on by SMTP, with an API key as password. 0: none.'),
+  SMTP_TLS_CERT: z
+    .string()
+    .optional()
+    .describe(
+      'File with the certificate for STARTTLS (PEM, with its chain), read again when it changes. Default: no TLS.',
+    ),
+  SMTP_TLS_KEY: z.string().optional().describe('File with its private key.'),
+  SMTP_CONNECTIONS: count.min(1).max(10_000).default(200).describe('SMTP connections of one process at once.'),
+  SMTP_CONNECTIONS_PER_ADDRESS: count
+    .min(1)
+    .max(10_000)
+    .default(20)
+    .describe('The same of one client address (an IPv6 /64 is one).'),
+  SMTP_GREETING_DELAY_MS: count
+    .max(30_000)
+    .default(100)
+    .describe('How long a client must wait for the greeting; one that talks before it is refused. 0: not at all.'),
   RSPAMD_URL: httpUrl
     .optional()
     .describe('rspamd that judges received mail: http://127.0.0.1:11333 (its normal worker). Default: nobody does.'),
@@ -238,6 +253,10 @@ export function readConfig(environment: Record<string, string | undefined> = pro
   if (data.DATABASE_URL && !data.SECRET_KEY) {
     throw new ConfigError('SECRET_KEY: required with DATABASE_URL, for example from: openssl rand -base64 32')
   }
+  if (!data.SMTP_TLS_CERT && (data.SUBMISSION_PORT || data.SMTP_TLS_KEY)) {
+    throw new ConfigError(`SMTP_TLS_CERT: required with ${data.SMTP_TLS_KEY ? 'SMTP_TLS_KEY' : 'SUBMISSION_PORT'}`)
+  }
+  if (data.SMTP_TLS_CERT && !data.SMTP_TLS_KEY) throw new ConfigError('SMTP_TLS_KEY: required with SMTP_TLS_CERT')
   if (data.MAIL_TRANSPORT === 'relay' && !data.RELAY_URL) {
     throw new ConfigError('RELAY_URL: required with MAIL_TRANSPORT=relay')
   }

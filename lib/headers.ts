@@ -19,6 +19,11 @@ const RESERVED =
 // What ends a line somewhere (RFC 5322 2.1, Unicode 5.8), or may not stand in one; a tab may.
 const BREAKING = /(?!\t)[\p{Cc}\p{Zl}\p{Zp}]/u
 
+/** Whether a header is written by us, from the fields of an email or for its way: who sends a whole message has them too. */
+export function isReservedHeader(name: string): boolean {
+  return FIELD_OF.has(name.toLowerCase()) || RESERVED.test(name)
+}
+
 /** Why a custom header is refused, as words to follow its name, or null. */
 export function validateHeader(name: string, value: string): string | null {
   if (!NAME.test(name)) return 'is not a header name of 1 to 64 letters, digits and hyphens'

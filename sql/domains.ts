@@ -156,11 +156,16 @@ export async function setDomainStatus(
   `)
 }
 
-/** Who receives mail for this name. */
-export async function findReceivingDomain(db: Queryable, name: string): Promise<Domain | null> {
-  return db.maybeOne(sql.prepared('find_receiving_domain', Domain)`
-    SELECT id, account_id, name, status FROM domains
-    WHERE name = ${name} AND receiving AND status IN ('verified', 'partially_verified', 'partially_failed')
+/** `room`: how many emails its account may still receive by its quotas; null is any number. */
+const ReceivingDomain = Domain.pick({ id: true, account_id: true, name: true }).extend({ room: z.int().nullable() })
+export type ReceivingDomain = z.infer<typeof ReceivingDomain>
+
+/** Those that somebody receives mail for. */
+export async function listReceivingDomains(db: Queryable, names: string[]): Promise<ReceivingDomain[]> {
+  return db.any(sql.prepared('list_receiving_domains', ReceivingDomain)`
+    SELECT id, account_id, name, quota_room(account_id) AS room FROM domains
+    WHERE name = ANY (${sql.array(names, 'text')}) AND receiving
+      AND status IN ('verified', 'partially_verified', 'partially_failed')
   `)
 }
 

@@ -5,6 +5,7 @@ import { type Queryable, sql } from './pool.ts'
 /** Who brought a message: its address, what it called itself, what DNS calls it, and the TLS version it spoke. */
 export type SmtpClient = { address: string; helo: string; name: string | null; tls: string | null }
 
+/** A message, for one of the accounts that it is for. */
 export type NewReceivedEmail = {
   account_id: string
   id: string
@@ -18,15 +19,33 @@ export type NewReceivedEmail = {
   raw_blob_id: string
 }
 
+/** The bytes of a message that is in no blob yet, in base64. */
+export type NewRawContent = { account_id: string; raw_blob_id: string; sha256: string; size: number; data: string }
+
 export type ReceivedEmailId = { account_id: string; id: string }
 
-export async function insertReceivedEmail(db: Queryable, email: NewReceivedEmail): Promise<void> {
-  await db.run(sql.unsafe`
-    INSERT INTO received_emails (account_id, id, domain_id, mail_from, received_for, client, sha256, size, raw_blob_id)
-    VALUES (${email.account_id}, ${email.id}, ${email.domain_id}, ${email.mail_from},
-      ${sql.array(email.received_for, 'text')}, ${JSON.stringify(email.client)}, decode(${email.sha256}, 'hex'),
-      ${email.size}, ${email.raw_blob_id})
+const Stored = z.object({ position: z.int(), is_new: z.boolean() })
+
+/** One round trip and one commit for all; tells of each, in their order, whether it is new (receive_emails.sql). */
+export async function insertReceivedEmails(
+  db: Queryable,
+  emails: NewReceivedEmail[],
+  contents: NewRawContent[],
+): Promise<boolean[]> {
+  const given = JSON.stringify(emails.map((email, position) => ({ position, ...email })))
+  const rows = await db.any(sql.prepared('receive_emails', Stored)`
+    SELECT position, is_new FROM receive_emails(${given}::json, ${JSON.stringify(contents)}::json) ORDER BY position
   `)
+  return rows.map(row => row.is_new)
+}
+
+/** Which of these are stored: asked after a commit whose answer was lost. */
+export async function listStoredReceivedEmails(db: Queryable, emails: ReceivedEmailId[]): Promise<string[]> {
+  const rows = await db.any(sql.type(z.object({ id: z.string() }))`
+    SELECT r.id FROM json_to_recordset(${JSON.stringify(emails)}::json) AS g(account_id uuid, id uuid)
+    JOIN received_emails r ON r.account_id = g.account_id AND r.id = g.id
+  `)
+  return rows.map(row => row.id)
 }
 
 const EmailToParse = z.object({

@@ -16,12 +16,13 @@ export type ReportedDelivery = z.infer<typeof ReportedDelivery>
 /** By an id that we have signed, which says nothing of the account: each is looked into by its key. */
 export async function findReportedDelivery(db: Queryable, id: string): Promise<ReportedDelivery | null> {
   return db.maybeOne(sql.type(ReportedDelivery)`
-    SELECT d.account_id, d.id, d.email_id, d.recipient, e.sender, e.domain_id
+    SELECT d.account_id, d.id, d.email_id, d.recipient, e.sender, o.id AS domain_id
     FROM accounts a
     CROSS JOIN LATERAL (
       SELECT account_id, id, email_id, recipient FROM deliveries WHERE account_id = a.id AND id = ${id} LIMIT 1
     ) d
     JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+    LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
   `)
 }
 

@@ -1,11 +1,17 @@
+import { Readable } from 'node:stream'
 import { createTransport, type SendMailOptions } from 'nodemailer'
 import { createBlobs } from '../flows/blobs.ts'
-import { receiveEmail } from '../flows/receive_email.ts'
+import { createReceiveEmail, type Envelope as Received } from '../flows/receive_email.ts'
 import type { Foundation } from '../flows/run_process.ts'
+import { LineEnds } from '../lib/inbound/line_ends.ts'
+import { readContent } from '../lib/inbound/smtp_content.ts'
 import type { ReceivedEmailId } from '../sql/received_emails.ts'
 import { parse_email } from '../tasks/parse_email.ts'
 import type { Work } from '../tasks/task.ts'
 import type { TestAccount } from './world.ts'
+
+/** Wide enough for any message of a test. */
+const LIMITS = { size: 1 << 30, headers: 1 << 30, header_bytes: 1 << 30, received: 1 << 30 }
 
 type Envelope = { mail_from?: string; received_for?: string[] }
 
@@ -23,14 +29,14 @@ export async function receive(
 
 /** As it lies there before it is read. */
 export async function store(
-  work: Pick<Work, 'pool' | 'blobs'>,
+  work: Pick<Work, 'pool' | 'blobs' | 'config'>,
   { id: account_id, domain_id }: TestAccount,
   raw: string | Buffer,
   { mail_from, received_for }: Required<Envelope>,
 ): Promise<string> {
   const recipients = received_for.map(recipient => ({ account_id, domain_id, recipient }))
   const client = { address: '192.0.2.1', helo: 'mail.y.com', name: null, tls: null }
-  await receiveEmail(work, { mail_from, recipients, client, raw: Buffer.from(raw) })
+  await storeContent(work, { mail_from, recipients, client }, Buffer.from(raw))
   const { rows } = await work.pool.pg.query(
     'SELECT id FROM received_emails WHERE account_id = $1 ORDER BY id DESC LIMIT 1',
     [account_id],
@@ -49,6 +55,21 @@ export async function storeMessages(
   const ids: ReceivedEmailId[] = []
   for (const raw of raws) ids.push({ account_id: account.id, id: await store(work, account, raw, envelope) })
   return ids
+}
+
+/** Stores one message as the listener does. */
+export async function storeContent(
+  work: Pick<Work, 'pool' | 'blobs' | 'config'>,
+  envelope: Received,
+  raw: Buffer,
+): Promise<void> {
+  await createReceiveEmail(work)(envelope, await readContent(Readable.from([raw]), LIMITS))
+}
+
+/** What is stored of it, as of all that comes by SMTP: lines end in CRLF, the last one too when it is a bare CR. */
+export function asStored(raw: string | Buffer): Buffer {
+  const ends = new LineEnds()
+  return Buffer.concat([ends.push(Buffer.from(raw)), ends.end()])
 }
 
 /** A raw message as nodemailer writes it. */

@@ -6,9 +6,10 @@ import { createLog } from '../lib/log.ts'
 import { relayUrls } from '../lib/relay_urls.ts'
 import { migrate } from '../sql/migrate.ts'
 import { openDatabase } from './local_database.ts'
+import { startSmtp } from './smtp.ts'
 import { startWorker } from './worker.ts'
 
-/** Everything in one process: the database unless there is one, its migrations, the API, a worker. */
+/** Everything in one process: the database unless there is one, its migrations, the API, a worker, SMTP. */
 async function startAll(): Promise<Running> {
   const log = createLog(readConfig().LOG_LEVEL)
   const stops: (() => Promise<void>)[] = []
@@ -26,9 +27,11 @@ async function startAll(): Promise<Running> {
     stops.push(worker.stop)
     const server = await startServer(foundation)
     stops.push(server.stop)
+    const smtp = await startSmtp(foundation)
+    stops.push(smtp.stop)
     // Last, when nothing can fail any more: a key that was made and never shown would be lost.
     const key = await setUp(foundation.pool, foundation.secrets)
-    console.log(welcome(config, key))
+    console.log(welcome(config, key, smtp.port))
     return { stop, failed: worker.failed as Promise<never> }
   } catch (error) {
     await stop()
@@ -36,11 +39,12 @@ async function startAll(): Promise<Running> {
   }
 }
 
-function welcome(config: Config, key: string | null): string {
+function welcome(config: Config, key: string | null, smtp_port: number): string {
   const api = `${config.BASE_URL}/api`
   const isCaptured = config.MAIL_TRANSPORT === 'capture'
   const to = isCaptured ? `anna@${SANDBOX_DOMAIN}` : `delivered@${config.SIMULATOR_DOMAIN}`
   const body = { from: `Mailbrook <hello@${SANDBOX_DOMAIN}>`, to: [to], subject: 'Hello', html: '<p>It works.</p>' }
+  const shown = key ?? 'YOUR_API_KEY'
   return [
     '',
     `Mailbrook is at ${api}`,
@@ -57,8 +61,13 @@ function welcome(config: Config, key: string | null): string {
     '',
     'Send one:',
     '',
-    `curl ${api}/emails -H 'Authorization: Bearer ${key ?? 'YOUR_API_KEY'}' -H 'Content-Type: application/json' \\`,
+    `curl ${api}/emails -H 'Authorization: Bearer ${shown}' -H 'Content-Type: application/json' \\`,
     `  -d '${JSON.stringify(body)}'`,
+    '',
+    'Receive one, by SMTP:',
+    '',
+    `printf 'From: bob@y.com\\nSubject: Hi\\n\\nHello!\\n' | curl smtp://localhost:${smtp_port} --mail-from bob@y.com \\`,
+    `  --mail-rcpt anna@${SANDBOX_DOMAIN} -T - && curl ${api}/emails/receiving -H 'Authorization: Bearer ${shown}'`,
     '',
   ].join('\n')
 }

@@ -36,7 +36,7 @@ CREATE TABLE received_emails (
   FOREIGN KEY (account_id, reply_to_email_id) REFERENCES emails (account_id, id) ON DELETE SET NULL (reply_to_email_id)
 );
 
-CREATE INDEX received_emails_content ON received_emails (account_id, sha256);
+CREATE INDEX received_emails_content ON received_emails (sha256); -- see receive_emails.sql
 CREATE INDEX received_emails_raw ON received_emails (account_id, raw_blob_id) WHERE raw_blob_id IS NOT NULL;
 CREATE INDEX received_emails_age ON received_emails (created_at) WHERE raw_blob_id IS NOT NULL;
 

@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBlobs } from '../../flows/blobs.ts'
 import { parseEmails } from '../../flows/parse_email.ts'
-import { receiveEmail } from '../../flows/receive_email.ts'
 import { parseMessage } from '../../lib/inbound/parse_message.ts'
 import type { ReceivedEmailId } from '../../sql/received_emails.ts'
+import { storeContent } from '../receiving.ts'
 import { openStage, type Stage } from './stage.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -47,7 +47,7 @@ async function storeLarge(stage: Stage, count: number): Promise<ReceivedEmailId[
   const recipients = [{ ...rows[0], recipient: 'me@acme.com' }]
   const client = { address: '127.0.0.1', helo: 'y.com', name: null, tls: null }
   for (let n = 0; n < count; n++) {
-    await receiveEmail({ pool, blobs: createBlobs(stage) }, { mail_from: '', recipients, client, raw: large() })
+    await storeContent({ ...stage, blobs: createBlobs(stage) }, { mail_from: '', recipients, client }, large())
   }
   return (await pool.pg.query('SELECT account_id, id FROM received_emails')).rows
 }

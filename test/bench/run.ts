@@ -10,6 +10,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   schedule: async () => (await import('./schedule.ts')).benchSchedule(),
   upload: async () => (await import('./upload.ts')).benchUpload(),
   tarpit: async () => (await import('./tarpit.ts')).benchTarpit(),
+  inbound: async () => (await import('./inbound.ts')).benchInbound(),
   list: async () => (await import('./list_emails.ts')).benchListEmails(),
   received: async () => (await import('./list_received.ts')).benchListReceived(),
 }

@@ -97,7 +97,7 @@ make_clone() {
   chmod 711 "$home"
   chmod 700 "$home/clone" # its owner alone may enter
   [ ${#as[@]} = 0 ] || chown -R 65534:65534 "$home/clone"
-  environment=(PATH="$PATH" HOME="$home/clone" PORT="$port")
+  environment=(PATH="$PATH" HOME="$home/clone" PORT="$port" SMTP_PORT=0)
 }
 
 # Becomes a command in the clone, with next to nothing in its environment.

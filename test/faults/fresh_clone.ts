@@ -63,7 +63,8 @@ export class Command {
     const [program = '', ...args] = words
     const HOME = dirname(directory)
     const NODE_COMPILE_CACHE = join(HOME, 'cache') // to read the program is most of what a start costs
-    const env = { PATH, HOME, NODE_COMPILE_CACHE, ...environment }
+    const SMTP_PORT = '0' // others may receive mail on this machine
+    const env = { PATH, HOME, NODE_COMPILE_CACHE, SMTP_PORT, ...environment }
     const user = uid === undefined ? {} : { uid, gid }
     const child = spawn(program, args, { cwd: directory, env, detached: true, ...user })
     child.stdout.setEncoding('utf8').on('data', text => (this.stdout += text))

@@ -4,9 +4,9 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import t from 'tap'
 import { createBlobs } from '../../flows/blobs.ts'
 import { parseEmails } from '../../flows/parse_email.ts'
-import { receiveEmail } from '../../flows/receive_email.ts'
 import type { Config } from '../../lib/config.ts'
 import { startZone } from '../name_server.ts'
+import { storeContent } from '../receiving.ts'
 import { newAccount, openWorld } from '../world.ts'
 
 const { server, zone } = await startZone(t, { 'y.com': { TXT: ['v=spf1 ip4:192.0.2.1 ~all'] } })
@@ -19,14 +19,14 @@ const message = 'From: a@y.com\r\nTo: b@x.com\r\nSubject: Hello\r\n\r\nHi\r\n'
 
 /** The row of a message that came from 192.0.2.1, unless told otherwise, once it was read. */
 async function receive(raw: string, { address = '192.0.2.1', config = {} as Partial<Config> } = {}) {
-  await receiveEmail(
+  await storeContent(
     { ...world, blobs },
     {
       mail_from: 'a@y.com',
       recipients: [{ account_id: account.id, domain_id: account.domain_id, recipient: `me@${account.domain}` }],
       client: { address, helo: 'mx.y.com', name: null, tls: null },
-      raw: Buffer.from(raw),
     },
+    Buffer.from(raw),
   )
   const { rows } = await world.pool.pg.query(
     "SELECT account_id, id FROM received_emails WHERE state = 'stored' ORDER BY id DESC LIMIT 1",

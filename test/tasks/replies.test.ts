@@ -49,7 +49,7 @@ async function receive(mail: Mail) {
   const to = `tom@${account.domain}`
   await client.sendMail({ from: 'Ann <ann@y.com>', to, subject: 'Re: Our offer', text: "Yes, let's talk.", ...mail })
   const [row] = await query('SELECT account_id, id FROM received_emails ORDER BY id DESC LIMIT 1')
-  await parse_email(row, work)
+  await parse_email({ ids: [row] }, work)
   const [read] = await query('SELECT id, kind, reply_to_email_id, category FROM received_emails WHERE id = $1', [
     row.id,
   ])

@@ -72,7 +72,7 @@ async function deliver(messages: { to: string; raw: string; from?: string }[]): 
 
 async function readAll(): Promise<void> {
   for (const row of await query(`SELECT account_id, id FROM received_emails WHERE state = 'stored'`)) {
-    await parse_email(row, captured)
+    await parse_email({ ids: [row] }, captured)
   }
 }
 

@@ -33,6 +33,8 @@ const described: Record<string, string> = {
   AI_URL: '',
   AI_KEY: '',
   AI_MODEL: '',
+  SMTP_TLS_CERT: '',
+  SMTP_TLS_KEY: '',
 }
 
 t.test('the README has every variable of the configuration, in its order, with its default', async t => {

@@ -6,7 +6,7 @@ import { startApi } from '../api.ts'
 import { openWork } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
 
-const world = await openWorld(t, { SMTP_PORT: '0' })
+const world = await openWorld(t, { SMTP_PORT: '0', SMTP_GREETING_DELAY_MS: '0' })
 const account = await newAccount(world)
 await world.pool.pg.query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
 const api = await startApi(t, world, account.key)

@@ -1,0 +1,40 @@
+const CR = 13
+const LF = 10
+const CRLF = Buffer.from('\r\n')
+
+/** Makes every CR and every LF that stands alone a CRLF, in bytes that arrive in pieces of any size. */
+export class LineEnds {
+  #endsInCr = false
+
+  push(piece: Buffer): Buffer {
+    if (piece.length === 0) return piece
+    const parts: Buffer[] = []
+    let start = 0
+    if (this.#endsInCr) {
+      parts.push(CRLF)
+      if (piece[0] === LF) start = 1
+    }
+    this.#endsInCr = piece[piece.length - 1] === CR
+    const end = piece.length - (this.#endsInCr ? 1 : 0)
+    for (let i = start; i < end; i++) {
+      const byte = piece[i]
+      if (byte !== CR && byte !== LF) continue
+      if (byte === CR && piece[i + 1] === LF) {
+        i++
+        continue
+      }
+      parts.push(piece.subarray(start, i), CRLF)
+      start = i + 1
+    }
+    if (parts.length === 0) return end === piece.length ? piece : piece.subarray(0, end)
+    parts.push(piece.subarray(start, end))
+    return Buffer.concat(parts)
+  }
+
+  /** What is left of the last piece. */
+  end(): Buffer {
+    const rest = this.#endsInCr ? CRLF : Buffer.alloc(0)
+    this.#endsInCr = false
+    return rest
+  }
+}

@@ -1,0 +1,9 @@
+/** What a client is told; its message begins with the enhanced code (RFC 3463). smtp-server reads `responseCode`. */
+export class SmtpReplyError extends Error {
+  readonly responseCode: number
+
+  constructor(responseCode: number, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.responseCode = responseCode
+  }
+}

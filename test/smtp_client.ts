@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
+import type { Test } from 'tap'
+
+/** Speaks SMTP as it is told to, byte by byte. */
+export class SmtpClient {
+  socket: Socket
+  /** All that the server has said. */
+  heard = ''
+  #read = 0
+  #news = Promise.withResolvers<void>()
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    this.#listen()
+  }
+
+  #listen(): void {
+    this.socket.setNoDelay(true)
+    this.socket.setEncoding('latin1')
+    this.socket.on('data', (text: string) => {
+      this.heard += text
+      this.#tell()
+    })
+    this.socket.on('close', () => this.#tell())
+    this.socket.on('error', () => {})
+  }
+
+  #tell(): void {
+    this.#news.resolve()
+    this.#news = Promise.withResolvers()
+  }
+
+  write(data: string | Buffer): void {
+    this.socket.write(data)
+  }
+
+  /** The next reply, all of its lines; what came of it before the end when the server hangs up. */
+  async reply(ms = 10_000): Promise<string> {
+    const late = sleep(ms, undefined, { ref: false }).then(() => {
+      throw new Error(`no reply in ${ms} ms after ${JSON.stringify(this.heard.slice(-200))}`)
+    })
+    late.catch(() => {})
+    for (;;) {
+      const [found] = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(this.heard.slice(this.#read)) ?? []
+      if (found) {
+        this.#read += found.length
+        return found.trimEnd()
+      }
+      if (this.socket.readableEnded || this.socket.destroyed) return this.heard.slice(this.#read)
+      await Promise.race([this.#news.promise, late])
+    }
+  }
+
+  async command(line: string): Promise<string> {
+    this.write(`${line}\r\n`)
+    return this.reply()
+  }
+
+  /** Greeted, and a transaction begun up to the message. */
+  async begin(to: string | string[], from = 'a@y.com'): Promise<string> {
+    await this.command(`MAIL FROM:<${from}>`)
+    for (const recipient of [to].flat()) await this.command(`RCPT TO:<${recipient}>`)
+    return this.command('DATA')
+  }
+
+  /** The reply to the message, whose lines and dots are sent as they are. */
+  async send(to: string | string[], raw: string | Buffer, from?: string): Promise<string> {
+    await this.begin(to, from)
+    this.write(raw)
+    this.write('\r\n.\r\n')
+    return this.reply(60_000)
+  }
+
+  async upgrade(): Promise<void> {
+    this.socket.removeAllListeners('data')
+    this.socket = connectTls({ socket: this.socket, rejectUnauthorized: false })
+    await once(this.socket, 'secureConnect')
+    this.#listen()
+  }
+
+  /** Until the server has hung up. */
+  async ended(): Promise<void> {
+    if (!this.socket.closed) await once(this.socket, 'close')
+  }
+}
+
+/** A client that was greeted and has said EHLO. */
+export async function openClient(t: Pick<Test, 'teardown'>, port: number): Promise<SmtpClient> {
+  const client = await connectClient(t, port)
+  await client.reply()
+  await client.command('EHLO client.test')
+  return client
+}
+
+/** `from`: the address it comes from, any of loopback's. */
+export async function connectClient(t: Pick<Test, 'teardown'>, port: number, from?: string): Promise<SmtpClient> {
+  const socket = connect({ port, host: '127.0.0.1', ...(from && { localAddress: from }) })
+  t.teardown(() => socket.destroy())
+  const client = new SmtpClient(socket)
+  await once(socket, 'connect')
+  return client
+}

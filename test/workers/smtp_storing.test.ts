@@ -1,0 +1,203 @@
+import { hash, randomBytes } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { v7 as uuid } from 'uuid'
+import { createBlobs } from '../../flows/blobs.ts'
+import { type Foundation, layFoundation } from '../../flows/run_process.ts'
+import type { SmtpLimits } from '../../lib/inbound/smtp_limits.ts'
+import { startSmtp } from '../../workers/smtp.ts'
+import { startPgProxy } from '../faults/pg_proxy.ts'
+import { startS3Server } from '../s3_server.ts'
+import { openClient, type SmtpClient } from '../smtp_client.ts'
+import { newAccount, openWorld, type TestAccount, testConfig } from '../world.ts'
+
+const SETTINGS = { SMTP_PORT: '0', SMTP_GREETING_DELAY_MS: '0' }
+const world = await openWorld(t, SETTINGS)
+const { port } = await start(t, world)
+const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text, values).then(result => result.rows)
+
+t.test('what was answered 250 is stored, byte for byte once its line ends are mended', async t => {
+  const account = await receiver()
+  const client = await openClient(t, port)
+  const cases: [sent: string, stored: string][] = [
+    ['Subject: a\r\n\r\nHello', 'Subject: a\r\n\r\nHello\r\n'],
+    ['a: b\r\n\r\nc\nd\re\r\r\nf\n\r', 'a: b\r\n\r\nc\r\nd\r\ne\r\n\r\nf\r\n\r\n\r\n'],
+    ['a: b\r\n\r\n..\r\n...x\r\n\0 \xff', 'a: b\r\n\r\n.\r\n..x\r\n\0 \xff\r\n'],
+    ['', '\r\n'],
+  ]
+  for (const [sent, stored] of cases) {
+    const to = `${uuid()}@${account.domain}`
+    t.equal(await client.send(to, Buffer.from(sent, 'latin1'), ''), '250 2.0.0 Stored')
+    const [row] = await find(to)
+    t.match(row, {
+      state: 'stored',
+      mail_from: '',
+      received_for: [to],
+      domain_id: account.domain_id,
+      client: { address: '127.0.0.1', helo: 'client.test', name: null, tls: null },
+      sha256: Buffer.from(hash('sha256', Buffer.from(stored, 'latin1')), 'hex'),
+    })
+    t.equal((await rawOf(world, row)).toString('latin1'), stored)
+  }
+})
+
+t.test('messages of one moment share a commit and a job', async t => {
+  const account = await receiver()
+  const clients = await Promise.all(Array.from({ length: 20 }, () => openClient(t, port)))
+  await query('DELETE FROM graphile_worker._private_jobs')
+  const replies = clients.map((client, n) => client.send(`p${n}@${account.domain}`, `Subject: ${n}\r\n\r\n`))
+  t.ok((await Promise.all(replies)).every(reply => reply.startsWith('250')))
+  const jobs = await query('SELECT payload FROM graphile_worker._private_jobs')
+  const ids = jobs.flatMap(job => job.payload.ids.map(({ id }: { id: string }) => id))
+  const stored = await query('SELECT id FROM received_emails WHERE account_id = $1', [account.id])
+  t.strictSame(ids.sort(), stored.map(row => row.id).sort())
+  t.ok(jobs.length < 20, `${jobs.length} jobs`)
+})
+
+t.test('a message that comes again for the same recipients is stored once, in 7 days', async t => {
+  const account = await receiver()
+  const to = [`a@${account.domain}`, `b@${account.domain}`]
+  const raw = `Message-ID: <${uuid()}@y.com>\r\n\r\nHello`
+  const clients = await Promise.all([openClient(t, port), openClient(t, port), openClient(t, port)])
+  for (const reply of await Promise.all(clients.map(client => client.send(to, raw)))) t.match(reply, /^250 /)
+  const client = clients[0] as SmtpClient
+  t.match(await client.send(to.toReversed(), raw), /^250 /)
+  t.equal((await find(to[0])).length, 1)
+  t.match(await client.send(to[0] as string, raw), /^250 /, 'for others it is another')
+  t.equal((await find(to[0])).length, 2)
+  await query("UPDATE received_emails SET created_at = now() - interval '8 days' WHERE account_id = $1", [account.id])
+  t.match(await client.send(to, raw), /^250 /)
+  t.equal((await find(to[0])).length, 3)
+  t.strictSame(await query('SELECT count(*)::int FROM blobs WHERE account_id = $1', [account.id]), [{ count: 1 }])
+})
+
+t.test('a message for several accounts is stored for each, or for none', async t => {
+  const [one, two] = [await receiver(), await receiver()]
+  const to = [`a@${one.domain}`, `b@${two.domain}`, `Ab.C+d@${one.domain.toUpperCase()}`]
+  const client = await openClient(t, port)
+  for (const raw of ['Subject: x\r\n\r\n', `Subject: long\r\n\r\n${'0123456789\r\n'.repeat(50_000)}`]) {
+    t.match(await client.send(to, raw), /^250 /)
+    const rows = await query('SELECT * FROM received_emails WHERE account_id = ANY ($1) ORDER BY id', [
+      [one.id, two.id],
+    ])
+    const mine = rows.filter(row => row.account_id === one.id).at(-1)
+    const theirs = rows.filter(row => row.account_id === two.id).at(-1)
+    t.strictSame(mine.received_for, [`a@${one.domain}`, `Ab.C+d@${one.domain}`])
+    t.strictSame(theirs.received_for, [`b@${two.domain}`])
+    for (const row of [mine, theirs]) t.equal((await rawOf(world, row)).toString(), `${raw}\r\n`)
+  }
+})
+
+t.test('what is received counts, and who is over a quota receives no more', async t => {
+  const account = await receiver()
+  const plan = `plan ${uuid()}`
+  await query('INSERT INTO plans VALUES ($1, 3, 10)', [plan])
+  await query('UPDATE accounts SET plan = $1 WHERE id = $2', [plan, account.id])
+  const client = await openClient(t, port)
+  t.match(await client.send([`a@${account.domain}`, `b@${account.domain}`], 'x: y\r\n\r\n'), /^250 /)
+  t.strictSame(await query('SELECT emails FROM usage_minutes WHERE account_id = $1', [account.id]), [{ emails: 2 }])
+  await client.command('MAIL FROM:<a@y.com>')
+  t.match(await client.command(`RCPT TO:<a@${account.domain}>`), /^250 /)
+  t.match(await client.command(`RCPT TO:<b@${account.domain}>`), /^452 4\.2\.2 /)
+  const other = await openClient(t, port)
+  t.match(await other.send(`c@${account.domain}`, 'x: z\r\n\r\n'), /^250 /, 'who was quicker')
+  t.match(await client.command('DATA'), /^354 /)
+  t.match(await client.command('x: y\r\n\r\n.'), /^250 /, 'what was accepted is not bounced')
+  t.strictSame(await query('SELECT emails FROM usage_hours WHERE account_id = $1', [account.id]), [{ emails: 4 }])
+})
+
+t.test('with S3 every message goes there first', async t => {
+  const s3 = await startS3Server(t)
+  const account = await receiver()
+  const config = { ...world.config, BLOB_STORE: s3.url }
+  const { port } = await start(t, { ...world, config })
+  const client = await openClient(t, port)
+  for (const raw of ['Subject: x\r\n\r\n', `Subject: long\r\n\r\n${randomBytes(4_000_000).toString('base64')}`]) {
+    const to = `${uuid()}@${account.domain}`
+    t.match(await client.send(to, raw), /^250 /)
+    const [row] = await find(to)
+    const [blob] = await query('SELECT store FROM blobs WHERE id = $1', [row.raw_blob_id])
+    t.match(blob, { store: 's3' })
+    t.equal((await rawOf({ ...world, config }, row)).toString(), `${raw}\r\n`)
+  }
+})
+
+t.test('while Postgres fails nothing is answered 250 that is not stored, and nothing 5xx', async t => {
+  const account = await receiver()
+  const proxy = await startPgProxy(world.config.DATABASE_URL as string)
+  t.teardown(() => proxy.close())
+  const foundation = await layFoundation(testConfig(proxy.url, SETTINGS), world.log)
+  t.teardown(() => foundation.pool.end())
+  const { port } = await start(t, foundation)
+  const client = await openClient(t, port)
+  const to = `a@${account.domain}`
+  const long = 'x: y\r\n\r\n'.repeat(80_000)
+
+  await t.test('whose answer got lost', async t => {
+    const cut = proxy.cutReply('receive_emails')
+    t.match(await client.send(to, 'n: 1\r\n\r\n'), /^250 /, 'it is read back')
+    await cut
+    t.equal((await find(to)).length, 1)
+  })
+  await t.test('that had not got it', async t => {
+    const cut = proxy.cutRequest('receive_emails')
+    t.match(await client.send(to, 'n: 2\r\n\r\n'), /^451 4\.3\.0 /)
+    await cut
+    t.equal((await find(to)).length, 1)
+    t.match(await client.send(to, 'n: 2\r\n\r\n'), /^250 /)
+    t.equal((await find(to)).length, 2)
+  })
+  await t.test('that goes away', async t => {
+    for (const raw of ['n: 3\r\n\r\n', long]) {
+      await client.begin(to)
+      proxy.refuse(true)
+      proxy.cut()
+      client.write(`${raw}\r\n.\r\n`)
+      t.match(await client.reply(), /^451 4\.3\.0 /)
+      await client.command('MAIL FROM:<a@y.com>')
+      t.match(await client.command(`RCPT TO:<${to}>`), /^451 4\.3\.0 /)
+      t.match(await client.command('RSET'), /^250 /)
+      proxy.refuse(false)
+      t.match(await client.send(to, raw), /^250 /)
+    }
+    t.equal((await find(to)).length, 4)
+  })
+})
+
+t.test('a message that is not stored in time is answered 451, and stored once all the same', async t => {
+  const account = await receiver()
+  const { port } = await start(t, world, { store_ms: 100, storing: 1 })
+  const client = await openClient(t, port)
+  const to = `a@${account.domain}`
+  const holder = await world.pool.pg.connect()
+  await holder.query('BEGIN')
+  await holder.query('LOCK TABLE received_emails IN SHARE MODE')
+  t.match(await client.send(to, 'n: 1\r\n\r\n'), /^451 4\.3\.0 /)
+  t.match(await client.command('MAIL FROM:<a@y.com>'), /^421 4\.3\.2 /, 'others are told to come later')
+  await holder.query('COMMIT')
+  holder.release()
+  while ((await find(to)).length === 0) await new Promise(setImmediate)
+  const again = await openClient(t, port)
+  t.match(await again.send(to, 'n: 1\r\n\r\n'), /^250 /)
+  t.equal((await find(to)).length, 1)
+})
+
+async function receiver(): Promise<TestAccount> {
+  const account = await newAccount(world)
+  await query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+  return account
+}
+
+async function start(t: Test, foundation: Foundation, limits: Partial<SmtpLimits> = {}) {
+  const smtp = await startSmtp(foundation, limits)
+  t.teardown(() => smtp.stop())
+  return smtp
+}
+
+function find(recipient: string | undefined) {
+  return query('SELECT * FROM received_emails WHERE $1 = ANY (received_for)', [recipient])
+}
+
+function rawOf(foundation: Foundation, row: { account_id: string; raw_blob_id: string }): Promise<Buffer> {
+  return buffer(createBlobs(foundation).read(row.account_id, row.raw_blob_id))
+}

@@ -1,0 +1,193 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createTransport } from 'nodemailer'
+import t, { type Test } from 'tap'
+import { v7 as uuid } from 'uuid'
+import { createBlobs } from '../../flows/blobs.ts'
+import { createApiKey } from '../../flows/create_api_key.ts'
+import type { Foundation } from '../../flows/run_process.ts'
+import { smtpLimits } from '../../workers/smtp_listener.ts'
+import { startSubmission } from '../../workers/smtp_submission.ts'
+import { startApi } from '../api.ts'
+import { certificates } from '../certificates.ts'
+import { connectClient, openClient, type SmtpClient } from '../smtp_client.ts'
+import { addDomain, newAccount, openWorld } from '../world.ts'
+
+const directory = await mkdtemp(join(tmpdir(), 'mailbrook-submission-'))
+t.teardown(() => rm(directory, { recursive: true }))
+const SMTP_TLS_CERT = join(directory, 'tls.crt')
+const SMTP_TLS_KEY = join(directory, 'tls.key')
+await writeFile(SMTP_TLS_CERT, certificates.one.cert)
+await writeFile(SMTP_TLS_KEY, certificates.one.key)
+
+const world = await openWorld(t, { SMTP_TLS_CERT, SMTP_TLS_KEY, SMTP_GREETING_DELAY_MS: '0' })
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const port = await start(t, world)
+const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text, values).then(result => result.rows)
+
+t.test('an application that only speaks SMTP sends as by POST /emails', async t => {
+  const transport = createTransport({
+    host: '127.0.0.1',
+    port,
+    requireTLS: true,
+    tls: { rejectUnauthorized: false },
+    auth: { user: 'anybody', pass: account.sending_key },
+  })
+  t.teardown(() => transport.close())
+  const sent = await transport.sendMail({
+    from: `Åsa <asa@${account.domain}>`,
+    to: ['"Doe, J." <j@y.com>', 'k@y.com'],
+    cc: 'c@y.com',
+    bcc: 'hidden@y.com',
+    replyTo: `help@${account.domain}`,
+    subject: 'Räksmörgås',
+    text: 'Hello\n',
+    html: '<p>Hello</p>',
+    headers: { 'X-Order': '17', 'In-Reply-To': '<a@b.com>' },
+    attachments: [{ filename: 'ü.txt', content: 'a file' }],
+  })
+  const [, id = ''] = /^250 2\.0\.0 Accepted as (\S+)$/.exec(sent.response) ?? []
+  const { body } = await api.request('GET', `/api/emails/${id}`)
+  t.match(body, {
+    from: `Åsa <asa@${account.domain}>`,
+    to: ['"Doe, J." <j@y.com>', 'k@y.com'],
+    cc: ['c@y.com'],
+    bcc: ['hidden@y.com'],
+    reply_to: [`help@${account.domain}`],
+    subject: 'Räksmörgås',
+    html: /^<p>Hello<\/p>/,
+    text: /^Hello\n/,
+    status: 'queued',
+  })
+  const [{ headers }] = await query('SELECT headers FROM email_contents WHERE email_id = $1', [id])
+  t.strictSame(headers, { 'X-Order': '17', 'In-Reply-To': '<a@b.com>' })
+  const files = await query(
+    'SELECT filename, content_type, size FROM attachments a JOIN blobs b ON b.id = a.blob_id WHERE email_id = $1',
+    [id],
+  )
+  t.match(files, [{ filename: 'ü.txt', content_type: 'text/plain', size: 6 }])
+  t.strictSame((await recipientsOf(id)).sort(), ['c@y.com', 'hidden@y.com', 'j@y.com', 'k@y.com'])
+})
+
+t.test('a message goes to its envelope, whoever its header shows', async t => {
+  const client = await logIn(t, account.key)
+  const raw = `From: a@${account.domain}\r\nTo: One@y.com, two@y.com\r\nSubject: x\r\n\r\nHello`
+  for (const to of ['one@y.com', 'two@y.com']) {
+    const id = idOf(await client.send(to, raw))
+    t.strictSame(
+      (await recipientsOf(id)).map(recipient => recipient.toLowerCase()),
+      [to],
+    )
+  }
+  const alone = idOf(await client.send('three@y.com', `From: a@${account.domain}\r\nSubject: x\r\n\r\nHello`))
+  t.match(await query('SELECT "to", bcc FROM emails WHERE id = $1', [alone]), [{ to: ['three@y.com'], bcc: [] }])
+})
+
+t.test('the same message twice is accepted once, when it has a Message-ID', async t => {
+  const client = await logIn(t, account.key)
+  const raw = `From: a@${account.domain}\r\nTo: b@y.com\r\nMessage-ID: <${uuid()}@y.com>\r\n\r\nHello`
+  const first = idOf(await client.send('b@y.com', raw))
+  t.equal(idOf(await client.send('b@y.com', raw)), first)
+  t.not(idOf(await client.send('c@y.com', raw)), first)
+})
+
+t.test('what the API would refuse is refused, by its name', async t => {
+  const other = await newAccount(world)
+  const client = await logIn(t, account.key)
+  const from = (address: string, more = '') => `From: ${address}\r\nTo: b@y.com\r\nSubject: x\r\n${more}\r\nHello`
+  const cases: [string, RegExp][] = [
+    [from(`a@${other.domain}`), /^554 5\.6\.0 validation_error: The .+ domain is not verified/],
+    [from('nobody'), /^554 5\.6\.0 invalid_from_address: /],
+    ['To: b@y.com\r\n\r\nHello', /^554 5\.6\.0 missing_required_field: Missing `from` field\./],
+    [from(`a@${account.domain}`, 'X-A: 1\r\nX-A: 2\r\n'), /^554 5\.6\.0 validation_error: .*X-A/],
+    [from(`a@${account.domain}`, 'Received: x\r\nDKIM-Signature: y\r\nReturn-Path: <z>\r\n'), /^250 /],
+  ]
+  for (const [raw, reply] of cases) t.match(await client.send('b@y.com', raw), reply, raw)
+  await client.command('MAIL FROM:<a@y.com>')
+  t.match(await client.command('RCPT TO:<"b c"@y.com>'), /^5/)
+
+  await query('UPDATE accounts SET paused_at = now() WHERE id = $1', [account.id])
+  t.match(
+    await (await logIn(t, account.key)).send('b@y.com', from(`a@${account.domain}`)),
+    /^550 5\.7\.1 reputation_paused: /,
+  )
+  await query('UPDATE accounts SET paused_at = NULL WHERE id = $1', [account.id])
+
+  await query("INSERT INTO plans VALUES ('none', 0, 0) ON CONFLICT DO NOTHING")
+  await query("UPDATE accounts SET plan = 'none' WHERE id = $1", [other.id])
+  const quota = await logIn(t, other.key)
+  t.match(await quota.send('b@y.com', from(`a@${other.domain}`)), /^452 4\.7\.1 daily_quota_exceeded: /)
+})
+
+t.test('a key for one domain sends from that one', async t => {
+  const domain = { account_id: account.id, id: uuid(), name: `${uuid().slice(-12)}.com`, status: 'verified' as const }
+  await addDomain(world.pool, world.secrets, domain)
+  const permission = 'sending_access' as const
+  const limits = { account_id: account.id, name: 'one domain', permission, domain_id: domain.id, expires_at: null }
+  const client = await logIn(t, await createApiKey(world.pool, world.secrets, limits))
+  const raw = (name: string) => `From: a@${name}\r\nTo: b@y.com\r\nSubject: x\r\n\r\nHello`
+  t.match(await client.send('b@y.com', raw(domain.name)), /^250 /)
+  t.match(await client.send('b@y.com', raw(account.domain)), /^554 5\.6\.0 validation_error: This API key may not send/)
+})
+
+t.test('a key is taken by TLS only, and guesses are cut off', async t => {
+  const clear = await openClient(t, port)
+  t.match(await clear.command(`AUTH PLAIN ${plain(account.key)}`), /^538 /)
+  t.match(await clear.command('MAIL FROM:<a@y.com>'), /^530 /)
+  const port2 = await start(t, world)
+  for (let n = 0; n < 5; n++) {
+    const client = await openTls(t, port2)
+    t.match(await client.command(`AUTH PLAIN ${plain(`mb_${n}`)}`), /^535 5\.7\.8 invalid_api_key: /)
+    client.socket.destroy()
+  }
+  const client = await openTls(t, port2)
+  t.match(await client.command(`AUTH PLAIN ${plain(account.key)}`), /^421 4\.7\.0 /)
+  await client.ended()
+})
+
+t.test('sends are limited together with those of the API', async t => {
+  const limited = { ...world, config: { ...world.config, SENDS_PER_MINUTE: 2 } }
+  const client = await logIn(t, account.key, await start(t, limited))
+  const raw = `From: a@${account.domain}\r\nTo: b@y.com\r\nSubject: x\r\n\r\nHello`
+  for (const reply of [/^250 /, /^250 /]) t.match(await client.send('b@y.com', raw), reply)
+  t.match(await client.command('MAIL FROM:<a@y.com>'), /^451 4\.7\.1 rate_limit_exceeded: /)
+})
+
+async function start(t: Test, foundation: Foundation): Promise<number> {
+  const blobs = createBlobs(foundation)
+  const { port, stop } = await startSubmission(foundation, blobs, smtpLimits(foundation.config), 0)
+  t.teardown(stop)
+  return port
+}
+
+async function openTls(t: Test, at = port): Promise<SmtpClient> {
+  const client = await connectClient(t, at)
+  await client.reply()
+  await client.command('EHLO client.test')
+  await client.command('STARTTLS')
+  await client.upgrade()
+  await client.command('EHLO client.test')
+  return client
+}
+
+async function logIn(t: Test, key: string, at = port): Promise<SmtpClient> {
+  const client = await openTls(t, at)
+  t.match(await client.command('AUTH LOGIN'), /^334 /)
+  await client.command(Buffer.from('user').toString('base64'))
+  t.match(await client.command(Buffer.from(key).toString('base64')), /^235 /)
+  return client
+}
+
+function plain(key: string): string {
+  return Buffer.from(`\0user\0${key}`).toString('base64')
+}
+
+function idOf(reply: string): string {
+  return /^250 2\.0\.0 Accepted as (\S+)$/.exec(reply)?.[1] ?? reply
+}
+
+async function recipientsOf(id: string): Promise<string[]> {
+  return (await query('SELECT recipient FROM deliveries WHERE email_id = $1', [id])).map(row => row.recipient)
+}

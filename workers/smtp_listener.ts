@@ -1,0 +1,68 @@
+import type { AddressInfo } from 'node:net'
+import type { SMTPServerOptions } from 'smtp-server'
+import type { Foundation } from '../flows/run_process.ts'
+import type { Config } from '../lib/config.ts'
+import { StartupError } from '../lib/errors.ts'
+import { readCertificate, watchCertificate } from '../lib/inbound/smtp_certificate.ts'
+import { SMTP_LIMITS, type SmtpLimits } from '../lib/inbound/smtp_limits.ts'
+import { SmtpListener } from '../lib/inbound/smtp_listener.ts'
+
+export type Listening = { port: number; stop(): Promise<void> }
+
+/** smtp-server answers these as well, some of them with jokes. */
+const DISABLED = ['XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL']
+
+/** The limits of this process; tests make them smaller. */
+export function smtpLimits(config: Config, limits: Partial<SmtpLimits> = {}): SmtpLimits {
+  return {
+    ...SMTP_LIMITS,
+    connections: config.SMTP_CONNECTIONS,
+    connections_per_address: config.SMTP_CONNECTIONS_PER_ADDRESS,
+    greeting_delay_ms: config.SMTP_GREETING_DELAY_MS,
+    ...limits,
+  }
+}
+
+type Place = { key: 'SMTP_PORT' | 'SUBMISSION_PORT'; port: number; limits: SmtpLimits }
+
+/** Listens by SMTP, with STARTTLS when there is a certificate for it. */
+export async function listenForSmtp(
+  { config, log }: Foundation,
+  { key, port, limits }: Place,
+  options: SMTPServerOptions,
+): Promise<Listening> {
+  const { SMTP_TLS_CERT, SMTP_TLS_KEY } = config
+  const files = SMTP_TLS_CERT && SMTP_TLS_KEY ? { cert: SMTP_TLS_CERT, key: SMTP_TLS_KEY } : null
+  const certificate = files && (await readCertificate(files))
+  const listener = new SmtpListener({
+    ...options,
+    ...certificate,
+    name: config.HELO_NAME,
+    limits,
+    // Without one of our own the library would offer a certificate whose key everybody has.
+    disabledCommands: [...DISABLED, ...(options.disabledCommands ?? []), ...(certificate ? [] : ['STARTTLS'])],
+  })
+  const watch =
+    files &&
+    watchCertificate(
+      files,
+      renewed => listener.updateSecureContext(renewed),
+      error => log.error({ err: error }, 'the certificate has changed and cannot be used; the last one holds'),
+    )
+  await new Promise<void>((resolve, reject) => {
+    listener.once('error', (error: NodeJS.ErrnoException) => {
+      const message = error.code === 'EADDRINUSE' ? `Port ${port} is taken; set ${key} to another.` : error.message
+      reject(new StartupError(message, { cause: error }))
+    })
+    listener.listen(port, resolve)
+  })
+  listener.removeAllListeners('error')
+  listener.on('error', error => log.debug({ err: error }, 'a connection failed'))
+  return {
+    port: (listener.server.address() as AddressInfo).port,
+    async stop() {
+      watch?.stop()
+      await listener.stop()
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
+import { parse } from '../api/parse.ts'
+import { createAcceptEmail } from '../flows/accept_emails.ts'
+import type { Blobs } from '../flows/blobs.ts'
+import type { RequestKey, SendingParty } from '../flows/draft_email.ts'
+import { createPrepareDrafts } from '../flows/prepare_drafts.ts'
+import type { Foundation } from '../flows/run_process.ts'
+import type { Address } from '../lib/address.ts'
+import { parseMessage } from '../lib/inbound/parse_message.ts'
+import type { ParsedMessage } from '../lib/inbound/parsed_message.ts'
+import type { IncomingContent } from '../lib/inbound/smtp_content.ts'
+import type { SmtpLimits } from '../lib/inbound/smtp_limits.ts'
+import { SmtpReplyError } from '../lib/inbound/smtp_reply_error.ts'
+import { submittedEmail } from '../lib/inbound/submitted_email.ts'
+import { NewEmail } from '../lib/new_email.ts'
+import { Semaphore } from '../lib/semaphore.ts'
+import type { Draft } from '../sql/drafts.ts'
+
+/** Long messages that are in memory at once, whole; others are not read on meanwhile. */
+const LONG_AT_ONCE = 2
+
+/** Accepts a message as an email to the recipients of its envelope; answers its id. @throws {ApiError} */
+type SubmitMessage = (party: SendingParty, envelope: Address[], content: IncomingContent) => Promise<string>
+
+export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits: SmtpLimits): SubmitMessage {
+  const prepareDrafts = createPrepareDrafts({ ...foundation, blobs })
+  const acceptEmail = createAcceptEmail(foundation.pool)
+  const long = new Semaphore(LONG_AT_ONCE)
+
+  const accept = async (party: SendingParty, envelope: Address[], raw: Buffer): Promise<string> => {
+    const key = keyOf(envelope, raw)
+    const message = await readMessage(raw)
+    const email = parse(NewEmail, submittedEmail(message, envelope))
+    // Without a Message-ID the same bytes may well be meant twice.
+    const [draft] = await prepareDrafts(party, [email], message.message_id === null ? null : key)
+    const { id } = await acceptEmail(toEnvelope(draft as Draft, envelope))
+    return id
+  }
+
+  return async (party, envelope, content) => {
+    if (content.bytes) return accept(party, envelope, content.bytes)
+    await long.acquire(1, AbortSignal.timeout(limits.data_ms))
+    try {
+      return await accept(party, envelope, await buffer(content.chunks()))
+    } finally {
+      long.release()
+    }
+  }
+}
+
+async function readMessage(raw: Buffer): Promise<ParsedMessage> {
+  try {
+    // A copy: the thread takes it away, and what was signed is looked at again.
+    const parsed = await parseMessage(new Uint8Array(raw))
+    if ('message' in parsed) return parsed.message
+    throw new Error(parsed.refused)
+  } catch (error) {
+    throw new SmtpReplyError(554, '5.6.0 validation_error: The message cannot be read', error)
+  }
+}
+
+/** Who did not hear the answer sends the same message again: it is accepted once. */
+function keyOf(envelope: Address[], raw: Buffer): RequestKey {
+  const recipients = envelope.map(({ address }) => address).sort()
+  const fingerprint = hash('sha256', `${hash('sha256', raw)} ${recipients.join(' ')}`)
+  return { route: '/smtp', key: fingerprint, fingerprint }
+}
+
+/** It goes to its envelope alone: whoever sends to each by itself shows the others in the header all the same. */
+function toEnvelope(draft: Draft, envelope: Address[]): Draft {
+  const addresses = new Set(envelope.map(({ address }) => address.toLowerCase()))
+  const recipients = draft.recipients.filter(({ recipient }) => addresses.has(recipient.toLowerCase()))
+  return { ...draft, recipients: recipients.map(recipient => ({ ...recipient, visible_in: 'to' })) }
+}
