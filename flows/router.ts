@@ -53,12 +53,12 @@ export class Router {
   async #find(delivery: ClaimedDelivery): Promise<string | Verdict> {
     const { log, transport, isFull } = this.#deps
     try {
-      const { lane, wait } = (await transport.route?.(delivery.destination)) ?? {}
+      const { lane, wait } = (await transport.route?.(delivery.destination, delivery.transport)) ?? {}
       if (wait) return { outcome: 'released', ...wait }
       if (lane === undefined) return delivery.destination
       if (!isFull(lane)) return lane
       const delay = FULL_SECONDS * (1 + Math.random())
-      return { outcome: 'released', reason: `Other mail to ${lane} goes first.`, delay }
+      return { outcome: 'released', reason: 'Other mail to the same receiver goes first.', delay }
     } catch (error) {
       log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
       return judgeError(error, delivery)

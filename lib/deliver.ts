@@ -48,9 +48,9 @@ export type Transport = {
   /** Deliveries at the same moment that make sense. */
   concurrency: number
   /** Asked before anything else is done for a delivery; it may take long. Without it each destination is a lane. */
-  route?(destination: string): Promise<Route>
-  /** Of the deliveries at the same moment, what one lane may have now. Without it half of them. */
-  share?(lane: string): Share
+  route?(destination: string, transport?: Wishes['transport']): Promise<Route>
+  /** Of the deliveries at the same moment, what one lane may have now. Without it, or with null, half of them. */
+  share?(lane: string): Share | null
   deliver(outgoing: Outgoing): Promise<Outcome>
   close(): void
 }
