@@ -76,6 +76,12 @@ t.test('every kind of answer has its state, and only who refuses the recipient s
   const [paused] = (await pg.query(wait, [id])).rows
   t.ok(paused.seconds >= 25 && paused.seconds <= 38, `${paused.seconds} s`)
   t.equal(paused.reason, 'answers.com asked us to slow down.')
+
+  await pg.query("UPDATE emails SET created_at = now() - interval '73 hours' WHERE id = $1", [id])
+  await pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await deliver(work, [id])
+  const reason = 'Given up after 72 hours. answers.com asked us to slow down.'
+  t.match(await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] }, 'for ever')
 })
 
 t.test('where a relay or nobody gets the mail of a domain, nothing is asked or known of its receiver', async t => {
