@@ -33,8 +33,9 @@ export function createTransport(options: Options): Transport {
     // What is known or asked of a receiver's servers says nothing of mail that does not go there.
     async route(destination, transport) {
       const kind = transport ?? usual
-      const { lane, wait } = (await of(kind).route?.(destination)) ?? { lane: destination, wait: null }
-      return { lane: `${kind} ${lane}`, wait }
+      const own = { lane: destination, isShared: false, wait: null }
+      const route = (await of(kind).route?.(destination)) ?? own
+      return { ...route, lane: `${kind} ${route.lane}` }
     },
     share(name) {
       const [kind, lane = ''] = name.split(' ')

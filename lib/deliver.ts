@@ -40,8 +40,8 @@ export type Outcome =
   /** Nothing was sent and nobody is to blame: stopped, the lease was lost, or not yet (`delay`, in seconds). */
   | { outcome: 'released'; reason: string; delay?: number }
 
-/** Destinations of one receiver share a lane. With `wait` nothing may go there before so many seconds. */
-export type Route = { lane: string; wait: { reason: string; delay: number } | null }
+/** A lane is one destination's, or (`isShared`) that of all which one receiver has. With `wait` nothing may go there before so many seconds. */
+export type Route = { lane: string; isShared: boolean; wait: { reason: string; delay: number } | null }
 
 /** How mail leaves: a relay, the recipient's own servers, or nowhere (capture). An outcome is data; nothing throws. */
 export type Transport = {

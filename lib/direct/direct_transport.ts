@@ -91,8 +91,8 @@ export function createDirectTransport(options: DirectOptions): Transport {
     async route(destination) {
       // Both are remembered: the delivery finds them at hand.
       const [found] = await Promise.all([serversOf(destination), findPolicy(destination)])
-      if (found.outcome === 'refused') return { lane: destination, wait: null }
-      return { lane: found.provider, wait: limits.pauseOf(found.provider) }
+      if (found.outcome === 'refused') return { lane: destination, isShared: false, wait: null }
+      return { lane: found.provider, isShared: true, wait: limits.pauseOf(found.provider) }
     },
     async deliver(outgoing) {
       const domain = domainOf(outgoing.recipient)
