@@ -1,6 +1,6 @@
 import type { Config } from '../lib/config.ts'
 import type { Transport } from '../lib/deliver.ts'
-import { Lanes, type Share } from '../lib/lanes.ts'
+import { Lanes } from '../lib/lanes.ts'
 import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import type { ClaimedDelivery } from '../sql/deliveries.ts'
@@ -58,7 +58,7 @@ export class Pipeline {
       onLane: (delivery, lane) => this.#place(delivery, lane),
       onVerdict: (delivery, verdict) => void this.#settleUnsent(delivery, verdict),
     })
-    const share = transport.share && ((lane: string) => transport.share?.(lane) as Share)
+    const share = transport.share && ((lane: string) => transport.share?.(lane) ?? null)
     this.#toPrepare = new Lanes(PREPARED_AHEAD, share)
     this.#toSend = new Lanes(transport.concurrency, share)
     this.#messages = new SharedMessages(deps.prepareMessage, deps.room)

@@ -9,7 +9,7 @@ const FULL_SECONDS = 3
 type Dependencies = {
   log: Log
   transport: Transport
-  /** Whether a lane has all it may have of what this process holds: many destinations may share one. */
+  /** Whether a lane that many destinations share has all it may have of what this process holds. */
   isFull: (lane: string) => boolean
   onLane: (delivery: ClaimedDelivery, lane: string) => void
   /** It is not to go on. */
@@ -53,12 +53,14 @@ export class Router {
   async #find(delivery: ClaimedDelivery): Promise<string | Verdict> {
     const { log, transport, isFull } = this.#deps
     try {
-      const { lane, wait } = (await transport.route?.(delivery.destination)) ?? {}
+      const route = await transport.route?.(delivery.destination, delivery.transport)
+      if (!route) return delivery.destination
+      const { lane, isShared, wait } = route
       if (wait) return { outcome: 'released', ...wait }
-      if (lane === undefined) return delivery.destination
-      if (!isFull(lane)) return lane
+      // A destination by itself is not claimed for when it has much.
+      if (!isShared || !isFull(lane)) return lane
       const delay = FULL_SECONDS * (1 + Math.random())
-      return { outcome: 'released', reason: `Other mail to ${lane} goes first.`, delay }
+      return { outcome: 'released', reason: 'Other mail to the same receiver goes first.', delay }
     } catch (error) {
       log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
       return judgeError(error, delivery)

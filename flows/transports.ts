@@ -27,24 +27,24 @@ export function createTransport(options: Options): Transport {
     made.set(kind, transport)
     return transport
   }
-  const { route } = of(usual)
   return {
-    ...of(usual),
-    ...(route && { route: isRelayed ? forgetWait(route) : route }),
     // Where some mail is captured and some is not, connections count.
     concurrency: isRelayed ? options.config.SEND_CONNECTIONS : of(usual).concurrency,
+    // What is known or asked of a receiver's servers says nothing of mail that does not go there.
+    async route(destination, transport) {
+      const kind = transport ?? usual
+      const own = { lane: destination, isShared: false, wait: null }
+      const route = (await of(kind).route?.(destination)) ?? own
+      return { ...route, lane: `${kind} ${route.lane}` }
+    },
+    share(name) {
+      const [kind, lane = ''] = name.split(' ')
+      return of(kind as Kind).share?.(lane) ?? null
+    },
     deliver: outgoing => of(outgoing.transport ?? usual).deliver(outgoing),
     close() {
       for (const transport of made.values()) transport.close()
     },
-  }
-}
-
-/** What a provider asks of us says nothing of mail that may go by a relay; what goes to it finds out later. */
-function forgetWait(route: NonNullable<Transport['route']>): NonNullable<Transport['route']> {
-  return async destination => {
-    const { lane } = await route(destination)
-    return { lane, wait: null }
   }
 }
 

@@ -40,17 +40,17 @@ export type Outcome =
   /** Nothing was sent and nobody is to blame: stopped, the lease was lost, or not yet (`delay`, in seconds). */
   | { outcome: 'released'; reason: string; delay?: number }
 
-/** Destinations of one receiver share a lane. With `wait` nothing may go there before so many seconds. */
-export type Route = { lane: string; wait: { reason: string; delay: number } | null }
+/** A lane is one destination's, or (`isShared`) that of all which one receiver has. With `wait` nothing may go there before so many seconds. */
+export type Route = { lane: string; isShared: boolean; wait: { reason: string; delay: number } | null }
 
 /** How mail leaves: a relay, the recipient's own servers, or nowhere (capture). An outcome is data; nothing throws. */
 export type Transport = {
   /** Deliveries at the same moment that make sense. */
   concurrency: number
   /** Asked before anything else is done for a delivery; it may take long. Without it each destination is a lane. */
-  route?(destination: string): Promise<Route>
-  /** Of the deliveries at the same moment, what one lane may have now. Without it half of them. */
-  share?(lane: string): Share
+  route?(destination: string, transport?: Wishes['transport']): Promise<Route>
+  /** Of the deliveries at the same moment, what one lane may have now. Without it, or with null, half of them. */
+  share?(lane: string): Share | null
   deliver(outgoing: Outgoing): Promise<Outcome>
   close(): void
 }

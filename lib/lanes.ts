@@ -10,12 +10,13 @@ export type Share = { slots: number; isProven: boolean }
  * what is heavier than its destination's share waits until that has none, what is heavier than all goes alone.
  *
  * With a function for the share, each destination besides holds no more than is free: the next one finds some left. And
- * those that are unproven hold half of all together, however many they are.
+ * those that are unproven hold half of all together, however many they are. Null is for the usual share of those that are
+ * not looked at so closely.
  */
 export class Lanes<T> {
   readonly #lanes = new Map<string, Lane<T>>()
   readonly #slots: number
-  readonly #share: number | ((destination: string) => Share)
+  readonly #share: number | ((destination: string) => Share | null)
   readonly #weigh: (item: T) => number
   #active = 0
   #unproven = 0
@@ -23,7 +24,7 @@ export class Lanes<T> {
   /** Half of the slots are for one destination at most. */
   constructor(
     slots: number,
-    share: number | ((destination: string) => Share) = Math.ceil(slots / 2),
+    share: number | ((destination: string) => Share | null) = half(slots),
     weigh: (item: T) => number = () => 1,
   ) {
     this.#slots = slots
@@ -48,7 +49,7 @@ export class Lanes<T> {
       const weight = this.#weigh(lane.waiting[0] as T)
       const { slots, isProven } = this.#shareOf(destination)
       if (!fits(weight, lane.active, slots)) continue
-      if (!isProven && !fits(weight, this.#unproven, Math.ceil(this.#slots / 2))) continue
+      if (!isProven && !fits(weight, this.#unproven, half(this.#slots))) continue
       // What is lighter does not overtake it, or it would wait for ever.
       if (!fits(weight, this.#active, this.#slots)) return null
       // To the end of the map, which is the order of turns.
@@ -111,8 +112,9 @@ export class Lanes<T> {
 
   #shareOf(destination: string): Share {
     if (typeof this.#share === 'number') return { slots: this.#share, isProven: true }
-    const { slots, isProven } = this.#share(destination)
-    return { slots: Math.min(slots, this.#slots - this.#active), isProven }
+    const share = this.#share(destination)
+    if (!share) return { slots: half(this.#slots), isProven: true }
+    return { slots: Math.min(share.slots, this.#slots - this.#active), isProven: share.isProven }
   }
 
   #lane(destination: string): Lane<T> {
@@ -126,6 +128,10 @@ export class Lanes<T> {
   #drop(destination: string, lane: Lane<T>): void {
     if (lane.active + lane.parked + lane.waiting.length === 0) this.#lanes.delete(destination)
   }
+}
+
+function half(slots: number): number {
+  return Math.ceil(slots / 2)
 }
 
 function fits(weight: number, taken: number, slots: number): boolean {

@@ -121,7 +121,8 @@ export class SmtpSession {
   }
 
   async #exchange(outgoing: Outgoing, attempt: Attempt): Promise<string> {
-    const envelope = { from: outgoing.mail_from, to: [outgoing.recipient] }
+    // RFC 1870: who announces that it takes less is not sent it all.
+    const envelope = { from: outgoing.mail_from, to: [outgoing.recipient], size: outgoing.message.length }
     const message_ms = this.#timeouts.message + outgoing.message.length / SLOWEST
     return this.#within(message_ms, outgoing.signal, (restart, ignoreSignal) => {
       attempt.onDot = () => {
@@ -138,6 +139,9 @@ export class SmtpSession {
   }
 
   async #explain(error: ServerError, attempt: Attempt, outgoing: Outgoing): Promise<Outcome> {
+    // It was compared with what the server takes, and nothing was said: as the server would have refused it.
+    const isTooLarge = error.code === 'EMESSAGE' && error.command === 'MAIL FROM' && !error.response
+    if (isTooLarge) return judgeReply(`552 5.3.4 ${error.message}`, 'mail')
     const reply = parseReply(error.response ?? '')
     if (reply.code >= 400) {
       const stage = stageOf(error.command, attempt.phase)

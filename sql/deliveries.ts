@@ -13,6 +13,8 @@ export const ClaimedDelivery = Token.extend({
   recipient: z.string(),
   destination: z.string(),
   suppressed: z.boolean(),
+  /** What its domain asks for. */
+  transport: z.enum(['capture', 'relay', 'direct']).nullable(),
 })
 export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>
 
@@ -31,7 +33,7 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
   const { lease_owner, lease_seconds, limit, email_ids, busy_destinations = [] } = options
   const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
   return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
-    SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, suppressed
+    SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, suppressed, transport
     FROM claim_deliveries(
       ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}
     )

@@ -1,5 +1,5 @@
 import type { Outcome, Outgoing, Transport } from '../deliver.ts'
-import type { Dns } from '../dns.ts'
+import type { Answer, Dns } from '../dns.ts'
 import type { AddressPolicy } from '../fetch_safely.ts'
 import type { Log } from '../log.ts'
 import { Semaphore } from '../semaphore.ts'
@@ -17,6 +17,9 @@ const REMEMBERED_DOMAINS = 10_000
 /** How long what DNS said of a domain is remembered, and that it could not say all. */
 const FOUND_MS = 5 * 60_000
 const UNSURE_MS = 10_000
+
+/** The addresses of a host, which thousands of domains may have in common. */
+const ADDRESSES_MS = 60_000
 
 /** At the same moment. A name server that is silent holds one for 20 s. */
 const LOOKUPS = 256
@@ -90,8 +93,8 @@ export function createDirectTransport(options: DirectOptions): Transport {
     async route(destination) {
       // Both are remembered: the delivery finds them at hand.
       const [found] = await Promise.all([serversOf(destination), findPolicy(destination)])
-      if (found.outcome === 'refused') return { lane: destination, wait: null }
-      return { lane: found.provider, wait: limits.pauseOf(found.provider) }
+      if (found.outcome === 'refused') return { lane: destination, isShared: false, wait: null }
+      return { lane: found.provider, isShared: true, wait: limits.pauseOf(found.provider) }
     },
     async deliver(outgoing) {
       const domain = domainOf(outgoing.recipient)
@@ -106,9 +109,13 @@ export function createDirectTransport(options: DirectOptions): Transport {
 
 function rememberServers(options: DirectOptions): (domain: string) => Promise<MailServers> {
   const room = new Semaphore(LOOKUPS)
+  const { mx, addresses } = options.dns
+  const keep = ({ outcome }: Answer<string>) => (outcome === 'failed' ? UNSURE_MS : ADDRESSES_MS)
+  const addressesOf = remember(new Memory<Answer<string>>(REMEMBERED_DOMAINS), addresses, keep)
+  const dns = { mx, addresses: (name: string) => addressesOf(name) }
   const find = async (domain: string) => {
     await room.acquire()
-    return findMailServers(domain, options).finally(() => room.release())
+    return findMailServers(domain, { ...options, dns }).finally(() => room.release())
   }
   return remember(new Memory<MailServers>(REMEMBERED_DOMAINS), find, found => {
     const isUnsure = found.outcome === 'found' ? found.unsure : found.verdict.outcome === 'deferred'

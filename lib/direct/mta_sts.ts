@@ -44,6 +44,9 @@ const REFRESH_MS = 24 * 3600_000
 const REMEMBERED = 10_000
 const REMEMBERED_MS = 5 * 60_000
 
+/** Of one that expires at once, which would be fetched again for each message. */
+const SHORTEST_MS = 10_000
+
 /** The policy of a domain, null when it has none (RFC 8461). */
 export type FindStsPolicy = (domain: string) => Promise<StsPolicy | null>
 
@@ -61,7 +64,9 @@ export async function allowsHost(policy: StsPolicy, host: string): Promise<boole
 }
 
 function keepFor({ policy }: { policy: StsPolicy | null }): number {
-  return policy ? Math.min(policy.expires_at.getTime() - now().getTime(), REMEMBERED_MS) : REMEMBERED_MS
+  if (!policy) return REMEMBERED_MS
+  const rest = policy.expires_at.getTime() - now().getTime()
+  return Math.min(Math.max(rest, SHORTEST_MS), REMEMBERED_MS)
 }
 
 /** A kept policy counts until it expires, whatever becomes of DNS or of its host (RFC 8461 section 5.1). */

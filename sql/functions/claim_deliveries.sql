@@ -2,7 +2,7 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 
 -- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
 -- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
--- was accepted.
+-- was accepted, and by which transport its domain asks to send.
 --
 -- While the platform is paused nothing is claimed. What is met of a paused account or domain is put off until that is over,
 -- and since it seldom comes alone, so is what is due next: else a large backlog of one would hold up everybody behind it.
@@ -13,20 +13,22 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max_count integer,
   busy_destinations text[], email_ids uuid[])
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
-  destination text, suppressed boolean)
+  destination text, suppressed boolean, transport text)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
   SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
   is_closed boolean;
   has_pauses boolean;
+  has_transports boolean;
   accounts uuid[];
   ids uuid[];
   parked uuid[];
 BEGIN
   SELECT p.paused_at IS NOT NULL, EXISTS (SELECT FROM accounts WHERE paused_at IS NOT NULL)
-    OR EXISTS (SELECT FROM domains WHERE paused_at IS NOT NULL)
-  INTO is_closed, has_pauses FROM platform p;
+    OR EXISTS (SELECT FROM domains WHERE paused_at IS NOT NULL),
+    EXISTS (SELECT FROM domains WHERE transport IS NOT NULL)
+  INTO is_closed, has_pauses, has_transports FROM platform p;
   IF is_closed THEN
     RETURN;
   END IF;
@@ -81,6 +83,9 @@ BEGIN
   RETURNING d.account_id, d.id, d.attempt, d.lease_owner, d.email_id, d.recipient, d.destination, EXISTS (
     SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)
       AND (s.expires_at IS NULL OR s.expires_at > now())
-  );
+  ), CASE WHEN has_transports THEN (
+    SELECT o.transport FROM emails e JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
+    WHERE e.account_id = d.account_id AND e.id = d.email_id
+  ) END;
 END
 $$;

@@ -115,7 +115,7 @@ async function open(sink_url: string): Promise<(count: number, size: number) => 
       const token = { account_id: '1', id: '0190b2c4-0000-7000-8000-000000000000', attempt: 1, lease_owner: '2' }
       const destination = `y${i % 2}.com`
       const recipient = `ok-${i}@${destination}`
-      pipeline.take({ ...token, email_id: String(i), recipient, destination, suppressed: false })
+      pipeline.take({ ...token, email_id: String(i), recipient, destination, suppressed: false, transport: null })
     }
     await pipeline.idle()
     transport.close()

@@ -1,20 +1,32 @@
+import { startZone } from '../name_server.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 import { countStates, listBeyondFence, makeAllDue, waitForNone } from './deliveries.ts'
-import { feed, type Stage } from './stage.ts'
+import { DESTINATIONS, destination, feed, type SinkProcess, type Stage } from './stage.ts'
 
-type Options = { emails: number; kills: number; connections: number; behaviours: string[] }
+type Options = { emails: number; kills: number; connections: number; behaviours: string[]; isDirect?: boolean }
 
 /**
  * Row 17: a worker is killed again and again in the middle of sending. No email is lost, and only what was recorded as
  * in doubt may arrive twice, as the same message.
  */
 export async function killWorkers(stage: Stage, options: Options): Promise<Report> {
+  const sink = await stage.startSink()
+  if (!options.isDirect) return sendAndKill(stage, sink, { MAIL_TRANSPORT: sink.url }, options)
+  const { environment, close } = await publishSink(sink.url)
+  return sendAndKill(stage, sink, environment, options).finally(close)
+}
+
+async function sendAndKill(
+  stage: Stage,
+  sink: SinkProcess,
+  environment: Record<string, string>,
+  options: Options,
+): Promise<Report> {
   const { emails, kills, connections } = options
   const report = new Report()
-  const sink = await stage.startSink()
   await feed(stage, emails, 0, options.behaviours)
   const worker = stage.supervise('test/faults/worker.ts', {
-    MAIL_TRANSPORT: sink.url,
+    ...environment,
     SEND_CONNECTIONS: String(connections),
     LOG_LEVEL: 'error',
   })
@@ -46,12 +58,29 @@ export async function killWorkers(stage: Stage, options: Options): Promise<Repor
   return report
 }
 
+/** The environment of a worker to which the sink is the server of every destination. */
+async function publishSink(url: string) {
+  const { hostname, port } = new URL(url)
+  const ends: (() => unknown)[] = []
+  const { server, zone } = await startZone({ teardown: end => ends.push(end as () => unknown) })
+  for (let n = 0; n < DESTINATIONS; n++) zone[destination(n)] = { A: [hostname] }
+  return {
+    environment: { MAIL_TRANSPORT: 'direct', DNS_SERVERS: server, MX_PORT: port, MX_ALLOW: hostname },
+    close: () => {
+      for (const end of ends) end()
+    },
+  }
+}
+
 /** node test/faults/kill_workers.ts [--emails 20000] [--kills 15] [--connections 40] */
 if (import.meta.main) {
   const options = readOptions({ emails: 5_000, kills: 15, connections: 40 })
-  for (const behaviours of [['ok'], ['slow250-50']]) {
-    await runCampaign(`kill -9 of a worker while it sends to ${behaviours}`, stage =>
-      killWorkers(stage, { ...options, behaviours }),
-    )
+  for (const isDirect of [false, true]) {
+    for (const behaviours of [['ok'], ['slow250-50']]) {
+      const way = isDirect ? 'directly' : 'by a relay'
+      await runCampaign(`kill -9 of a worker while it sends ${way} to ${behaviours}`, stage =>
+        killWorkers(stage, { ...options, behaviours, isDirect }),
+      )
+    }
   }
 }

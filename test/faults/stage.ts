@@ -88,7 +88,11 @@ export const DESTINATIONS = 8
 
 /** The nth recipient, to whom the sink behaves as its local part begins. */
 export function recipient(behaviour: string, n: number): string {
-  return `${behaviour}-${n}@d${n % DESTINATIONS}.sink.internal`
+  return `${behaviour}-${n}@${destination(n)}`
+}
+
+export function destination(n: number): string {
+  return `d${n % DESTINATIONS}.sink.internal`
 }
 
 const AT_ONCE = 50

@@ -54,6 +54,23 @@ t.test('a slow destination with more mail than there is room for does not keep o
   t.strictSame(await countStates(account), { 'delivered 1': 100, 'queued 0': 1_500 })
 })
 
+t.test('what a worker holds it keeps, also when it can hold no more', async t => {
+  const account = await newAccount(world)
+  const sink = await open(t)
+  const { sender } = openWork(t, world, sink.url, PATIENT)
+  await acceptMany(account, 1_200, i => `dribble-${i}@slow${i % 10}.com`)
+  sender.start()
+  // Mail of the tests before takes the rest of a thousand.
+  while (((await countStates(account))['sending 1'] ?? 0) < 700) await sleep(20)
+  await sleep(3 * PATIENT.times.poll_ms)
+  const { rows } = await world.pool.pg.query(
+    'SELECT count(*)::int FROM deliveries WHERE account_id = $1 AND reason IS NOT NULL',
+    [account.id],
+  )
+  t.strictSame(rows, [{ count: 0 }], 'nothing was claimed to be given back')
+  await sender.stop()
+})
+
 t.test('nothing is sent from a domain that may no longer send', async t => {
   const account = await newAccount(world)
   const sink = await open(t)

@@ -97,7 +97,7 @@ function open() {
 
 function delivery(email_id: string, destination: string): ClaimedDelivery {
   const token = { account_id: '1', id: '2', attempt: 1, lease_owner: '3' }
-  return { ...token, email_id, recipient: `a@${destination}`, destination, suppressed: false }
+  return { ...token, email_id, recipient: `a@${destination}`, destination, suppressed: false, transport: null }
 }
 
 async function compose(shared: SharedMessages, delivery: ClaimedDelivery): Promise<Buffer> {

@@ -36,10 +36,10 @@ t.test('domains of one provider share its lane', async t => {
   const transport = world.transport()
   const lanes = await Promise.all(['one.com', 'two.com', 'other.com', 'none.com'].map(name => transport.route?.(name)))
   t.strictSame(lanes, [
-    { lane: 'provider.com', wait: null },
-    { lane: 'provider.com', wait: null },
-    { lane: 'other.com', wait: null },
-    { lane: 'none.com', wait: null },
+    { lane: 'provider.com', isShared: true, wait: null },
+    { lane: 'provider.com', isShared: true, wait: null },
+    { lane: 'other.com', isShared: true, wait: null },
+    { lane: 'none.com', isShared: false, wait: null },
   ])
   t.match(transport.share?.('provider.com'), { slots: 4, isProven: false })
   await send(transport, 'perm-550@one.com')

@@ -179,3 +179,10 @@ t.test('a host that is never there is left alone, and the next one gets it at on
   t.match(await world.send(transport, 'ann@to.com'), { outcome: 'delivered' })
   t.ok(performance.now() - begin < 200, 'without waiting for the first')
 })
+
+t.test('the host of many domains is looked up once', async t => {
+  const { transport } = await tryZone(hostsAt(A.first))
+  for (let n = 0; n < 5; n++) zone[`other${n}.com`] = { MX: ['10 mx0.to.com'] }
+  for (let n = 0; n < 5; n++) await world.send(transport, `ann@other${n}.com`)
+  t.strictSame(asked.filter(question => question.endsWith(' mx0.to.com')).sort(), ['A mx0.to.com', 'AAAA mx0.to.com'])
+})

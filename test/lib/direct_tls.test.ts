@@ -177,3 +177,11 @@ t.test('it is fetched once, until its id changes', async t => {
   t.match(await start()('secure.acme.com'), { policy_id: 'next' })
   t.equal(served.requests, before + 1)
 })
+
+t.test('one that expires at once is not fetched for each message', async t => {
+  const { transport, outcome } = await trySts(t, POLICY.replace('604800', '0'), { 'mx.secure.acme.com': 65 })
+  t.match(outcome, { outcome: 'delivered' })
+  const before = served.requests
+  for (let n = 0; n < 3; n++) await send(transport, 'ann@secure.acme.com')
+  t.equal(served.requests, before)
+})

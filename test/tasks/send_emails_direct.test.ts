@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { setDomainTransport } from '../../sql/domains.ts'
 import { findMtaStsPolicy, upsertMtaStsPolicy } from '../../sql/mta_sts_policies.ts'
 import { purge } from '../../tasks/purge.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
+import { startInbox } from '../inbox.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '../mail_hosts.ts'
 import { startZone } from '../name_server.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '../sending.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { newAccount, openWorld, type TestAccount } from '../world.ts'
 
-const { server, zone } = await startZone(t)
+const { server, zone, asked } = await startZone(t)
 const hosts = await openMailHosts(t)
 const world = await openWorld(t, {
   MAIL_TRANSPORT: 'direct',
@@ -74,6 +76,49 @@ t.test('every kind of answer has its state, and only who refuses the recipient s
   const [paused] = (await pg.query(wait, [id])).rows
   t.ok(paused.seconds >= 25 && paused.seconds <= 38, `${paused.seconds} s`)
   t.equal(paused.reason, 'answers.com asked us to slow down.')
+
+  await pg.query("UPDATE emails SET created_at = now() - interval '73 hours' WHERE id = $1", [id])
+  await pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await deliver(work, [id])
+  const reason = 'Given up after 72 hours. answers.com asked us to slow down.'
+  t.match(await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] }, 'for ever')
+})
+
+t.test('where a relay or nobody gets the mail of a domain, nothing is asked or known of its receiver', async t => {
+  Object.assign(zone, { 'mute.com': 'silent', 'gone.com': 'missing', 'null.com': { MX: ['0 .'] } })
+  const inbox = await startInbox(t)
+  const config = { ...world.config, RELAY_URL: inbox.url }
+  const { by, account } = await openFor(t, 'direct', 'relay', config)
+  asked.splice(0)
+  for (const domain of ['mute.com', 'gone.com', 'null.com', 'answers.com']) {
+    t.match(await readEmail(world, account, await send(`ann@${domain}`, by, account)), { status: 'delivered' }, domain)
+  }
+  t.equal(inbox.messages.length, 4)
+  const captured = await openFor(t, 'direct', 'capture', config)
+  for (const domain of ['mute.com', 'gone.com', 'answers.com']) {
+    const id = await send(`ann@${domain}`, captured.by, captured.account)
+    t.match((await readEmail(world, captured.account, id)).events.at(-1), { type: 'delivered', via: 'capture' }, domain)
+  }
+  t.strictSame(asked, [])
+})
+
+t.test('a domain may be delivered for directly where the others are not', async t => {
+  const inbox = await startInbox(t)
+  publishMx(zone, 'pauses.com', 64)
+  for (const usual of ['capture', inbox.url]) {
+    const { by, account } = await openFor(t, usual, 'direct')
+    const read = async (to: string) => readEmail(world, account, await send(to, by, account))
+    t.match(await read('ann@one.com'), { events: [{ type: 'sent' }, { type: 'delivered', via: 'direct' }] })
+    t.match(await read('reply-550-5.1.1@one.com'), {
+      events: [{ type: 'bounced', class: 'recipient', bounce: { type: 'Permanent', subType: 'NoEmail' } }],
+    })
+    t.match(await read('421@pauses.com'), { status: 'delivery_delayed' })
+    t.match(await read('ann@pauses.com'), {
+      status: 'queued',
+      queue: [{ state: 'queued', attempts: 0, reason: 'pauses.com asked us to slow down.' }],
+    })
+  }
+  t.equal(inbox.messages.length, 0)
 })
 
 t.test('a connection that breaks in the middle of a message is no doubt: it is sent again', async t => {
@@ -137,7 +182,7 @@ t.test('a provider of many domains that is slow has no more of a worker than the
   }
   others.sender.start()
   const waiting =
-    "SELECT count(*)::int FROM deliveries WHERE reason = 'Other mail to slow.com goes first.' AND attempt = 0"
+    "SELECT count(*)::int FROM deliveries WHERE reason = 'Other mail to the same receiver goes first.' AND attempt = 0"
   while ((await pg.query(waiting)).rows[0].count < 50) await sleep(20)
   const before = sink.messages
   const begin = performance.now()
@@ -184,8 +229,15 @@ t.test('tarpits, however many, leave the others their connections', async t => {
   await others.sender.stop()
 })
 
-async function send(to: string | string[], by: TestWork = work): Promise<string> {
-  const id = await acceptEmail(world, account, { to })
+/** An account whose domain asks for another transport than is usual. */
+async function openFor(t: Test, usual: string, transport: 'capture' | 'relay' | 'direct', config = world.config) {
+  const account = await newAccount(world)
+  await setDomainTransport(world.pool, { account_id: account.id, id: account.domain_id }, transport)
+  return { by: openWork(t, { ...world, config }, usual), account }
+}
+
+async function send(to: string | string[], by: TestWork = work, from: TestAccount = account): Promise<string> {
+  const id = await acceptEmail(world, from, { to })
   await deliver(by, [id])
   return id
 }
