@@ -33,7 +33,8 @@ export class Load {
 
   constructor(stage: Stage, { connections = 256, compose = n => one(stage, n) }: Options = {}) {
     this.#stage = stage
-    this.#agent = new Agent({ connections, headersTimeout: 60_000 })
+    // A connection on its way to a process that is killed is never answered (node's cluster hands it over and forgets it).
+    this.#agent = new Agent({ connections, headersTimeout: 20_000 })
     this.#compose = compose
   }
 
