@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { sweepReceivedEmails } from '../../flows/sweep.ts'
 import { parse_email } from '../../tasks/parse_email.ts'
@@ -85,6 +86,25 @@ t.test('what its readers died of three times is not read again, and what a store
   }
   await parse_email({ ids: [other] }, work)
   t.match(await find(other.id), { state: 'parsed', subject: 'fine' })
+})
+
+t.test('of what a process died with, few are read at a time', async t => {
+  const ids = await receive(...Array.from({ length: 10 }, (_, n) => Buffer.from(`Subject: ${n}\r\n\r\nx`)))
+  const most = async () => {
+    let [open, most] = [0, 0]
+    // biome-ignore lint/correctness/useYield: it fails before
+    const read = async function* (): AsyncGenerator<Buffer> {
+      most = Math.max(most, ++open)
+      await sleep(20)
+      open--
+      throw new Error('the store is away')
+    }
+    await t.rejects(parse_email({ ids }, { ...work, blobs: { ...work.blobs, read } }))
+    return most
+  }
+  t.ok((await most()) > 2)
+  await pg.query('UPDATE received_emails SET parse_tries = 1 WHERE id = $1', [ids[7]?.id])
+  t.ok((await most()) <= 2)
 })
 
 t.test('what was not read a minute after it came is asked for again, once', async t => {
