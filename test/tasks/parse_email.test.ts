@@ -109,13 +109,14 @@ t.test('of what a process died with, few are read at a time', async t => {
 
 t.test('what was not read a minute after it came is asked for again, once', async t => {
   const [id] = (await receive(Buffer.from('Subject: late\r\n\r\nx'))) as [{ account_id: string; id: string }]
+  const jobs = async () => (await pg.query('SELECT payload, priority FROM graphile_worker._private_jobs')).rows
+  t.ok((await jobs()).every(({ priority }) => priority === 20))
   await pg.query('DELETE FROM graphile_worker._private_jobs')
-  const jobs = async () => (await pg.query('SELECT payload FROM graphile_worker._private_jobs')).rows
   await sweepReceivedEmails(world.pool, world.log)
   t.strictSame(await jobs(), [], 'not while its first job may wait')
   await pg.query(`UPDATE received_emails SET parse_due_at = now() - interval '1 second' WHERE id = $1`, [id.id])
   await Promise.all([sweepReceivedEmails(world.pool, world.log), sweepReceivedEmails(world.pool, world.log)])
-  t.strictSame(await jobs(), [{ payload: { ids: [id] } }])
+  t.strictSame(await jobs(), [{ payload: { ids: [id] }, priority: 20 }], 'after all else that there is to do')
 })
 
 t.test('raw messages are kept as long as RAW_RETENTION_DAYS says, and their files for ever', async t => {
