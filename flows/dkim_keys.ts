@@ -1,6 +1,6 @@
-import { Memory } from '../lib/direct/memory.ts'
 import { type DkimKey, loadDkimKey } from '../lib/dkim.ts'
 import type { Log } from '../lib/log.ts'
+import { Memory } from '../lib/memory.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { type DkimKeyRow, listSigningKeys, markDkimKey } from '../sql/dkim_keys.ts'
 import type { Pool } from '../sql/pool.ts'

@@ -35,6 +35,12 @@ export async function findRelation(
   return { is_listed: true, outcomes: [], reply: { email_id, category } }
 }
 
+/** Whether anybody gets it: not what came to return paths alone. */
+export async function isPost(work: LinkWork, { received_for }: Pick<EmailToParse, 'received_for'>): Promise<boolean> {
+  const deliveries = await Promise.all(received_for.map(address => findReturnPath(work, address)))
+  return !deliveries.every(delivery => delivery)
+}
+
 /** @throws while a delivery that it tells of is still being sent */
 export async function linkReply(tx: Queryable, id: ReceivedEmailId, relation: Relation): Promise<void> {
   if (!relation.is_listed) await markReport(tx, id)

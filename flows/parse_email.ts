@@ -8,6 +8,7 @@ import { stripOwnResults } from '../lib/verdicts/own_results.ts'
 import {
   claimEmailToParse,
   type EmailToParse,
+  haveBeenTried,
   insertReceivedAttachments,
   type Judgement,
   markParsed,
@@ -19,14 +20,19 @@ import {
 import type { Blobs } from './blobs.ts'
 import type { ClassifyWork } from './classify_reply.ts'
 import { judgeMessage } from './judge_message.ts'
-import { findRelation, linkReply, type Relation } from './link_reply.ts'
+import { findRelation, isPost, linkReply, type Relation } from './link_reply.ts'
 
 type Work = ClassifyWork & { blobs: Blobs; secrets: Secrets }
 
 /** Bytes of messages that are in memory at a time, in all jobs of this process. What is read of them is as much again. */
 const room = new Semaphore(64 * 1024 * 1024)
-/** As many as there are threads. */
-const AT_ONCE = 2
+/**
+ * Of one job. Few are read in a thread at a time, whatever this is; the others wait for DNS, rspamd or clamd, for half a
+ * minute when those are silent.
+ */
+const AT_ONCE = 20
+/** Of one job with messages that a process died with: the one that did it takes few others with it again. */
+const AT_ONCE_WITH_CARE = 2
 /** A thread may also have ended because the machine was busy. */
 const TRIES = 2
 /** Processes that died while they had it; those that are read beside it die with them, but not as often. */
@@ -39,7 +45,8 @@ export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<v
   const read = async () => {
     for (const id of waiting) await parseEmail(work, id).catch(error => failures.push(error))
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, read))
+  const length = (await haveBeenTried(work.pool, ids)) ? AT_ONCE_WITH_CARE : AT_ONCE
+  await Promise.all(Array.from({ length }, read))
   if (failures.length > 0) throw failures[0]
 }
 
@@ -47,16 +54,20 @@ export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<v
 async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   const email = await claimEmailToParse(work.pool, id)
   if (!email) return // deleted, or read by an earlier run
-  if (email.parse_tries > MAX_DEATHS)
-    return markUnreadable(work.pool, id, 'Whatever tried to read it died of it.', null)
+  if (email.parse_tries > MAX_DEATHS) {
+    const isListed = await isPost(work, email)
+    return markUnreadable(work.pool, id, { why: 'Whatever tried to read it died of it.', judgement: null, isListed })
+  }
   await room.acquire(email.size)
   try {
     const parsed = await parse(work.blobs, email)
     const { buffer, byteOffset, length } = parsed.raw
     const raw = Buffer.from(buffer, byteOffset, length)
     const judgement = await judgeMessage(work, email, raw)
-    if ('refused' in parsed) await markUnreadable(work.pool, id, parsed.refused, judgement)
-    else {
+    if ('refused' in parsed) {
+      const isListed = await isPost(work, email)
+      await markUnreadable(work.pool, id, { why: parsed.refused, judgement, isListed })
+    } else {
       const relation = await findRelation(work, email, parsed.message, raw)
       await store(work, email, parsed.message, judgement, relation)
     }

@@ -1,6 +1,9 @@
 import type { JobName, JobPayload } from '../lib/jobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
+/** 0 is that of others; what is higher runs later. A flood of mail, which anybody can send, keeps nothing else waiting. */
+const PRIORITIES: Partial<Record<JobName, number>> = { parse_email: 20 }
+
 /** A nudge; the rows say what is to be done. `job_key`: of several that wait, one runs. */
 export async function addJob<Name extends JobName>(
   db: Queryable,
@@ -9,7 +12,8 @@ export async function addJob<Name extends JobName>(
   job_key: string | null = null,
 ): Promise<void> {
   await db.run(sql.unsafe`
-    SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, job_key => ${job_key}, max_attempts => 5)
+    SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, job_key => ${job_key}, max_attempts => 5,
+      priority => ${PRIORITIES[name] ?? 0})
   `)
 }
 

@@ -65,6 +65,18 @@ const EmailToParse = z.object({
 })
 export type EmailToParse = z.infer<typeof EmailToParse>
 
+/** Whether any of these was begun to be read, and is not read yet. */
+export async function haveBeenTried(db: Queryable, emails: ReceivedEmailId[]): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM json_to_recordset(${JSON.stringify(emails)}::json) AS g(account_id uuid, id uuid)
+      JOIN received_emails r ON r.account_id = g.account_id AND r.id = g.id
+      WHERE r.state = 'stored' AND r.parse_tries > 0
+    ) AS found
+  `)
+  return found
+}
+
 /** Counts the try, before it is made: what kills its process cannot say so. Null: deleted, or read already. */
 export async function claimEmailToParse(
   db: Queryable,
@@ -152,15 +164,18 @@ export async function insertReceivedAttachments(
   `)
 }
 
-/** Its raw message is kept, and all there is to see. `judgement` is null when nobody was asked. */
+/** `judgement` is null when nobody was asked; `isListed`: whether it is anybody's post. */
+export type Unreadable = { why: string; judgement: Judgement | null; isListed: boolean }
+
+/** Its raw message is kept, and all there is to see. */
 export async function markUnreadable(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,
-  why: string,
-  judgement: Judgement | null,
+  { why, judgement, isListed }: Unreadable,
 ): Promise<void> {
   await db.run(sql.unsafe`
-    UPDATE received_emails SET state = 'unreadable', parse_error = ${why}, spf = ${judgement?.spf ?? null},
+    UPDATE received_emails SET state = 'unreadable', kind = ${isListed ? 'email' : 'report'}, parse_error = ${why},
+      spf = ${judgement?.spf ?? null},
       verdicts = ${judgement ? JSON.stringify(judgement.verdicts) : null}
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
   `)
@@ -190,6 +205,18 @@ export async function forgetRawMessages(db: Queryable, older_than_days: number, 
       SELECT account_id, id FROM received_emails
       WHERE raw_blob_id IS NOT NULL AND state <> 'stored' AND created_at < now() - make_interval(days => ${older_than_days})
       ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    )
+  `)
+}
+
+/** Reports, whose work is done once they are read: they go when their raw message has gone. Answers how many it were. */
+export async function deleteReports(db: Queryable, limit: number): Promise<number> {
+  return db.run(sql.unsafe`
+    DELETE FROM received_emails
+    WHERE (account_id, id) IN (
+      SELECT account_id, id FROM received_emails
+      WHERE kind = 'report' AND raw_blob_id IS NULL AND state <> 'stored'
+      LIMIT ${limit} FOR UPDATE SKIP LOCKED
     )
   `)
 }

@@ -2,7 +2,7 @@ import { deleteExpiredBatches } from '../sql/batches.ts'
 import { deleteExpiredLogs } from '../sql/logs.ts'
 import { deleteExpiredMtaStsPolicies } from '../sql/mta_sts_policies.ts'
 import { deleteExpiredKeys } from '../sql/purge.ts'
-import { forgetRawMessages } from '../sql/received_emails.ts'
+import { deleteReports, forgetRawMessages } from '../sql/received_emails.ts'
 import { deleteExpiredSuppressions } from '../sql/suppressions.ts'
 import { deleteExpiredUsage } from '../sql/usage.ts'
 import type { Task, Work } from './task.ts'
@@ -16,19 +16,25 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
   const policies = await deleteExpiredMtaStsPolicies(work.pool)
   const raw = await forgetRaw(work)
+  const reports = await inTurns(limit => deleteReports(work.pool, limit))
   // Last: the store may be away.
   const blobs = await work.blobs.purge()
-  work.log.debug({ keys, batches, blobs, usage, suppressions, logs, policies, raw }, 'purged')
+  work.log.debug({ keys, batches, blobs, usage, suppressions, logs, policies, raw, reports }, 'purged')
 }
 
 /** Of one statement. */
-const FORGOTTEN = 1_000
+const ROWS = 1_000
 
 async function forgetRaw({ pool, config }: Work): Promise<number> {
   if (config.RAW_RETENTION_DAYS === 0) return 0
+  return inTurns(limit => forgetRawMessages(pool, config.RAW_RETENTION_DAYS, limit))
+}
+
+/** Until there are no more. Answers how many it were. */
+async function inTurns(forget: (limit: number) => Promise<number>): Promise<number> {
   for (let count = 0; ; ) {
-    const forgotten = await forgetRawMessages(pool, config.RAW_RETENTION_DAYS, FORGOTTEN)
+    const forgotten = await forget(ROWS)
     count += forgotten
-    if (forgotten < FORGOTTEN) return count
+    if (forgotten < ROWS) return count
   }
 }

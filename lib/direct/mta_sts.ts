@@ -3,7 +3,7 @@ import { now } from '../clock.ts'
 import type { Dns } from '../dns.ts'
 import { type FetchPolicy, fetchSafely } from '../fetch_safely.ts'
 import type { Log } from '../log.ts'
-import { Memory, remember } from './memory.ts'
+import { Memory, remember } from '../memory.ts'
 
 /** Loaded when first needed: it takes a tenth of a second, and what relays or captures mail needs it never. */
 const mailauth = () => import('mailauth/lib/mta-sts.js')

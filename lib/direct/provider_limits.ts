@@ -1,5 +1,5 @@
 import type { Share } from '../lanes.ts'
-import { Memory } from './memory.ts'
+import { Memory } from '../memory.ts'
 
 /** Of connections to one that has not answered yet; each answer adds one. */
 const FIRST_CONNECTIONS = 4

@@ -3,6 +3,7 @@ import { checkBaseUrl } from './base_url.ts'
 import { checkBlocklists } from './blocklists.ts'
 import { about, type Check, type Finding } from './finding.ts'
 import { checkHeloName } from './helo_name.ts'
+import { checkInbound } from './inbound.ts'
 import { checkPort25 } from './port25.ts'
 import { checkRelay } from './relay.ts'
 import { checkServerDomain } from './server_domain.ts'
@@ -21,6 +22,7 @@ export function siteChecks(site: Site, server: string | undefined): Check[] {
     { check: 'HELO_NAME', run: () => checkHeloName(site) },
     { check: 'DNSBL', run: () => checkBlocklists(site) },
     { check: 'SERVER_DOMAIN', run: () => checkServerDomain(site) },
+    { check: 'SMTP_PORT', run: () => checkInbound(config) },
     { check: 'BASE_URL', run: () => checkBaseUrl(site) },
   ]
 }

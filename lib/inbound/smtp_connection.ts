@@ -19,6 +19,7 @@ export class BoundedConnection extends SMTPConnection {
   #phase: Phase = 'command'
   #timer: NodeJS.Timeout | undefined
   #isOver = false
+  #idleSince = 0
   #commands = 0
   #errors = 0
 
@@ -42,6 +43,11 @@ export class BoundedConnection extends SMTPConnection {
   /** Whether nothing would be lost if it ended now. */
   get isIdle(): boolean {
     return this.#phase === 'command'
+  }
+
+  /** How long it has waited for its client; 0 when that waits for us. */
+  get idle_ms(): number {
+    return this.isIdle ? performance.now() - this.#idleSince : 0
   }
 
   override _onCommand(command: Buffer, callback?: (...args: unknown[]) => unknown): void {
@@ -76,6 +82,7 @@ export class BoundedConnection extends SMTPConnection {
 
   #startCommand(): void {
     this.#phase = 'command'
+    this.#idleSince = performance.now()
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.send(421, '4.4.2 No command in time'), this.#limits.command_ms)
   }
@@ -109,6 +116,7 @@ export class BoundedConnection extends SMTPConnection {
   }
 
   #stop(): void {
+    this.#phase = 'answer'
     clearTimeout(this.#session)
     clearTimeout(this.#timer)
   }

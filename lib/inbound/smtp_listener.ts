@@ -34,12 +34,24 @@ export class SmtpListener extends SMTPServer {
     const connection = new BoundedConnection(this, socket, this.#limits)
     const network = networkOf(findClient(connection.remoteAddress, '', undefined))
     const mine = this.#open.get(network) ?? 0
-    if (this.#count >= this.#limits.connections) connection.refusal = 'has too many connections'
-    else if (mine >= this.#limits.connections_per_address) connection.refusal = 'has too many connections of yours'
+    if (mine >= this.#limits.connections_per_address) connection.refusal = 'has too many connections of yours'
+    else if (this.#count >= this.#limits.connections && !this.#spareOne())
+      connection.refusal = 'has too many connections'
     else this.#enter(connection, network, mine)
     this.connections.add(connection)
     connection.on('error', error => this.emit('error', error))
     connection.init()
+  }
+
+  /** Ends the session that has done nothing for the longest time; else whoever opens enough of them keeps all others out. */
+  #spareOne(): boolean {
+    let spare: BoundedConnection | null = null
+    for (const connection of this.connections as Set<BoundedConnection>) {
+      if (connection.refusal === null && connection.idle_ms > (spare?.idle_ms ?? this.#limits.spare_ms))
+        spare = connection
+    }
+    spare?.send(421, '4.3.2 Your place is needed, try again later')
+    return spare !== null
   }
 
   #enter(connection: BoundedConnection, network: string, mine: number): void {

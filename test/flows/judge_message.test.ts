@@ -80,6 +80,28 @@ t.test('whoever is away holds up no mail', async t => {
   })
 })
 
+t.test('many messages whose DNS is silent are waited for together', async t => {
+  const silent = Array.from({ length: 20 }, (_, n) => `silent${n}.com`)
+  for (const name of silent) zone[name] = 'silent'
+  const ids = []
+  for (const name of silent) {
+    const envelope = {
+      mail_from: `a@${name}`,
+      recipients: [{ account_id: account.id, domain_id: account.domain_id, recipient: `me@${account.domain}` }],
+      client: { address: '192.0.2.1', helo: name, name: null, tls: null },
+    }
+    await storeContent({ ...world, blobs }, envelope, Buffer.from(message.replace('Hi', name)))
+    const { rows } = await world.pool.pg.query('SELECT account_id, id FROM received_emails ORDER BY id DESC LIMIT 1')
+    ids.push(rows[0])
+  }
+  const start = performance.now()
+  await parseEmails({ ...world, blobs }, ids)
+  const took = performance.now() - start
+  t.ok(took > 2_000 && took < 12_000, `${took} ms`)
+  const found = `SELECT count(*)::int FROM received_emails WHERE id = ANY ($1) AND state = 'parsed' AND spf = 'temperror'`
+  t.strictSame((await world.pool.pg.query(found, [ids.map(({ id }) => id)])).rows, [{ count: 20 }])
+})
+
 t.test('what cannot be read is judged too', async t => {
   const found = await receive(`From: a@y.com\r\n${'X: y\r\n'.repeat(250_000)}`)
   t.match(found, {

@@ -1,6 +1,10 @@
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { setClock } from '../../lib/clock.ts'
 import { createDns } from '../../lib/dns.ts'
 import { checkBaseUrl } from '../../lib/doctor/base_url.ts'
 import { checkBlocklists } from '../../lib/doctor/blocklists.ts'
@@ -8,6 +12,7 @@ import { about, exitCode, type Finding, printed, runChecks } from '../../lib/doc
 import { readGreeting } from '../../lib/doctor/greeting.ts'
 import { checkHeloName } from '../../lib/doctor/helo_name.ts'
 import { checkNode, judgeDisk } from '../../lib/doctor/host.ts'
+import { checkInbound } from '../../lib/doctor/inbound.ts'
 import { checkPort25 } from '../../lib/doctor/port25.ts'
 import { recordLine } from '../../lib/doctor/record_line.ts'
 import { checkRelay } from '../../lib/doctor/relay.ts'
@@ -15,6 +20,7 @@ import { checkServerDomain } from '../../lib/doctor/server_domain.ts'
 import { findAddresses, type Site } from '../../lib/doctor/site.ts'
 import { siteChecks } from '../../lib/doctor/site_checks.ts'
 import { reverseName } from '../../lib/reverse_name.ts'
+import { certificates } from '../certificates.ts'
 import { startInbox } from '../inbox.ts'
 import { startZone, type Zone } from '../name_server.ts'
 import { testConfig } from '../world.ts'
@@ -286,6 +292,29 @@ t.test('Node, disks and records', async t => {
   const strings = `"v=DKIM1; p=\\"${'A'.repeat(243)}" "${'A'.repeat(57)}"`
   t.equal(recordLine({ name: 'k.acme.com', type: 'TXT', value }), `k.acme.com. IN TXT ${strings}`)
   t.equal(recordLine({ name: 'acme.com', type: 'MX', priority: 10, value: 'mx.b.com' }), 'acme.com. IN MX 10 mx.b.com.')
+})
+
+t.test('mail is received on the port, by a certificate that holds', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'mailbrook-doctor-'))
+  t.teardown(() => rm(directory, { recursive: true }))
+  const SMTP_TLS_CERT = join(directory, 'tls.crt')
+  await writeFile(SMTP_TLS_CERT, certificates.one.cert)
+  const SMTP_PORT = await listen(t, socket => socket.write(`220 ${NAME} ESMTP\r\n`))
+  const levels = async (given: { SMTP_PORT: number; SMTP_TLS_CERT: string | undefined }) =>
+    (await checkInbound(given)).map(({ level }) => level)
+  t.strictSame(await levels({ SMTP_PORT, SMTP_TLS_CERT }), ['ok', 'ok'])
+  t.strictSame(await levels({ SMTP_PORT, SMTP_TLS_CERT: undefined }), ['ok', 'warning'])
+  t.strictSame(await levels({ SMTP_PORT, SMTP_TLS_CERT: `${SMTP_TLS_CERT}.old` }), ['ok', 'problem'])
+  const gone = await listen(t, () => {}, true)
+  t.match(await checkInbound({ SMTP_PORT: gone, SMTP_TLS_CERT }), [{ level: 'warning', finding: /ECONNREFUSED/ }])
+  t.teardown(() => setClock(performance.timeOrigin, 0))
+  for (const [day, level] of [
+    ['2119-12-20', 'warning'],
+    ['2119-12-25', 'problem'],
+  ] as const) {
+    setClock(Date.parse(day), performance.now())
+    t.strictSame(await levels({ SMTP_PORT, SMTP_TLS_CERT }), ['ok', level], day)
+  }
 })
 
 async function openSite(t: Test, zone: Zone): Promise<Site> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { sweepReceivedEmails } from '../../flows/sweep.ts'
 import { parse_email } from '../../tasks/parse_email.ts'
@@ -87,15 +88,35 @@ t.test('what its readers died of three times is not read again, and what a store
   t.match(await find(other.id), { state: 'parsed', subject: 'fine' })
 })
 
+t.test('of what a process died with, few are read at a time', async t => {
+  const ids = await receive(...Array.from({ length: 10 }, (_, n) => Buffer.from(`Subject: ${n}\r\n\r\nx`)))
+  const most = async () => {
+    let [open, most] = [0, 0]
+    // biome-ignore lint/correctness/useYield: it fails before
+    const read = async function* (): AsyncGenerator<Buffer> {
+      most = Math.max(most, ++open)
+      await sleep(20)
+      open--
+      throw new Error('the store is away')
+    }
+    await t.rejects(parse_email({ ids }, { ...work, blobs: { ...work.blobs, read } }))
+    return most
+  }
+  t.ok((await most()) > 2)
+  await pg.query('UPDATE received_emails SET parse_tries = 1 WHERE id = $1', [ids[7]?.id])
+  t.ok((await most()) <= 2)
+})
+
 t.test('what was not read a minute after it came is asked for again, once', async t => {
   const [id] = (await receive(Buffer.from('Subject: late\r\n\r\nx'))) as [{ account_id: string; id: string }]
+  const jobs = async () => (await pg.query('SELECT payload, priority FROM graphile_worker._private_jobs')).rows
+  t.ok((await jobs()).every(({ priority }) => priority === 20))
   await pg.query('DELETE FROM graphile_worker._private_jobs')
-  const jobs = async () => (await pg.query('SELECT payload FROM graphile_worker._private_jobs')).rows
   await sweepReceivedEmails(world.pool, world.log)
   t.strictSame(await jobs(), [], 'not while its first job may wait')
   await pg.query(`UPDATE received_emails SET parse_due_at = now() - interval '1 second' WHERE id = $1`, [id.id])
   await Promise.all([sweepReceivedEmails(world.pool, world.log), sweepReceivedEmails(world.pool, world.log)])
-  t.strictSame(await jobs(), [{ payload: { ids: [id] } }])
+  t.strictSame(await jobs(), [{ payload: { ids: [id] }, priority: 20 }], 'after all else that there is to do')
 })
 
 t.test('raw messages are kept as long as RAW_RETENTION_DAYS says, and their files for ever', async t => {

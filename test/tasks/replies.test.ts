@@ -3,6 +3,7 @@ import { json } from 'node:stream/consumers'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
 import { classifyReply } from '../../flows/classify_reply.ts'
+import { createLog } from '../../lib/log.ts'
 import { parse_email } from '../../tasks/parse_email.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startSmtp } from '../../workers/smtp.ts'
@@ -151,12 +152,18 @@ t.test('whatever else a service answers, phrases decide', async t => {
     request => request.socket.destroy(),
   ]
   let turn = 0
-  const ai = await startService(t, (request, response) => answers[turn]?.(request, response))
+  const lines: string[] = []
+  const log = createLog('trace', { write: line => void lines.push(line) })
+  const service = await startService(t, (request, response) => answers[turn]?.(request, response))
+  const AI_KEY = 'canary of the service'
+  const ai = { ...service, log, config: { ...service.config, AI_KEY } }
   for (; turn < answers.length; turn++) {
     t.equal(await classifyReply(ai, account.id, 'No thanks.'), 'not_interested', `${answers[turn]}`)
   }
   const closed = { ...ai, config: { ...ai.config, AI_URL: `http://${ALLOWED}:1/v1` } }
   t.equal(await classifyReply(closed, account.id, 'No thanks.'), 'not_interested')
+  t.ok(lines.length > answers.length, `${lines.length} lines`)
+  for (const secret of [AI_KEY, 'No thanks.']) t.notOk(lines.join('').includes(secret), secret)
 })
 
 t.test('a service that is unsure is believed', async t => {

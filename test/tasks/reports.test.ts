@@ -6,11 +6,13 @@ import { returnPathLocal } from '../../lib/return_path.ts'
 import { findEmail } from '../../sql/emails.ts'
 import { check_reputation } from '../../tasks/check_reputation.ts'
 import { parse_email } from '../../tasks/parse_email.ts'
+import { purge } from '../../tasks/purge.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startSmtp } from '../../workers/smtp.ts'
 import { startApi } from '../api.ts'
 import { complaints } from '../bounces/complaints.ts'
 import { startInbox } from '../inbox.ts'
+import { receive } from '../receiving.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'
 
@@ -219,6 +221,38 @@ t.test('a report that comes before the result is written waits for it', async t 
   await readAll()
   t.equal((await findEmail(pool, account.id, id))?.status, 'bounced')
 })
+
+t.test(
+  'what cannot be read of what came to a return path is nobody’s post either, and reports go after their raw message',
+  async t => {
+    const account = await newAccount(world)
+    const { path } = await send(account)
+    const mine = `me@${account.domain}`
+    await query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+    const bomb = `From: a@y.com\r\n${'X: y\r\n'.repeat(250_000)}`
+    await receive(captured, account, bomb, { received_for: [path] })
+    await receive(captured, account, bomb, { received_for: [path, mine] })
+    await deliver([
+      { to: path, raw: notice('ann@y.com') },
+      { to: mine, raw: 'Subject: x\r\n\r\nx' },
+    ])
+    const kinds = () =>
+      query('SELECT state, kind FROM received_emails WHERE account_id = $1 ORDER BY kind, state', [account.id])
+    const post = [
+      { state: 'parsed', kind: 'email' },
+      { state: 'unreadable', kind: 'email' },
+    ]
+    const reports = post.map(({ state }) => ({ state, kind: 'report' }))
+    t.strictSame(await kinds(), [...post, ...reports])
+    await purge({}, captured)
+    t.strictSame(await kinds(), [...post, ...reports])
+    await query(`UPDATE received_emails SET created_at = now() - interval '31 days' WHERE account_id = $1`, [
+      account.id,
+    ])
+    await purge({}, captured)
+    t.strictSame(await kinds(), post)
+  },
+)
 
 t.test('late bounces count for the reputation', async t => {
   const account = await newAccount(world)

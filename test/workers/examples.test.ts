@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { PresentedDomain } from '../../flows/find_domain.ts'
 import { setUp } from '../../flows/set_up.ts'
+import { startSmtp } from '../../workers/smtp.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { startApi } from '../api.ts'
 import { publish } from '../dns.ts'
@@ -21,11 +22,13 @@ const files = await startServer(t, (_, response) => response.end(Buffer.alloc(8_
 const { server, zone } = await startZone(t)
 const world = await openWorld(t, {
   ...{ SENDS_PER_MINUTE: '60', FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(files) },
-  ...{ DNS_SERVERS: server, SERVER_DOMAIN: 'mail.acme.net' },
+  ...{ DNS_SERVERS: server, SERVER_DOMAIN: 'mail.acme.net', HELO_NAME: 'mail.acme.net', SMTP_PORT: '0' },
 })
 const key = (await setUp(world.pool, world.secrets)) as string
 const worker = await startWorker(world)
 t.teardown(() => worker.stop())
+const smtp = await startSmtp(world)
+t.teardown(() => smtp.stop())
 const api = await startApi(t, world, key)
 world.config.BASE_URL = api.url // which nobody knew before
 
@@ -35,6 +38,7 @@ const skip = { skip: spawnSync('curl', ['--version']).error ? 'there is no curl'
 const examples = readExamples(
   page
     .replaceAll('http://localhost:3000', api.url)
+    .replaceAll('smtp://localhost:2525', `smtp://localhost:${smtp.port}`)
     .replaceAll('mb_...', key)
     .replaceAll(FILE, `http://${ALLOWED}:${files}/rfc2606.txt`),
 )

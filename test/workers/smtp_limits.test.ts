@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { v7 as uuid } from 'uuid'
 import type { SmtpLimits } from '../../lib/inbound/smtp_limits.ts'
@@ -138,6 +139,28 @@ t.test('connections have limits, of all together and of one address', async t =>
   let reply = ''
   while (!reply.startsWith('220')) reply = await (await connectClient(t, limited.port)).reply()
   t.pass('there is room again')
+})
+
+t.test('500 connections that do nothing keep nobody out', async t => {
+  const { port } = await start(t, { connections: 200, connections_per_address: 20, spare_ms: 500 })
+  const idle = Array.from({ length: 500 }, (_, n) => connectClient(t, port, `127.0.1.${1 + (n % 25)}`))
+  await Promise.allSettled(idle)
+  const times: number[] = []
+  for (let n = 0; n < 40; n++) {
+    const start = performance.now()
+    let reply = ''
+    for (; !reply.startsWith('250 2.0.0 Stored'); await sleep(20)) {
+      const client = await connectClient(t, port)
+      if (!(await client.reply()).startsWith('220')) continue
+      await client.command('EHLO client.test')
+      reply = await client.send(`good@${ours}`, `n: ${n}\r\n\r\n`)
+      client.write('QUIT\r\n')
+    }
+    times.push(performance.now() - start)
+  }
+  const [p95 = 0] = times.sort((a, b) => b - a).slice(2)
+  t.ok(p95 < 1_000, `${p95} ms`)
+  t.ok((times[0] as number) < 5_000, `${times[0]} ms`)
 })
 
 t.test('whoever talks before the greeting is refused', async t => {

@@ -162,6 +162,24 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
     }
     t.equal((await find(to)).length, 4)
   })
+  await t.test('whose connections are all taken', async t => {
+    const { pg } = foundation.pool
+    await client.begin(to)
+    const taken = await Promise.all(Array.from({ length: pg.options.max }, () => pg.connect()))
+    t.match(await client.command('n: 5\r\n\r\n.'), /^451 4\.3\.0 /)
+    for (const connection of taken) connection.release()
+    t.match(await client.send(to, 'n: 5\r\n\r\n'), /^250 /)
+    t.equal((await find(to)).length, 5)
+  })
+  await t.test('whose disk is full', async t => {
+    await query(`CREATE FUNCTION fill_disk() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$`)
+    await query('CREATE TRIGGER fill_disk BEFORE INSERT ON blob_chunks EXECUTE FUNCTION fill_disk()')
+    for (const raw of ['n: 6\r\n\r\n', `${long}6`]) t.match(await client.send(to, raw), /^451 4\.3\.0 /)
+    await query('DROP TRIGGER fill_disk ON blob_chunks')
+    for (const raw of ['n: 6\r\n\r\n', `${long}6`]) t.match(await client.send(to, raw), /^250 /)
+    t.equal((await find(to)).length, 7)
+  })
 })
 
 t.test('a message that is not stored in time is answered 451, and stored once all the same', async t => {

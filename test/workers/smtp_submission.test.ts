@@ -7,10 +7,13 @@ import { v7 as uuid } from 'uuid'
 import { createBlobs } from '../../flows/blobs.ts'
 import { createApiKey } from '../../flows/create_api_key.ts'
 import type { Foundation } from '../../flows/run_process.ts'
+import { generateApiKey } from '../../lib/api_key.ts'
+import { createLog } from '../../lib/log.ts'
 import { smtpLimits } from '../../workers/smtp_listener.ts'
 import { startSubmission } from '../../workers/smtp_submission.ts'
 import { startApi } from '../api.ts'
 import { certificates } from '../certificates.ts'
+import { formsOf } from '../dump.ts'
 import { connectClient, openClient, type SmtpClient } from '../smtp_client.ts'
 import { addDomain, newAccount, openWorld } from '../world.ts'
 
@@ -145,6 +148,34 @@ t.test('a key is taken by TLS only, and guesses are cut off', async t => {
   const client = await openTls(t, port2)
   t.match(await client.command(`AUTH PLAIN ${plain(account.key)}`), /^421 4\.7\.0 /)
   await client.ended()
+})
+
+t.test('no line of the log has a key, whatever fails', async t => {
+  const lines: string[] = []
+  const log = createLog('trace', { write: line => void lines.push(line) })
+  const logged = await start(t, { ...world, log })
+  const stranger = generateApiKey()
+  const raw = `From: a@${account.domain}\r\nTo: b@y.com\r\nSubject: x\r\n\r\nHello`
+  const heard: string[] = []
+  const without = async (table: string, act: () => Promise<string>) => {
+    await query(`ALTER TABLE ${table} RENAME TO gone`)
+    const reply = await act().finally(() => query(`ALTER TABLE gone RENAME TO ${table}`))
+    t.match(reply, /^451 4\.3\.0 /)
+  }
+  const logInWith = async (key: string) => {
+    const client = await openTls(t, logged)
+    const reply = await client.command(`AUTH PLAIN ${plain(key)}`)
+    heard.push(client.heard)
+    return reply
+  }
+  const client = await logIn(t, account.key, logged)
+  await without('email_contents', () => client.send('b@y.com', raw))
+  await without('api_keys', () => logInWith(stranger))
+  t.match(await logInWith(stranger), /^535 /)
+  t.ok(lines.length >= 2, `${lines.length} lines`)
+  for (const form of [account.key, stranger].flatMap(key => [...formsOf(key), plain(key)])) {
+    t.notOk([...lines, ...heard].join('').includes(form))
+  }
 })
 
 t.test('sends are limited together with those of the API', async t => {
