@@ -42,10 +42,11 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
   const store = coalesce<Message, null>(
     messages => splitOnRefusal<Message, null>(messages, part => storeMessages(pool, part)),
     {
-      in_flight: 2,
+      // Commits with a job in them wait for one another (NOTIFY locks until the disk has it): two are only smaller ones.
+      in_flight: 1,
       max_items: MAX_MESSAGES,
       max_weight: MAX_WEIGHT,
-      weigh: ({ emails, contents }) => contents.reduce((sum, { size }) => sum + size, 1_000 * emails.length),
+      weigh: ({ emails, contents }) => contents.reduce((sum, { bytes }) => sum + bytes.length, 1_000 * emails.length),
       patience: { ms: PATIENCE_MS, error: () => new Error('too many messages wait for their commit') },
       // No connection was free for two seconds: whoever waits has waited too.
       concerns_all: error => error instanceof NotConnectedError,
@@ -83,10 +84,9 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
         raw_blob_id: blob_ids[n] as string,
       }
     })
-    const data = isShort ? (content.bytes as Buffer).toString('base64') : ''
-    const contents = isShort
-      ? emails.map(({ account_id, raw_blob_id }) => ({ account_id, raw_blob_id, sha256, size, data }))
-      : []
+    const { bytes } = content
+    const contents =
+      isShort && bytes ? emails.map(({ account_id, raw_blob_id }) => ({ account_id, raw_blob_id, sha256, bytes })) : []
     await store({ emails, contents })
   }
 }

@@ -19,22 +19,33 @@ export type NewReceivedEmail = {
   raw_blob_id: string
 }
 
-/** The bytes of a message that is in no blob yet, in base64. */
-export type NewRawContent = { account_id: string; raw_blob_id: string; sha256: string; size: number; data: string }
+/** The bytes of a message that is in no blob yet. */
+export type NewRawContent = { account_id: string; raw_blob_id: string; sha256: string; bytes: Buffer }
 
 export type ReceivedEmailId = { account_id: string; id: string }
 
 const Stored = z.object({ position: z.int(), is_new: z.boolean() })
 
-/** One round trip and one commit for all; tells of each, in their order, whether it is new (receive_emails.sql). */
+/**
+ * One round trip and one commit for all; tells of each, in their order, whether it is new (receive_emails.sql). The bytes
+ * go as one binary parameter: as base64 in JSON they would be a third more, and be read four times.
+ */
 export async function insertReceivedEmails(
   db: Queryable,
   emails: NewReceivedEmail[],
   contents: NewRawContent[],
 ): Promise<boolean[]> {
   const given = JSON.stringify(emails.map((email, position) => ({ position, ...email })))
+  let start = 1
+  const places = contents.map(({ bytes, ...content }) => {
+    const place = { ...content, size: bytes.length, start }
+    start += bytes.length
+    return place
+  })
+  const all = Buffer.concat(contents.map(({ bytes }) => bytes))
   const rows = await db.any(sql.prepared('receive_emails', Stored)`
-    SELECT position, is_new FROM receive_emails(${given}::json, ${JSON.stringify(contents)}::json) ORDER BY position
+    SELECT position, is_new FROM receive_emails(${given}::json, ${JSON.stringify(places)}::json, ${sql.binary(all)}::bytea)
+    ORDER BY position
   `)
   return rows.map(row => row.is_new)
 }

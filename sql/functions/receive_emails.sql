@@ -1,4 +1,4 @@
-DROP FUNCTION IF EXISTS receive_emails(json, json);
+DROP FUNCTION IF EXISTS receive_emails; -- whatever it took before
 DROP FUNCTION IF EXISTS quota_room(uuid);
 DROP TYPE IF EXISTS received CASCADE;
 
@@ -20,9 +20,11 @@ CREATE TYPE received AS (
 -- (a hundred each). What was stored before, in 7 days for the same recipients, is not stored again: its sender did not
 -- hear the answer. Answers one row each: whether it is new.
 --
--- given: a list of received, whose positions count from 0. contents: the bytes of those that are in no blob yet,
--- { account_id, raw_blob_id, sha256, size, data } with data in base64. Statements go by index, as in accept_emails.sql.
-CREATE FUNCTION receive_emails(given json, contents json) RETURNS TABLE ("position" integer, is_new boolean)
+-- given: a list of received, whose positions count from 0. contents: those that are in no blob yet,
+-- { account_id, raw_blob_id, sha256, size, start }, whose bytes begin at `start` of `bytes`, counted from 1. Statements go
+-- by index, as in accept_emails.sql.
+CREATE FUNCTION receive_emails(given json, contents json, bytes bytea)
+RETURNS TABLE ("position" integer, is_new boolean)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -39,8 +41,8 @@ BEGIN
   -- 2. The bytes, sorted: two statements in different order would deadlock. From here on nobody else stores the same message
   -- until this transaction ends: its blob is locked, one that was written before as well.
   WITH given_contents AS (
-    SELECT DISTINCT ON (c.account_id, c.sha256) c.account_id, c.raw_blob_id, c.sha256, c.size, c.data
-    FROM json_to_recordset(contents) AS c(account_id uuid, raw_blob_id uuid, sha256 text, size integer, data text)
+    SELECT DISTINCT ON (c.account_id, c.sha256) c.account_id, c.raw_blob_id, c.sha256, c.size, c.start
+    FROM json_to_recordset(contents) AS c(account_id uuid, raw_blob_id uuid, sha256 text, size integer, start integer)
     ORDER BY c.account_id, c.sha256
   ), stored AS (
     INSERT INTO blobs (account_id, id, store, sha256, size)
@@ -50,7 +52,7 @@ BEGIN
     RETURNING account_id, id
   )
   INSERT INTO blob_chunks (account_id, blob_id, position, data)
-  SELECT c.account_id, c.raw_blob_id, 0, decode(c.data, 'base64')
+  SELECT c.account_id, c.raw_blob_id, 0, substring(bytes FROM c.start FOR c.size)
   FROM stored s JOIN given_contents c ON c.account_id = s.account_id AND c.raw_blob_id = s.id
   WHERE c.size > 0;
   IF json_array_length(contents) < cardinality(emails) THEN
