@@ -1,8 +1,8 @@
 import { AiError, askCategory } from '../lib/ask_category.ts'
+import type { Category } from '../lib/category.ts'
 import type { Config } from '../lib/config.ts'
 import { fetchPolicy } from '../lib/fetch_safely.ts'
 import type { Log } from '../lib/log.ts'
-import { type Category, categorizeReply } from '../lib/reply_category.ts'
 import { refundAiCredit, takeAiCredit } from '../sql/ai_usage.ts'
 import type { Pool } from '../sql/pool.ts'
 
@@ -17,13 +17,19 @@ export async function classifyReply(work: ClassifyWork, account_id: string, text
   const { pool, config, log } = work
   const { AI_URL: url, AI_KEY: key, AI_MODEL: model } = config
   const credit = url && model ? await takeAiCredit(pool, account_id) : null
-  if (!credit || !url || !model) return categorizeReply(text)
+  if (!credit || !url || !model) return categorizeByPhrases(text)
   try {
     return await askCategory({ url, key, model }, fetchPolicy(config), text)
   } catch (error) {
     await refundAiCredit(pool, credit)
     if (!(error instanceof AiError)) throw error
     log.warn({ err: error }, 'the AI service did not classify a reply')
-    return categorizeReply(text)
+    return categorizeByPhrases(text)
   }
+}
+
+/** Its hundreds of patterns take longer to make than all else that a process needs to start. */
+async function categorizeByPhrases(text: string): Promise<Category | null> {
+  const { categorizeReply } = await import('../lib/reply_category.ts')
+  return categorizeReply(text)
 }

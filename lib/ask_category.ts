@@ -1,9 +1,9 @@
 import { buffer } from 'node:stream/consumers'
 import { z } from 'zod'
+import { CATEGORIES, type Category } from './category.ts'
 import { parseNetworks } from './client_address.ts'
 import { portOf } from './fetch/policy.ts'
 import { FetchError, type FetchPolicy, fetchSafely } from './fetch_safely.ts'
-import { CATEGORIES, type Category } from './reply_category.ts'
 
 /** Who is asked: the base of an API that speaks as OpenAI's does, such as https://api.openai.com/v1. */
 export type AiService = { url: string; key: string | undefined; model: string }

@@ -1,3 +1,4 @@
+import type { Category } from './category.ts'
 import {
   ASKED,
   BARE_NO,
@@ -10,11 +11,6 @@ import {
   SUPPOSED,
   TROUBLE,
 } from './reply_phrases.ts'
-
-export const CATEGORIES = ['interested', 'neutral', 'not_interested'] as const
-
-/** What a reply means to whoever wrote the campaign. */
-export type Category = (typeof CATEGORIES)[number]
 
 /** What a reply is about is said soon; what follows tells of other things. */
 const MAX_CHARACTERS = 2_500

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Category } from '../lib/reply_category.ts'
+import type { Category } from '../lib/category.ts'
 import { type Queryable, sql } from './pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
