@@ -7,6 +7,8 @@ import type { Foundation } from '../flows/run_process.ts'
 import { createSendBatch } from '../flows/send_batch.ts'
 import { createDns } from '../lib/dns.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
+import { Connections } from '../lib/fetch/connections.ts'
+import { fetchPolicy } from '../lib/fetch_safely.ts'
 import { createListener, type Listener } from '../sql/listener.ts'
 import { authenticate, createFindCaller, fullAccess } from './auth.ts'
 import type { Middleware, Services, State } from './context.ts'
@@ -28,6 +30,7 @@ import { receivedEmails } from './routes/received_emails.ts'
 import { receivedReplies } from './routes/received_replies.ts'
 import { suppressions } from './routes/suppressions.ts'
 import { templates } from './routes/templates.ts'
+import { webhooks } from './routes/webhooks.ts'
 
 export type App = Koa<State, Services> & {
   readiness: Services['readiness']
@@ -49,6 +52,7 @@ export const resources = [
   domainDkim,
   suppressions,
   templates,
+  webhooks,
   logs,
   apiKeys,
 ]
@@ -64,7 +68,9 @@ export function createApp(foundation: Foundation): App {
   const countSend = createCountSend(foundation)
   const requestLog = createRequestLog(foundation)
   const dns = createDns(foundation.config.DNS_SERVERS)
-  Object.assign(app.context, foundation, { acceptEmail, prepareDrafts, sendBatch, blobs, dns, countSend, readiness })
+  const connections = new Connections(fetchPolicy(foundation.config))
+  const services = { acceptEmail, prepareDrafts, sendBatch, blobs, dns, connections, countSend, readiness }
+  Object.assign(app.context, foundation, services)
 
   const api = new Router<State, Services>({ prefix: '/api' })
   for (const resource of resources) api.use(resource.routes())
@@ -86,6 +92,7 @@ export function createApp(foundation: Foundation): App {
     await requestLog?.stop()
     await listener.close()
     blobs.close()
+    connections.close()
   }
   return Object.assign(app, { readiness, close })
 }

@@ -5,6 +5,7 @@ import type { PrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import type { SendBatch } from '../flows/send_batch.ts'
 import type { Dns } from '../lib/dns.ts'
+import type { Connections } from '../lib/fetch/connections.ts'
 import type { Caller } from '../sql/api_keys.ts'
 import type { CountSend } from './rate_limit.ts'
 
@@ -14,6 +15,8 @@ export type Services = Foundation & {
   prepareDrafts: PrepareDrafts
   blobs: Blobs
   dns: Dns
+  /** To endpoints of webhooks. */
+  connections: Connections
   sendBatch: SendBatch
   countSend: CountSend | null
   readiness: { isStopping: boolean }

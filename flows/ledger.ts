@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { coalesce } from '../lib/coalesce.ts'
 import type { Log } from '../lib/log.ts'
 import { Semaphore } from '../lib/semaphore.ts'
@@ -12,6 +11,7 @@ import {
 import type { Pool } from '../sql/pool.ts'
 import { splitOnRefusal } from '../sql/retry.ts'
 import type { Verdict } from './attempt_delivery.ts'
+import { insist } from './insist.ts'
 
 /** What a worker writes about the deliveries it holds: many of them in one commit, each caller answered after its own. */
 export type Ledger = {
@@ -22,8 +22,6 @@ export type Ledger = {
   /** From now on a result that cannot be written is left to the sweep. */
   giveUp(): void
 }
-
-const LONGEST_PAUSE_MS = 5_000
 
 /** `max_fenced`: deliveries between fence and result at the most, which is what a killed worker can leave in doubt. */
 type Options = { lease_seconds: number; max_fenced: number }
@@ -49,17 +47,10 @@ export function createLedger(pool: Pool, log: Log, { lease_seconds, max_fenced }
   }
 
   const record = coalesce<DeliveryResult, boolean>(
-    async results => {
-      for (let pause = 100; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-        try {
-          return await splitOnRefusal<DeliveryResult, boolean>(results, write)
-        } catch (error) {
-          if (gaveUp.signal.aborted) throw error
-          log.error({ err: error, results: results.length }, 'results of deliveries wait for the database')
-          await sleep(pause, undefined, { signal: gaveUp.signal }).catch(() => {})
-        }
-      }
-    },
+    results =>
+      insist(gaveUp.signal, log, 'results of deliveries', () =>
+        splitOnRefusal<DeliveryResult, boolean>(results, write),
+      ),
     { in_flight: 1, max_items: 100, interval_ms: 8 },
   )
 

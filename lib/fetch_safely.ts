@@ -1,8 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Socket } from 'node:net'
-// biome-ignore lint/style/noRestrictedImports: everything else that speaks HTTP comes through here.
-import { Client, type Dispatcher } from 'undici'
 import { type BodyLimits, boundedBody } from './fetch/body.ts'
+import { type Client, clientOver, type Dispatcher, type HttpRequest, headersOf, requestOver } from './fetch/client.ts'
 import { Deadline } from './fetch/deadline.ts'
 import { dial } from './fetch/dial.ts'
 import { detailOf, FetchError, refused, unreachable } from './fetch/error.ts'
@@ -18,17 +16,13 @@ export {
   whyNotFetchable,
 } from './fetch/policy.ts'
 
-export type FetchRequest = BodyLimits & {
-  url: string
-  /** Default GET. */
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH'
-  headers?: Record<string, string>
-  body?: string | Buffer
-  /** From now to the last byte, redirects included. */
-  deadline_ms: number
-  /** Followed for GET only. Default 0: a redirect is the answer. */
-  max_redirects?: number
-}
+export type FetchRequest = HttpRequest &
+  BodyLimits & {
+    /** From now to the last byte, redirects included. */
+    deadline_ms: number
+    /** Followed for GET only. Default 0: a redirect is the answer. */
+    max_redirects?: number
+  }
 
 export type Answer = {
   /** 200 to 599. */
@@ -42,8 +36,6 @@ export type Answer = {
 
 /** What a redirect does not carry on: the next host is another one, and must not learn what was meant for the first. */
 const HARMLESS = ['accept', 'user-agent']
-
-const MAX_HEADER_BYTES = 16 * 1024
 
 /**
  * Asks a URL that a stranger gave us, and answers whatever its server says, also 404. It reaches public hosts only, on
@@ -108,45 +100,11 @@ async function ask(request: FetchRequest, policy: FetchPolicy, signal: AbortSign
   if (why) throw refused(`the URL ${why}`)
   const url = new URL(request.url)
   const client = clientOver(await dial(url, policy, signal), url)
-  // undici heeds the signal of a request only once it is being written.
-  signal.addEventListener('abort', () => client.destroy(signal.reason), { once: true })
   try {
-    const response = await client.request({
-      path: url.pathname + url.search,
-      method: request.method ?? 'GET',
-      headers: headersOf(request),
-      body: request.body ?? null,
-      signal,
-      reset: true, // no connection is kept
-    })
-    response.body.on('error', () => {}) // of a body that nobody reads
-    return { response, client }
+    return { response: await requestOver(client, request, signal, true), client }
   } catch (error) {
-    void client.destroy()
     throw unreachable(`${url.host}: ${detailOf(error)}`, error)
   }
-}
-
-function headersOf(request: FetchRequest): Record<string, string> {
-  const given = Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
-  return { 'user-agent': 'Mailbrook', ...Object.fromEntries(given), 'accept-encoding': 'identity' }
-}
-
-/** Speaks over this connection only. Its own timeouts are off: they start anew with each byte, the deadline does not. */
-function clientOver(socket: Socket, url: URL): Client {
-  let isUsed = false
-  return new Client(url.origin, {
-    allowH2: false,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    connect: (_, callback) => {
-      // Later, as every connection comes: undici does not notice one that is there at once.
-      const isLost = isUsed
-      isUsed = true
-      queueMicrotask(() => (isLost ? callback(new Error('the connection was lost'), null) : callback(null, socket)))
-    },
-  })
 }
 
 function locationOf({ url, method = 'GET' }: FetchRequest, { statusCode, headers }: Hop['response']): string | null {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 /** Every job by name, with its payload: ids only, an object always. The API writes them, `tasks/` act on them. */
 export const jobs = {
   send_emails: z.object({ email_ids: z.array(z.uuid()) }),
+  deliver_webhooks: z.object({ webhooks: z.array(z.object({ account_id: z.uuid(), id: z.int() })) }),
   process_batch: z.object({ account_id: z.uuid(), batch_id: z.uuid() }),
   verify_domain: z.object({ account_id: z.uuid(), domain_id: z.uuid() }),
   parse_email: z.object({ ids: z.array(z.object({ account_id: z.uuid(), id: z.uuid() })).max(100) }),

@@ -3,6 +3,7 @@ import { type JobName, jobs } from '../lib/jobs.ts'
 import { check_claim } from './check_claim.ts'
 import { check_domains } from './check_domains.ts'
 import { check_reputation } from './check_reputation.ts'
+import { deliver_webhooks } from './deliver_webhooks.ts'
 import { parse_email } from './parse_email.ts'
 import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
@@ -15,6 +16,7 @@ import { verify_domain } from './verify_domain.ts'
 /** Every task by the name of its job. */
 export const tasks: { [Name in JobName]: Task<Name> } = {
   send_emails,
+  deliver_webhooks,
   process_batch,
   verify_domain,
   parse_email,
@@ -32,6 +34,7 @@ export const tasks: { [Name in JobName]: Task<Name> } = {
  */
 export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
   send_emails: 'quick',
+  deliver_webhooks: 'quick',
   process_batch: 'quick',
   verify_domain: 'slow',
   parse_email: 'slow',

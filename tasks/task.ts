@@ -1,5 +1,6 @@
 import type { Blobs } from '../flows/blobs.ts'
 import type { Sender } from '../flows/sender.ts'
+import type { WebhookSender } from '../flows/webhook_sender.ts'
 import type { Config } from '../lib/config.ts'
 import type { Dns } from '../lib/dns.ts'
 import type { JobName, JobPayload } from '../lib/jobs.ts'
@@ -14,6 +15,7 @@ export type Work = {
   log: Log
   secrets: Secrets
   sender: Sender
+  webhooks: WebhookSender
   blobs: Blobs
   dns: Dns
 }

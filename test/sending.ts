@@ -5,12 +5,14 @@ import { createPrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
 import { createSender, type Sender, type SenderTimes } from '../flows/sender.ts'
 import { createTransport } from '../flows/transports.ts'
+import { createWebhookSender, type WebhookTimes } from '../flows/webhook_sender.ts'
 import { createDns } from '../lib/dns.ts'
 import { NewEmail } from '../lib/new_email.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
 import { decodeContents } from '../lib/uploaded_content.ts'
 import { type Email, findEmail } from '../sql/emails.ts'
 import type { Work } from '../tasks/task.ts'
+import { HOOK_TIMES } from './hook.ts'
 import type { TestAccount } from './world.ts'
 
 /** Seconds instead of minutes. */
@@ -25,22 +27,23 @@ export const TEST_TIMEOUTS: SmtpTimeouts = { connect: 1_000, message: 2_000, dot
 
 export type TestWork = Work & { sender: Sender }
 
-type SendingOptions = { times?: SenderTimes; timeouts?: SmtpTimeouts; room?: number }
+type SendingOptions = { times?: SenderTimes; timeouts?: SmtpTimeouts; room?: number; hook_times?: WebhookTimes }
 
 /** What tasks work with. The sender does only what it is told: `sender.start()` makes it look for due mail by itself. */
 export function openWork(
   t: Test,
   foundation: Foundation,
   mail_transport: string = foundation.config.MAIL_TRANSPORT,
-  { timeouts = TEST_TIMEOUTS, ...options }: SendingOptions = {},
+  { timeouts = TEST_TIMEOUTS, hook_times = HOOK_TIMES, ...options }: SendingOptions = {},
 ): TestWork {
   const config = { ...foundation.config, MAIL_TRANSPORT: mail_transport }
   const { pool, log, secrets } = foundation
   const transport = createTransport({ config, pool, log, timeouts })
   const blobs = createBlobs(foundation)
   const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
-  t.teardown(() => sender.stop())
-  return { config, pool, log, secrets, sender, blobs, dns: createDns(config.DNS_SERVERS) }
+  const webhooks = createWebhookSender({ ...foundation, config, times: hook_times })
+  t.teardown(() => Promise.all([sender.stop(), webhooks.stop()]))
+  return { config, pool, log, secrets, sender, webhooks, blobs, dns: createDns(config.DNS_SERVERS) }
 }
 
 /** Accepts an email as POST /emails would; answers its id. */

@@ -10,6 +10,7 @@ import { type Foundation, type Running, startOnFoundation, superviseProcess } fr
 import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts'
 import { sweepDeliveries, sweepPools, sweepReceivedEmails } from '../flows/sweep.ts'
 import { createTransport } from '../flows/transports.ts'
+import { createWebhookSender, WEBHOOK_TIMES, type WebhookTimes } from '../flows/webhook_sender.ts'
 import { createDns } from '../lib/dns.ts'
 import type { Log } from '../lib/log.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
@@ -24,6 +25,7 @@ export type WorkerTimes = SenderTimes & {
   index_ms: number
   pool_beat_ms: number
   pool_dead_seconds: number
+  webhooks: WebhookTimes
 }
 
 export const WORKER_TIMES: WorkerTimes = {
@@ -32,6 +34,7 @@ export const WORKER_TIMES: WorkerTimes = {
   index_ms: 2_000,
   pool_beat_ms: 15_000,
   pool_dead_seconds: 60,
+  webhooks: WEBHOOK_TIMES,
 }
 
 /** Jobs end when their statements do; without a database graphile-worker itself would try for minutes, or for ever. */
@@ -46,7 +49,8 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   const transport = createTransport({ ...foundation, timeouts: options.timeouts })
   const blobs = createBlobs(foundation)
   const sender = createSender({ ...foundation, transport, blobs, times })
-  const work: Work = { config, pool, log, secrets, sender, blobs, dns: createDns(config.DNS_SERVERS) }
+  const webhooks = createWebhookSender({ ...foundation, times: times.webhooks })
+  const work: Work = { config, pool, log, secrets, sender, webhooks, blobs, dns: createDns(config.DNS_SERVERS) }
   const pool_ids = new Set<string>()
   const quick = await startRunner('quick', foundation, work, pool_ids)
   const slow = await startRunner('slow', foundation, work, pool_ids)
@@ -57,6 +61,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   const beat = () => upsertHeartbeats(pool, [...pool_ids])
   await beat()
   sender.start()
+  webhooks.start()
   const clock = keepTime(pool, log)
   const indexer = startIndexer(pool, log, times.index_ms)
   const timers = [
@@ -80,7 +85,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
       isStopping = true
       for (const timer of timers) clearInterval(timer)
       clock.stop()
-      await Promise.all([stopRunners([quick, slow], log), sender.stop(), indexer.stop()])
+      await Promise.all([stopRunners([quick, slow], log), sender.stop(), webhooks.stop(), indexer.stop()])
       blobs.close()
       await deleteHeartbeats(pool, [...pool_ids]).catch(error => log.warn({ err: error }, 'heartbeats are left'))
     },

@@ -1,6 +1,7 @@
 -- What functions of several files take and answer. First of all files: a type must be there before another holds it. With
 -- them go the functions that take or answer them.
-DROP TYPE IF EXISTS quota_request, quota_decision, draft_recipient, draft_attachment, draft, judgement CASCADE;
+DROP TYPE IF EXISTS quota_request, quota_decision, draft_recipient, draft_attachment, draft, judgement, delivery_change,
+  announcement, email_event CASCADE;
 
 -- One email and how many it counts for: one for each recipient.
 CREATE TYPE quota_request AS (
@@ -78,4 +79,36 @@ CREATE TYPE judgement AS (
   domain_ids uuid[],
   dropped uuid[],            -- recipients that get nothing
   decisions quota_decision[] -- of those whose account has a quota or a domain that warms up
+);
+
+-- What became of a delivery by its result.
+CREATE TYPE delivery_change AS (
+  account_id uuid,
+  email_id uuid,
+  id uuid,
+  recipient text,
+  outcome text,
+  state text,
+  reason text,
+  reply text,
+  via text,
+  suppression_id uuid,
+  class text,
+  bounce jsonb
+);
+
+-- Something that happened, which webhooks are told.
+CREATE TYPE announcement AS (
+  account_id uuid,
+  type text, -- of the catalogue (lib/webhooks/catalogue.ts)
+  data jsonb
+);
+
+-- Something that happened to a sent email.
+CREATE TYPE email_event AS (
+  account_id uuid,
+  email_id uuid,
+  type text,         -- without `email.`
+  recipients text[], -- whom it concerns; null: all
+  more jsonb         -- what is told besides; may be null
 );

@@ -11,6 +11,8 @@ CREATE FUNCTION apply_report(account uuid, delivery uuid, outcome text, reason t
 LANGUAGE plpgsql AS $$
 DECLARE
   d deliveries;
+  added suppressions;
+  changes delivery_change[];
 BEGIN
   -- Emails first: see settle_deliveries.
   PERFORM 1 FROM emails e
@@ -47,11 +49,17 @@ BEGIN
       id = excluded.id, reason = excluded.reason, cause = excluded.cause, source_email_id = excluded.source_email_id,
       created_at = excluded.created_at, expires_at = excluded.expires_at
       WHERE s.expires_at < coalesce(excluded.expires_at, 'infinity')
-        OR excluded.reason = 'complaint' AND s.reason <> 'complaint';
+        OR excluded.reason = 'complaint' AND s.reason <> 'complaint'
+    RETURNING * INTO added;
   END IF;
 
-  PERFORM refresh_email_status(ARRAY[ROW(d.account_id, d.email_id, d.id, d.recipient, outcome, outcome, apply_report.reason,
-    apply_report.reply, NULL, suppression, apply_report.class, apply_report.bounce)::delivery_change]);
+  changes := ARRAY[ROW(d.account_id, d.email_id, d.id, d.recipient, outcome, outcome, apply_report.reason,
+    apply_report.reply, NULL, suppression, apply_report.class, apply_report.bounce)::delivery_change];
+  PERFORM refresh_email_status(changes);
+  PERFORM announce_deliveries(changes);
+  IF added.id IS NOT NULL THEN
+    PERFORM announce_suppressions('added', ARRAY[added]);
+  END IF;
   RETURN 'applied';
 END
 $$;

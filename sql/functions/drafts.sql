@@ -1,3 +1,5 @@
+DROP FUNCTION IF EXISTS unsent_reason(boolean);
+
 -- Emails that are not stored yet: what speaks against them, and how they are stored. Whoever calls these functions has set
 -- the plans of their statements (accept_emails.sql says why).
 
@@ -72,6 +74,12 @@ BEGIN
 END
 $$;
 
+-- Why a recipient gets nothing.
+CREATE FUNCTION unsent_reason(is_reserved boolean) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN is_reserved THEN 'The domain is reserved for documentation and tests.'
+    ELSE 'The address is on the suppression list.' END
+$$;
+
 -- Stores the accepted ones as emails made at that moment, with one job for all that are due.
 CREATE FUNCTION store_drafts(drafts draft[], judged judgement, accepted integer[], made_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -107,8 +115,7 @@ BEGIN
   WITH stored AS (
     INSERT INTO deliveries (account_id, id, email_id, recipient, destination, state, reason, next_at)
     SELECT d.account_id, r.id, d.id, r.recipient, r.destination, v.state,
-      CASE WHEN r.reserved THEN 'The domain is reserved for documentation and tests.'
-        WHEN v.state = 'suppressed' THEN 'The address is on the suppression list.' END,
+      CASE WHEN v.state = 'suppressed' THEN unsent_reason(r.reserved) END,
       CASE WHEN v.state = 'queued' THEN coalesce(d.scheduled_at, now()) END
     FROM unnest(drafts) AS d
     CROSS JOIN unnest(d.recipients) AS r
@@ -122,6 +129,19 @@ BEGIN
   )
   -- What is due later needs no job.
   SELECT jsonb_agg(DISTINCT email_id) INTO job_email_ids FROM stored WHERE state = 'queued' AND next_at <= now();
+
+  PERFORM announce_emails(ARRAY(
+    SELECT ROW(d.account_id, d.id, t.type, t.recipients, t.more)::email_event
+    FROM unnest(drafts) AS d
+    CROSS JOIN LATERAL (
+      SELECT 'scheduled' AS type, NULL::text[] AS recipients, jsonb_build_object('scheduled_at', iso_time(d.scheduled_at)) AS more
+      WHERE d.scheduled_at IS NOT NULL
+      UNION ALL
+      SELECT 'suppressed', ARRAY[r.recipient], suppressed_data(d.account_id, r.recipient, r.reserved, unsent_reason(r.reserved))
+      FROM unnest(d.recipients) AS r WHERE r.id = ANY (judged.dropped)
+    ) t
+    WHERE d.position = ANY (accepted)
+  ));
 
   IF job_email_ids IS NOT NULL THEN
     PERFORM graphile_worker.add_job('send_emails', json_build_object('email_ids', job_email_ids), max_attempts => 5);

@@ -1,5 +1,5 @@
 DROP FUNCTION IF EXISTS settle_deliveries(json);
-DROP TYPE IF EXISTS delivery_result, delivery_change CASCADE;
+DROP TYPE IF EXISTS delivery_result CASCADE;
 
 -- Writes what became of deliveries: their state, events, suppressions and the status of their emails, in one commit.
 --
@@ -29,22 +29,6 @@ CREATE TYPE delivery_result AS (
   bounce jsonb -- the refusal as contract 12.4 tells it
 );
 
--- What became of a delivery by its result.
-CREATE TYPE delivery_change AS (
-  account_id uuid,
-  email_id uuid,
-  id uuid,
-  recipient text,
-  outcome text,
-  state text,
-  reason text,
-  reply text,
-  via text,
-  suppression_id uuid,
-  class text,
-  bounce jsonb
-);
-
 -- given: a list of delivery_result; what is null may be missing.
 CREATE FUNCTION settle_deliveries(given json) RETURNS SETOF uuid
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
@@ -52,6 +36,7 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
 DECLARE
   results delivery_result[];
   changes delivery_change[];
+  added suppressions[];
 BEGIN
   SELECT array_agg(r) INTO results FROM json_populate_recordset(NULL::delivery_result, given) AS r;
 
@@ -81,19 +66,25 @@ BEGIN
   ORDER BY c.email_id, t.rank, c.recipient;
 
   -- A mailbox that is full may be emptied: it is tried again after 30 days.
-  INSERT INTO suppressions AS s (account_id, id, address, reason, cause, source_email_id, expires_at)
-  SELECT DISTINCT ON (c.account_id, lower(c.recipient)) c.account_id, c.suppression_id, lower(c.recipient), 'bounce',
-    c.reply, c.email_id, CASE WHEN c.bounce ->> 'subType' = 'MailboxFull' THEN now() + interval '30 days' END
-  FROM unnest(changes) AS c
-  WHERE c.state = 'bounced' AND c.suppression_id IS NOT NULL
-  ORDER BY c.account_id, lower(c.recipient)
-  -- One that has expired, or does before this, gives way.
-  ON CONFLICT (account_id, address) DO UPDATE SET
-    id = excluded.id, reason = excluded.reason, cause = excluded.cause, source_email_id = excluded.source_email_id,
-    created_at = excluded.created_at, expires_at = excluded.expires_at
-    WHERE s.expires_at < coalesce(excluded.expires_at, 'infinity');
+  WITH suppressed AS (
+    INSERT INTO suppressions AS s (account_id, id, address, reason, cause, source_email_id, expires_at)
+    SELECT DISTINCT ON (c.account_id, lower(c.recipient)) c.account_id, c.suppression_id, lower(c.recipient), 'bounce',
+      c.reply, c.email_id, CASE WHEN c.bounce ->> 'subType' = 'MailboxFull' THEN now() + interval '30 days' END
+    FROM unnest(changes) AS c
+    WHERE c.state = 'bounced' AND c.suppression_id IS NOT NULL
+    ORDER BY c.account_id, lower(c.recipient)
+    -- One that has expired, or does before this, gives way.
+    ON CONFLICT (account_id, address) DO UPDATE SET
+      id = excluded.id, reason = excluded.reason, cause = excluded.cause, source_email_id = excluded.source_email_id,
+      created_at = excluded.created_at, expires_at = excluded.expires_at
+      WHERE s.expires_at < coalesce(excluded.expires_at, 'infinity')
+    RETURNING s
+  )
+  SELECT array_agg(s) INTO added FROM suppressed;
 
   PERFORM refresh_email_status(changes);
+  PERFORM announce_deliveries(changes);
+  PERFORM announce_suppressions('added', added);
 
   RETURN QUERY SELECT c.id FROM unnest(changes) AS c;
 END

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { resources } from '../../api/app.ts'
+import { addWebhook } from '../../flows/change_webhook.ts'
 import { newId } from '../../lib/ids.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startApi } from '../api.ts'
@@ -11,6 +12,10 @@ const world = await openWorld(t)
 const mine = await newAccount(world)
 const theirs = await newAccount(world)
 const api = await startApi(t, world, mine.key)
+
+const endpoint = 'https://hook.acme.com/'
+const { id: theirWebhook } = await addWebhook(world, theirs.id, { endpoint, events: ['*'] })
+await addWebhook(world, mine.id, { endpoint, events: ['*'] })
 
 // One that is sent, with events and a captured message, and one that waits, between two of mine.
 const attachments = [{ filename: 'x', content: 'eA==' }]
@@ -95,6 +100,11 @@ const foreignIds: Record<string, string[]> = {
   'DELETE /templates/:id': [ofTheirs, 'theirs'],
   'POST /templates/:id/publish': [ofTheirs, 'theirs'],
   'POST /templates/:id/duplicate': [ofTheirs, 'theirs'],
+  'GET /webhooks/:id': [theirWebhook],
+  'PATCH /webhooks/:id': [theirWebhook],
+  'DELETE /webhooks/:id': [theirWebhook],
+  'POST /webhooks/:id/signing-secret/rotate': [theirWebhook],
+  'POST /webhooks/:id/rotate': [theirWebhook],
   'GET /logs/:id': logs.slice(0, 1),
   'PUT /api-keys/:id': [keys[0].id],
   'PATCH /api-keys/:id': [keys[0].id],

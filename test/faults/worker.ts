@@ -1,4 +1,5 @@
 import { startOnFoundation, superviseProcess } from '../../flows/run_process.ts'
+import { WEBHOOK_TIMES } from '../../flows/webhook_sender.ts'
 import { startWorker, type WorkerTimes } from '../../workers/worker.ts'
 
 /** Seconds where the worker of production takes tens of them. */
@@ -12,6 +13,7 @@ export const FAULT_TIMES: WorkerTimes = {
   index_ms: 500,
   pool_beat_ms: 1_500,
   pool_dead_seconds: 5,
+  webhooks: { ...WEBHOOK_TIMES, lease_seconds: 5, heartbeat_ms: 1_500, poll_ms: 200 },
 }
 
 const timeouts = { connect: 5_000, message: 20_000, dot: 30_000 }

@@ -1,6 +1,7 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createTemplate } from '../../flows/change_template.ts'
+import { addWebhook } from '../../flows/change_webhook.ts'
 import { indexEmails } from '../../flows/index_emails.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { compose, receive } from '../receiving.ts'
@@ -80,6 +81,7 @@ for (const { name, table, columns: own, target, target_columns } of between) {
 /** Gives an account a row in every table. */
 async function fill(account: TestAccount): Promise<TestAccount> {
   await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // else its usage is not counted
+  const webhook = await addWebhook(world, account.id, { endpoint: 'https://hook.acme.com/', events: ['*'] })
   const id = await acceptEmail(world, account, { attachments: [{ filename: 'x', content: 'eA==' }] })
   const work = openWork(t, world, 'capture')
   await send_emails({ email_ids: [id] }, work)
@@ -106,6 +108,11 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   ])
   const received = await receive(work, account, await compose({ attachments: [{ filename: 'x', content: 'x' }] }))
   await pg.query('UPDATE received_emails SET reply_to_email_id = $2 WHERE id = $1', [received, id])
+  await pg.query(
+    `INSERT INTO webhook_attempts (account_id, event_id, webhook_id, attempt, id, ms, created_at)
+    SELECT account_id, event_id, webhook_id, 1, gen_random_uuid(), 1, now() FROM webhook_deliveries WHERE webhook_id = $1`,
+    [webhook.id],
+  )
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)

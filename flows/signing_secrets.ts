@@ -1,0 +1,34 @@
+import { Memory } from '../lib/memory.ts'
+import type { Secrets } from '../lib/secrets.ts'
+import { createSignEvent, newSigningSecret, type SignEvent } from '../lib/webhooks/signature.ts'
+
+export type WebhookRef = { account_id: string; id: number }
+
+/** A new secret, and as it is stored. */
+export function makeSigningSecret(secrets: Secrets, webhook: WebhookRef): { plain: string; sealed: Buffer } {
+  const plain = newSigningSecret()
+  return { plain, sealed: secrets.seal(Buffer.from(plain), contextOf(webhook)) }
+}
+
+/** Secrets that are at hand: some hundred bytes each. */
+const REMEMBERED = 1_000
+const KEEP_MS = 60_000
+
+/** What signs for a webhook with the secret that it has now. Throws when that does not open. */
+export function createSigners(secrets: Secrets): (webhook: WebhookRef & { signing_secret: Buffer }) => SignEvent {
+  const known = new Memory<SignEvent>(REMEMBERED)
+  return webhook => {
+    // By the sealed bytes, which are others with each secret and each place.
+    const name = webhook.signing_secret.toString('latin1')
+    const remembered = known.get(name)
+    if (remembered) return remembered
+    const sign = createSignEvent(secrets.open(webhook.signing_secret, contextOf(webhook)).toString())
+    known.set(name, sign, KEEP_MS)
+    return sign
+  }
+}
+
+/** What a secret is sealed for: its place (reliability of secrets at rest). */
+function contextOf({ id, account_id }: WebhookRef): string {
+  return `webhooks|signing_secret|${id}|${account_id}`
+}

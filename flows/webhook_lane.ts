@@ -1,0 +1,108 @@
+import type { Attempt } from '../lib/webhooks/post_event.ts'
+import type { ClaimedWebhook, DueEvent } from '../sql/webhook_work.ts'
+
+/** Requests to one endpoint at the same moment. */
+const AT_ONCE = 2
+/** From so many failures in a row on, one request, and then a rest. */
+const FAILURES_TO_REST = 5
+/** Events of one read; more are read once half of them are on their way. */
+export const READ_AHEAD = 50
+/** Events whose results are being written, at the most. */
+const MAX_UNSETTLED = 200
+/** What was read of the webhook is heeded for so long: then its endpoint, its secret or its status may be others. */
+const FRESH_MS = 1_000
+
+export type LaneDeps = {
+  /** Due events of the webhook, but for these. */
+  read(held: string[]): Promise<DueEvent[]>
+  post(event: DueEvent): Promise<Attempt>
+  /** Resolves once it is written. */
+  settle(event: DueEvent, attempt: Attempt): Promise<void>
+}
+
+/** One webhook that this process has leased: its due events in their order, two at a time, as long as it takes them. */
+export class WebhookLane {
+  readonly #deps: LaneDeps
+  readonly #ended = Promise.withResolvers<void>()
+  readonly #slots: number
+  #failures: number
+  #waiting: DueEvent[] = []
+  #read_at = 0
+  #isReading = false
+  /** The last read brought all there was. */
+  #isDry = false
+  #active = 0
+  readonly #unsettled = new Set<string>()
+  #isStopped = false
+
+  constructor({ failure_count }: Pick<ClaimedWebhook, 'failure_count'>, deps: LaneDeps) {
+    this.#failures = failure_count
+    this.#slots = failure_count < FAILURES_TO_REST ? AT_ONCE : 1
+    this.#deps = deps
+  }
+
+  /** Until nothing is due, it is to rest, or it was stopped. @throws what `read`, `post` or `settle` throw */
+  async run(): Promise<void> {
+    this.#pump()
+    await this.#ended.promise
+  }
+
+  /** What is on its way is waited for. */
+  stop(): void {
+    this.#isStopped = true
+    this.#waiting = []
+    this.#pump()
+  }
+
+  #pump(): void {
+    if (performance.now() > this.#read_at + FRESH_MS) {
+      this.#waiting = []
+      this.#isDry = false
+    }
+    while (this.#active < this.#slots && this.#unsettled.size < MAX_UNSETTLED) {
+      const event = this.#waiting.shift()
+      if (!event) break
+      this.#active++
+      this.#unsettled.add(event.event_id)
+      void this.#send(event).catch(error => this.#fail(error))
+    }
+    const isToRead = this.#waiting.length === 0 || (!this.#isDry && this.#waiting.length <= READ_AHEAD / 2)
+    if (isToRead && !this.#isStopped && !this.#isReading && this.#unsettled.size < MAX_UNSETTLED) {
+      this.#isReading = true
+      void this.#read().catch(error => this.#fail(error))
+    }
+    if (this.#isStopped && this.#unsettled.size === 0 && !this.#isReading) this.#ended.resolve()
+  }
+
+  async #read(): Promise<void> {
+    const read_at = performance.now()
+    const found = await this.#deps
+      .read([...this.#unsettled, ...this.#waiting.map(({ event_id }) => event_id)])
+      .finally(() => {
+        this.#isReading = false
+      })
+    if (this.#isStopped) return this.#pump()
+    if (this.#waiting.length === 0) this.#read_at = read_at
+    this.#waiting.push(...found)
+    this.#isDry = found.length < READ_AHEAD
+    if (this.#waiting.length > 0) this.#pump()
+    else if (this.#active === 0) this.stop()
+    // Else whoever is on its way reads again when it is there.
+  }
+
+  async #send(event: DueEvent): Promise<void> {
+    const attempt = await this.#deps.post(event).finally(() => this.#active--)
+    this.#failures = attempt.is_success ? 0 : this.#failures + 1
+    if (attempt.is_gone || attempt.patience > 0 || this.#failures >= FAILURES_TO_REST) this.stop()
+    const settled = this.#deps.settle(event, attempt)
+    this.#pump()
+    await settled
+    this.#unsettled.delete(event.event_id)
+    this.#pump()
+  }
+
+  #fail(error: unknown): void {
+    this.#ended.reject(error)
+    this.stop()
+  }
+}

@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { coalesce } from '../lib/coalesce.ts'
+import type { Config } from '../lib/config.ts'
+import { Connections } from '../lib/fetch/connections.ts'
+import { fetchPolicy } from '../lib/fetch_safely.ts'
+import { newId } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
+import type { Secrets } from '../lib/secrets.ts'
+import { ATTEMPT_MS, type Attempt, postEvent } from '../lib/webhooks/post_event.ts'
+import { RETRY_SECONDS, retryWebhook } from '../lib/webhooks/retry.ts'
+import type { Pool } from '../sql/pool.ts'
+import { splitOnRefusal } from '../sql/retry.ts'
+import {
+  type ClaimedWebhook,
+  claimWebhooks,
+  type DueEvent,
+  extendWebhookLeases,
+  listDueEvents,
+  type RestTimes,
+  releaseWebhooks,
+  settleWebhooks,
+  type WebhookId,
+  type WebhookResult,
+  type Wish,
+} from '../sql/webhook_work.ts'
+import { insist } from './insist.ts'
+import { createSigners } from './signing_secrets.ts'
+import { READ_AHEAD, WebhookLane } from './webhook_lane.ts'
+
+/** Times of delivering webhooks; tests make them shorter. */
+export type WebhookTimes = RestTimes & {
+  retry_seconds: readonly number[]
+  attempt_ms: number
+  lease_seconds: number
+  heartbeat_ms: number
+  /** How often due events are looked for: the most that one is late whose job got lost. */
+  poll_ms: number
+  /** How long a stop waits for answers. */
+  drain_ms: number
+}
+
+export const WEBHOOK_TIMES: WebhookTimes = {
+  retry_seconds: RETRY_SECONDS,
+  attempt_ms: ATTEMPT_MS,
+  lease_seconds: 40,
+  heartbeat_ms: 10_000,
+  poll_ms: 1_000,
+  drain_ms: 20_000,
+  first_rest_seconds: 5,
+  longest_rest_seconds: 600,
+}
+
+/** Webhooks that one process delivers to at a time. One that hangs is given up for a while after five attempts. */
+const MAX_LANES = 256
+
+/**
+ * Delivers events to webhooks: leases those that have due ones, one worker for each, and writes what became of each
+ * attempt. What a worker had in hand when it died is sent again, once its lease has run out. A job only tells it of new
+ * events.
+ */
+export type WebhookSender = {
+  /** Looks at these webhooks now. Never waits for their endpoints. */
+  offer(webhooks: WebhookId[]): Promise<void>
+  /** Starts looking for due events by itself. */
+  start(): void
+  /** Resolves once no webhook is being delivered to. */
+  idle(): Promise<void>
+  /** Stops taking events, and waits for the answers to those on their way. */
+  stop(): Promise<void>
+}
+
+type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; times?: WebhookTimes }
+
+export function createWebhookSender({
+  pool,
+  log,
+  config,
+  secrets,
+  times = WEBHOOK_TIMES,
+}: Dependencies): WebhookSender {
+  const owner = newId()
+  const connections = new Connections(fetchPolicy(config))
+  const signerOf = createSigners(secrets)
+  const lanes = new Map<number, { lane: WebhookLane; ended: Promise<void> }>()
+  const aborted = new AbortController()
+  const gaveUp = new AbortController()
+  const timers: NodeJS.Timeout[] = []
+  let isStopping = false
+
+  const read = coalesce<Wish, DueEvent[]>(
+    async wishes => {
+      const events = Map.groupBy(await listDueEvents(pool, owner, wishes), event => event.webhook_id)
+      return wishes.map(({ webhook_id }) => events.get(webhook_id) ?? [])
+    },
+    { in_flight: 1, max_items: 20 },
+  )
+
+  const settle = coalesce<WebhookResult, null>(
+    results =>
+      insist(gaveUp.signal, log, 'results of webhooks', () =>
+        splitOnRefusal<WebhookResult, null>(results, async part => {
+          await settleWebhooks(pool, part, times)
+          return part.map(() => null)
+        }),
+      ),
+    { in_flight: 1, max_items: 200, interval_ms: 8 },
+  )
+
+  const release = coalesce<WebhookId, null>(
+    async ids => {
+      await releaseWebhooks(pool, owner, ids)
+      return ids.map(() => null)
+    },
+    { in_flight: 1, max_items: MAX_LANES },
+  )
+
+  const post = (event: DueEvent): Promise<Attempt> => {
+    const { event_id: id, endpoint, body } = event
+    const outgoing = { id, endpoint, body, sign: signerOf({ ...event, id: event.webhook_id }) }
+    return postEvent(connections, outgoing, { deadline_ms: times.attempt_ms, signal: aborted.signal })
+  }
+
+  const write = async ({ account_id, webhook_id, event_id, attempt, first_attempt }: DueEvent, made: Attempt) => {
+    const { patience, is_gone, ...told } = made
+    const isLast = made.is_success || is_gone
+    const delay = isLast ? null : retryWebhook(attempt + 1 - first_attempt, patience, times.retry_seconds)
+    const rest = patience > 0 ? patience : null
+    await settle({ account_id, webhook_id, event_id, attempt, id: newId(), ...told, is_gone, delay, rest })
+  }
+
+  const deliver = async (webhook: ClaimedWebhook, lane: WebhookLane): Promise<void> => {
+    const { account_id, id } = webhook
+    try {
+      await lane.run()
+      await release({ account_id, id })
+    } catch (error) {
+      // Its lease runs out by itself: that is the pause after which it is tried again.
+      if (!aborted.signal.aborted) log.error({ err: error, webhook_id: id }, 'a webhook could not be delivered to')
+    } finally {
+      lanes.delete(id)
+    }
+  }
+
+  const begin = (webhook: ClaimedWebhook): void => {
+    const { account_id, id: webhook_id } = webhook
+    const lane = new WebhookLane(webhook, {
+      read: held => read({ account_id, webhook_id, held, limit: READ_AHEAD }),
+      post,
+      settle: write,
+    })
+    lanes.set(webhook_id, { lane, ended: deliver(webhook, lane) })
+  }
+
+  /** A wish of null is for whatever is due. */
+  const claim = coalesce<WebhookId[] | null, void>(
+    async wishes => {
+      const answers = wishes.map(() => undefined)
+      const room = MAX_LANES - lanes.size
+      if (room <= 0 || isStopping) return answers
+      const ids = wishes.includes(null) ? null : wishes.flatMap(webhooks => webhooks ?? [])
+      for (const webhook of await claimWebhooks(pool, { owner, seconds: times.lease_seconds }, room, ids)) {
+        if (!lanes.has(webhook.id)) begin(webhook)
+      }
+      return answers
+    },
+    { in_flight: 1, max_items: 1_000 },
+  )
+
+  const look = (): void => {
+    claim(null).catch(error => log.error({ err: error }, 'due webhooks could not be claimed'))
+  }
+  const beat = (): void => {
+    if (lanes.size === 0) return
+    extendWebhookLeases(pool, owner, times.lease_seconds).catch(error =>
+      log.error({ err: error }, 'leases of webhooks could not be extended'),
+    )
+  }
+  const idle = async () => {
+    while (lanes.size > 0) await Promise.all([...lanes.values()].map(({ ended }) => ended))
+  }
+
+  return {
+    offer: claim,
+    start() {
+      timers.push(setInterval(look, times.poll_ms), setInterval(beat, times.heartbeat_ms))
+    },
+    idle,
+    async stop() {
+      isStopping = true
+      // Queues up behind a claim that is under way, so that what it brings is stopped too.
+      await claim([]).catch(error => log.error({ err: error }, 'a claim failed during the stop'))
+      for (const { lane } of lanes.values()) lane.stop()
+      const drained = new AbortController()
+      const limit = sleep(times.drain_ms, undefined, { signal: drained.signal }).catch(() => {})
+      await Promise.race([idle(), limit])
+      drained.abort()
+      aborted.abort()
+      gaveUp.abort()
+      await idle()
+      for (const timer of timers) clearInterval(timer)
+      connections.close()
+    },
+  }
+}

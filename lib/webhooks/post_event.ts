@@ -1,0 +1,74 @@
+import { now } from '../clock.ts'
+import type { Connections, ShortAnswer } from '../fetch/connections.ts'
+import { FetchError } from '../fetch_safely.ts'
+import { parseRetryAfter } from './retry.ts'
+import type { SignEvent } from './signature.ts'
+
+/** An event on its way to an endpoint. `body`: the bytes that are signed and sent, JSON. */
+export type OutgoingEvent = { id: string; endpoint: string; body: Buffer; sign: SignEvent }
+
+export type Attempt = {
+  is_success: boolean
+  /** The endpoint wants nothing any more (410). */
+  is_gone: boolean
+  /** Null: no answer in HTTP. */
+  status: number | null
+  ms: number
+  /** For whoever owns the webhook; null when it arrived. */
+  error: string | null
+  /** The beginning of the body. */
+  response: string | null
+  started_at: Date
+  /** Seconds that the endpoint asked for; 0: it did not. */
+  patience: number
+}
+
+/** Of one attempt, from the look-up of its name to the answer. */
+export const ATTEMPT_MS = 15_000
+const MAX_READ = 64 * 1024
+const MAX_KEPT = 1024
+
+/** Posts an event once, signed at this moment. What fails is an answer too. Throws only when it was aborted. */
+export async function postEvent(
+  connections: Connections,
+  { id, endpoint, body, sign }: OutgoingEvent,
+  { deadline_ms = ATTEMPT_MS, signal }: { deadline_ms?: number; signal?: AbortSignal } = {},
+): Promise<Attempt> {
+  const started_at = now()
+  const start = performance.now()
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Mailbrook-webhooks/1',
+    ...sign({ id, body }, started_at),
+  }
+  const request = { url: endpoint, method: 'POST' as const, headers, body, max_bytes: MAX_READ, deadline_ms }
+  const answer = await connections.ask(signal ? { ...request, signal } : request).catch(error => {
+    if (error instanceof FetchError) return error
+    throw error
+  })
+  const ms = Math.round(performance.now() - start)
+  return { ...judge(answer), ms, started_at }
+}
+
+function judge(answer: ShortAnswer | FetchError): Omit<Attempt, 'ms' | 'started_at'> {
+  if (answer instanceof FetchError) {
+    return { is_success: false, is_gone: false, status: null, error: answer.reason, response: null, patience: 0 }
+  }
+  const { status, headers, body } = answer
+  const is_success = status >= 200 && status < 300
+  const is_redirect = status >= 300 && status < 400
+  const why = `The endpoint answered ${status}${is_redirect ? '; redirects are not followed' : ''}.`
+  return {
+    is_success,
+    is_gone: status === 410,
+    status,
+    error: is_success ? null : why,
+    response: body && readable(body),
+    patience: is_success ? 0 : parseRetryAfter(headers['retry-after']),
+  }
+}
+
+/** As text that Postgres stores: whatever is no UTF-8, and NUL, gives way to U+FFFD. */
+function readable(body: Buffer): string {
+  return body.subarray(0, MAX_KEPT).toString().replaceAll('\0', '\uFFFD')
+}

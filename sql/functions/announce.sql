@@ -1,0 +1,69 @@
+DROP FUNCTION IF EXISTS announce_events(json);
+DROP FUNCTION IF EXISTS is_heard(uuid, text);
+DROP FUNCTION IF EXISTS iso_time(timestamptz);
+DROP FUNCTION IF EXISTS event_id(timestamptz, bigint);
+
+-- Whether any webhook of an account has subscribed to a type of event.
+CREATE FUNCTION is_heard(account uuid, event_type text) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (
+    SELECT FROM webhooks w
+    WHERE w.account_id = account AND w.status = 'enabled' AND w.deleted_at IS NULL
+      AND (event_type = ANY (w.events) OR '*' = ANY (w.events))
+  )
+$$;
+
+-- As the API writes moments.
+CREATE FUNCTION iso_time(moment timestamptz) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$$;
+
+-- The n-th id (from 0) of those made at once: a UUIDv7 (RFC 9562 5.7) whose 12 bits after the time count, so that the
+-- events of one commit stay in their order.
+CREATE FUNCTION event_id(moment timestamptz, n bigint) RETURNS uuid LANGUAGE sql VOLATILE AS $$
+  SELECT (lpad(to_hex((extract(epoch FROM moment) * 1000)::bigint + n / 4096), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0')
+    || right(replace(gen_random_uuid()::text, '-', ''), 16))::uuid
+$$;
+
+-- Writes events for the webhooks that have subscribed to them, in the transaction of what they tell of: an event is told
+-- if and only if it happened. One job for all; the worker that is at an endpoint already looks for more by itself.
+-- given: in the order in which they happened; may be null.
+CREATE FUNCTION announce(given announcement[]) RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+DECLARE
+  idle json;
+BEGIN
+  IF coalesce(given, '{}') = '{}' THEN
+    RETURN;
+  END IF;
+
+  WITH events AS MATERIALIZED (
+    SELECT account_id, type, data, event_id(now(), position - 1) AS id
+    FROM unnest(given) WITH ORDINALITY AS g(account_id, type, data, position)
+    WHERE is_heard(account_id, type)
+  ), written AS (
+    INSERT INTO webhook_events (account_id, id, type, body)
+    SELECT e.account_id, e.id, e.type, convert_to(row_to_json(body)::text, 'UTF8')
+    FROM events e CROSS JOIN LATERAL (SELECT e.type, iso_time(now()) AS created_at, e.id, e.data) AS body
+  ), queued AS (
+    INSERT INTO webhook_deliveries (account_id, event_id, webhook_id, state, next_at)
+    SELECT e.account_id, e.id, w.id, 'pending', now()
+    FROM events e JOIN webhooks w ON w.account_id = e.account_id AND w.status = 'enabled' AND w.deleted_at IS NULL
+      AND (e.type = ANY (w.events) OR '*' = ANY (w.events))
+    RETURNING account_id, webhook_id
+  )
+  SELECT json_agg(json_build_object('account_id', w.account_id, 'id', w.id)) INTO idle
+  FROM (SELECT DISTINCT account_id, webhook_id FROM queued) q
+  JOIN webhooks w ON w.account_id = q.account_id AND w.id = q.webhook_id
+  WHERE (w.lease_until > now()) IS NOT TRUE AND (w.rest_until > now()) IS NOT TRUE;
+
+  IF idle IS NOT NULL THEN
+    PERFORM graphile_worker.add_job('deliver_webhooks', json_build_object('webhooks', idle), max_attempts => 5);
+  END IF;
+END
+$$;
+
+-- For callers outside the database. given: a list of announcement.
+CREATE FUNCTION announce_events(given json) RETURNS void LANGUAGE sql AS $$
+  SELECT announce(ARRAY(SELECT a FROM json_populate_recordset(NULL::announcement, given) AS a))
+$$;

@@ -1,0 +1,79 @@
+DROP FUNCTION IF EXISTS announce_suppressions(text, suppressions[]);
+DROP FUNCTION IF EXISTS suppressed_data(uuid, text, boolean, text);
+
+-- What happened to sent emails, as webhooks are told it (contract 12.4).
+
+CREATE FUNCTION announce_emails(given email_event[]) RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+BEGIN
+  PERFORM announce(ARRAY(
+    SELECT ROW(g.account_id, 'email.' || g.type, jsonb_strip_nulls(jsonb_build_object(
+      'email_id', e.id, 'message_id', '<' || e.message_id || '>', 'created_at', iso_time(e.created_at), 'from', e.sender,
+      'to', coalesce(g.recipients, e."to"), 'subject', e.subject, 'template_id', e.template_id,
+      'headers', nullif(c.headers, '{}'),
+      'tags', (SELECT coalesce(jsonb_object_agg(t ->> 'name', t ->> 'value'), '{}') FROM jsonb_array_elements(e.tags) AS t)
+    )) || coalesce(g.more, '{}'))::announcement
+    FROM unnest(given) WITH ORDINALITY AS g(account_id, email_id, type, recipients, more, position)
+    JOIN emails e ON e.account_id = g.account_id AND e.id = g.email_id
+    JOIN email_contents c ON c.account_id = g.account_id AND c.email_id = g.email_id
+    WHERE is_heard(g.account_id, 'email.' || g.type)
+    ORDER BY g.position
+  ));
+END
+$$;
+
+-- After the emails' status was refreshed: one whose first 250 came with these is `sent`. A recipient in doubt waits for what
+-- comes of it.
+CREATE FUNCTION announce_deliveries(changes delivery_change[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM announce_emails(ARRAY(
+    SELECT ROW(account_id, email_id, type, recipients, more)::email_event FROM (
+      SELECT e.account_id, e.id AS email_id, 'sent' AS type, NULL::text[] AS recipients, NULL::jsonb AS more, 1 AS rank
+      FROM (SELECT DISTINCT c.account_id, c.email_id FROM unnest(changes) AS c WHERE c.state = 'delivered') w
+      JOIN emails e ON e.account_id = w.account_id AND e.id = w.email_id
+      WHERE e.sent_at = now()
+      UNION ALL
+      SELECT c.account_id, c.email_id, t.type, ARRAY[c.recipient], t.more, t.rank
+      FROM unnest(changes) AS c
+      CROSS JOIN LATERAL (VALUES
+        (2, c.state, '{}'::jsonb, c.state = 'delivered' AND c.outcome IN ('delivered', 'complained')),
+        (2, c.state, jsonb_build_object('bounce', c.bounce), c.state = 'bounced'),
+        (2, c.state, jsonb_build_object('failed', jsonb_build_object('reason', c.reason)), c.state = 'failed'),
+        (2, c.state, suppressed_data(c.account_id, c.recipient, false, c.reason), c.state = 'suppressed'),
+        (2, 'delivery_delayed', jsonb_build_object('delay', jsonb_build_object('message', c.reason)),
+          c.state = 'in_doubt' OR c.state = 'queued' AND c.outcome = 'deferred'),
+        (3, 'complained', '{}', c.outcome = 'complained')
+      ) AS t(rank, type, more, is_so)
+      WHERE t.is_so
+    ) told
+    WHERE is_heard(account_id, 'email.' || type)
+    ORDER BY email_id, rank, recipients
+  ));
+END
+$$;
+
+-- Why a recipient got nothing: its domain is reserved, or the address is on the suppression list.
+CREATE FUNCTION suppressed_data(account uuid, address text, is_reserved boolean, message text) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('suppressed', CASE
+    WHEN is_reserved THEN jsonb_build_object('message', message, 'type', 'ReservedDomain', 'reason', 'reserved')
+    ELSE jsonb_build_object('message', message, 'type', 'OnAccountSuppressionList', 'reason', (
+      SELECT s.reason FROM suppressions s WHERE s.account_id = account AND s.address = lower(suppressed_data.address)
+    ))
+  END)
+$$;
+
+-- event: added | removed. rows: as they are, or were; may be null.
+CREATE FUNCTION announce_suppressions(event text, rows suppressions[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM announce(ARRAY(
+    SELECT ROW(s.account_id, 'suppression.' || event, jsonb_build_object('object', 'suppression', 'id', s.id,
+      'email', s.address, 'reason', s.reason, 'cause', s.cause, 'source_email_id', s.source_email_id, 'scope', 'account',
+      'expires_at', iso_time(s.expires_at), 'created_at', iso_time(s.created_at)))::announcement
+    FROM unnest(rows) AS s
+    WHERE is_heard(s.account_id, 'suppression.' || event)
+  ));
+END
+$$;

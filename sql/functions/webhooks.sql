@@ -1,0 +1,96 @@
+DROP FUNCTION IF EXISTS settle_webhooks(json, double precision, double precision);
+DROP TYPE IF EXISTS webhook_result CASCADE;
+
+-- An attempt that ended.
+CREATE TYPE webhook_result AS (
+  account_id uuid,
+  webhook_id bigint,
+  event_id uuid,
+  attempt integer,        -- how often it was tried before: it counts only if that is still so
+  id uuid,
+  is_success boolean,
+  is_gone boolean,        -- the endpoint will never take anything again
+  status integer,
+  ms integer,
+  error text,
+  response text,
+  started_at timestamptz,
+  delay double precision, -- seconds until the next attempt; null: it is given up
+  rest double precision   -- seconds of patience that the endpoint asked for
+);
+
+-- Writes what became of attempts, in the order in which they ended, and what that says of their endpoints, in one commit.
+--
+-- failure_count goes up by each failure and to 0 by a success; with the 50th the webhook is disabled. From the 5th on the
+-- endpoint rests before it is tried again, twice as long each time: first_rest to longest_rest seconds.
+--
+-- given: a list of webhook_result.
+CREATE FUNCTION settle_webhooks(given json, first_rest double precision, longest_rest double precision)
+RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+DECLARE
+  results webhook_result[];
+  counted webhook_result[];
+BEGIN
+  SELECT array_agg(r) INTO results FROM json_populate_recordset(NULL::webhook_result, given) AS r;
+
+  -- One by one, in the order of ids, so that two statements cannot deadlock.
+  PERFORM FROM (SELECT * FROM unnest(results) AS r ORDER BY r.account_id, r.event_id, r.webhook_id) r
+  CROSS JOIN LATERAL (
+    SELECT FROM webhook_deliveries d
+    WHERE d.account_id = r.account_id AND d.event_id = r.event_id AND d.webhook_id = r.webhook_id
+    FOR NO KEY UPDATE
+  ) d;
+  WITH changed AS (
+    UPDATE webhook_deliveries d SET
+      state = CASE WHEN r.is_success THEN 'success' WHEN r.delay IS NULL THEN 'failed' ELSE 'pending' END,
+      attempt = d.attempt + 1,
+      next_at = CASE WHEN NOT r.is_success THEN now() + make_interval(secs => r.delay) END
+    FROM unnest(results) AS r
+    WHERE d.account_id = r.account_id AND d.event_id = r.event_id AND d.webhook_id = r.webhook_id
+      AND d.state = 'pending' AND d.attempt = r.attempt
+    RETURNING r
+  )
+  SELECT array_agg(c.r) INTO counted FROM changed c;
+
+  INSERT INTO webhook_attempts (account_id, event_id, webhook_id, attempt, id, status, ms, error, response, created_at)
+  SELECT r.account_id, r.event_id, r.webhook_id, r.attempt + 1, r.id, r.status, r.ms, r.error, r.response, r.started_at
+  FROM unnest(counted) AS r;
+
+  WITH told AS (
+    SELECT account_id, webhook_id, row_number() OVER (PARTITION BY account_id, webhook_id ORDER BY position) AS n,
+      is_success, is_gone, rest
+    FROM unnest(results) WITH ORDINALITY AS r(account_id, webhook_id, event_id, attempt, id, is_success, is_gone, status, ms,
+      error, response, started_at, delay, rest, position)
+    WHERE id IN (SELECT c.id FROM unnest(counted) AS c)
+  ), folded AS (
+    SELECT account_id, webhook_id,
+      coalesce(min(n) FILTER (WHERE is_success) - 1, count(*)) AS failures_before, -- the first success, if any
+      count(*) - max(n) FILTER (WHERE is_success) AS failures_since,               -- the last; null: there was none
+      bool_or(is_gone) AS is_gone, max(rest) AS rest
+    FROM told GROUP BY account_id, webhook_id
+  ), judged AS (
+    SELECT f.*,
+      CASE WHEN w.failure_count + f.failures_before >= 50 THEN w.failure_count + f.failures_before
+        ELSE coalesce(f.failures_since, w.failure_count + f.failures_before) END AS failures
+    FROM (SELECT * FROM folded ORDER BY account_id, webhook_id) f
+    CROSS JOIN LATERAL (
+      SELECT * FROM webhooks w
+      WHERE w.account_id = f.account_id AND w.id = f.webhook_id AND w.status = 'enabled' FOR NO KEY UPDATE
+    ) w
+  )
+  UPDATE webhooks w SET
+    failure_count = j.failures,
+    last_delivery_status = CASE j.failures WHEN 0 THEN 'success' ELSE 'failed' END,
+    last_delivery_at = now(),
+    status = CASE WHEN j.is_gone OR j.failures >= 50 THEN 'disabled' ELSE 'enabled' END,
+    disabled_reason = CASE WHEN j.is_gone THEN 'endpoint_gone' WHEN j.failures >= 50 THEN 'too_many_failures' END,
+    rest_until = CASE
+      WHEN j.failures >= 5 THEN now() + make_interval(secs => greatest(j.rest,
+        least(longest_rest, first_rest * 2 ^ least(j.failures - 5, 20))))
+      WHEN j.failures > 0 THEN now() + make_interval(secs => j.rest)
+    END
+  FROM judged j WHERE w.account_id = j.account_id AND w.id = j.webhook_id;
+END
+$$;
