@@ -1,4 +1,4 @@
-import { deleteDkimKeys, insertDkimKey, type NewDkimKey } from '../sql/dkim_keys.ts'
+import { deleteDkimKeys, insertDkimKeys, type NewDkimKey } from '../sql/dkim_keys.ts'
 import { closeClaim, type OpenClaim, supersedeClaims } from '../sql/domain_claims.ts'
 import { setDomainPending } from '../sql/domains.ts'
 import { failNameOwner, type NameOwner } from '../sql/name_owners.ts'
@@ -22,7 +22,7 @@ export async function completeClaim(
   }
   await supersedeClaims(tx, claim)
   await deleteDkimKeys(tx, account_id, domain_id)
-  for (const key of keys) await insertDkimKey(tx, key)
+  await insertDkimKeys(tx, keys)
   await setDomainPending(tx, account_id, domain_id)
   await queueVerification(tx, [{ account_id, id: domain_id }])
   await closeClaim(tx, claim, 'completed')

@@ -2,7 +2,7 @@ import type { Check } from '../lib/check_record.ts'
 import type { DomainRecord } from '../lib/domain_records.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import type { Secrets } from '../lib/secrets.ts'
-import { insertDkimKey } from '../sql/dkim_keys.ts'
+import { insertDkimKeys } from '../sql/dkim_keys.ts'
 import {
   activateStagedKeys,
   deleteStagedKeys,
@@ -47,7 +47,7 @@ export async function rotateDkimKeys(
     // Else somebody was faster, and those keys are as new.
     if (current.generation < generation && keys.length > 0) {
       await deleteStagedKeys(tx, owner)
-      for (const key of keys) await insertDkimKey(tx, key)
+      await insertDkimKeys(tx, keys)
     }
     if (!is_trusted) await queueVerification(tx, [{ account_id: owner.account_id, id: owner.domain_id }])
   })
