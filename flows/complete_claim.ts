@@ -3,7 +3,7 @@ import { closeClaim, type OpenClaim, supersedeClaims } from '../sql/domain_claim
 import { setDomainPending } from '../sql/domains.ts'
 import { failNameOwner, type NameOwner } from '../sql/name_owners.ts'
 import type { Queryable } from '../sql/pool.ts'
-import { queueVerification } from './start_verification.ts'
+import { queueVerification } from './queue_checks.ts'
 
 /** `of`: the other account's domain, undefined when there is none. `keys`: of both domains. */
 export type HandoverKeys = { of: string | undefined; keys: NewDkimKey[] }

@@ -14,7 +14,7 @@ import {
 } from '../sql/dkim_rotation.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { makeDkimKeys } from './create_domain.ts'
-import { queueVerification } from './start_verification.ts'
+import { queueVerification } from './queue_checks.ts'
 
 /**
  * Stages new keys for a domain, unless there are some that wait for their records. They sign once DNS has these
