@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { CLAIM_PREFIX } from '../lib/new_domain_claim.ts'
+import { lockDomain } from './domains.ts'
 import { type Queryable, sql } from './pool.ts'
 
 const Status = z.enum(['pending', 'verified', 'completed', 'blocked', 'expired', 'superseded', 'canceled', 'failed'])
@@ -75,7 +76,7 @@ export async function lockOpenClaim(
   tx: Queryable,
   { account_id, id, domain_id }: OpenClaim,
 ): Promise<OpenClaim | null> {
-  await tx.run(sql.unsafe`SELECT FROM domains WHERE account_id = ${account_id} AND id = ${domain_id} FOR NO KEY UPDATE`)
+  await lockDomain(tx, account_id, domain_id)
   return tx.maybeOne(sql.type(OpenClaim)`
     SELECT ${claimColumns} FROM domain_claims c JOIN domains d ON d.account_id = c.account_id AND d.id = c.domain_id
     WHERE c.account_id = ${account_id} AND c.id = ${id} AND ${isOpen} FOR NO KEY UPDATE OF c

@@ -93,7 +93,7 @@ export async function findDomainByName(db: Queryable, account_id: string, name: 
   `)
 }
 
-/** Nobody else changes it until this transaction ends. Null: there is none. */
+/** Nobody else changes it or its keys until this transaction ends; mail does not wait for that. Null: there is none. */
 export async function lockDomain(tx: Queryable, account_id: string, id: string): Promise<LockedDomain | null> {
   return tx.maybeOne(sql.type(LockedDomain)`
     SELECT ${listedColumns}, is_trusted FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR NO KEY UPDATE
