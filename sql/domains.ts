@@ -165,7 +165,7 @@ export async function listReceivingDomains(db: Queryable, names: string[]): Prom
   return db.any(sql.prepared('list_receiving_domains', ReceivingDomain)`
     SELECT id, account_id, name, quota_room(account_id) AS room FROM domains
     WHERE name = ANY (${sql.array(names, 'text')}) AND receiving
-      AND status IN ('verified', 'partially_verified', 'partially_failed')
+      AND status IN ${sendableStatuses}
   `)
 }
 
