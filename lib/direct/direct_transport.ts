@@ -1,3 +1,4 @@
+import { domainOf } from '../address.ts'
 import type { Outcome, Outgoing, Transport } from '../deliver.ts'
 import type { Answer, Dns } from '../dns.ts'
 import type { AddressPolicy } from '../fetch_safely.ts'
@@ -159,8 +160,4 @@ async function orStop<Value>(promise: Promise<Value>, signal: AbortSignal): Prom
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop)
   return Promise.race([stopped.promise, promise]).finally(() => signal.removeEventListener('abort', stop))
-}
-
-function domainOf(address: string): string {
-  return address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 }

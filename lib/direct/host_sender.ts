@@ -22,9 +22,8 @@ export type HostOptions = {
 }
 
 /**
- * `isOver`: the message is settled for now, else the next host may be tried. `hasAnswered`: the host is there and speaks; null: it was not
- * tried.
- * `protection` of the connection, if there was one.
+ * `isOver`: the message is settled for now, else the next host may be tried. `hasAnswered`: the host is there and
+ * speaks; null: it was not tried. `protection` of the connection, if there was one.
  */
 export type HostTry = { outcome: Outcome; isOver: boolean; hasAnswered: boolean | null; protection: Protection | null }
 
