@@ -1,7 +1,7 @@
 import { deleteDkimKeys, insertDkimKeys, type NewDkimKey } from '../sql/dkim_keys.ts'
-import { closeClaim, type OpenClaim, supersedeClaims } from '../sql/domain_claims.ts'
 import { setDomainPending } from '../sql/domains.ts'
 import { failNameOwner, type NameOwner } from '../sql/name_owners.ts'
+import { closeClaim, type OpenClaim, supersedeClaims } from '../sql/open_claims.ts'
 import type { Queryable } from '../sql/pool.ts'
 import { queueVerification } from './queue_checks.ts'
 
