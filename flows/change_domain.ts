@@ -13,7 +13,7 @@ import {
   updateDomainSettings,
 } from '../sql/domains.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
-import { queueVerification } from './start_verification.ts'
+import { queueVerification } from './queue_checks.ts'
 
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 

@@ -6,18 +6,18 @@ import { CLAIM_PREFIX } from '../lib/new_domain_claim.ts'
 import { checkRecords, standingsOf } from '../lib/record_standings.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { findKeyGeneration, listDkimKeys } from '../sql/dkim_keys.ts'
+import type { BlockedReason } from '../sql/domain_claims.ts'
+import { lockNames } from '../sql/domain_ownership.ts'
+import { findDomainToVerify } from '../sql/domain_verification.ts'
+import { findNameOwner, findOwnerActivity, lockNameOwner, type NameOwner } from '../sql/name_owners.ts'
 import {
-  type BlockedReason,
   closeClaim,
   findOpenClaim,
   lockOpenClaim,
   markClaimProven,
   markClaimUnproven,
   type OpenClaim,
-} from '../sql/domain_claims.ts'
-import { lockNames } from '../sql/domain_ownership.ts'
-import { findDomainToVerify } from '../sql/domain_verification.ts'
-import { findNameOwner, findOwnerActivity, lockNameOwner, type NameOwner } from '../sql/name_owners.ts'
+} from '../sql/open_claims.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { completeClaim, type HandoverKeys } from './complete_claim.ts'
 import { makeDkimKeys } from './create_domain.ts'

@@ -1,7 +1,7 @@
-import { takeClaimsToCheck } from '../sql/domain_claims.ts'
 import { takeDomainsToCheck } from '../sql/domain_verification.ts'
+import { takeClaimsToCheck } from '../sql/open_claims.ts'
 import type { Pool } from '../sql/pool.ts'
-import { LATER, queueClaims, queueVerification } from './start_verification.ts'
+import { LATER, queueClaims, queueVerification } from './queue_checks.ts'
 
 /** Of one run: more are due again a minute later. */
 const LIMIT = 500

@@ -1,9 +1,9 @@
-import { deleteDkimKeys, insertDkimKey, type NewDkimKey } from '../sql/dkim_keys.ts'
-import { closeClaim, type OpenClaim, supersedeClaims } from '../sql/domain_claims.ts'
+import { deleteDkimKeys, insertDkimKeys, type NewDkimKey } from '../sql/dkim_keys.ts'
 import { setDomainPending } from '../sql/domains.ts'
 import { failNameOwner, type NameOwner } from '../sql/name_owners.ts'
+import { closeClaim, type OpenClaim, supersedeClaims } from '../sql/open_claims.ts'
 import type { Queryable } from '../sql/pool.ts'
-import { queueVerification } from './start_verification.ts'
+import { queueVerification } from './queue_checks.ts'
 
 /** `of`: the other account's domain, undefined when there is none. `keys`: of both domains. */
 export type HandoverKeys = { of: string | undefined; keys: NewDkimKey[] }
@@ -22,7 +22,7 @@ export async function completeClaim(
   }
   await supersedeClaims(tx, claim)
   await deleteDkimKeys(tx, account_id, domain_id)
-  for (const key of keys) await insertDkimKey(tx, key)
+  await insertDkimKeys(tx, keys)
   await setDomainPending(tx, account_id, domain_id)
   await queueVerification(tx, [{ account_id, id: domain_id }])
   await closeClaim(tx, claim, 'completed')

@@ -3,7 +3,7 @@ import { ApiError } from '../lib/errors.ts'
 import { newId } from '../lib/ids.ts'
 import { readDomainName, whyNotSettings } from '../lib/new_domain.ts'
 import type { Secrets } from '../lib/secrets.ts'
-import { insertDkimKey, type NewDkimKey } from '../sql/dkim_keys.ts'
+import { insertDkimKeys, type NewDkimKey } from '../sql/dkim_keys.ts'
 import { findConflict, lockDomainRoom, lockNames } from '../sql/domain_ownership.ts'
 import { findDomainByName, insertDomain, type NewDomainRow } from '../sql/domains.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
@@ -88,7 +88,7 @@ export async function makeDomain(secrets: Secrets, domain: NewDomain): Promise<M
 /** Its default audience and the segment General belong here, once there are any. */
 export async function storeDomain(tx: Queryable, { dkim_keys, ...domain }: MadeDomain): Promise<void> {
   await insertDomain(tx, domain)
-  for (const key of dkim_keys) await insertDkimKey(tx, key)
+  await insertDkimKeys(tx, dkim_keys)
 }
 
 /** What the selector of a key ends with: two keys at one selector would be no key (RFC 6376 section 3.6.2.2). */

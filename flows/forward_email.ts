@@ -8,7 +8,7 @@ import type { NewForward } from '../lib/new_reply.ts'
 import { forwardSubject, safeSubject } from '../lib/threading.ts'
 import { UploadedContent } from '../lib/uploaded_content.ts'
 import { useBlob } from '../sql/blobs.ts'
-import { listSendingDomains } from '../sql/domains.ts'
+import { listSendingDomains } from '../sql/capable_domains.ts'
 import type { Queryable } from '../sql/pool.ts'
 import type { ForwardedEmail } from '../sql/received_originals.ts'
 

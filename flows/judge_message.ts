@@ -5,7 +5,7 @@ import type { Origin } from '../lib/verdicts/check_origin.ts'
 import { checkVirus } from '../lib/verdicts/clamav.ts'
 import { checkSpam } from '../lib/verdicts/rspamd.ts'
 import type { Envelope, Verdict } from '../lib/verdicts/verdict.ts'
-import type { EmailToParse, Judgement } from '../sql/received_emails.ts'
+import type { EmailToParse, Judgement } from '../sql/emails_to_parse.ts'
 
 export type Judge = { config: Pick<Config, 'DNS_SERVERS' | 'RSPAMD_URL' | 'CLAMAV'>; log: Log }
 

@@ -1,7 +1,5 @@
 import { newId } from '../lib/ids.ts'
-import { type Parsed, parseMessage } from '../lib/inbound/parse_message.ts'
 import type { ParsedAddress, ParsedFile, ParsedMessage } from '../lib/inbound/parsed_message.ts'
-import { EndedThreadError } from '../lib/inbound/threads.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import { stripOwnResults } from '../lib/verdicts/own_results.ts'
@@ -9,18 +7,18 @@ import {
   claimEmailToParse,
   type EmailToParse,
   haveBeenTried,
-  insertReceivedAttachments,
   type Judgement,
   markParsed,
   markUnreadable,
-  type ParsedAttachment,
-  type ReceivedEmailId,
   resetParseTries,
-} from '../sql/received_emails.ts'
+} from '../sql/emails_to_parse.ts'
+import { insertReceivedAttachments, type ParsedAttachment } from '../sql/received_attachments.ts'
+import type { ReceivedEmailId } from '../sql/received_emails.ts'
 import type { Blobs } from './blobs.ts'
 import type { ClassifyWork } from './classify_reply.ts'
 import { judgeMessage } from './judge_message.ts'
 import { findRelation, isPost, linkReply, type Relation } from './link_reply.ts'
+import { parseRaw } from './parse_raw.ts'
 
 type Work = ClassifyWork & { blobs: Blobs; secrets: Secrets }
 
@@ -33,8 +31,6 @@ const room = new Semaphore(64 * 1024 * 1024)
 const AT_ONCE = 20
 /** Of one job with messages that a process died with: the one that did it takes few others with it again. */
 const AT_ONCE_WITH_CARE = 2
-/** A thread may also have ended because the machine was busy. */
-const TRIES = 2
 /** Processes that died while they had it; those that are read beside it die with them, but not as often. */
 const MAX_DEATHS = 3
 
@@ -60,7 +56,7 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   }
   await room.acquire(email.size)
   try {
-    const parsed = await parse(work.blobs, email)
+    const parsed = await parseRaw(work.blobs, email)
     const { buffer, byteOffset, length } = parsed.raw
     const raw = Buffer.from(buffer, byteOffset, length)
     const judgement = await judgeMessage(work, email, raw)
@@ -77,43 +73,6 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   } finally {
     room.release(email.size)
   }
-}
-
-/** Nothing is lost of a message that ended its thread: it is read from the store again. */
-async function parse(blobs: Blobs, email: EmailToParse): Promise<Parsed> {
-  for (let tries = 1; ; tries++) {
-    const raw = await readRaw(blobs, email)
-    try {
-      return await parseMessage(raw)
-    } catch (error) {
-      if (tries < TRIES) continue
-      if (!(await canParse())) throw error // nothing can be read here: it is not this message's fault
-      const refused = error instanceof EndedThreadError ? error.message : `It could not be read: ${error}`
-      return { raw: await readRaw(blobs, email), refused }
-    }
-  }
-}
-
-async function canParse(): Promise<boolean> {
-  return parseMessage(new Uint8Array(Buffer.from('Subject: x\r\n\r\nx'))).then(
-    () => true,
-    () => false,
-  )
-}
-
-/** Into a buffer of its own, which can be handed to a thread. */
-async function readRaw(
-  blobs: Blobs,
-  { account_id, raw_blob_id, size }: EmailToParse,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const raw = new Uint8Array(size)
-  let length = 0
-  for await (const chunk of blobs.read(account_id, raw_blob_id)) {
-    raw.set(chunk, length)
-    length += chunk.length
-  }
-  if (length !== size) throw new Error(`a raw message has ${length} bytes, not ${size}`)
-  return raw
 }
 
 async function store(

@@ -58,7 +58,7 @@ export class Pipeline {
       onLane: (delivery, lane) => this.#place(delivery, lane),
       onVerdict: (delivery, verdict) => void this.#settleUnsent(delivery, verdict),
     })
-    const share = transport.share && ((lane: string) => transport.share?.(lane) ?? null)
+    const share = (lane: string) => transport.share?.(lane) ?? null
     this.#toPrepare = new Lanes(PREPARED_AHEAD, share)
     this.#toSend = new Lanes(transport.concurrency, share)
     this.#messages = new SharedMessages(deps.prepareMessage, deps.room)

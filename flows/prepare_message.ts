@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseAddress } from '../lib/address.ts'
+import { domainOf, parseAddress } from '../lib/address.ts'
 import { coalesce } from '../lib/coalesce.ts'
 import { composeAndSign } from '../lib/compose.ts'
 import type { Wishes } from '../lib/deliver.ts'
@@ -141,10 +141,6 @@ async function* readFile(read: () => AsyncIterable<Buffer>): AsyncIterable<Buffe
       cause,
     })
   }
-}
-
-function domainOf(address: string): string {
-  return address.slice(address.lastIndexOf('@') + 1)
 }
 
 function mailbox(text: string): Mailbox {

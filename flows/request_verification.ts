@@ -4,7 +4,7 @@ import { countDomains, findConflict } from '../sql/domain_ownership.ts'
 import { type ListedDomain, lockDomain, setDomainPending } from '../sql/domains.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { domainConflict, planLimit } from './create_domain.ts'
-import { queueVerification } from './start_verification.ts'
+import { queueVerification } from './queue_checks.ts'
 
 /**
  * Has DNS asked for the records of a domain, soon; answers its status until then.

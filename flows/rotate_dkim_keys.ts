@@ -2,19 +2,19 @@ import type { Check } from '../lib/check_record.ts'
 import type { DomainRecord } from '../lib/domain_records.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import type { Secrets } from '../lib/secrets.ts'
-import { insertDkimKey } from '../sql/dkim_keys.ts'
+import { insertDkimKeys } from '../sql/dkim_keys.ts'
 import {
   activateStagedKeys,
   deleteStagedKeys,
   findKeyedDomain,
   type KeyOwner,
-  lockDomainKeys,
   markPublishedKeys,
   markStagedKeysPublished,
 } from '../sql/dkim_rotation.ts'
+import { lockDomain } from '../sql/domains.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { makeDkimKeys } from './create_domain.ts'
-import { queueVerification } from './start_verification.ts'
+import { queueVerification } from './queue_checks.ts'
 
 /**
  * Stages new keys for a domain, unless there are some that wait for their records. They sign once DNS has these
@@ -41,19 +41,22 @@ export async function rotateDkimKeys(
   const generation = domain.generation + 1
   const keys = is_rotating ? [] : await makeDkimKeys(secrets, { ...owner, generation, state: 'staged' })
   await pool.transaction(async tx => {
-    await lockDomainKeys(tx, owner)
+    await lockDomain(tx, owner.account_id, owner.domain_id)
     const current = await findKeyedDomain(tx, owner)
     if (!current) throw notFound('Domain')
     // Else somebody was faster, and those keys are as new.
     if (current.generation < generation && keys.length > 0) {
       await deleteStagedKeys(tx, owner)
-      for (const key of keys) await insertDkimKey(tx, key)
+      await insertDkimKeys(tx, keys)
     }
     if (!is_trusted) await queueVerification(tx, [{ account_id: owner.account_id, id: owner.domain_id }])
   })
 }
 
-/** What was found of the records of a domain, for its keys: staged ones sign from now on whose record is there. */
+/**
+ * What was found of the records of a domain, for its keys: staged ones sign from now on whose record is there. Whoever
+ * calls has locked the domain.
+ */
 export async function settleDkimKeys(
   tx: Queryable,
   owner: KeyOwner,
@@ -65,7 +68,6 @@ export async function settleDkimKeys(
       ? []
       : [{ selector: name.slice(0, name.indexOf('.')), is_published: status === 'verified' }],
   )
-  await lockDomainKeys(tx, owner)
   await markPublishedKeys(tx, owner, seen)
   await activateStagedKeys(tx, owner)
 }
@@ -73,7 +75,7 @@ export async function settleDkimKeys(
 /** The operator says that the records of the staged keys are there. False: none is staged. */
 export async function activateTrustedKeys(pool: Pool, owner: KeyOwner): Promise<boolean> {
   return pool.transaction(async tx => {
-    await lockDomainKeys(tx, owner)
+    await lockDomain(tx, owner.account_id, owner.domain_id)
     await markStagedKeysPublished(tx, owner)
     return (await activateStagedKeys(tx, owner)) > 0
   })

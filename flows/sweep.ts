@@ -1,9 +1,9 @@
 import type { Config } from '../lib/config.ts'
 import type { Log } from '../lib/log.ts'
 import { listDoubtfulDeliveries, listLostDeliveries, type Stray, settleDeliveries } from '../sql/deliveries.ts'
+import { claimUnparsedEmails } from '../sql/emails_to_parse.ts'
 import { addJob } from '../sql/jobs.ts'
 import type { Pool } from '../sql/pool.ts'
-import { claimUnparsedEmails } from '../sql/received_emails.ts'
 import { unlockDeadPools } from '../sql/worker_heartbeats.ts'
 import { RESEND_AFTER_SECONDS, type Verdict } from './attempt_delivery.ts'
 

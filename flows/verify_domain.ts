@@ -15,8 +15,8 @@ import {
   updateDomainState,
 } from '../sql/domain_verification.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
+import { queueVerification } from './queue_checks.ts'
 import { settleDkimKeys } from './rotate_dkim_keys.ts'
-import { queueVerification } from './start_verification.ts'
 
 type Dependencies = { pool: Pool; dns: Dns; log: Log; server_domain: string }
 

@@ -56,6 +56,11 @@ export function asciiDomain(text: string): string | null {
   return HOST.test(domain) ? domain : null
 }
 
+/** The domain of an address, in lower case. */
+export function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+}
+
 /** The text that parses back to the same mailbox: `Name <email@domain>`, the name in Unicode, quoted where it must be. */
 export function formatAddress({ name, address }: Pick<Address, 'name' | 'address'>): string {
   if (name === null) return address

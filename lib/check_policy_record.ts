@@ -2,7 +2,7 @@ const QUOTED = 'There are quotation marks in it that do not belong there: put th
 
 /** Why the texts at a name do not let our servers send (RFC 7208); null: they do. `value`: `v=spf1 include:<server> ~all`. */
 export function whyNotSpf(value: string, texts: string[]): string | null {
-  const policies = texts.filter(text => /^v=spf1(?: |$)/i.test(text))
+  const policies = texts.filter(isSpfPolicy)
   // Section 4.5: more than one record is none.
   if (policies.length > 1) return 'There is more than one SPF record: put what they say into one.'
   const [policy] = policies
@@ -10,6 +10,11 @@ export function whyNotSpf(value: string, texts: string[]): string | null {
     return texts.some(text => /^[\s"]+v=spf1/i.test(text)) ? QUOTED : 'There is a text, but no SPF record.'
   }
   return whyNotIncluded(value.split(' ')[1] as string, policy.toLowerCase().split(/ +/))
+}
+
+/** Whether a text is an SPF record (RFC 7208 section 4.5). */
+export function isSpfPolicy(text: string): boolean {
+  return /^v=spf1(?: |$)/i.test(text)
 }
 
 /** What stands first decides (section 4.6.2): after an `all` nothing is read. */

@@ -2,6 +2,7 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Outcome, Outgoing } from './deliver.ts'
 import { judgeReply } from './refusal.ts'
 import { Attempt } from './smtp_attempt.ts'
+import { connectError, printable, type ServerError } from './smtp_error.ts'
 import { formatReply, parseReply, type Stage } from './smtp_reply.ts'
 import { connectionOptions, type SmtpServer, type SmtpTimeouts } from './smtp_server.ts'
 
@@ -10,29 +11,6 @@ const SLOWEST = 10
 
 /** How long the answer to QUIT is waited for; a server that owes it would keep this process alive. */
 const QUIT_MS = 2_000
-
-/** Before the message: the attempt failed without anything having been sent. */
-export class SmtpConnectError extends Error {
-  readonly reply: string | null
-  /** It will fail again until somebody changes the configuration, ours or the server's. */
-  readonly isConfiguration: boolean
-  /** The server speaks SMTP, but TLS did not come about. */
-  readonly isTls: boolean
-  constructor(message: string, reply: string | null, kind: { isConfiguration: boolean; isTls: boolean }) {
-    super(message)
-    this.reply = reply
-    this.isConfiguration = kind.isConfiguration
-    this.isTls = kind.isTls
-  }
-}
-
-type ServerError = Error & {
-  code?: string
-  originalCode?: string
-  response?: string
-  responseCode?: number
-  command?: string
-}
 
 class DeadlineError extends Error {}
 
@@ -75,17 +53,9 @@ export class SmtpSession {
         if (auth) await called(connection, done => connection.login({ credentials: auth }, done))
       })
       .catch((error: ServerError) => {
-        const kind = {
-          isConfiguration: isConfigurationError(error),
-          isTls: connection.upgrading || error.code === 'ETLS',
-        }
+        const isTls = connection.upgrading || error.code === 'ETLS'
         session.close()
-        const told = (text: string) => withoutPassword(text, server)
-        throw new SmtpConnectError(
-          `No connection to ${server.label ?? `${server.host}:${server.port}`}: ${printable(told(error.message))}`,
-          error.response === undefined ? null : told(error.response),
-          kind,
-        )
+        throw connectError(error, server, isTls)
       })
     connection.on('error', () => session.close())
     connection.once('end', () => session.#ended())
@@ -223,25 +193,6 @@ function called(connection: SMTPConnection, call: (done: (error?: Error | null) 
       else resolve()
     })
   })
-}
-
-/** Credentials or TLS refused for good (5xx), or a certificate that does not prove the host (OpenSSL's names). */
-function isConfigurationError({ code, originalCode = '', responseCode = 0 }: ServerError): boolean {
-  if (code === 'EAUTH' || code === 'ETLS') return responseCode >= 500
-  return /CERT|SELF_SIGNED|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH/.test(originalCode)
-}
-
-/** As it can be shown and stored: an error may repeat whatever bytes a server sent. */
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]+/g, '?').slice(0, 500)
-}
-
-/** Some servers repeat the command that they refuse, and what they say is shown to whoever sent the mail. */
-function withoutPassword(text: string, { auth }: SmtpServer): string {
-  if (!auth?.pass) return text
-  const { user, pass } = auth
-  const forms = [pass, `\0${user}\0${pass}`].flatMap(form => [form, Buffer.from(form).toString('base64')])
-  return forms.reduceRight((rest, form) => rest.replaceAll(form, '[redacted]'), text)
 }
 
 function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {

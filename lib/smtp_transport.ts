@@ -1,9 +1,10 @@
 import { parseConnectionUrl } from 'nodemailer/lib/shared'
 import { Breaker } from './breaker.ts'
 import type { Outcome, Outgoing, Transport } from './deliver.ts'
+import { SmtpConnectError } from './smtp_error.ts'
 import { formatReply } from './smtp_reply.ts'
 import type { SmtpServer, SmtpTimeouts } from './smtp_server.ts'
-import { SmtpConnectError, SmtpSession } from './smtp_session.ts'
+import { SmtpSession } from './smtp_session.ts'
 import { Sessions } from './smtp_sessions.ts'
 
 const unreached = { outcome: 'deferred', class: 'infrastructure', is_unanswered: true } as const

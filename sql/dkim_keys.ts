@@ -24,14 +24,21 @@ export type NewDkimKey = Omit<DkimKeyRow, 'domain' | 'is_unusable'> & {
   is_published?: boolean
 }
 
-export async function insertDkimKey(db: Queryable, key: NewDkimKey): Promise<void> {
-  const { state = 'active' } = key
+export async function insertDkimKeys(db: Queryable, keys: NewDkimKey[]): Promise<void> {
+  const rows = keys.map(({ private_key, generation = 1, state = 'active', is_published = false, ...key }) => ({
+    ...key,
+    private_key: private_key.toString('hex'),
+    generation,
+    state,
+    is_published,
+  }))
   await db.run(sql.unsafe`
     INSERT INTO dkim_keys (account_id, id, domain_id, selector, algorithm, public_key, private_key, generation, state,
       is_published, activated_at)
-    VALUES (${key.account_id}, ${key.id}, ${key.domain_id}, ${key.selector}, ${key.algorithm}, ${key.public_key},
-      ${sql.binary(key.private_key)}, ${key.generation ?? 1}, ${state}, ${key.is_published ?? false},
-      CASE WHEN ${state} = 'active' THEN now() END)
+    SELECT k.account_id, k.id, k.domain_id, k.selector, k.algorithm, k.public_key, decode(k.private_key, 'hex'),
+      k.generation, k.state, k.is_published, CASE WHEN k.state = 'active' THEN now() END
+    FROM json_to_recordset(${JSON.stringify(rows)}::json) AS k(account_id uuid, id uuid, domain_id uuid, selector text,
+      algorithm text, public_key text, private_key text, generation integer, state text, is_published boolean)
   `)
 }
 

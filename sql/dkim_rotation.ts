@@ -26,13 +26,6 @@ export async function findKeyedDomain(db: Queryable, { account_id, domain_id }: 
   `)
 }
 
-/** Who changes the keys of a domain waits here for whoever does so already; mail does not. */
-export async function lockDomainKeys(tx: Queryable, { account_id, domain_id }: KeyOwner): Promise<void> {
-  await tx.run(sql.unsafe`
-    SELECT FROM domains WHERE account_id = ${account_id} AND id = ${domain_id} FOR NO KEY UPDATE
-  `)
-}
-
 /** What DNS says of the records of keys. */
 export async function markPublishedKeys(
   tx: Queryable,

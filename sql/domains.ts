@@ -93,7 +93,7 @@ export async function findDomainByName(db: Queryable, account_id: string, name: 
   `)
 }
 
-/** Nobody else changes it until this transaction ends. Null: there is none. */
+/** Nobody else changes it or its keys until this transaction ends; mail does not wait for that. Null: there is none. */
 export async function lockDomain(tx: Queryable, account_id: string, id: string): Promise<LockedDomain | null> {
   return tx.maybeOne(sql.type(LockedDomain)`
     SELECT ${listedColumns}, is_trusted FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR NO KEY UPDATE
@@ -154,28 +154,6 @@ export async function setDomainStatus(
       verified_at = CASE WHEN ${status} = 'verified' THEN coalesce(verified_at, now()) ELSE verified_at END
     WHERE account_id = ${account_id} AND id = ${id}
   `)
-}
-
-/** `room`: how many emails its account may still receive by its quotas; null is any number. */
-const ReceivingDomain = Domain.pick({ id: true, account_id: true, name: true }).extend({ room: z.int().nullable() })
-export type ReceivingDomain = z.infer<typeof ReceivingDomain>
-
-/** Those that somebody receives mail for. */
-export async function listReceivingDomains(db: Queryable, names: string[]): Promise<ReceivingDomain[]> {
-  return db.any(sql.prepared('list_receiving_domains', ReceivingDomain)`
-    SELECT id, account_id, name, quota_room(account_id) AS room FROM domains
-    WHERE name = ANY (${sql.array(names, 'text')}) AND receiving
-      AND status IN ('verified', 'partially_verified', 'partially_failed')
-  `)
-}
-
-/** Which of these names are domains of the account that can send. */
-export async function listSendingDomains(db: Queryable, account_id: string, names: string[]): Promise<string[]> {
-  const rows = await db.any(sql.type(z.object({ name: z.string() }))`
-    SELECT name FROM domains WHERE account_id = ${account_id} AND name = ANY(${sql.array(names, 'text')})
-      AND sending AND status IN ${sendableStatuses}
-  `)
-  return rows.map(row => row.name)
 }
 
 /** How its mail leaves; null: as MAIL_TRANSPORT says. For the operator. */

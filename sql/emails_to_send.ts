@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ListedAttachment } from './attachments.ts'
+import { sendableStatuses } from './domains.ts'
 import type { EmailId } from './emails.ts'
 import { type Queryable, sql } from './pool.ts'
 
@@ -59,7 +60,7 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
       c.headers, l.content_size, CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.html END AS html,
       CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, ${attachmentsOf} AS attachments,
       coalesce(e.scheduled_at, e.created_at) AS submitted_at,
-      coalesce(o.sending AND o.status IN ('verified', 'partially_verified', 'partially_failed'), false) AS sendable,
+      coalesce(o.sending AND o.status IN ${sendableStatuses}, false) AS sendable,
       coalesce(o.tls, 'opportunistic') AS tls, o.transport,
       CASE WHEN o.return_path_verified THEN o.custom_return_path || '.' || o.name END AS return_path
     FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id

@@ -76,3 +76,30 @@ export async function findReceivedAttachment(
     WHERE a.account_id = ${email.account_id} AND a.received_email_id = ${email.id} AND a.id = ${attachment_id}
   `)
 }
+
+export type ParsedAttachment = {
+  id: string
+  filename: string
+  content_type: string
+  content_disposition: 'attachment' | 'inline'
+  content_id: string | null
+  size: number
+  blob_id: string | null
+}
+
+export async function insertReceivedAttachments(
+  tx: Queryable,
+  { account_id, id }: ReceivedEmailId,
+  attachments: ParsedAttachment[],
+): Promise<void> {
+  if (attachments.length === 0) return
+  await tx.run(sql.unsafe`
+    INSERT INTO received_attachments (account_id, id, received_email_id, position, filename, content_type,
+      content_disposition, content_id, size, blob_id)
+    SELECT ${account_id}, a.id, ${id}, a.position, a.filename, a.content_type, a.content_disposition, a.content_id, a.size,
+      a.blob_id
+    FROM ROWS FROM (json_to_recordset(${JSON.stringify(attachments)}::json) AS (id uuid, filename text, content_type text,
+      content_disposition text, content_id text, size integer, blob_id uuid)) WITH ORDINALITY
+      AS a(id, filename, content_type, content_disposition, content_id, size, blob_id, position)
+  `)
+}

@@ -1,6 +1,6 @@
 import { makeDkimKey } from '../flows/create_domain.ts'
 import { rotateDkimKeys } from '../flows/rotate_dkim_keys.ts'
-import { insertDkimKey } from '../sql/dkim_keys.ts'
+import { insertDkimKeys } from '../sql/dkim_keys.ts'
 import { deleteRetiredKeys, listDomainsToRotate, listDomainsWithoutEd25519 } from '../sql/dkim_rotation.ts'
 import type { Task } from './task.ts'
 
@@ -11,7 +11,8 @@ const BATCH = 100
 export const rotate_dkim_keys: Task<'rotate_dkim_keys'> = async (_payload, { pool, secrets, config, log }) => {
   const forgotten = await deleteRetiredKeys(pool)
   const lacking = await listDomainsWithoutEd25519(pool, BATCH)
-  for (const owner of lacking) await insertDkimKey(pool, await makeDkimKey(secrets, owner, 'ed25519-sha256'))
+  const keys = lacking.map(owner => makeDkimKey(secrets, owner, 'ed25519-sha256'))
+  await insertDkimKeys(pool, await Promise.all(keys))
   const days = config.DKIM_ROTATE_DAYS
   const due = days === 0 ? [] : await listDomainsToRotate(pool, days, BATCH)
   for (const owner of due) await rotateDkimKeys(pool, secrets, owner, 'operator')

@@ -8,7 +8,7 @@ import { generateDkimKey } from '../lib/dkim.ts'
 import { createLog } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { insertAccount } from '../sql/accounts.ts'
-import { insertDkimKey } from '../sql/dkim_keys.ts'
+import { insertDkimKeys } from '../sql/dkim_keys.ts'
 import { type Domain, insertDomain } from '../sql/domains.ts'
 import type { Queryable } from '../sql/pool.ts'
 import { createDatabase } from './database.ts'
@@ -79,5 +79,5 @@ export async function addDomain(db: Queryable, secrets: Secrets, domain: Domain)
   const row = { account_id, id: uuid(), domain_id, selector: SELECTOR, algorithm: 'rsa-sha256' as const }
   const { private_key, public_key } = await dkimKey
   await insertDomain(db, domain)
-  await insertDkimKey(db, { ...row, public_key, private_key: secrets.seal(private_key, dkimContext(row)) })
+  await insertDkimKeys(db, [{ ...row, public_key, private_key: secrets.seal(private_key, dkimContext(row)) }])
 }

@@ -8,7 +8,7 @@ import { parseRecipient } from '../lib/inbound/recipient.ts'
 import { readContent } from '../lib/inbound/smtp_content.ts'
 import type { SmtpLimits } from '../lib/inbound/smtp_limits.ts'
 import { SmtpReplyError } from '../lib/inbound/smtp_reply_error.ts'
-import { listReceivingDomains, type ReceivingDomain } from '../sql/domains.ts'
+import { listReceivingDomains, type ReceivingDomain } from '../sql/capable_domains.ts'
 import { type Listening, listenForSmtp } from './smtp_listener.ts'
 
 type Callback = (error?: Error | null, message?: string) => void

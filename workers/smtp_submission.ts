@@ -120,16 +120,14 @@ function keyOf({ user }: SMTPServerSession): string {
 function toReply(error: unknown): SmtpReplyError {
   if (error instanceof SmtpReplyError) return error
   if (!(error instanceof ApiError)) return new SmtpReplyError(451, '4.3.0 Try again later', error)
-  const { name, statusCode, message } = error
-  const code =
-    name === 'daily_quota_exceeded' || name === 'monthly_quota_exceeded'
-      ? '452 4.7.1'
-      : statusCode === 429
-        ? '451 4.7.1'
-        : statusCode >= 500 || name === 'concurrent_idempotent_requests'
-          ? '451 4.3.0'
-          : statusCode === 403
-            ? '550 5.7.1'
-            : '554 5.6.0'
-  return new SmtpReplyError(Number(code.slice(0, 3)), `${code.slice(4)} ${name}: ${message}`, error)
+  const code = codeOf(error)
+  return new SmtpReplyError(Number(code.slice(0, 3)), `${code.slice(4)} ${error.name}: ${error.message}`, error)
+}
+
+/** A reply's code and the enhanced one (RFC 3463). */
+function codeOf({ name, statusCode }: ApiError): string {
+  if (name === 'daily_quota_exceeded' || name === 'monthly_quota_exceeded') return '452 4.7.1'
+  if (statusCode === 429) return '451 4.7.1'
+  if (statusCode >= 500 || name === 'concurrent_idempotent_requests') return '451 4.3.0'
+  return statusCode === 403 ? '550 5.7.1' : '554 5.6.0'
 }

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { claimDomain } from '../../flows/claim_domain.ts'
-import { queueClaims } from '../../flows/start_verification.ts'
+import { queueClaims } from '../../flows/queue_checks.ts'
 import { notFound } from '../../lib/errors.ts'
 import { NewDomainClaim } from '../../lib/new_domain_claim.ts'
 import { type DomainClaim, findDomainClaim, isOpenClaim } from '../../sql/domain_claims.ts'

@@ -46,7 +46,7 @@ const DAEMON =
   /mailer-?daemon|post-?master|mail[-_. ]?(?:delivery|daemon|system|administrator)|\bmdaemon\b|microsoftexchange[0-9a-f]|mail ?delivery ?(?:sub)?system|delivery ?(?:sub)?system|\bbounces?\b.*@|^<>$/i
 
 /** Who writes bounces: no person does, whatever they quote. */
-export function isFromDaemon(headers: Map<string, string>): boolean {
+function isFromDaemon(headers: Map<string, string>): boolean {
   const from = headers.get('from') ?? ''
   const address = findAddress(/<([^>]*)>/.exec(from)?.[1] ?? from) ?? ''
   return DAEMON.test(`${address.replace(/@.*/, '@')} ${from.replace(/<[^>]*>/, '')}`) || from.trim() === '<>'

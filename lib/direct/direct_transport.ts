@@ -1,28 +1,16 @@
+import { domainOf } from '../address.ts'
 import type { Outcome, Outgoing, Transport } from '../deliver.ts'
-import type { Answer, Dns } from '../dns.ts'
+import type { Dns } from '../dns.ts'
 import type { AddressPolicy } from '../fetch_safely.ts'
 import type { Log } from '../log.ts'
-import { Memory, remember } from '../memory.ts'
-import { Semaphore } from '../semaphore.ts'
 import type { Protection } from '../smtp_sessions.ts'
 import { type HostOptions, HostSender, type HostTry } from './host_sender.ts'
-import { findMailServers, type MailServer, type MailServers, providerOf } from './mail_servers.ts'
+import { type MailServer, providerOf } from './mail_servers.ts'
 import { allowsHost, type FindStsPolicy, type StsPolicy } from './mta_sts.ts'
 import { OutboundWatch } from './outbound_watch.ts'
 import { ProviderLimits } from './provider_limits.ts'
+import { rememberServers } from './remember_servers.ts'
 import { asksToSlowDown } from './throttling.ts'
-
-const REMEMBERED_DOMAINS = 10_000
-
-/** How long what DNS said of a domain is remembered, and that it could not say all. */
-const FOUND_MS = 5 * 60_000
-const UNSURE_MS = 10_000
-
-/** The addresses of a host, which thousands of domains may have in common. */
-const ADDRESSES_MS = 60_000
-
-/** At the same moment. A name server that is silent holds one for 20 s. */
-const LOOKUPS = 256
 
 /** Of one attempt all connections together may take as long as so many. */
 const CONNECTS_PER_ATTEMPT = 3
@@ -107,22 +95,6 @@ export function createDirectTransport(options: DirectOptions): Transport {
   }
 }
 
-function rememberServers(options: DirectOptions): (domain: string) => Promise<MailServers> {
-  const room = new Semaphore(LOOKUPS)
-  const { mx, addresses } = options.dns
-  const keep = ({ outcome }: Answer<string>) => (outcome === 'failed' ? UNSURE_MS : ADDRESSES_MS)
-  const addressesOf = remember(new Memory<Answer<string>>(REMEMBERED_DOMAINS), addresses, keep)
-  const dns = { mx, addresses: (name: string) => addressesOf(name) }
-  const find = async (domain: string) => {
-    await room.acquire()
-    return findMailServers(domain, { ...options, dns }).finally(() => room.release())
-  }
-  return remember(new Memory<MailServers>(REMEMBERED_DOMAINS), find, found => {
-    const isUnsure = found.outcome === 'found' ? found.unsure : found.verdict.outcome === 'deferred'
-    return isUnsure ? UNSURE_MS : FOUND_MS
-  })
-}
-
 /** By preference, and in any order among equals (RFC 5321 section 5.1). */
 function inTurn(servers: MailServer[]): MailServer[] {
   return servers
@@ -159,8 +131,4 @@ async function orStop<Value>(promise: Promise<Value>, signal: AbortSignal): Prom
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop)
   return Promise.race([stopped.promise, promise]).finally(() => signal.removeEventListener('abort', stop))
-}
-
-function domainOf(address: string): string {
-  return address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 }

@@ -1,9 +1,10 @@
 import { Breaker } from '../breaker.ts'
 import type { Outcome, Outgoing } from '../deliver.ts'
 import { Memory } from '../memory.ts'
+import { SmtpConnectError } from '../smtp_error.ts'
 import { formatReply } from '../smtp_reply.ts'
 import type { SmtpServer, SmtpTimeouts } from '../smtp_server.ts'
-import { SmtpConnectError, SmtpSession } from '../smtp_session.ts'
+import { SmtpSession } from '../smtp_session.ts'
 import { type Protection, Sessions } from '../smtp_sessions.ts'
 import type { MailServer } from './mail_servers.ts'
 
@@ -22,9 +23,8 @@ export type HostOptions = {
 }
 
 /**
- * `isOver`: the message is settled for now, else the next host may be tried. `hasAnswered`: the host is there and speaks; null: it was not
- * tried.
- * `protection` of the connection, if there was one.
+ * `isOver`: the message is settled for now, else the next host may be tried. `hasAnswered`: the host is there and
+ * speaks; null: it was not tried. `protection` of the connection, if there was one.
  */
 export type HostTry = { outcome: Outcome; isOver: boolean; hasAnswered: boolean | null; protection: Protection | null }
 

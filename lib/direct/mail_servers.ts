@@ -21,7 +21,7 @@ export type MailServers =
   | { outcome: 'found'; servers: MailServer[]; provider: string; unsure: boolean }
   | { outcome: 'refused'; verdict: Refused }
 
-type Options = {
+export type ServersOptions = {
   dns: Pick<Dns, 'mx' | 'addresses'>
   policy: AddressPolicy
   /** The name that this host has in EHLO: mail for it would come back to us. */
@@ -30,7 +30,7 @@ type Options = {
 }
 
 /** Looks up the servers of a domain (RFC 5321 section 5.1). Never rejects. */
-export async function findMailServers(domain: string, options: Options): Promise<MailServers> {
+export async function findMailServers(domain: string, options: ServersOptions): Promise<MailServers> {
   const mx = await options.dns.mx(domain)
   if (mx.outcome === 'failed') return later(`The mail servers of ${domain} could not be looked up: ${mx.reason}.`)
   if (mx.outcome === 'none') {
@@ -50,11 +50,11 @@ export async function findMailServers(domain: string, options: Options): Promise
 
 type Host = Mx & { answer: Answer<string> }
 
-async function lookUp(mx: Mx, { dns }: Options): Promise<Host> {
+async function lookUp(mx: Mx, { dns }: ServersOptions): Promise<Host> {
   return { ...mx, answer: await dns.addresses(mx.exchange) }
 }
 
-function judge(domain: string, hosts: Host[], options: Options, isImplicit: boolean): MailServers {
+function judge(domain: string, hosts: Host[], options: ServersOptions, isImplicit: boolean): MailServers {
   const { policy, isOwn = isOwnAddress, helo_name } = options
   const found = hosts.flatMap(host => (host.answer.outcome === 'found' ? [{ ...host, all: host.answer.records }] : []))
   const isSelf = ({ exchange, all }: (typeof found)[number]) =>

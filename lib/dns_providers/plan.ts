@@ -1,4 +1,4 @@
-import { whyNotSpf } from '../check_policy_record.ts'
+import { isSpfPolicy, whyNotSpf } from '../check_policy_record.ts'
 import type { DomainRecord } from '../domain_records.ts'
 
 /** A record that is in a zone. `value`: a text without quotes; a name in lower case without a dot at its end. */
@@ -53,7 +53,7 @@ function keyOf(text: string): string | undefined {
 
 /** RFC 7208 section 4.5: more than one policy is none. Ours goes first: what comes after `all` is never looked at. */
 function planSpf({ value: wanted }: DomainRecord, others: ZoneRecord[]): Step {
-  const policies = others.filter(({ value }) => /^v=spf1(?: |$)/i.test(value))
+  const policies = others.filter(({ value }) => isSpfPolicy(value))
   const [policy] = policies
   if (!policy) return { act: 'add' }
   if (policies.length > 1) return skip('There are several SPF policies at this name, of which there may be one.')

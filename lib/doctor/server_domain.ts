@@ -1,3 +1,4 @@
+import { isSpfPolicy } from '../check_policy_record.ts'
 import { about, type Finding } from './finding.ts'
 import { recordLine } from './record_line.ts'
 import { addressType, fault, isDirect, type Site } from './site.ts'
@@ -53,7 +54,7 @@ async function checkSomeSpf(site: Site): Promise<Finding> {
   const answer = await site.dns.txt(name)
   if (answer.outcome === 'failed') return SPF.unknown(`${name} could not be asked (${answer.reason}).`)
   const texts = answer.outcome === 'found' ? answer.records : []
-  const policies = texts.filter(text => /^v=spf1(?: |$)/i.test(text))
+  const policies = texts.filter(isSpfPolicy)
   const [policy] = policies
   const value = isDirect(site)
     ? 'v=spf1 ip4:the-public-address-of-this-host ~all'

@@ -1,7 +1,7 @@
-import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../config.ts'
 import type { Dns } from '../dns.ts'
+import { hostAddresses, isPublicAddress } from '../host_addresses.ts'
 import { defaultTransport } from '../relay_urls.ts'
 import type { About, Finding } from './finding.ts'
 
@@ -35,21 +35,13 @@ export async function findAddresses(
   given: string[],
   helo_name: string,
   dns: Dns,
-  interfaces: string[] = interfaceAddresses(),
+  interfaces: string[] = hostAddresses(),
 ): Promise<string[]> {
   if (given.length > 0) return given
-  const own = interfaces.filter(isPublic)
+  const own = interfaces.filter(isPublicAddress)
   const answer = helo_name.includes('.') ? await dns.addresses(helo_name) : null
-  const named = answer?.outcome === 'found' ? answer.records.filter(isPublic) : []
+  const named = answer?.outcome === 'found' ? answer.records.filter(isPublicAddress) : []
   return [...own, ...named.filter(address => !own.some(other => addressType(other) === addressType(address)))]
-}
-
-function interfaceAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap(all => all?.map(({ address }) => address) ?? [])
-}
-
-function isPublic(address: string): boolean {
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast'
 }
 
 export function addressType(address: string): 'A' | 'AAAA' {

@@ -1,7 +1,7 @@
-import { BlockList, isIP } from 'node:net'
-import { networkInterfaces } from 'node:os'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../config.ts'
+import { hostAddresses, isPublicAddress } from '../host_addresses.ts'
 import { createResolve, type Resolve } from './resolve.ts'
 
 /** Which addresses may be connected to. */
@@ -20,9 +20,6 @@ const localName = /^(?:.*\.)?localhost$/
 /** Azure's wire server hands out a machine's secrets and has an address that is formally public. */
 const neverPublic = new BlockList()
 neverPublic.addAddress('168.63.129.16')
-
-/** 2000::/3 is all there is of the public IPv6 internet (RFC 4291 section 2.4), without `::7f00:1` and its like. */
-const globalUnicast = ipaddr.parseCIDR('2000::/3')
 
 /** The policy that the operator has configured. */
 export function fetchPolicy(
@@ -59,7 +56,7 @@ export function isFetchable(address: string, policy: AddressPolicy): boolean {
   const isIn = (networks: BlockList | undefined) => networks?.check(ip.toString(), ip.kind()) ?? false
   if (isIn(policy.denied)) return false
   if (isIn(policy.allowed)) return true
-  return isPublic(ip) && !isIn(neverPublic) && !isIn(ownAddresses())
+  return isPublicAddress(address) && !isIn(neverPublic) && !isIn(ownAddresses())
 }
 
 /** The name or address that a URL leads to, without brackets and the dot at the end. */
@@ -71,16 +68,10 @@ export function portOf(url: URL): number {
   return Number(url.port || (url.protocol === 'https:' ? 443 : 80))
 }
 
-function isPublic(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-  return ip.range() === 'unicast' && (ip.kind() === 'ipv4' || ip.match(globalUnicast))
-}
-
-/** A public address of this host leads to what listens here behind the firewall. Read each time: addresses come and go. */
+/** A public address of this host leads to what listens here behind the firewall. */
 export function ownAddresses(): BlockList {
   const own = new BlockList()
-  for (const { address, family } of Object.values(networkInterfaces()).flatMap(addresses => addresses ?? [])) {
-    own.addAddress(address, family === 'IPv6' ? 'ipv6' : 'ipv4')
-  }
+  for (const address of hostAddresses()) own.addAddress(address, isIPv6(address) ? 'ipv6' : 'ipv4')
   return own
 }
 

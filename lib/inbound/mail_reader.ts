@@ -1,72 +1,10 @@
-import type { Readable, Transform } from 'node:stream'
+import type { Transform } from 'node:stream'
 import { MailParser } from 'mailparser'
+import type { Decoder, FoundText, Internals, Line, Node, Split } from './mailparser_types.ts'
 import { MAX_HEADERS, MAX_PARTS } from './parsed_message.ts'
 import { QuotedDecoder } from './quoted_decoder.ts'
 import { PlatformDecoder, TextPartDecoder } from './text_decoder.ts'
 import { unflow } from './unflow.ts'
-
-export type Line = { key: string; line: string }
-export type Mailbox = { name: string; address?: string; group?: Mailbox[] }
-type Addresses = { value: Mailbox[] }
-
-export type HeaderValues = {
-  from?: Addresses
-  to?: Addresses | Addresses[]
-  cc?: Addresses | Addresses[]
-  bcc?: Addresses | Addresses[]
-  'reply-to'?: Addresses
-  subject?: string
-  'message-id'?: string
-  'content-id'?: string
-}
-
-export type FoundFile = {
-  type: 'attachment'
-  content: Readable
-  contentDisposition?: string
-  filename?: string
-  cid?: string
-  related?: boolean
-  headers: Map<string, unknown>
-  release(): void
-}
-
-export type FoundText = { type: 'text'; text: string | null; html: string | null }
-
-/** What mailsplit tells of a part. */
-type Split = {
-  contentType: string | false
-  charset: string | false
-  root: boolean
-  encoding: string | false
-  disposition: string | false
-  filename: string | false
-  flowed: boolean
-  delSp: boolean
-  getDecoder(): Transform
-  _parsedContentType: { params: Record<string, string> }
-}
-type Node = {
-  headers: Map<string, unknown>
-  contentType: string
-  charset?: string
-  textContent?: string
-  flow: { delSp: boolean } | null
-  children: Node[]
-}
-type Decoder = { decodeStream(charset: string): Transform }
-
-/** The parts of mailparser 3.9.31 that are changed here; no others are relied on. */
-type Internals = Omit<Transform, typeof Symbol.asyncIterator> & {
-  tree: Node | false
-  headers: Map<string, unknown> | false
-  headerLines: Line[] | false
-  getDecoder(): Decoder
-  processHeaders(lines: Line[]): Map<string, unknown>
-  createNode(split: Split): Node
-  getTextContent(): FoundText
-  [Symbol.asyncIterator](): AsyncIterableIterator<FoundFile | FoundText>
-}
 
 const Base = MailParser as unknown as new (options: object) => Internals
 

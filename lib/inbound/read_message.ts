@@ -3,16 +3,8 @@ import { parseContentType, safeFilename } from '../attachment.ts'
 import { GrowingBuffer } from '../growing_buffer.ts'
 import { makeStorable } from '../storable.ts'
 import { repairHeaders } from './guess_text.ts'
-import {
-  DECLARED,
-  type Declared,
-  type FoundFile,
-  type FoundText,
-  type HeaderValues,
-  type Line,
-  type Mailbox,
-  MailReader,
-} from './mail_reader.ts'
+import { DECLARED, type Declared, MailReader } from './mail_reader.ts'
+import type { FoundFile, FoundText, HeaderValues, Line, Mailbox } from './mailparser_types.ts'
 import {
   MAX_ENTRIES,
   MAX_HEADERS,

@@ -18,7 +18,7 @@ export type IncomingContent = {
 }
 
 /** What is longer is not held in memory: one stored chunk. */
-export const SHORT_BYTES = CHUNK_SIZE
+const SHORT_BYTES = CHUNK_SIZE
 
 export type ContentLimits = HeaderLimits & { size: number }
 

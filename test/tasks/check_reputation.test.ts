@@ -1,7 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { claimDeliveries, settleDeliveries } from '../../sql/deliveries.ts'
-import { insertDkimKey } from '../../sql/dkim_keys.ts'
+import { insertDkimKeys } from '../../sql/dkim_keys.ts'
 import { insertDomain } from '../../sql/domains.ts'
 import { listPaused, resumeParty } from '../../sql/pauses.ts'
 import { check_reputation } from '../../tasks/check_reputation.ts'
@@ -43,7 +43,7 @@ async function addDomain(account: TestAccount): Promise<TestAccount> {
     algorithm: 'rsa-sha256' as const,
   }
   await insertDomain(pool, { account_id: account.id, id: row.domain_id, name: domain, status: 'verified' })
-  await insertDkimKey(pool, { ...row, public_key: '', private_key: Buffer.of() })
+  await insertDkimKeys(pool, [{ ...row, public_key: '', private_key: Buffer.of() }])
   return { ...account, domain, domain_id: row.domain_id }
 }
 

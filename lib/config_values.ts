@@ -1,0 +1,80 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { parseNetworks } from './client_address.ts'
+import { splitUrls } from './relay_urls.ts'
+import { parseS3Url } from './s3_url.ts'
+
+export const port = z.coerce.number().int().min(1).max(65535)
+export const listenPort = z.coerce.number().int().min(0).max(65535)
+export const domain = z
+  .string()
+  .toLowerCase()
+  .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*$/, 'must be a domain name such as mail.acme.com')
+export const count = z.coerce.number().int().min(0)
+export const percent = z.coerce.number().min(0).max(100)
+
+export const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''))
+export const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
+// A comma would be the list of somebody who left out a scheme.
+const relayUrl = z.url({ protocol: /^smtps?$/, hostname: /^[\w.:%\-[\]]+$/ })
+const isRelays = (text: string) => splitUrls(text).every(url => relayUrl.safeParse(url).success)
+export const relays = z
+  .string()
+  .refine(isRelays, 'must be smtp://user:pass@host:port or smtps://user:pass@host:port, several separated by commas')
+export const transport = z
+  .string()
+  .refine(
+    value => ['capture', 'direct', 'relay'].includes(value) || isRelays(value),
+    'must be capture, direct, relay, smtp://user:pass@host:port or smtps://user:pass@host:port',
+  )
+
+export const networks = parsed(parseNetworks)
+
+export const ports = parsed(text =>
+  text.split(',').map(part => {
+    const { success, data } = port.safeParse(part.trim() || undefined)
+    if (!success) throw new RangeError(`"${part}" is not a port`)
+    return data
+  }),
+)
+
+export const servers = parsed(text =>
+  text.split(',').map(part => {
+    const server = part.trim()
+    // As node:dns takes them: [::1]:53 for an IPv6 address with a port.
+    const [, bracketed, v4] = /^(?:\[([^\]]+)\](?::\d+)?|([^:]+)(?::\d+)?)$/.exec(server) ?? []
+    if (!isIP(bracketed ?? v4 ?? server))
+      throw new RangeError(`"${part}" is not an address such as 9.9.9.9 or 127.0.0.1:5353`)
+    return server
+  }),
+)
+
+export const blobStore = parsed(text => {
+  if (text === 'postgres') return text
+  if (!text.startsWith('s3:')) throw new RangeError('must be postgres or s3://ACCESS_KEY:SECRET@bucket/prefix')
+  parseS3Url(text)
+  return text
+})
+
+export const clamd = parsed((text): { path: string } | { host: string; port: number } => {
+  const [, path] = /^unix:(\/.+)$/.exec(text) ?? []
+  if (path) return { path }
+  const [, bracketed, plain, number] = /^tcp:(?:\[([0-9a-f:.]+)\]|([\w.-]+)):(\d+)$/i.exec(text) ?? []
+  const host = bracketed ?? plain
+  const { success, data } = port.safeParse(number)
+  if (!host || !success) throw new RangeError('must be unix:/path/to/clamd.ctl or tcp:host:port')
+  return { host, port: data }
+})
+
+/** Text that a function reads, whose RangeError says what is wrong with it. */
+function parsed<Value>(read: (text: string) => Value) {
+  return z.string().transform((text, context) => {
+    try {
+      return read(text)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      context.addIssue(error.message)
+      return z.NEVER
+    }
+  })
+}
