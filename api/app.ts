@@ -30,6 +30,7 @@ import { receivedEmails } from './routes/received_emails.ts'
 import { receivedReplies } from './routes/received_replies.ts'
 import { suppressions } from './routes/suppressions.ts'
 import { templates } from './routes/templates.ts'
+import { webhookEvents } from './routes/webhook_events.ts'
 import { webhooks } from './routes/webhooks.ts'
 
 export type App = Koa<State, Services> & {
@@ -53,6 +54,7 @@ export const resources = [
   suppressions,
   templates,
   webhooks,
+  webhookEvents,
   logs,
   apiKeys,
 ]

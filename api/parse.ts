@@ -35,7 +35,7 @@ export type IdShape = (text: string) => string | null
 
 /** Of any version: a cursor is only a position. */
 const Uuid = z.guid()
-const uuid: IdShape = text => (Uuid.safeParse(text).success ? text.toLowerCase() : null)
+export const uuid: IdShape = text => (Uuid.safeParse(text).success ? text.toLowerCase() : null)
 
 const MAX_BIGINT = 2n ** 63n - 1n
 

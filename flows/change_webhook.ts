@@ -1,14 +1,22 @@
-import { notFound } from '../lib/errors.ts'
-import type { NewWebhook, WebhookChange } from '../lib/new_webhook.ts'
+import { ApiError, notFound } from '../lib/errors.ts'
+import { MAX_WEBHOOKS, type NewWebhook, type WebhookChange } from '../lib/new_webhook.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import type { Pool } from '../sql/pool.ts'
-import { dropDueEvents } from '../sql/webhook_history.ts'
-import { insertWebhook, takeWebhookId, updateSigningSecret, updateWebhook, type Webhook } from '../sql/webhooks.ts'
+import { dropDueEvents } from '../sql/webhook_purge.ts'
+import {
+  insertWebhook,
+  lockWebhookRoom,
+  takeWebhookId,
+  updateSigningSecret,
+  updateWebhook,
+  type Webhook,
+} from '../sql/webhooks.ts'
+import { requireWebhook } from './find_webhook.ts'
 import { makeSigningSecret } from './signing_secrets.ts'
 
 type Keeper = { pool: Pool; secrets: Secrets }
 
-/** Adds a webhook. The answer alone shows its secret. */
+/** Adds a webhook. The answer alone shows its secret. @throws {ApiError} `validation_error`: there are too many */
 export async function addWebhook(
   { pool, secrets }: Keeper,
   account_id: string,
@@ -16,7 +24,12 @@ export async function addWebhook(
 ): Promise<Webhook & { signing_secret: string }> {
   const id = await takeWebhookId(pool)
   const { plain, sealed } = makeSigningSecret(secrets, { account_id, id })
-  const webhook = await insertWebhook(pool, { account_id, id, ...given, signing_secret: sealed })
+  const webhook = await pool.transaction(async tx => {
+    if ((await lockWebhookRoom(tx, account_id)) >= MAX_WEBHOOKS) {
+      throw new ApiError('validation_error', `An account has ${MAX_WEBHOOKS} webhooks at most.`)
+    }
+    return insertWebhook(tx, { account_id, id, ...given, signing_secret: sealed })
+  })
   return { ...webhook, signing_secret: plain }
 }
 
@@ -28,6 +41,7 @@ export async function changeWebhook(pool: Pool, account_id: string, id: string, 
 
 /** The one it had signs nothing from here on. @throws {ApiError} 404 */
 export async function rotateSigningSecret({ pool, secrets }: Keeper, account_id: string, id: string) {
+  await requireWebhook(pool, { account_id, webhook_id: id }) // what is no id of ours may be no number of JavaScript
   const webhook = { account_id, id: Number(id) }
   const { plain, sealed } = makeSigningSecret(secrets, webhook)
   if ((await updateSigningSecret(pool, webhook, sealed)) === 0) throw notFound('Webhook')

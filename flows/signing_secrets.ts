@@ -10,19 +10,26 @@ export function makeSigningSecret(secrets: Secrets, webhook: WebhookRef): { plai
   return { plain, sealed: secrets.seal(Buffer.from(plain), contextOf(webhook)) }
 }
 
+type SignedWebhook = WebhookRef & { signing_secret: Buffer }
+
+/** What signs for a webhook with the secret that it has now. Throws when that does not open. */
+export function openSigner(secrets: Secrets, webhook: SignedWebhook): SignEvent {
+  return createSignEvent(secrets.open(webhook.signing_secret, contextOf(webhook)).toString())
+}
+
 /** Secrets that are at hand: some hundred bytes each. */
 const REMEMBERED = 1_000
 const KEEP_MS = 60_000
 
-/** What signs for a webhook with the secret that it has now. Throws when that does not open. */
-export function createSigners(secrets: Secrets): (webhook: WebhookRef & { signing_secret: Buffer }) => SignEvent {
+/** The same, remembered. */
+export function createSigners(secrets: Secrets): (webhook: SignedWebhook) => SignEvent {
   const known = new Memory<SignEvent>(REMEMBERED)
   return webhook => {
     // By the sealed bytes, which are others with each secret and each place.
     const name = webhook.signing_secret.toString('latin1')
     const remembered = known.get(name)
     if (remembered) return remembered
-    const sign = createSignEvent(secrets.open(webhook.signing_secret, contextOf(webhook)).toString())
+    const sign = openSigner(secrets, webhook)
     known.set(name, sign, KEEP_MS)
     return sign
   }

@@ -4,6 +4,7 @@ import { listDoubtfulDeliveries, listLostDeliveries, type Stray, settleDeliverie
 import { claimUnparsedEmails } from '../sql/emails_to_parse.ts'
 import { addJob } from '../sql/jobs.ts'
 import type { Pool } from '../sql/pool.ts'
+import { dropDueEvents, listDisabledWebhooks } from '../sql/webhook_purge.ts'
 import { unlockDeadPools } from '../sql/worker_heartbeats.ts'
 import { RESEND_AFTER_SECONDS, type Verdict } from './attempt_delivery.ts'
 
@@ -69,4 +70,12 @@ export async function sweepReceivedEmails(pool: Pool, log: Log): Promise<void> {
     if (ids.length > 0) log.warn({ count: ids.length }, 'received emails were not read in time')
     if (ids.length < PARSED_TOGETHER) return
   }
+}
+
+/** Of one turn. */
+const WEBHOOKS = 100
+
+/** Drops what waits for webhooks that were disabled: nobody would ever come for it. */
+export async function sweepWebhooks(pool: Pool): Promise<void> {
+  for (const webhook of await listDisabledWebhooks(pool, WEBHOOKS)) await dropDueEvents(pool, webhook)
 }

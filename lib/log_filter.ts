@@ -8,7 +8,7 @@ const text = z
   .refine(value => findUnstorable(value) === null, 'contains what no log has')
 
 /** `2026-11-21T09:19:04Z`, with an offset, or a day, which begins at midnight UTC. */
-const moment = z
+export const moment = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be an ISO 8601 timestamp')
   .transform(value => new Date(value))
 

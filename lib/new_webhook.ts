@@ -3,6 +3,8 @@ import { type FetchPolicy, whyNotFetchable } from './fetch_safely.ts'
 import { atMost, clip } from './fields.ts'
 import { ALL_EVENTS, EVENT_TYPES } from './webhooks/catalogue.ts'
 
+/** Of one account: each event is sent to as many at the most. */
+export const MAX_WEBHOOKS = 50
 const MAX_URL = 2_048
 const known = new Set<string>(EVENT_TYPES)
 const all = new Set<string>([ALL_EVENTS, 'all'])

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { LogFilter } from '../lib/log_filter.ts'
+import { seconds } from './moments.ts'
 import { type Page, type Position, readPage } from './page.ts'
 import { type Pool, type Queryable, sql } from './pool.ts'
 
@@ -79,11 +80,6 @@ export async function listLogs(
       ORDER BY ${order} LIMIT ${limit}
     `),
   )
-}
-
-/** Not as text: Postgres has no year 0. */
-function seconds(moment: Date | undefined): number | null {
-  return moment ? moment.getTime() / 1_000 : null
 }
 
 export async function findLog(db: Queryable, account_id: string, id: string): Promise<LogRecord | null> {

@@ -1,23 +1,107 @@
-import { type Pool, sql } from './pool.ts'
-import type { WebhookId } from './webhook_work.ts'
+import { z } from 'zod'
+import { FIRST_ID, firstId, LAST_ID } from '../lib/id_ranges.ts'
+import { EventStatus, type WebhookEventFilter } from '../lib/webhooks/event_filter.ts'
+import { seconds } from './moments.ts'
+import { type Page, type Position, readPage } from './page.ts'
+import { type Queryable, sql } from './pool.ts'
 
-/** Of one statement. */
-const ROWS = 5_000
+/** A webhook as the path of a request names it. */
+export type WebhookPath = { account_id: string; webhook_id: string }
 
-/** What still waits for a webhook that is disabled is given up; of one that is enabled, nothing. Answers how many it were. */
-export async function dropDueEvents(pool: Pool, { account_id, id }: WebhookId): Promise<number> {
-  for (let dropped = 0; ; ) {
-    const count = await pool.run(sql.unsafe`
-      UPDATE webhook_deliveries d SET state = 'failed', next_at = NULL
-      FROM (
-        SELECT d.account_id, d.event_id, d.webhook_id
-        FROM webhooks w JOIN webhook_deliveries d ON d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending'
-        WHERE w.account_id = ${account_id} AND w.id = ${id} AND w.status = 'disabled'
-        ORDER BY d.next_at, d.event_id LIMIT ${ROWS} FOR NO KEY UPDATE OF d
-      ) dropped
-      WHERE d.account_id = dropped.account_id AND d.event_id = dropped.event_id AND d.webhook_id = dropped.webhook_id
-    `)
-    dropped += count
-    if (count < ROWS) return dropped
-  }
+const listed = {
+  object: z.literal('webhook_event'),
+  id: z.string(),
+  type: z.string(),
+  created_at: z.date(),
+  status: EventStatus,
+}
+
+export const ListedWebhookEvent = z.object(listed)
+export type ListedWebhookEvent = z.infer<typeof ListedWebhookEvent>
+
+/** An event, and what one webhook was told of it. `payload`: the body of its requests. */
+export const WebhookEvent = z.object({ ...listed, next_attempt_at: z.date().nullable(), payload: z.unknown() })
+export type WebhookEvent = z.infer<typeof WebhookEvent>
+
+const deliveries = ({ account_id, webhook_id }: WebhookPath) => sql.fragment`
+  SELECT d.event_id AS id, d.state, greatest(d.next_at, w.rest_until) AS next_at,
+    CASE WHEN d.next_at <= now() AND w.lease_until > now() THEN 'attempting' ELSE d.state END AS status
+  FROM webhooks w JOIN webhook_deliveries d ON d.account_id = w.account_id AND d.webhook_id = w.id
+  WHERE w.account_id = ${account_id} AND w.id = ${webhook_id}
+`
+
+/** Ids are made of the moment, rounded, and later ones of a commit lie a little ahead. */
+const ID_SLACK_MS = 60_000
+
+/** The first and the last id that an event of these times can have: an index finds them. */
+export function idRange(from: Date | undefined, to: Date | undefined): { first: string; last: string } {
+  return { first: from ? firstId(from, -ID_SLACK_MS) : FIRST_ID, last: to ? firstId(to, ID_SLACK_MS) : LAST_ID }
+}
+
+/** Newest first. */
+export async function listWebhookEvents(
+  db: Queryable,
+  webhook: WebhookPath,
+  { status, type, created_after, created_before }: WebhookEventFilter,
+  position: Position,
+): Promise<Page<ListedWebhookEvent>> {
+  const { first, last } = idRange(created_after, created_before)
+  const state = status === 'attempting' ? 'pending' : status
+  const isAsked = status ? sql.fragment`state = ${state as string} AND status = ${status}` : sql.fragment`true`
+  // A comparison with a filter that is not given is null, and holds.
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(ListedWebhookEvent)`
+      SELECT 'webhook_event' AS object, d.id, e.type, e.created_at, d.status
+      FROM (${deliveries(webhook)}) d
+      -- OFFSET 0 keeps it to one row after the other, where the planner might read the whole table.
+      CROSS JOIN LATERAL (
+        SELECT type, created_at FROM webhook_events e WHERE e.account_id = ${webhook.account_id} AND e.id = d.id OFFSET 0
+      ) e
+      WHERE id BETWEEN ${first} AND ${last} AND ${isAsked} AND ${where}
+        AND coalesce(e.type = ${type ?? null}, true)
+        AND coalesce(e.created_at > to_timestamp(${seconds(created_after)}), true)
+        AND coalesce(e.created_at < to_timestamp(${seconds(created_before)}), true)
+      ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
+}
+
+export async function findWebhookEvent(db: Queryable, webhook: WebhookPath, id: string): Promise<WebhookEvent | null> {
+  return db.maybeOne(sql.type(WebhookEvent)`
+    SELECT 'webhook_event' AS object, d.id, e.type, e.created_at, d.status,
+      CASE d.state WHEN 'pending' THEN d.next_at END AS next_attempt_at, convert_from(e.body, 'UTF8')::json AS payload
+    FROM (${deliveries(webhook)}) d JOIN webhook_events e ON e.account_id = ${webhook.account_id} AND e.id = d.id
+    WHERE d.id = ${id}
+  `)
+}
+
+/** `http_status_code` is 0 when there was no answer in HTTP. `response`: the beginning of its body. `attempt` counts from 1. */
+export const WebhookAttempt = z.object({
+  object: z.literal('webhook_attempt'),
+  id: z.string(),
+  attempt: z.int(),
+  http_status_code: z.int(),
+  response: z.string(),
+  error: z.string().nullable(),
+  ms: z.int(),
+  sent_at: z.date(),
+})
+export type WebhookAttempt = z.infer<typeof WebhookAttempt>
+
+/** Newest first. */
+export async function listWebhookAttempts(
+  db: Queryable,
+  { account_id, webhook_id }: WebhookPath,
+  event_id: string,
+  position: Position,
+): Promise<Page<WebhookAttempt>> {
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(WebhookAttempt)`
+      SELECT 'webhook_attempt' AS object, id, attempt, coalesce(status, 0) AS http_status_code,
+        coalesce(response, '') AS response, error, ms, created_at AS sent_at
+      FROM webhook_attempts
+      WHERE account_id = ${account_id} AND event_id = ${event_id} AND webhook_id = ${webhook_id} AND ${where}
+      ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
 }

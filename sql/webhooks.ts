@@ -40,6 +40,16 @@ export async function findWebhook(db: Queryable, account_id: string, id: string)
   `)
 }
 
+/** How many webhooks an account has; until the transaction ends, nobody else adds one. */
+export async function lockWebhookRoom(tx: Queryable, account_id: string): Promise<number> {
+  await tx.run(sql.unsafe`SELECT FROM accounts WHERE id = ${account_id} FOR NO KEY UPDATE`)
+  // A statement of its own: it sees what was committed while the lock was waited for.
+  const { count } = await tx.one(sql.type(z.object({ count: z.int() }))`
+    SELECT count(*) AS count FROM webhooks WHERE account_id = ${account_id} AND deleted_at IS NULL
+  `)
+  return count
+}
+
 /** An id that no webhook has or will have: its secret is sealed for it before it is stored. */
 export async function takeWebhookId(db: Queryable): Promise<number> {
   const { id } = await db.one(sql.type(z.object({ id: z.int() }))`

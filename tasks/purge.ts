@@ -5,6 +5,7 @@ import { deleteExpiredKeys } from '../sql/purge.ts'
 import { deleteReports, forgetRawMessages } from '../sql/received_emails.ts'
 import { deleteExpiredSuppressions } from '../sql/suppressions.ts'
 import { deleteExpiredUsage } from '../sql/usage.ts'
+import { deleteDeletedDeliveries, deleteDeletedWebhooks, deleteExpiredEvents } from '../sql/webhook_purge.ts'
 import type { Task, Work } from './task.ts'
 
 /** Forgets what is kept for a time only. */
@@ -17,9 +18,13 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const policies = await deleteExpiredMtaStsPolicies(work.pool)
   const raw = await forgetRaw(work)
   const reports = await inTurns(limit => deleteReports(work.pool, limit))
+  const events = await inTurns(limit => deleteExpiredEvents(work.pool, limit))
+  const told = await inTurns(limit => deleteDeletedDeliveries(work.pool, limit))
+  const webhooks = await deleteDeletedWebhooks(work.pool)
   // Last: the store may be away.
   const blobs = await work.blobs.purge()
-  work.log.debug({ keys, batches, blobs, usage, suppressions, logs, policies, raw, reports }, 'purged')
+  const ofWebhooks = { events, told, webhooks }
+  work.log.debug({ keys, batches, blobs, usage, suppressions, logs, policies, raw, reports, ...ofWebhooks }, 'purged')
 }
 
 /** Of one statement. */

@@ -8,7 +8,7 @@ import { keepTime } from '../flows/keep_time.ts'
 import { sweepBatches } from '../flows/process_batch.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '../flows/run_process.ts'
 import { createSender, SENDER_TIMES, type SenderTimes } from '../flows/sender.ts'
-import { sweepDeliveries, sweepPools, sweepReceivedEmails } from '../flows/sweep.ts'
+import { sweepDeliveries, sweepPools, sweepReceivedEmails, sweepWebhooks } from '../flows/sweep.ts'
 import { createTransport } from '../flows/transports.ts'
 import { createWebhookSender, WEBHOOK_TIMES, type WebhookTimes } from '../flows/webhook_sender.ts'
 import { createDns } from '../lib/dns.ts'
@@ -69,6 +69,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
     every(times.sweep_ms, 'the sweep of deliveries', () => sweepDeliveries(pool, log, config)),
     every(times.sweep_ms, 'the sweep of batches', () => sweepBatches(pool)),
     every(times.sweep_ms, 'the sweep of received mail', () => sweepReceivedEmails(pool, log)),
+    every(times.sweep_ms, 'the sweep of webhooks', () => sweepWebhooks(pool)),
     every(times.sweep_ms, 'the sweep of jobs', () => sweepPools(pool, log, times.pool_dead_seconds)),
   ]
 

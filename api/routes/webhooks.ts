@@ -1,12 +1,15 @@
 import Router from '@koa/router'
 import { addWebhook, changeWebhook, rotateSigningSecret } from '../../flows/change_webhook.ts'
+import { requireWebhook } from '../../flows/find_webhook.ts'
+import { testWebhook } from '../../flows/test_webhook.ts'
 import { notFound } from '../../lib/errors.ts'
 import { newWebhook, webhookChange } from '../../lib/new_webhook.ts'
-import { findWebhook, listWebhooks, markWebhookDeleted } from '../../sql/webhooks.ts'
+import { listWebhooks, markWebhookDeleted } from '../../sql/webhooks.ts'
 import { fullAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
-import type { Context, Services, State } from '../context.ts'
-import { numericId, parse, parseId, parsePage } from '../parse.ts'
+import type { Services, State } from '../context.ts'
+import { numericId, parse, parsePage } from '../parse.ts'
+import { parseWebhook } from '../webhook_path.ts'
 
 export const webhooks = new Router<State, Services>()
 
@@ -21,29 +24,28 @@ webhooks.get('/webhooks', fullAccess, async ctx => {
 })
 
 webhooks.get('/webhooks/:id', fullAccess, async ctx => {
-  const webhook = await findWebhook(ctx.pool, ctx.state.caller.account_id, parseWebhookId(ctx))
-  if (!webhook) throw notFound('Webhook')
-  ctx.body = webhook
+  ctx.body = await requireWebhook(ctx.pool, parseWebhook(ctx))
 })
 
 webhooks.patch('/webhooks/:id', fullAccess, readBody, async ctx => {
-  const id = parseWebhookId(ctx)
-  const { account_id } = ctx.state.caller
-  if (!(await findWebhook(ctx.pool, account_id, id))) throw notFound('Webhook')
+  const webhook = parseWebhook(ctx)
+  await requireWebhook(ctx.pool, webhook)
+  const { account_id, webhook_id: id } = webhook
   await changeWebhook(ctx.pool, account_id, id, parse(webhookChange(ctx.connections.policy), ctx.state.body))
   ctx.body = { object: 'webhook', id }
 })
 
 webhooks.delete('/webhooks/:id', fullAccess, async ctx => {
-  const id = parseWebhookId(ctx)
-  if ((await markWebhookDeleted(ctx.pool, ctx.state.caller.account_id, id)) === 0) throw notFound('Webhook')
+  const { account_id, webhook_id: id } = parseWebhook(ctx)
+  if ((await markWebhookDeleted(ctx.pool, account_id, id)) === 0) throw notFound('Webhook')
   ctx.body = { object: 'webhook', id, deleted: true }
 })
 
 webhooks.post(['/webhooks/:id/signing-secret/rotate', '/webhooks/:id/rotate'], fullAccess, async ctx => {
-  ctx.body = await rotateSigningSecret(ctx, ctx.state.caller.account_id, parseWebhookId(ctx))
+  const { account_id, webhook_id: id } = parseWebhook(ctx)
+  ctx.body = await rotateSigningSecret(ctx, account_id, id)
 })
 
-function parseWebhookId(ctx: Context): string {
-  return parseId('Webhook', ctx.params.id, numericId)
-}
+webhooks.post('/webhooks/:id/test', fullAccess, async ctx => {
+  ctx.body = await testWebhook(ctx, parseWebhook(ctx))
+})

@@ -35,3 +35,6 @@ export type EventType = (typeof EVENT_TYPES)[number]
 
 /** Stands for all of them, those that are yet to come as well. */
 export const ALL_EVENTS = '*'
+
+/** Sent by POST /webhooks/:id/test alone: nobody can subscribe to it. */
+export const TEST_EVENT = 'test'

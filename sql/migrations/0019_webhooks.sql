@@ -57,6 +57,7 @@ CREATE TABLE webhook_deliveries (
 );
 
 CREATE INDEX webhook_deliveries_listed ON webhook_deliveries (account_id, webhook_id, event_id);
+CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (account_id, webhook_id, event_id) WHERE state = 'failed';
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (account_id, webhook_id, next_at, event_id) WHERE state = 'pending';
 
 -- status    what the endpoint answered; null: no answer in HTTP

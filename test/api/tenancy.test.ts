@@ -15,7 +15,7 @@ const api = await startApi(t, world, mine.key)
 
 const endpoint = 'https://hook.acme.com/'
 const { id: theirWebhook } = await addWebhook(world, theirs.id, { endpoint, events: ['*'] })
-await addWebhook(world, mine.id, { endpoint, events: ['*'] })
+const { id: mineWebhook } = await addWebhook(world, mine.id, { endpoint, events: ['*'] })
 
 // One that is sent, with events and a captured message, and one that waits, between two of mine.
 const attachments = [{ filename: 'x', content: 'eA==' }]
@@ -63,6 +63,7 @@ await world.pool.pg.query(
   `INSERT INTO domain_claims (account_id, domain_id, id, token) VALUES ($1, $2, gen_random_uuid(), 'secret')`,
   [theirs.id, theirs.domain_id],
 )
+const { rows: events } = await world.pool.pg.query('SELECT id FROM webhook_events WHERE account_id = $1', [theirs.id])
 const { rows: deliveries } = await world.pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1', [sent])
 
 /** Ids of theirs for the path of each route that has one: a new route must be added here. */
@@ -105,6 +106,12 @@ const foreignIds: Record<string, string[]> = {
   'DELETE /webhooks/:id': [theirWebhook],
   'POST /webhooks/:id/signing-secret/rotate': [theirWebhook],
   'POST /webhooks/:id/rotate': [theirWebhook],
+  'POST /webhooks/:id/test': [theirWebhook],
+  'GET /webhooks/:id/events': [theirWebhook],
+  'GET /webhooks/:id/events/:event_id': [theirWebhook],
+  'GET /webhooks/:id/events/:event_id/attempts': [theirWebhook],
+  'POST /webhooks/:id/events/:event_id/replay': [theirWebhook],
+  'POST /webhooks/:id/replay': [theirWebhook],
   'GET /logs/:id': logs.slice(0, 1),
   'PUT /api-keys/:id': [keys[0].id],
   'PATCH /api-keys/:id': [keys[0].id],
@@ -158,22 +165,25 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
   const before = await checksum(theirs.id)
   for (const [route, ids] of Object.entries(foreignIds)) {
     const [method = '', path = ''] = route.split(' ')
-    const [ofMine, file] = path.includes('/receiving/')
-      ? [mineReceived, receivedFiles[0].id]
-      : [mineWithFile, files[0].id]
-    const ask = (id: string, attachment = file) =>
-      request(method, path.replace(':id', id).replace(':attachment_id', attachment))
+    const [ofMine, part] = withParts(path)
+    const ask = (id: string, another = part) => request(method, path.replace(':id', id).replace(/:\w+_id/, another))
     const answer = await ask(unknown, unknown)
     t.match(answer.status, /^40[34]$/)
     for (const id of ids) {
       t.strictSame(await ask(id), answer, `${route} ${id}`)
       t.strictSame(await ask(id.toUpperCase()), answer, `${route} ${id}`)
     }
-    if (!path.includes(':attachment_id')) continue
+    if (!/:\w+_id/.test(path)) continue
     t.strictSame(await ask(ofMine), await ask(ofMine, unknown), `${route} of mine`)
   }
   t.equal(await checksum(theirs.id), before)
 })
+
+/** One of mine, and a part of the like of theirs. */
+function withParts(path: string): [string, string] {
+  if (path.includes('/webhooks/')) return [mineWebhook, events[0].id]
+  return path.includes('/receiving/') ? [mineReceived, receivedFiles[0].id] : [mineWithFile, files[0].id]
+}
 
 t.test('another account’s id is a cursor like any other', async t => {
   for (const path of lists) {

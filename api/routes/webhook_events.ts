@@ -1,0 +1,47 @@
+import Router from '@koa/router'
+import { requireWebhook, requireWebhookEvent } from '../../flows/find_webhook.ts'
+import { replayEvent, replayEvents } from '../../flows/replay_webhook.ts'
+import { WebhookEventFilter, WebhookReplay } from '../../lib/webhooks/event_filter.ts'
+import { listWebhookAttempts, listWebhookEvents } from '../../sql/webhook_history.ts'
+import { fullAccess } from '../auth.ts'
+import { readBody } from '../body.ts'
+import type { Context, Services, State } from '../context.ts'
+import { parse, parseId, parsePage } from '../parse.ts'
+import { eventId, parseWebhook } from '../webhook_path.ts'
+
+/** What webhooks were told, what became of it, and telling it once more. */
+export const webhookEvents = new Router<State, Services>()
+
+webhookEvents.get('/webhooks/:id/events', fullAccess, async ctx => {
+  const webhook = parseWebhook(ctx)
+  await requireWebhook(ctx.pool, webhook)
+  const position = parsePage(ctx, eventId)
+  ctx.body = await listWebhookEvents(ctx.pool, webhook, parse(WebhookEventFilter, ctx.query), position)
+})
+
+webhookEvents.get('/webhooks/:id/events/:event_id', fullAccess, async ctx => {
+  ctx.body = await requireWebhookEvent(ctx.pool, parseWebhook(ctx), parseEventId(ctx))
+})
+
+webhookEvents.get('/webhooks/:id/events/:event_id/attempts', fullAccess, async ctx => {
+  const webhook = parseWebhook(ctx)
+  const { id } = await requireWebhookEvent(ctx.pool, webhook, parseEventId(ctx))
+  ctx.body = await listWebhookAttempts(ctx.pool, webhook, id, parsePage(ctx))
+})
+
+webhookEvents.post('/webhooks/:id/events/:event_id/replay', fullAccess, async ctx => {
+  const id = parseEventId(ctx)
+  await replayEvent(ctx.pool, parseWebhook(ctx), id)
+  ctx.body = { object: 'webhook_event', id }
+})
+
+webhookEvents.post('/webhooks/:id/replay', fullAccess, readBody, async ctx => {
+  const webhook = parseWebhook(ctx)
+  await requireWebhook(ctx.pool, webhook)
+  const replayed = await replayEvents(ctx.pool, webhook, parse(WebhookReplay, ctx.state.body))
+  ctx.body = { object: 'webhook', id: webhook.webhook_id, replayed }
+})
+
+function parseEventId(ctx: Context): string {
+  return parseId('Event', ctx.params.event_id, eventId)
+}
