@@ -4,7 +4,7 @@ import type { Connections } from '../lib/fetch/connections.ts'
 import { newId } from '../lib/ids.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { TEST_EVENT } from '../lib/webhooks/catalogue.ts'
-import { postEvent } from '../lib/webhooks/post_event.ts'
+import { ATTEMPT_MS, postEvent } from '../lib/webhooks/post_event.ts'
 import type { Pool } from '../sql/pool.ts'
 import type { WebhookPath } from '../sql/webhook_history.ts'
 import { findTarget, insertTest } from '../sql/webhook_tests.ts'
@@ -21,15 +21,19 @@ export type TestedWebhook = { object: 'webhook_test'; id: string; ok: boolean; s
  *
  * @throws {ApiError} 404
  */
-export async function testWebhook(tester: Tester, webhook: WebhookPath): Promise<TestedWebhook> {
-  const { pool, secrets, connections } = tester
+export async function testWebhook(
+  { pool, secrets, connections }: Tester,
+  webhook: WebhookPath,
+  deadline_ms = ATTEMPT_MS,
+): Promise<TestedWebhook> {
   const target = await findTarget(pool, webhook)
   if (!target) throw notFound('Webhook')
   const { account_id, webhook_id: id } = webhook
   const { event_id, created_at, body } = makeTest(id)
 
   const sign = openSigner(secrets, { account_id, ...target })
-  const { is_success: ok, ...attempt } = await postEvent(connections, { ...target, id: event_id, body, sign })
+  const outgoing = { endpoint: target.endpoint, id: event_id, body, sign }
+  const { is_success: ok, ...attempt } = await postEvent(connections, outgoing, { deadline_ms })
   const test = { account_id, webhook_id: target.id, event_id, created_at, body, id: newId() }
   await insertTest(pool, { ...test, ...attempt, is_success: ok })
   const { status, error } = attempt

@@ -23,17 +23,20 @@ export type ListedWebhookEvent = z.infer<typeof ListedWebhookEvent>
 export const WebhookEvent = z.object({ ...listed, next_attempt_at: z.date().nullable(), payload: z.unknown() })
 export type WebhookEvent = z.infer<typeof WebhookEvent>
 
-const deliveries = ({ account_id, webhook_id }: WebhookPath) => sql.fragment`
-  SELECT d.event_id AS id, d.state, greatest(d.next_at, w.rest_until) AS next_at,
-    CASE WHEN d.next_at <= now() AND w.lease_until > now() THEN 'attempting' ELSE d.state END AS status
-  FROM webhooks w JOIN webhook_deliveries d ON d.account_id = w.account_id AND d.webhook_id = w.id
+const history = ({ account_id, webhook_id }: WebhookPath) => sql.fragment`
+  SELECT e.id, e.type, e.created_at, e.body, d.state,
+    CASE WHEN d.next_at <= now() AND w.lease_until > now() THEN 'attempting' ELSE d.state END AS status,
+    CASE WHEN d.state = 'pending' THEN greatest(d.next_at, w.rest_until) END AS next_attempt_at
+  FROM webhooks w
+  JOIN webhook_deliveries d ON d.account_id = w.account_id AND d.webhook_id = w.id
+  JOIN webhook_events e ON e.account_id = d.account_id AND e.id = d.event_id
   WHERE w.account_id = ${account_id} AND w.id = ${webhook_id}
 `
 
 /** Ids are made of the moment, rounded, and later ones of a commit lie a little ahead. */
 const ID_SLACK_MS = 60_000
 
-/** The first and the last id that an event of these times can have: an index finds them. */
+/** The first and the last id that an event of these times can have, by which an index finds it. */
 export function idRange(from: Date | undefined, to: Date | undefined): { first: string; last: string } {
   return { first: from ? firstId(from, -ID_SLACK_MS) : FIRST_ID, last: to ? firstId(to, ID_SLACK_MS) : LAST_ID }
 }
@@ -46,21 +49,19 @@ export async function listWebhookEvents(
   position: Position,
 ): Promise<Page<ListedWebhookEvent>> {
   const { first, last } = idRange(created_after, created_before)
-  const state = status === 'attempting' ? 'pending' : status
-  const isAsked = status ? sql.fragment`state = ${state as string} AND status = ${status}` : sql.fragment`true`
-  // A comparison with a filter that is not given is null, and holds.
+  const isPending = status === 'pending' || status === 'attempting'
+  const filters = [
+    sql.fragment`id BETWEEN ${first} AND ${last}`,
+    // By the state as well, which indexes know.
+    ...(status ? [sql.fragment`state = ${isPending ? 'pending' : status} AND status = ${status}`] : []),
+    ...(type ? [sql.fragment`type = ${type}`] : []),
+    ...(created_after ? [sql.fragment`created_at > to_timestamp(${seconds(created_after)})`] : []),
+    ...(created_before ? [sql.fragment`created_at < to_timestamp(${seconds(created_before)})`] : []),
+  ]
   return readPage(position, (where, order, limit) =>
     db.any(sql.type(ListedWebhookEvent)`
-      SELECT 'webhook_event' AS object, d.id, e.type, e.created_at, d.status
-      FROM (${deliveries(webhook)}) d
-      -- OFFSET 0 keeps it to one row after the other, where the planner might read the whole table.
-      CROSS JOIN LATERAL (
-        SELECT type, created_at FROM webhook_events e WHERE e.account_id = ${webhook.account_id} AND e.id = d.id OFFSET 0
-      ) e
-      WHERE id BETWEEN ${first} AND ${last} AND ${isAsked} AND ${where}
-        AND coalesce(e.type = ${type ?? null}, true)
-        AND coalesce(e.created_at > to_timestamp(${seconds(created_after)}), true)
-        AND coalesce(e.created_at < to_timestamp(${seconds(created_before)}), true)
+      SELECT 'webhook_event' AS object, id, type, created_at, status FROM (${history(webhook)}) h
+      WHERE ${sql.join([where, ...filters], sql.fragment` AND `)}
       ORDER BY ${order} LIMIT ${limit}
     `),
   )
@@ -68,10 +69,10 @@ export async function listWebhookEvents(
 
 export async function findWebhookEvent(db: Queryable, webhook: WebhookPath, id: string): Promise<WebhookEvent | null> {
   return db.maybeOne(sql.type(WebhookEvent)`
-    SELECT 'webhook_event' AS object, d.id, e.type, e.created_at, d.status,
-      CASE d.state WHEN 'pending' THEN d.next_at END AS next_attempt_at, convert_from(e.body, 'UTF8')::json AS payload
-    FROM (${deliveries(webhook)}) d JOIN webhook_events e ON e.account_id = ${webhook.account_id} AND e.id = d.id
-    WHERE d.id = ${id}
+    SELECT 'webhook_event' AS object, id, type, created_at, status, next_attempt_at,
+      convert_from(body, 'UTF8')::json AS payload
+    FROM (${history(webhook)}) h
+    WHERE id = ${id}
   `)
 }
 

@@ -1,13 +1,17 @@
+import { createHmac } from 'node:crypto'
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { addWebhook } from '../../flows/change_webhook.ts'
 import { setUp } from '../../flows/set_up.ts'
 import { Environment } from '../../lib/config.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { USAGE } from '../../workers/admin_commands.ts'
 import { startApi } from '../api.ts'
-import { openWork } from '../sending.ts'
-import { openWorld } from '../world.ts'
+import { ALLOWED } from '../fetching.ts'
+import { startHook } from '../hook.ts'
+import { acceptEmail, openWork } from '../sending.ts'
+import { newAccount, openWorld } from '../world.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
@@ -98,4 +102,55 @@ t.test('the first curl of the README sends, and the answers are as it says', asy
   const { body: email } = await api.request('GET', `${path}/${answer.id}`)
   t.match(email, { object: 'email', status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
   t.notOk('queue' in email)
+})
+
+t.test('the receiver of the README knows what comes from here, and nothing else', async t => {
+  const [, code = ''] = /^```js\n(import { createHmac.*?)^```$/ms.exec(readme) ?? []
+  const { isFromMailbrook } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+  const hook = await startHook(t)
+  const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const { id, signing_secret: secret } = await addWebhook(world, account.id, { endpoint: hook.url, events: ['*'] })
+  const work = openWork(t, world, 'capture')
+  await send_emails({ email_ids: [await acceptEmail(world, account, { subject: 'Grüße 🦄' })] }, work)
+  await work.sender.idle()
+  await work.webhooks.offer([{ account_id: account.id, id: Number(id) }])
+  await work.webhooks.idle()
+  await api.request('POST', `/api/webhooks/${id}/test`)
+
+  t.strictSame(
+    hook.posted.map(({ json }) => json.type),
+    ['email.sent', 'email.delivered', 'test'],
+  )
+  for (const { headers, body } of hook.posted) {
+    t.equal(isFromMailbrook(secret, headers, body), true)
+    t.equal(isFromMailbrook(`${secret}x`, headers, body), false)
+    t.equal(isFromMailbrook(secret, headers, Buffer.concat([body, Buffer.from(' ')])), false)
+    t.equal(isFromMailbrook(secret, {}, body), false)
+    const signature = String(headers['x-service-signature'])
+    for (const wrong of [
+      '',
+      signature.slice(1),
+      `${signature}0`,
+      signature.toUpperCase(),
+      'ü'.repeat(32),
+      '0'.repeat(64),
+    ]) {
+      t.equal(isFromMailbrook(secret, { ...headers, 'x-service-signature': wrong }, body), false, wrong)
+    }
+    for (const [shift, isRecent] of [
+      [0, true],
+      [-290, true],
+      [290, true],
+      [-310, false],
+      [310, false],
+      [NaN, false],
+    ] as const) {
+      const timestamp = String(Math.floor(Date.now() / 1_000) + shift)
+      const signed = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')
+      const moved = { ...headers, 'x-service-timestamp': timestamp, 'x-service-signature': signed }
+      t.equal(isFromMailbrook(secret, moved, body), isRecent, `${shift} s`)
+    }
+  }
 })

@@ -1,0 +1,246 @@
+import { createHmac } from 'node:crypto'
+import t from 'tap'
+import { addWebhook } from '../../flows/change_webhook.ts'
+import { testWebhook } from '../../flows/test_webhook.ts'
+import { Connections } from '../../lib/fetch/connections.ts'
+import { fetchPolicy } from '../../lib/fetch_safely.ts'
+import { MAX_WEBHOOKS } from '../../lib/new_webhook.ts'
+import { EVENT_TYPES } from '../../lib/webhooks/catalogue.ts'
+import { startApi } from '../api.ts'
+import { ALLOWED, FORBIDDEN, startTcpServer } from '../fetching.ts'
+import { startHook } from '../hook.ts'
+import { ELSEWHERE, HERE } from '../hostile_hosts.ts'
+import { newAccount, openWorld } from '../world.ts'
+
+const CLOSED = 9
+const hook = await startHook(t)
+const silent = await startTcpServer(t, () => {})
+const ports = [80, 443, hook.port, silent, CLOSED].join()
+const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: ports })
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const { pg } = world.pool
+
+const endpoint = 'https://hook.acme.com/in'
+const events = ['email.delivered']
+const SECRET = /^whsec_[A-Za-z0-9+/]{32}$/
+
+type Webhook = { id: string; signing_secret: string; events: string[]; data: { id: string }[] }
+const call = async (method: string, path = '', body?: unknown, key = account.key) => {
+  const answer = await api.request(method, `/api/webhooks${path}`, { key, ...(body === undefined ? {} : { body }) })
+  return { ...answer, body: answer.body as unknown as Webhook }
+}
+const add = async (fields: object = {}) => (await call('POST', '', { endpoint, events, ...fields })).body
+
+t.test('a webhook is added, shown, listed and deleted; its secret is shown once', async t => {
+  const { status, body } = await call('POST', '', { endpoint, events: ['email.bounced', 'email.sent', 'email.sent'] })
+  t.equal(status, 201)
+  const { signing_secret, ...record } = body
+  t.match(signing_secret, SECRET)
+  t.match(record.id, /^\d+$/)
+  t.match(record, {
+    ...{ object: 'webhook', endpoint, events: ['email.sent', 'email.bounced'], status: 'enabled', failure_count: 0 },
+    ...{
+      last_delivery_status: null,
+      last_delivery_at: null,
+      disabled_reason: null,
+      created_at: /Z$/,
+      updated_at: /Z$/,
+    },
+  })
+  t.strictSame((await call('GET', `/${record.id}`)).body, record)
+  const list = await call('GET', '?limit=1')
+  t.strictSame(list.body, { object: 'list', has_more: false, data: [record] })
+
+  t.match(await call('DELETE', `/${record.id}`), {
+    status: 200,
+    text: `{"object":"webhook","id":"${record.id}","deleted":true}`,
+  })
+  for (const [method, path] of [
+    ['GET', ''],
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['POST', '/rotate'],
+    ['POST', '/test'],
+    ['GET', '/events'],
+  ] as const) {
+    const gone = await call(method, `/${record.id}${path}`, method === 'GET' ? undefined : {})
+    t.match(gone, { status: 404, text: /Webhook not found/ }, method + path)
+  }
+  t.strictSame((await call('GET')).body.data, [])
+})
+
+t.test('`*` and `all` subscribe to whatever there is', async t => {
+  for (const names of [['*'], ['all'], ['email.sent', 'all']])
+    t.strictSame((await add({ events: names })).events, ['*'])
+  t.strictSame((await add({ events: [...EVENT_TYPES] })).events, [...EVENT_TYPES])
+})
+
+t.test('what is no webhook is refused, when it is added and when it is changed', async t => {
+  const { id } = await add()
+  t.match(await call('POST', '', { events }), { status: 422, body: { name: 'missing_required_field' } })
+  t.match(await call('POST', '', { endpoint }), { status: 422, body: { name: 'missing_required_field' } })
+  const hosts = [...HERE, ...ELSEWHERE, 'localhost', 'a.localhost', '10.0.0.1', '169.254.169.254', '168.63.129.16']
+  const endpoints = [
+    ...hosts.map(host => `http://${host}/`),
+    ...['', 'hook', 'ftp://a.com/', 'file:///etc/passwd', 'data:,x', 'https://me:pass@a.com/', 'https://me@a.com/'],
+    ...['http://a.com:22/', 'https://a.com:5432/', `https://a.com/${'x'.repeat(2_048)}`, 5, null, ['https://a.com/']],
+  ]
+  const names = [
+    [],
+    ['test'],
+    ['email'],
+    ['email.*'],
+    ['email.sent', 'x'],
+    [''],
+    [5],
+    'email.sent',
+    null,
+    Array(101).fill('*'),
+  ]
+  const wrong = [...endpoints.map(endpoint => ({ endpoint })), ...names.map(events => ({ events }))]
+  const { updated_at } = (await call('GET', `/${id}`)).body as unknown as { updated_at: string }
+  for (const fields of [...wrong, { status: 'paused' }, { status: null }]) {
+    const what = JSON.stringify(fields).slice(0, 80)
+    const refusal = { status: 422, body: { name: 'validation_error' } }
+    if (!('status' in fields)) t.match(await call('POST', '', { endpoint, events, ...fields }), refusal, what)
+    t.match(await call('PATCH', `/${id}`, fields), refusal, what)
+  }
+  t.match((await call('GET', `/${id}`)).body, { endpoint, events, status: 'enabled', updated_at })
+})
+
+t.test('a webhook is changed in what is given; enabled, it starts anew', async t => {
+  const { id } = await add()
+  t.match(await call('PATCH', `/${id}`, { endpoint: 'HTTPS://Other.com' }), {
+    status: 200,
+    text: `{"object":"webhook","id":"${id}"}`,
+  })
+  t.match((await call('GET', `/${id}`)).body, { endpoint: 'https://other.com/', events, status: 'enabled' })
+
+  await call('PATCH', `/${id}`, { status: 'disabled', events: ['email.sent'] })
+  const disabled = { status: 'disabled', disabled_reason: 'manual', events: ['email.sent'] }
+  t.match((await call('GET', `/${id}`)).body, disabled)
+
+  await pg.query(`UPDATE webhooks SET failure_count = 50, rest_until = now() + interval '1 h' WHERE id = $1`, [id])
+  await call('PATCH', `/${id}`, { status: 'enabled' })
+  t.match((await call('GET', `/${id}`)).body, { status: 'enabled', disabled_reason: null, failure_count: 0 })
+  t.match((await pg.query('SELECT rest_until FROM webhooks WHERE id = $1', [id])).rows, [{ rest_until: null }])
+})
+
+t.test('the secret is rotated by either path, and the one before signs nothing more', async t => {
+  const { id, signing_secret } = await add({ endpoint: hook.url })
+  const secrets = [signing_secret]
+  for (const path of ['rotate', 'signing-secret/rotate']) {
+    const { status, body } = await call('POST', `/${id}/${path}`)
+    t.equal(status, 200)
+    t.strictSame(Object.keys(body), ['object', 'id', 'signing_secret'])
+    t.match(body, { object: 'webhook', id, signing_secret: SECRET })
+    secrets.push(body.signing_secret)
+    await call('POST', `/${id}/test`)
+    const { headers, body: sent } = hook.posted.at(-1) as (typeof hook.posted)[0]
+    const signatures = secrets.map(secret =>
+      createHmac('sha256', secret).update(`${headers['x-service-timestamp']}.`).update(sent).digest('hex'),
+    )
+    t.equal(signatures.indexOf(String(headers['x-service-signature'])), secrets.length - 1)
+  }
+  t.equal(new Set(secrets).size, 3)
+})
+
+t.test('ids are numbers, in paths and cursors', async t => {
+  const ids = [await add(), await add(), await add()].map(({ id }) => id).reverse()
+  const listed = async (query: string) => (await call('GET', query)).body.data.map(({ id }) => id)
+  t.strictSame(await listed('?limit=3'), ids)
+  t.strictSame(await listed(`?limit=1&after=${ids[0]}`), [ids[1]])
+  t.strictSame(await listed(`?limit=1&before=${ids[2]}`), [ids[1]])
+  t.strictSame(await listed('?after=0'), [])
+  t.strictSame(await listed(`?limit=3&after=9223372036854775807`), ids)
+  for (const cursor of ['x', '-1', '1.5', '01', '0x1', ' 1', '01890000-0000-7000-8000-000000000000']) {
+    t.match(await call('GET', `?after=${encodeURIComponent(cursor)}`), { status: 422 }, cursor)
+    for (const path of ['', '/events', '/events/01890000-0000-7000-8000-000000000000/attempts']) {
+      t.match(await call('GET', `/${encodeURIComponent(cursor)}${path}`), { status: 404 }, cursor + path)
+    }
+  }
+  for (const id of ['x', '999999999999', '9223372036854775807', '9'.repeat(400)]) {
+    for (const path of ['/test', '/rotate', '/signing-secret/rotate', '/replay']) {
+      t.match(await call('POST', `/${id}${path}`, {}), { status: 404, text: /Webhook not found/ }, id + path)
+    }
+  }
+})
+
+t.test(`an account has ${MAX_WEBHOOKS} webhooks at most, however many are added at once`, async t => {
+  const other = await newAccount(world)
+  const adds = Array.from({ length: MAX_WEBHOOKS + 10 }, () => call('POST', '', { endpoint, events }, other.key))
+  const answers = await Promise.all(adds)
+  const made = answers.filter(({ status }) => status === 201)
+  t.equal(made.length, MAX_WEBHOOKS)
+  for (const answer of answers.filter(({ status }) => status !== 201)) {
+    t.match(answer, { status: 422, body: { name: 'validation_error', message: /50 webhooks/ } })
+  }
+  await call('DELETE', `/${made[0]?.body.id}`, undefined, other.key)
+  t.equal((await call('POST', '', { endpoint, events }, other.key)).status, 201, 'one that is deleted makes room')
+})
+
+t.test('a test is sent at once, whatever was subscribed to, and is in the history alone', async t => {
+  const { id, signing_secret } = await add({ endpoint: hook.url })
+  await call('PATCH', `/${id}`, { status: 'disabled' })
+  const before = (await pg.query('SELECT * FROM webhooks WHERE id = $1', [id])).rows
+  for (const [status, ok] of [
+    [200, true],
+    [204, true],
+    [302, false],
+    [410, false],
+    [500, false],
+  ] as const) {
+    hook.answer(status)
+    const { text } = await call('POST', `/${id}/test`)
+    const error = /answered/.test(text) ? { error: JSON.parse(text).error } : {}
+    t.strictSame(JSON.parse(text), { object: 'webhook_test', id, ok, status, ...error })
+    t.equal('error' in error, !ok)
+
+    const posted = hook.posted.at(-1) as (typeof hook.posted)[0]
+    t.match(posted.json, { type: 'test', created_at: /Z$/, id: /-7/, data: { message: /test/, webhook_id: id } })
+    t.equal(posted.headers['webhook-id'], `msg_${posted.json.id}`)
+    t.strictSame(Object.keys(posted.json), ['type', 'created_at', 'id', 'data'])
+    const signed = createHmac('sha256', signing_secret).update(
+      `${posted.headers['x-service-timestamp']}.${posted.body}`,
+    )
+    t.equal(posted.headers['x-service-signature'], signed.digest('hex'))
+
+    const event = await api.request('GET', `/api/webhooks/${id}/events/${posted.json.id}`)
+    t.match(event.body, {
+      type: 'test',
+      status: ok ? 'success' : 'failed',
+      next_attempt_at: null,
+      payload: posted.json,
+    })
+    const attempts = await api.request('GET', `/api/webhooks/${id}/events/${posted.json.id}/attempts`)
+    t.match(attempts.body, { data: [{ attempt: 1, http_status_code: status, error: ok ? null : /./ }] })
+    t.equal(attempts.body.data.length, 1)
+  }
+  hook.answer(200)
+  t.strictSame((await pg.query('SELECT * FROM webhooks WHERE id = $1', [id])).rows, before)
+  const jobs = await pg.query(`SELECT FROM graphile_worker.jobs WHERE task_identifier = 'deliver_webhooks'`)
+  t.equal(jobs.rowCount, 0)
+})
+
+t.test('a test that finds nobody looks the same wherever it was sent', async t => {
+  const connections = new Connections(fetchPolicy(world.config))
+  t.teardown(() => connections.close())
+  const test = async (endpoint: string) => {
+    const { id } = await addWebhook(world, account.id, { endpoint, events })
+    const webhook = { account_id: account.id, webhook_id: id }
+    const { id: _, ...answer } = await testWebhook({ ...world, connections }, webhook, 200)
+    const attempts = await pg.query('SELECT status, error, response FROM webhook_attempts WHERE webhook_id = $1', [id])
+    t.strictSame(attempts.rows, [{ status: null, error: answer.error, response: null }])
+    return answer
+  }
+  const answer = { object: 'webhook_test', ok: false, status: 0, error: 'The URL could not be fetched.' }
+  for (const origin of [
+    `${FORBIDDEN}:${hook.port}`,
+    `${ALLOWED}:${CLOSED}`,
+    `${ALLOWED}:${silent}`,
+    'no-such-name.acme.com',
+  ]) {
+    t.strictSame(await test(`http://${origin}/`), answer, origin)
+  }
+})
