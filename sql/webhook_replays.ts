@@ -32,11 +32,12 @@ export async function replaySlice(
   limit: number,
 ): Promise<z.infer<typeof Slice>> {
   const { first, last } = idRange(from, to)
+  const isNext = after ? sql.fragment`event_id > ${after}` : sql.fragment`event_id >= ${first}`
   return db.one(sql.type(Slice)`
     WITH slice AS MATERIALIZED (
       SELECT event_id FROM webhook_deliveries
       WHERE account_id = ${account_id} AND webhook_id = ${webhook_id} AND state = ${status}
-        AND event_id BETWEEN ${first} AND ${last} AND coalesce(event_id > ${after}, true)
+        AND ${isNext} AND event_id <= ${last}
       ORDER BY event_id LIMIT ${limit} FOR NO KEY UPDATE
     ), replayed AS (
       UPDATE webhook_deliveries d SET state = 'pending', next_at = now(), first_attempt = attempt

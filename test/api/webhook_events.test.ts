@@ -242,18 +242,18 @@ t.test('a time range is replayed: what failed, or all that had arrived, but no t
   }
 })
 
-t.test('more than one statement takes are replayed, each once, while they are delivered', async t => {
+t.test('more than one statement takes are replayed, each of them once', async t => {
   const { id } = await add()
   await pg.query(
     `WITH e AS (
       INSERT INTO webhook_events SELECT $1, event_id('2026-02-01', n), 'email.sent', '{}', '2026-02-01'
-      FROM generate_series(1, 4500) n RETURNING *
+      FROM generate_series(1, 1200) n RETURNING *
     )
     INSERT INTO webhook_deliveries SELECT account_id, id, $2, 'success', 1 FROM e`,
     [account.id, id],
   )
   const which = { from: new Date('2026-02-01'), status: 'success' } as const
-  t.equal(await replayEvents(world.pool, { account_id: account.id, webhook_id: id }, which), 4_500)
+  t.equal(await replayEvents(world.pool, { account_id: account.id, webhook_id: id }, which), 1_200)
   await post(`${id}/replay`, which)
   t.ok((await rowsOf(id)).every(row => row.state === 'pending' && row.first_attempt === 1))
   await api.request('DELETE', `/api/webhooks/${id}`)
