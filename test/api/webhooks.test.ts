@@ -7,9 +7,11 @@ import { fetchPolicy } from '../../lib/fetch_safely.ts'
 import { MAX_WEBHOOKS } from '../../lib/new_webhook.ts'
 import { EVENT_TYPES } from '../../lib/webhooks/catalogue.ts'
 import { startApi } from '../api.ts'
+import { dumpTables, formsOf } from '../dump.ts'
 import { ALLOWED, FORBIDDEN, startTcpServer } from '../fetching.ts'
 import { startHook } from '../hook.ts'
 import { ELSEWHERE, HERE } from '../hostile_hosts.ts'
+import { readLogs } from '../request_log.ts'
 import { newAccount, openWorld } from '../world.ts'
 
 const CLOSED = 9
@@ -144,6 +146,19 @@ t.test('the secret is rotated by either path, and the one before signs nothing m
     t.equal(signatures.indexOf(String(headers['x-service-signature'])), secrets.length - 1)
   }
   t.equal(new Set(secrets).size, 3)
+})
+
+t.test('a secret stands nowhere in the database, also not in the log of requests', async t => {
+  const other = await newAccount(world)
+  const { body } = await call('POST', '', { endpoint, events }, other.key)
+  const { body: rotated } = await call('POST', `/${body.id}/rotate`, undefined, other.key)
+  await readLogs(world.pool, other, 2)
+  const dump = Array.from((await dumpTables(world.pool)).values()).join('\n')
+  t.match(dump, /signing_secret[^}]*redacted/)
+  for (const secret of [body.signing_secret, rotated.signing_secret]) {
+    const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
+    for (const form of [...formsOf(secret), ...formsOf(key)]) t.notOk(dump.includes(form))
+  }
 })
 
 t.test('ids are numbers, in paths and cursors', async t => {
