@@ -74,23 +74,27 @@ class Reader implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    if (this.#head) return this.#end(false)
-    clearTimeout(this.#timer)
-    this.#reject(error)
+    this.#fail(error)
   }
 
   #giveUp(): void {
     this.#isLate = true
-    if (this.#head) return this.#end(false)
+    this.#fail(tooLate())
     this.#controller?.abort(tooLate())
-    this.#reject(tooLate())
+  }
+
+  /** What the headers said holds all the same. */
+  #fail(error: Error): void {
+    if (this.#head) this.#end(false)
+    clearTimeout(this.#timer)
+    this.#reject(error)
   }
 
   #end(isWhole: boolean): void {
-    if (this.#isEnded) return
+    if (this.#isEnded || !this.#head) return
     this.#isEnded = true
     clearTimeout(this.#timer)
-    const { status, headers } = this.#head as Head
+    const { status, headers } = this.#head
     const isPlain = /^(?:identity)?$/i.test(headers['content-encoding'] ?? '')
     this.#resolve({ status, headers, body: isPlain ? Buffer.concat(this.#chunks) : null, isWhole })
     if (!isWhole) this.#controller?.abort(new Error('no more of it is read'))
