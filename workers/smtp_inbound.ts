@@ -103,18 +103,14 @@ export async function startInbound(foundation: Foundation, blobs: Blobs, limits:
 }
 
 /** A message that is stored too late, after its sender was told to try again, is known by then. */
-async function withinTime(received: Promise<void>, stream: SMTPServerDataStream, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+function withinTime(received: Promise<void>, stream: SMTPServerDataStream, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined
     stream.once('end', () => {
       timer = setTimeout(() => reject(new Error(`a message was not stored in ${ms} ms`)), ms).unref()
     })
+    received.then(resolve, reject).finally(() => clearTimeout(timer))
   })
-  try {
-    await Promise.race([received, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function versionOf({ tlsOptions }: SMTPServerSession): string | null {
