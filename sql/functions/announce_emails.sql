@@ -42,8 +42,9 @@ BEGIN
         (2, c.state, '{}'::jsonb, c.state = 'delivered' AND c.outcome IN ('delivered', 'complained')),
         (2, c.state, jsonb_build_object('bounce', coalesce(c.bounce, undetermined_bounce(c.reason))), c.state = 'bounced'),
         (2, c.state, jsonb_build_object('failed', jsonb_build_object('reason', c.reason)), c.state = 'failed'),
-        (2, c.state, suppressed_data(c.account_id, c.recipient, c.reason = unsent_reason(true), c.reason),
-          c.state = 'suppressed'),
+        -- Looked up for no other: each row of a list is made before it is left out.
+        (2, c.state, CASE WHEN c.state = 'suppressed' THEN
+          suppressed_data(c.account_id, c.recipient, c.reason = unsent_reason(true), c.reason) END, c.state = 'suppressed'),
         (2, 'delivery_delayed', jsonb_build_object('delay', jsonb_build_object('message', c.reason)),
           c.state = 'in_doubt' OR c.state = 'queued' AND c.outcome = 'deferred'),
         (3, 'complained', '{}', c.outcome = 'complained')
