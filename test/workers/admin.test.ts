@@ -135,7 +135,7 @@ t.test('domain add prints the id of a domain, and beside it the record to publis
 t.test(
   'domain rotate prints the records of the next keys, which sign when the operator says that they are there',
   async t => {
-    const { id, name } = await createDomain(pool, secrets, { account_id: account.id, name: 'my.com', is_trusted: true })
+    const { id, name } = await createDomain(world, { account_id: account.id, name: 'my.com', is_trusted: true })
     const words = ['domain', 'rotate', 'MY.com', '--account', account.id]
     await refuses(t, 'It has no new keys: first without --now.', ...words, '--now')
     const staged = await run(t, words)
