@@ -36,20 +36,22 @@ BEGIN
       JOIN emails e ON e.account_id = w.account_id AND e.id = w.email_id
       WHERE e.sent_at = now()
       UNION ALL
-      SELECT c.account_id, c.email_id, t.type, ARRAY[c.recipient], t.more, t.rank
+      SELECT c.account_id, c.email_id, t.type, ARRAY[c.recipient],
+        CASE t.type
+          WHEN 'bounced' THEN jsonb_build_object('bounce', coalesce(c.bounce, undetermined_bounce(c.reason)))
+          WHEN 'failed' THEN jsonb_build_object('failed', jsonb_build_object('reason', c.reason))
+          WHEN 'suppressed' THEN suppressed_data(c.account_id, c.recipient, c.reason = unsent_reason(true), c.reason)
+          WHEN 'delivery_delayed' THEN jsonb_build_object('delay', jsonb_build_object('message', c.reason))
+        END, t.rank
       FROM unnest(changes) AS c
       CROSS JOIN LATERAL (VALUES
-        (2, c.state, '{}'::jsonb, c.state = 'delivered' AND c.outcome IN ('delivered', 'complained')),
-        (2, c.state, jsonb_build_object('bounce', coalesce(c.bounce, undetermined_bounce(c.reason))), c.state = 'bounced'),
-        (2, c.state, jsonb_build_object('failed', jsonb_build_object('reason', c.reason)), c.state = 'failed'),
-        -- Looked up for no other: each row of a list is made before it is left out.
-        (2, c.state, CASE WHEN c.state = 'suppressed' THEN
-          suppressed_data(c.account_id, c.recipient, c.reason = unsent_reason(true), c.reason) END, c.state = 'suppressed'),
-        (2, 'delivery_delayed', jsonb_build_object('delay', jsonb_build_object('message', c.reason)),
-          c.state = 'in_doubt' OR c.state = 'queued' AND c.outcome = 'deferred'),
-        (3, 'complained', '{}', c.outcome = 'complained')
-      ) AS t(rank, type, more, is_so)
-      WHERE t.is_so
+        (2, CASE
+          WHEN c.state IN ('delivered', 'bounced', 'failed', 'suppressed') THEN c.state
+          WHEN c.state = 'in_doubt' OR c.state = 'queued' AND c.outcome = 'deferred' THEN 'delivery_delayed'
+        END),
+        (3, CASE WHEN c.outcome = 'complained' THEN 'complained' END)
+      ) AS t(rank, type)
+      WHERE t.type IS NOT NULL
     ) told
     WHERE is_heard(account_id, 'email.' || type)
     ORDER BY email_id, rank, recipients
