@@ -43,7 +43,7 @@ export async function applyDns(
   const { domain, records } = found
   await requireVerifiable(deps.pool, account_id, domain)
   const applied = await applyAt(deps, helper, domain.name, records)
-  const status = await requestVerification(deps.pool, account_id, id)
+  const status = await requestVerification(deps, account_id, id)
   return { object: 'domain_dns_result', id, provider: helper.provider, ...applied, status }
 }
 

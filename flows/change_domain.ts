@@ -13,6 +13,7 @@ import {
   updateDomainSettings,
 } from '../sql/domains.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
+import { announceDomains } from './announce.ts'
 import { queueVerification } from './queue_checks.ts'
 
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
@@ -39,6 +40,7 @@ export async function changeDomain(
     const [had, wanted] = [before, after].map(domain => domainRecords(domain, keys, config.SERVER_DOMAIN))
     await updateDomainSettings(tx, account_id, id, after)
     await settleRecords(tx, account_id, { before, after, had, wanted } as Change)
+    await announceDomains(tx, 'domain.updated', [{ account_id, id }], config.SERVER_DOMAIN)
   })
 }
 

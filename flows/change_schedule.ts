@@ -1,4 +1,5 @@
 import { ApiError, notFound } from '../lib/errors.ts'
+import { announceEmails } from '../sql/announce.ts'
 import type { EmailId } from '../sql/emails.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { cancelScheduled, lockScheduled, moveScheduled, type ScheduleFault } from '../sql/scheduled_emails.ts'
@@ -10,6 +11,7 @@ export async function rescheduleEmail(pool: Pool, email: EmailId, scheduled_at: 
     await requirePending(tx, email, 'rescheduled')
     const fault = await moveScheduled(tx, email, scheduled_at)
     if (fault) throw scheduleError(fault)
+    await announceEmails(tx, [{ ...told(email), type: 'scheduled', more: { scheduled_at } }])
   })
 }
 
@@ -20,7 +22,12 @@ export async function cancelEmail(pool: Pool, email: EmailId): Promise<void> {
     await requirePending(tx, email, 'canceled')
     await cancelScheduled(tx, email)
     await refundEmail(tx, email)
+    await announceEmails(tx, [{ ...told(email), type: 'canceled' }])
   })
+}
+
+function told({ account_id, id }: EmailId) {
+  return { account_id, email_id: id }
 }
 
 /** A worker that claims it and a caller that changes it want the same rows' locks: one of them comes too late. */

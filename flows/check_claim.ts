@@ -47,7 +47,7 @@ async function settleUnproven(tx: Queryable, claim: OpenClaim): Promise<void> {
 }
 
 async function settleProven(deps: Dependencies, claim: OpenClaim): Promise<void> {
-  const { pool, log } = deps
+  const { pool, log, server_domain } = deps
   const { account_id, domain_id, name } = claim
   const owner = await findNameOwner(pool, name)
   const stands = owner !== null && !claim.is_overdue && (await isPublished(deps, owner))
@@ -64,7 +64,10 @@ async function settleProven(deps: Dependencies, claim: OpenClaim): Promise<void>
     if (owner?.is_trusted) return closeClaim(tx, locked, 'failed', VOUCHED).then(() => 'failed')
     const reason = await whyBlocked(tx, locked, owner, stands)
     // Whoever got the name meanwhile is not the one for whom there are keys: the next check makes them.
-    if (!reason && keys && keys.of === owner?.id) return completeClaim(tx, locked, owner, keys).then(() => 'completed')
+    if (!reason && keys && keys.of === owner?.id) {
+      await completeClaim(tx, locked, owner, keys, server_domain)
+      return 'completed'
+    }
     await markClaimProven(tx, locked, reason)
     return reason ?? 'verified'
   })

@@ -17,7 +17,7 @@ import { findNameOwner } from '../sql/name_owners.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
 import { createDomain } from './create_domain.ts'
 
-type Dependencies = { pool: Pool; secrets: Secrets }
+type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: string } }
 
 /**
  * Claims a name that another account has verified; there is one open claim of it at a time in an account. The domain that
@@ -27,15 +27,16 @@ type Dependencies = { pool: Pool; secrets: Secrets }
  *   had by a claim
  */
 export async function claimDomain(
-  { pool, secrets }: Dependencies,
+  deps: Dependencies,
   account_id: string,
   fields: NewDomainClaim,
 ): Promise<{ claim: DomainClaim; is_new: boolean }> {
   const read = readDomainName(fields.name)
   if ('why' in read) throw new ApiError('validation_error', read.why)
   const { name } = read
+  const { pool } = deps
   await requireClaimable(pool, account_id, name)
-  const { id: domain_id } = await findOrCreate({ pool, secrets }, account_id, { ...fields, name })
+  const { id: domain_id } = await findOrCreate(deps, account_id, { ...fields, name })
 
   return pool.transaction(async tx => {
     await lockNames(tx, name)
@@ -71,16 +72,12 @@ async function requireClaimable(db: Queryable, account_id: string, name: string)
 
 type Found = { id: string }
 
-async function findOrCreate(
-  { pool, secrets }: Dependencies,
-  account_id: string,
-  fields: NewDomainClaim,
-): Promise<Found> {
-  const find = () => findDomainByName(pool, account_id, fields.name)
+async function findOrCreate(deps: Dependencies, account_id: string, fields: NewDomainClaim): Promise<Found> {
+  const find = () => findDomainByName(deps.pool, account_id, fields.name)
   const before = await find()
   if (before) return before
   try {
-    return await createDomain(pool, secrets, { ...fields, account_id, is_trusted: false, is_claimed: true })
+    return await createDomain(deps, { ...fields, account_id, is_trusted: false, is_claimed: true })
   } catch (error) {
     const other = await find() // added meanwhile by another request
     if (other) return other

@@ -3,6 +3,7 @@ import { setDomainPending } from '../sql/domains.ts'
 import { failNameOwner, type NameOwner } from '../sql/name_owners.ts'
 import { closeClaim, type OpenClaim, supersedeClaims } from '../sql/open_claims.ts'
 import type { Queryable } from '../sql/pool.ts'
+import { announceDomains } from './announce.ts'
 import { queueVerification } from './queue_checks.ts'
 
 /** `of`: the other account's domain, undefined when there is none. `keys`: of both domains. */
@@ -14,6 +15,7 @@ export async function completeClaim(
   claim: OpenClaim,
   owner: NameOwner | null,
   { keys }: HandoverKeys,
+  server_domain: string,
 ): Promise<void> {
   const { account_id, domain_id } = claim
   if (owner) {
@@ -26,4 +28,6 @@ export async function completeClaim(
   await setDomainPending(tx, account_id, domain_id)
   await queueVerification(tx, [{ account_id, id: domain_id }])
   await closeClaim(tx, claim, 'completed')
+  const changed = [...(owner ? [owner] : []), { account_id, id: domain_id }]
+  await announceDomains(tx, 'domain.updated', changed, server_domain)
 }

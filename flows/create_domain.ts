@@ -7,6 +7,7 @@ import { insertDkimKeys, type NewDkimKey } from '../sql/dkim_keys.ts'
 import { findConflict, lockDomainRoom, lockNames } from '../sql/domain_ownership.ts'
 import { findDomainByName, insertDomain, type NewDomainRow } from '../sql/domains.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
+import { announceDomains } from './announce.ts'
 import { dkimContext } from './dkim_keys.ts'
 
 /**
@@ -15,13 +16,15 @@ import { dkimContext } from './dkim_keys.ts'
  */
 export type NewDomain = Omit<NewDomainRow, 'id' | 'status'> & { is_trusted: boolean; is_claimed?: boolean }
 
+type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: string } }
+
 /**
  * Adds a sending domain with DKIM keys of its own.
  *
  * @throws {ApiError} `validation_error`: no domain name, a public suffix, settings that cannot be, or added before;
  *   `domain_conflict`: another account's; `plan_limit_reached`
  */
-export async function createDomain(pool: Pool, secrets: Secrets, given: NewDomain): Promise<MadeDomain> {
+export async function createDomain({ pool, secrets, config }: Dependencies, given: NewDomain): Promise<MadeDomain> {
   const read = readDomainName(given.name)
   if ('why' in read) throw new ApiError('validation_error', read.why)
   const domain = { ...given, name: read.name }
@@ -36,6 +39,7 @@ export async function createDomain(pool: Pool, secrets: Secrets, given: NewDomai
     await requireFree(tx, domain)
     if (limit !== null && domains >= limit) throw planLimit(limit)
     await storeDomain(tx, made)
+    await announceDomains(tx, 'domain.created', [made], config.SERVER_DOMAIN)
   })
   return made
 }

@@ -3,6 +3,7 @@ import type { ParsedAddress, ParsedFile, ParsedMessage } from '../lib/inbound/pa
 import type { Secrets } from '../lib/secrets.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import { stripOwnResults } from '../lib/verdicts/own_results.ts'
+import { announceReceivedEmails } from '../sql/announce.ts'
 import {
   claimEmailToParse,
   type EmailToParse,
@@ -11,6 +12,7 @@ import {
   markParsed,
   markUnreadable,
   resetParseTries,
+  type Unreadable,
 } from '../sql/emails_to_parse.ts'
 import { insertReceivedAttachments, type ParsedAttachment } from '../sql/received_attachments.ts'
 import type { ReceivedEmailId } from '../sql/received_emails.ts'
@@ -52,7 +54,7 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   if (!email) return // deleted, or read by an earlier run
   if (email.parse_tries > MAX_DEATHS) {
     const isListed = await isPost(work, email)
-    return markUnreadable(work.pool, id, { why: 'Whatever tried to read it died of it.', judgement: null, isListed })
+    return giveUp(work, id, { why: 'Whatever tried to read it died of it.', judgement: null, isListed })
   }
   await room.acquire(email.size)
   try {
@@ -62,7 +64,7 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
     const judgement = await judgeMessage(work, email, raw)
     if ('refused' in parsed) {
       const isListed = await isPost(work, email)
-      await markUnreadable(work.pool, id, { why: parsed.refused, judgement, isListed })
+      await giveUp(work, id, { why: parsed.refused, judgement, isListed })
     } else {
       const relation = await findRelation(work, email, parsed.message, raw)
       await store(work, email, parsed.message, judgement, relation)
@@ -73,6 +75,12 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   } finally {
     room.release(email.size)
   }
+}
+
+async function giveUp({ pool }: Work, id: ReceivedEmailId, unreadable: Unreadable): Promise<void> {
+  await pool.transaction(async tx => {
+    if (await markUnreadable(tx, id, unreadable)) await announceReceivedEmails(tx, [id])
+  })
 }
 
 async function store(
@@ -110,6 +118,7 @@ async function store(
     if (!isNew) return
     await insertReceivedAttachments(tx, { account_id, id }, attachments)
     await linkReply(tx, { account_id, id }, relation)
+    await announceReceivedEmails(tx, [{ account_id, id }])
   })
 }
 

@@ -3,15 +3,22 @@ import { notFound } from '../lib/errors.ts'
 import { countDomains, findConflict } from '../sql/domain_ownership.ts'
 import { type ListedDomain, lockDomain, setDomainPending } from '../sql/domains.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
+import { announceDomains } from './announce.ts'
 import { domainConflict, planLimit } from './create_domain.ts'
 import { queueVerification } from './queue_checks.ts'
+
+type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 
 /**
  * Has DNS asked for the records of a domain, soon; answers its status until then.
  *
  * @throws {ApiError} 404; `domain_conflict`, `plan_limit_reached` when it could not be verified whatever DNS says
  */
-export async function requestVerification(pool: Pool, account_id: string, id: string): Promise<DomainStatus> {
+export async function requestVerification(
+  { pool, config }: Dependencies,
+  account_id: string,
+  id: string,
+): Promise<DomainStatus> {
   return pool.transaction(async tx => {
     const domain = await lockDomain(tx, account_id, id)
     if (!domain) throw notFound('Domain')
@@ -20,9 +27,11 @@ export async function requestVerification(pool: Pool, account_id: string, id: st
     if (domain.is_trusted && isSendable(status)) return status
 
     const is_begun = status !== 'not_started' && status !== 'failed'
-    if (!is_begun) await setDomainPending(tx, account_id, id)
     await queueVerification(tx, [{ account_id, id }])
-    return is_begun ? status : 'pending'
+    if (is_begun) return status
+    await setDomainPending(tx, account_id, id)
+    await announceDomains(tx, 'domain.updated', [{ account_id, id }], config.SERVER_DOMAIN)
+    return 'pending'
   })
 }
 

@@ -5,16 +5,22 @@ import type { Secrets } from '../lib/secrets.ts'
 import { insertDkimKeys } from '../sql/dkim_keys.ts'
 import {
   activateStagedKeys,
+  deleteRetiredKeys,
   deleteStagedKeys,
   findKeyedDomain,
   type KeyOwner,
+  listDomainsWithoutEd25519,
   markPublishedKeys,
   markStagedKeysPublished,
 } from '../sql/dkim_rotation.ts'
 import { lockDomain } from '../sql/domains.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
-import { makeDkimKeys } from './create_domain.ts'
+import { announceDomains } from './announce.ts'
+import { makeDkimKey, makeDkimKeys } from './create_domain.ts'
 import { queueVerification } from './queue_checks.ts'
+
+type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: string } }
+type WithoutSecrets = Omit<Dependencies, 'secrets'>
 
 /**
  * Stages new keys for a domain, unless there are some that wait for their records. They sign once DNS has these
@@ -23,8 +29,7 @@ import { queueVerification } from './queue_checks.ts'
  * @throws {ApiError} `not_found`; `validation_error`: it was never verified, or is trusted and its owner asks
  */
 export async function rotateDkimKeys(
-  pool: Pool,
-  secrets: Secrets,
+  { pool, secrets, config }: Dependencies,
   owner: KeyOwner,
   by: 'owner' | 'operator',
 ): Promise<void> {
@@ -48,6 +53,7 @@ export async function rotateDkimKeys(
     if (current.generation < generation && keys.length > 0) {
       await deleteStagedKeys(tx, owner)
       await insertDkimKeys(tx, keys)
+      await announceKeys(tx, config, [owner])
     }
     if (!is_trusted) await queueVerification(tx, [{ account_id: owner.account_id, id: owner.domain_id }])
   })
@@ -55,13 +61,13 @@ export async function rotateDkimKeys(
 
 /**
  * What was found of the records of a domain, for its keys: staged ones sign from now on whose record is there. Whoever
- * calls has locked the domain.
+ * calls has locked the domain. Answers whether others sign now.
  */
 export async function settleDkimKeys(
   tx: Queryable,
   owner: KeyOwner,
   checks: { record: DomainRecord; check: Check }[],
-): Promise<void> {
+): Promise<boolean> {
   const seen = checks.flatMap(({ record: { record, name }, check: { status } }) =>
     // Where nobody could say, it is as it was.
     record !== 'DKIM' || status === 'temporary_failure'
@@ -69,14 +75,42 @@ export async function settleDkimKeys(
       : [{ selector: name.slice(0, name.indexOf('.')), is_published: status === 'verified' }],
   )
   await markPublishedKeys(tx, owner, seen)
-  await activateStagedKeys(tx, owner)
+  return (await activateStagedKeys(tx, owner)) > 0
 }
 
 /** The operator says that the records of the staged keys are there. False: none is staged. */
-export async function activateTrustedKeys(pool: Pool, owner: KeyOwner): Promise<boolean> {
+export async function activateTrustedKeys({ pool, config }: WithoutSecrets, owner: KeyOwner): Promise<boolean> {
   return pool.transaction(async tx => {
     await lockDomain(tx, owner.account_id, owner.domain_id)
     await markStagedKeysPublished(tx, owner)
-    return (await activateStagedKeys(tx, owner)) > 0
+    if ((await activateStagedKeys(tx, owner)) === 0) return false
+    await announceKeys(tx, config, [owner])
+    return true
   })
+}
+
+/** Forgets keys that have signed nothing for long. Answers how many it were. */
+export async function forgetRetiredKeys({ pool, config }: WithoutSecrets): Promise<number> {
+  return pool.transaction(async tx => {
+    const owners = await deleteRetiredKeys(tx)
+    await announceKeys(tx, config, owners)
+    return owners.length
+  })
+}
+
+/** Makes the key of Ed25519 for domains of when there were none. Answers how many they are. */
+export async function addEd25519Keys({ pool, secrets, config }: Dependencies, limit: number): Promise<number> {
+  const lacking = await listDomainsWithoutEd25519(pool, limit)
+  const keys = await Promise.all(lacking.map(owner => makeDkimKey(secrets, owner, 'ed25519-sha256')))
+  await pool.transaction(async tx => {
+    await insertDkimKeys(tx, keys)
+    await announceKeys(tx, config, lacking)
+  })
+  return lacking.length
+}
+
+/** Other keys are other records. */
+async function announceKeys(tx: Queryable, config: Dependencies['config'], owners: KeyOwner[]): Promise<void> {
+  const ids = new Map(owners.map(({ account_id, domain_id: id }) => [id, { account_id, id }]))
+  await announceDomains(tx, 'domain.updated', [...ids.values()], config.SERVER_DOMAIN)
 }

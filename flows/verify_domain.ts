@@ -15,6 +15,7 @@ import {
   updateDomainState,
 } from '../sql/domain_verification.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
+import { announceDomains } from './announce.ts'
 import { queueVerification } from './queue_checks.ts'
 import { settleDkimKeys } from './rotate_dkim_keys.ts'
 
@@ -31,7 +32,8 @@ export async function verifyDomain(deps: Dependencies, account_id: string, domai
     await lockNames(tx, domain.name)
     const locked = await lockDomainToVerify(tx, account_id, domain_id)
     if (!locked || !isToVerify(locked)) return null
-    if (isDeepStrictEqual(await listWanted(tx, locked, server_domain), wanted)) return settle(tx, locked, checked)
+    if (isDeepStrictEqual(await listWanted(tx, locked, server_domain), wanted))
+      return settle(tx, locked, checked, server_domain)
     // DNS was asked for what it is not to have any more.
     await queueVerification(tx, [locked])
     return null
@@ -50,7 +52,12 @@ async function listWanted(db: Queryable, domain: DomainToVerify, server_domain: 
 
 type Change = { name: string; from: string; to: string; problems: string[] }
 
-async function settle(tx: Queryable, domain: DomainToVerify, checked: CheckedRecord[]): Promise<Change> {
+async function settle(
+  tx: Queryable,
+  domain: DomainToVerify,
+  checked: CheckedRecord[],
+  server_domain: string,
+): Promise<Change> {
   const { account_id, id: domain_id, name } = domain
   const next = nextDomainState(domain, standingsOf(checked), now(), Math.random() * 2 - 1)
   const isNew = isSendable(next.status) && !isSendable(domain.status)
@@ -59,8 +66,9 @@ async function settle(tx: Queryable, domain: DomainToVerify, checked: CheckedRec
   const checks = await recordChecks(tx, domain, checked, isTaken)
   await upsertRecordChecks(tx, { account_id, domain_id }, checks)
   await deleteStaleChecks(tx, { account_id, domain_id }, checks)
-  await settleDkimKeys(tx, { account_id, domain_id }, checked)
+  const isRotated = await settleDkimKeys(tx, { account_id, domain_id }, checked)
   await updateDomainState(tx, domain, state)
+  if (isRotated || state.status !== domain.status) await announceDomains(tx, 'domain.updated', [domain], server_domain)
   const problems = checks.flatMap(({ type, name, problem }) => (problem === null ? [] : `${type} ${name}: ${problem}`))
   return { name, from: domain.status, to: state.status, problems }
 }

@@ -6,26 +6,20 @@ import { fetchPolicy } from '../lib/fetch_safely.ts'
 import { newId } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
-import { ATTEMPT_MS, type Attempt, postEvent } from '../lib/webhooks/post_event.ts'
-import { RETRY_SECONDS, retryWebhook } from '../lib/webhooks/retry.ts'
+import { ATTEMPT_MS, postEvent } from '../lib/webhooks/post_event.ts'
+import { RETRY_SECONDS } from '../lib/webhooks/retry.ts'
 import type { Pool } from '../sql/pool.ts'
-import { splitOnRefusal } from '../sql/retry.ts'
 import {
   type ClaimedWebhook,
   claimWebhooks,
   type DueEvent,
   extendWebhookLeases,
-  listDueEvents,
   type RestTimes,
-  releaseWebhooks,
-  settleWebhooks,
   type WebhookId,
-  type WebhookResult,
-  type Wish,
 } from '../sql/webhook_work.ts'
-import { insist } from './insist.ts'
 import { createSigners } from './signing_secrets.ts'
 import { READ_AHEAD, WebhookLane } from './webhook_lane.ts'
+import { createWebhookLedger } from './webhook_ledger.ts'
 
 /** Times of delivering webhooks; tests make them shorter. */
 export type WebhookTimes = RestTimes & {
@@ -79,76 +73,34 @@ export function createWebhookSender({
   times = WEBHOOK_TIMES,
 }: Dependencies): WebhookSender {
   const owner = newId()
+  const ledger = createWebhookLedger(pool, log, { owner, times })
   const connections = new Connections(fetchPolicy(config))
   const signerOf = createSigners(secrets)
   const lanes = new Map<number, { lane: WebhookLane; ended: Promise<void> }>()
-  const aborted = new AbortController()
-  const gaveUp = new AbortController()
   const timers: NodeJS.Timeout[] = []
   let isStopping = false
 
-  const read = coalesce<Wish, DueEvent[]>(
-    async wishes => {
-      const events = Map.groupBy(await listDueEvents(pool, owner, wishes), event => event.webhook_id)
-      return wishes.map(({ webhook_id }) => events.get(webhook_id) ?? [])
-    },
-    { in_flight: 1, max_items: 20 },
-  )
-
-  const settle = coalesce<WebhookResult, null>(
-    results =>
-      insist(gaveUp.signal, log, 'results of webhooks', () =>
-        splitOnRefusal<WebhookResult, null>(results, async part => {
-          await settleWebhooks(pool, part, times)
-          return part.map(() => null)
-        }),
-      ),
-    { in_flight: 1, max_items: 200, interval_ms: 8 },
-  )
-
-  const release = coalesce<WebhookId, null>(
-    async ids => {
-      await releaseWebhooks(pool, owner, ids)
-      return ids.map(() => null)
-    },
-    { in_flight: 1, max_items: MAX_LANES },
-  )
-
-  const post = (event: DueEvent): Promise<Attempt> => {
-    const { event_id: id, endpoint, body } = event
-    const outgoing = { id, endpoint, body, sign: signerOf({ ...event, id: event.webhook_id }) }
-    return postEvent(connections, outgoing, { deadline_ms: times.attempt_ms, signal: aborted.signal })
-  }
-
-  const write = async ({ account_id, webhook_id, event_id, attempt, first_attempt }: DueEvent, made: Attempt) => {
-    const { patience, is_gone, ...told } = made
-    const isLast = made.is_success || is_gone
-    const delay = isLast ? null : retryWebhook(attempt + 1 - first_attempt, patience, times.retry_seconds)
-    const rest = patience > 0 ? patience : null
-    await settle({ account_id, webhook_id, event_id, attempt, id: newId(), ...told, is_gone, delay, rest })
-  }
-
-  const deliver = async (webhook: ClaimedWebhook, lane: WebhookLane): Promise<void> => {
-    const { account_id, id } = webhook
-    try {
-      await lane.run()
-      await release({ account_id, id })
-    } catch (error) {
-      // Its lease runs out by itself: that is the pause after which it is tried again.
-      if (!aborted.signal.aborted) log.error({ err: error, webhook_id: id }, 'a webhook could not be delivered to')
-    } finally {
-      lanes.delete(id)
-    }
+  const post = async ({ account_id, webhook_id, signing_secret, event_id, endpoint, body }: DueEvent) => {
+    const sign = signerOf({ account_id, id: webhook_id, signing_secret })
+    return postEvent(connections, { id: event_id, endpoint, body, sign }, times.attempt_ms)
   }
 
   const begin = (webhook: ClaimedWebhook): void => {
     const { account_id, id: webhook_id } = webhook
-    const lane = new WebhookLane(webhook, {
-      read: held => read({ account_id, webhook_id, held, limit: READ_AHEAD }),
-      post,
-      settle: write,
-    })
-    lanes.set(webhook_id, { lane, ended: deliver(webhook, lane) })
+    const read = (held: string[]) => ledger.read({ account_id, webhook_id, held, limit: READ_AHEAD })
+    const lane = new WebhookLane(webhook, { read, post, settle: ledger.settle })
+    const ended = deliver(webhook, lane).finally(() => lanes.delete(webhook_id))
+    lanes.set(webhook_id, { lane, ended })
+  }
+
+  const deliver = async ({ account_id, id }: ClaimedWebhook, lane: WebhookLane): Promise<void> => {
+    try {
+      await lane.run()
+      await ledger.release({ account_id, id })
+    } catch (error) {
+      // Its lease runs out by itself: that is the pause after which it is tried again.
+      log.error({ err: error, webhook_id: id }, 'a webhook could not be delivered to')
+    }
   }
 
   /** A wish of null is for whatever is due. */
@@ -159,6 +111,7 @@ export function createWebhookSender({
       if (room <= 0 || isStopping) return answers
       const ids = wishes.includes(null) ? null : wishes.flatMap(webhooks => webhooks ?? [])
       for (const webhook of await claimWebhooks(pool, { owner, seconds: times.lease_seconds }, room, ids)) {
+        // One that is here already had lost its lease for a moment.
         if (!lanes.has(webhook.id)) begin(webhook)
       }
       return answers
@@ -166,16 +119,18 @@ export function createWebhookSender({
     { in_flight: 1, max_items: 1_000 },
   )
 
-  const look = (): void => {
+  function look(): void {
     claim(null).catch(error => log.error({ err: error }, 'due webhooks could not be claimed'))
   }
-  const beat = (): void => {
+
+  function beat(): void {
     if (lanes.size === 0) return
     extendWebhookLeases(pool, owner, times.lease_seconds).catch(error =>
       log.error({ err: error }, 'leases of webhooks could not be extended'),
     )
   }
-  const idle = async () => {
+
+  async function idle(): Promise<void> {
     while (lanes.size > 0) await Promise.all([...lanes.values()].map(({ ended }) => ended))
   }
 
@@ -194,11 +149,11 @@ export function createWebhookSender({
       const limit = sleep(times.drain_ms, undefined, { signal: drained.signal }).catch(() => {})
       await Promise.race([idle(), limit])
       drained.abort()
-      aborted.abort()
-      gaveUp.abort()
+      // Whoever has not answered yet gets its event again.
+      ledger.giveUp()
+      connections.close()
       await idle()
       for (const timer of timers) clearInterval(timer)
-      connections.close()
     },
   }
 }

@@ -1,9 +1,13 @@
-import { randomInt } from 'node:crypto'
+import { randomFillSync, randomInt } from 'node:crypto'
 import { v7 } from 'uuid'
 import { now } from './clock.ts'
 
 /** When the clock is set back by less, ids go on from where they were: those of one request stay in its order. */
 const SMALL_STEP_MS = 1_000
+
+/** For ids to come: to ask for the bytes of each is most of what an id costs. */
+const random = Buffer.alloc(16 * 256)
+let used = random.length
 
 let msecs = 0
 let seq = 0
@@ -17,5 +21,14 @@ export function newId(): string {
   const isAnotherTime = time > msecs || time < msecs - SMALL_STEP_MS
   seq = isAnotherTime ? randomInt(2 ** 31) : seq + 1
   if (isAnotherTime) msecs = time
-  return v7({ msecs, seq })
+  return v7({ msecs, seq, random: nextRandom() })
+}
+
+function nextRandom(): Buffer {
+  if (used === random.length) {
+    randomFillSync(random)
+    used = 0
+  }
+  used += 16
+  return random.subarray(used - 16, used)
 }

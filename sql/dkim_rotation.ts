@@ -75,10 +75,10 @@ export async function deleteStagedKeys(tx: Queryable, { account_id, domain_id }:
   `)
 }
 
-/** Mail is tried for 72 hours, and may lie or be forwarded before it is verified. Answers how many were forgotten. */
-export async function deleteRetiredKeys(db: Queryable): Promise<number> {
-  return db.run(sql.unsafe`
-    DELETE FROM dkim_keys WHERE state = 'retired' AND retired_at < now() - interval '7 days'
+/** Mail is tried for 72 hours, and may lie or be forwarded before it is verified. Answers whose were forgotten. */
+export async function deleteRetiredKeys(db: Queryable): Promise<KeyOwner[]> {
+  return db.any(sql.type(KeyOwner)`
+    DELETE FROM dkim_keys WHERE state = 'retired' AND retired_at < now() - interval '7 days' RETURNING account_id, domain_id
   `)
 }
 

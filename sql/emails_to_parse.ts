@@ -95,18 +95,19 @@ export async function markParsed(
 /** `judgement` is null when nobody was asked; `isListed`: whether it is anybody's post. */
 export type Unreadable = { why: string; judgement: Judgement | null; isListed: boolean }
 
-/** Its raw message is kept, and all there is to see. */
+/** Its raw message is kept, and all there is to see. Answers whether it was still to be read. */
 export async function markUnreadable(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,
   { why, judgement, isListed }: Unreadable,
-): Promise<void> {
-  await db.run(sql.unsafe`
+): Promise<boolean> {
+  const count = await db.run(sql.unsafe`
     UPDATE received_emails SET state = 'unreadable', kind = ${isListed ? 'email' : 'report'}, parse_error = ${why},
       spf = ${judgement?.spf ?? null},
       verdicts = ${judgement ? JSON.stringify(judgement.verdicts) : null}
     WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
   `)
+  return count > 0
 }
 
 /**

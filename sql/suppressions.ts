@@ -102,16 +102,15 @@ export async function upsertSuppression(
   return { is_new: suppression.id === id, suppression }
 }
 
-/** Answers its id, or null. */
+/** Answers what it was. Null: there is none. */
 export async function deleteSuppression(
   db: Queryable,
   account_id: string,
   ref: SuppressionRef,
-): Promise<string | null> {
-  const found = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
-    DELETE FROM suppressions WHERE account_id = ${account_id} AND ${isNamed(ref)} AND ${isActive} RETURNING id
+): Promise<Suppression | null> {
+  return db.maybeOne(sql.type(Suppression)`
+    DELETE FROM suppressions WHERE account_id = ${account_id} AND ${isNamed(ref)} AND ${isActive} RETURNING ${columns}
   `)
-  return found?.id ?? null
 }
 
 export async function deleteExpiredSuppressions(db: Queryable): Promise<number> {

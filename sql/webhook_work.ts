@@ -88,9 +88,11 @@ export type WebhookResult = {
 
 export type RestTimes = { first_rest_seconds: number; longest_rest_seconds: number }
 
+/** Of attempts, in the order in which they ended. */
 export async function settleWebhooks(db: Queryable, results: WebhookResult[], times: RestTimes): Promise<void> {
+  const given = results.map((result, position) => ({ ...result, position }))
   await db.run(sql.prepared('settle_webhooks', z.unknown())`
-    SELECT settle_webhooks(${JSON.stringify(results)}::json, ${times.first_rest_seconds}, ${times.longest_rest_seconds})
+    SELECT settle_webhooks(${JSON.stringify(given)}::json, ${times.first_rest_seconds}, ${times.longest_rest_seconds})
   `)
 }
 

@@ -81,11 +81,11 @@ export const commands: Record<string, Command> = {
     console.log('revoked')
   }),
 
-  'domain add': takes(1, ['account', 'verified'], async ({ pool, secrets }, values, [name]) => {
+  'domain add': takes(1, ['account', 'verified'], async (foundation, values, [name]) => {
     if (!name) throw new UsageError('Which domain?')
-    const account = await accountOf(pool, values)
+    const account = await accountOf(foundation.pool, values)
     const is_trusted = Boolean(values.verified)
-    const domain = await createDomain(pool, secrets, { account_id: account.id, name, is_trusted })
+    const domain = await createDomain(foundation, { account_id: account.id, name, is_trusted })
     console.log(domain.id)
     adviseKeys(domain.name, domain.dkim_keys)
   }),

@@ -5,7 +5,8 @@ import { findKeyedDomain } from '../sql/dkim_rotation.ts'
 import { accountOf, type Command, domainNamed, takes, UsageError } from './admin_values.ts'
 
 export const domainKeyCommands: Record<string, Command> = {
-  'domain rotate': takes(1, ['account', 'now'], async ({ pool, secrets }, values, [name]) => {
+  'domain rotate': takes(1, ['account', 'now'], async (foundation, values, [name]) => {
+    const { pool } = foundation
     if (!name) throw new UsageError('Which domain?')
     const domain = await domainNamed(pool, await accountOf(pool, values), name)
     const owner = { account_id: domain.account_id, domain_id: domain.id }
@@ -13,11 +14,12 @@ export const domainKeyCommands: Record<string, Command> = {
       // Whoever is not trusted is not believed here either: mail would be signed with keys that nobody can find.
       const keyed = await findKeyedDomain(pool, owner)
       if (!keyed?.is_trusted) throw new UsageError('DNS is asked about this domain: its keys sign once it has them.')
-      if (!(await activateTrustedKeys(pool, owner))) throw new UsageError('It has no new keys: first without --now.')
+      if (!(await activateTrustedKeys(foundation, owner)))
+        throw new UsageError('It has no new keys: first without --now.')
       console.log('rotated')
       return
     }
-    await rotateDkimKeys(pool, secrets, owner, 'operator')
+    await rotateDkimKeys(foundation, owner, 'operator')
     const keys = await listDkimKeys(pool, owner.account_id, owner.domain_id)
     console.log('staged')
     adviseKeys(

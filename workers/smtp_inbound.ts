@@ -1,14 +1,13 @@
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import type { Blobs } from '../flows/blobs.ts'
+import { createFindReceivingDomain } from '../flows/find_receiving_domain.ts'
 import { findReturnPathParty } from '../flows/find_return_path.ts'
 import { createReceiveEmail, type ReceivingParty } from '../flows/receive_email.ts'
 import type { Foundation } from '../flows/run_process.ts'
-import { coalesce } from '../lib/coalesce.ts'
 import { parseRecipient } from '../lib/inbound/recipient.ts'
 import { readContent } from '../lib/inbound/smtp_content.ts'
 import type { SmtpLimits } from '../lib/inbound/smtp_limits.ts'
 import { SmtpReplyError } from '../lib/inbound/smtp_reply_error.ts'
-import { listReceivingDomains, type ReceivingDomain } from '../sql/capable_domains.ts'
 import { type Listening, listenForSmtp } from './smtp_listener.ts'
 
 type Callback = (error?: Error | null, message?: string) => void
@@ -20,13 +19,7 @@ type Parties = Map<string, ReceivingParty>
 export async function startInbound(foundation: Foundation, blobs: Blobs, limits: SmtpLimits): Promise<Listening> {
   const { config, log, pool } = foundation
   const receiveEmail = createReceiveEmail({ ...foundation, blobs })
-  const findDomain = coalesce<string, ReceivingDomain | null>(
-    async names => {
-      const domains = await listReceivingDomains(pool, [...new Set(names)])
-      return names.map(name => domains.find(domain => domain.name === name) ?? null)
-    },
-    { in_flight: 2, max_items: 100 },
-  )
+  const findDomain = createFindReceivingDomain(pool, limits.remember_ms)
   const envelopes = new WeakMap<SMTPServerSession, Parties>()
   const underWay = new Set<Promise<void>>()
 
@@ -110,18 +103,14 @@ export async function startInbound(foundation: Foundation, blobs: Blobs, limits:
 }
 
 /** A message that is stored too late, after its sender was told to try again, is known by then. */
-async function withinTime(received: Promise<void>, stream: SMTPServerDataStream, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+function withinTime(received: Promise<void>, stream: SMTPServerDataStream, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined
     stream.once('end', () => {
       timer = setTimeout(() => reject(new Error(`a message was not stored in ${ms} ms`)), ms).unref()
     })
+    received.then(resolve, reject).finally(() => clearTimeout(timer))
   })
-  try {
-    await Promise.race([received, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function versionOf({ tlsOptions }: SMTPServerSession): string | null {

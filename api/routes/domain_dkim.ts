@@ -12,7 +12,7 @@ export const domainDkim = new Router<State, Services>()
 domainDkim.post('/domains/:id/dkim/rotate', fullAccess, async ctx => {
   const { account_id } = ctx.state.caller
   const id = parseId('Domain', ctx.params.id)
-  await rotateDkimKeys(ctx.pool, ctx.secrets, { account_id, domain_id: id }, 'owner')
+  await rotateDkimKeys(ctx, { account_id, domain_id: id }, 'owner')
   const domain = await findDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN)
   if (!domain) throw notFound('Domain')
   ctx.body = domain

@@ -2,10 +2,11 @@ import Router from '@koa/router'
 import { changeDomain } from '../../flows/change_domain.ts'
 import { createDomain } from '../../flows/create_domain.ts'
 import { findDomainWithRecords } from '../../flows/find_domain.ts'
+import { removeDomain } from '../../flows/remove_domain.ts'
 import { requestVerification } from '../../flows/request_verification.ts'
-import { ApiError, notFound } from '../../lib/errors.ts'
+import { notFound } from '../../lib/errors.ts'
 import { DomainChange, NewDomain } from '../../lib/new_domain.ts'
-import { deleteDomain, findDomain, type ListedDomain, listDomains } from '../../sql/domains.ts'
+import { findDomain, type ListedDomain, listDomains } from '../../sql/domains.ts'
 import { fullAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
 import type { Context, Services, State } from '../context.ts'
@@ -16,7 +17,7 @@ export const domains = new Router<State, Services>()
 domains.post('/domains', fullAccess, readBody, async ctx => {
   const { account_id } = ctx.state.caller
   const { capabilities, ...fields } = parse(NewDomain, ctx.state.body)
-  const { id } = await createDomain(ctx.pool, ctx.secrets, {
+  const { id } = await createDomain(ctx, {
     ...fields,
     account_id,
     is_trusted: false,
@@ -46,18 +47,14 @@ domains.patch('/domains/:id', fullAccess, readBody, async ctx => {
 })
 
 domains.delete('/domains/:id', fullAccess, async ctx => {
-  const { id } = await requireDomain(ctx)
-  if (!(await deleteDomain(ctx.pool, ctx.state.caller.account_id, id))) {
-    await requireDomain(ctx) // deleted meanwhile
-    // Added anew it would not be paused any more.
-    throw new ApiError('reputation_paused', 'Sending is paused for this domain: until it goes on it cannot be deleted.')
-  }
+  const id = parseId('Domain', ctx.params.id)
+  await removeDomain(ctx, ctx.state.caller.account_id, id)
   ctx.body = { object: 'domain', id, deleted: true }
 })
 
 domains.post('/domains/:id/verify', fullAccess, async ctx => {
   const id = parseId('Domain', ctx.params.id)
-  const status = await requestVerification(ctx.pool, ctx.state.caller.account_id, id)
+  const status = await requestVerification(ctx, ctx.state.caller.account_id, id)
   ctx.body = { object: 'domain', id, status }
 })
 

@@ -1,16 +1,11 @@
 import Router from '@koa/router'
+import { addSuppression, removeSuppression } from '../../flows/change_suppressions.ts'
 import { parseAddress } from '../../lib/address.ts'
 import { notFound } from '../../lib/errors.ts'
 import { newId } from '../../lib/ids.ts'
 import { NewSuppression, SuppressionQuery } from '../../lib/new_suppression.ts'
 import { simulatedOutcome } from '../../lib/simulator.ts'
-import {
-  deleteSuppression,
-  findSuppression,
-  listSuppressions,
-  type SuppressionRef,
-  upsertSuppression,
-} from '../../sql/suppressions.ts'
+import { findSuppression, listSuppressions, type SuppressionRef } from '../../sql/suppressions.ts'
 import { fullAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
 import type { Context, Services, State } from '../context.ts'
@@ -23,7 +18,7 @@ suppressions.post('/suppressions', fullAccess, readBody, async ctx => {
   if (simulatedOutcome(email, ctx.config.SIMULATOR_DOMAIN)) throw invalid('The simulator is never suppressed.')
   const { account_id } = ctx.state.caller
   const row = { account_id, id: newId(), address: email.address, ...fields }
-  const { is_new, suppression } = await upsertSuppression(ctx.pool, row)
+  const { is_new, suppression } = await addSuppression(ctx.pool, row)
   ctx.status = is_new ? 201 : 200
   ctx.body = suppression
 })
@@ -41,8 +36,7 @@ suppressions.get('/suppressions/:id', fullAccess, async ctx => {
 })
 
 suppressions.delete('/suppressions/:id', fullAccess, async ctx => {
-  const id = await deleteSuppression(ctx.pool, ctx.state.caller.account_id, parseRef(ctx))
-  if (!id) throw notFound('Suppression')
+  const id = await removeSuppression(ctx.pool, ctx.state.caller.account_id, parseRef(ctx))
   ctx.body = { object: 'suppression', id, deleted: true }
 })
 

@@ -8,8 +8,8 @@ export class Deadline {
 
   constructor(ms: number, given?: AbortSignal) {
     this.#given = given
-    const isLate = new DOMException(`not done within ${ms} ms`, 'TimeoutError')
-    this.#timer = setTimeout(() => this.#stop.abort(isLate), ms)
+    const isLate = () => new DOMException(`not done within ${ms} ms`, 'TimeoutError')
+    this.#timer = setTimeout(() => this.#stop.abort(isLate()), ms)
     given?.addEventListener('abort', this.#giveUp)
     if (given?.aborted) this.#giveUp()
   }

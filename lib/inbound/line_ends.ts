@@ -7,7 +7,7 @@ export class LineEnds {
   #endsInCr = false
 
   push(piece: Buffer): Buffer {
-    if (piece.length === 0) return piece
+    if (piece.length === 0 || (!this.#endsInCr && isNormal(piece))) return piece
     const parts: Buffer[] = []
     let start = 0
     if (this.#endsInCr) {
@@ -36,5 +36,16 @@ export class LineEnds {
     const rest = this.#endsInCr ? CRLF : Buffer.alloc(0)
     this.#endsInCr = false
     return rest
+  }
+}
+
+/** Whether every LF follows a CR, and every CR is followed by one: as nearly always, and found out faster than mended. */
+function isNormal(piece: Buffer): boolean {
+  const text = piece.toString('latin1')
+  for (let start = 0; ; ) {
+    const cr = text.indexOf('\r', start)
+    if (text.indexOf('\n', start) !== (cr < 0 ? cr : cr + 1)) return false
+    if (cr < 0) return true
+    start = cr + 2
   }
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { CHUNK_SIZE, rechunk } from '../chunker.ts'
 import { HeaderCheck, type HeaderLimits } from './header_check.ts'
@@ -30,61 +30,126 @@ export type ContentLimits = HeaderLimits & { size: number }
  * @throws {SmtpReplyError} when it may not be stored
  */
 export async function readContent(stream: Readable, limits: ContentLimits): Promise<IncomingContent> {
-  const hash = createHash('sha256')
-  let size = 0
-  const pieces = checked(stream, limits)
-  const begin: Buffer[] = []
-  let isOver = false
-  while (!isOver && size <= SHORT_BYTES) {
-    const { value, done } = await pieces.next()
-    if (done) isOver = true
-    else if (begin.push(value)) size += value.length
-  }
-  const first = Buffer.concat(begin.splice(0))
-  hash.update(first)
+  const check = new ContentCheck(limits)
+  const { first, isOver } = await readFirst(stream, check)
+  return isOver ? shortContent(first) : longContent(first, stream, check)
+}
 
+function shortContent(bytes: Buffer): IncomingContent {
+  const sha256 = hash('sha256', bytes)
+  return {
+    bytes,
+    async *chunks() {
+      yield bytes
+    },
+    digest: () => ({ sha256, size: bytes.length }),
+    close: async () => {},
+  }
+}
+
+function longContent(first: Buffer, stream: Readable, check: ContentCheck): IncomingContent {
+  const digest = createHash('sha256')
+  let size = 0
   async function* all(): AsyncGenerator<Buffer> {
-    yield first
-    if (isOver) return
-    for await (const piece of pieces) {
-      hash.update(piece)
+    for await (const piece of readAll(first, stream, check)) {
+      digest.update(piece)
       size += piece.length
       yield piece
     }
   }
   let sha256: string | undefined
   return {
-    bytes: isOver ? first : null,
+    bytes: null,
     chunks: () => rechunk(all()),
     digest() {
-      sha256 ??= hash.digest('hex')
+      sha256 ??= digest.digest('hex')
       return { sha256, size }
     },
-    close: () => pieces.return(undefined),
+    close: async () => stream.resume(),
   }
 }
 
-/** The stream is left open by whoever stops reading: smtp-server answers when it has ended. */
-async function* checked(stream: Readable, limits: ContentLimits): AsyncGenerator<Buffer> {
-  const lines = new LineEnds()
-  const header = new HeaderCheck(limits)
-  let refusal: SmtpReplyError | null = null
+/** All of a short message; of a long one the begin, and the stream stands still. By events, which cost less than an iterator. */
+function readFirst(stream: Readable, check: ContentCheck): Promise<{ first: Buffer; isOver: boolean }> {
+  const pieces: Buffer[] = []
   let size = 0
-  const check = (piece: Buffer) => {
-    size += piece.length
-    refusal ??= header.push(piece)
-    if (size > limits.size) refusal ??= new SmtpReplyError(552, '5.3.4 The message is too large')
-    return refusal === null && piece.length > 0
-  }
+  return new Promise((resolve, reject) => {
+    const stop = () => stream.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
+    const finish = (isOver: boolean) => {
+      stop()
+      resolve({ first: Buffer.concat(pieces), isOver })
+    }
+    const onData = (piece: Buffer) => {
+      const checked = check.push(piece)
+      if (checked.length === 0) return
+      pieces.push(checked)
+      size += checked.length
+      if (size <= SHORT_BYTES) return
+      stream.pause()
+      finish(false)
+    }
+    const onEnd = () => {
+      try {
+        pieces.push(check.end())
+        finish(true)
+      } catch (error) {
+        onError(error as Error)
+      }
+    }
+    const onError = (error: Error) => {
+      stop()
+      reject(error)
+    }
+    const onClose = () => onError(new Error('the connection ended within a message'))
+    stream.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
+  })
+}
+
+/** The stream is left open by whoever stops reading: smtp-server answers when it has ended. */
+async function* readAll(first: Buffer, stream: Readable, check: ContentCheck): AsyncGenerator<Buffer> {
+  yield first
   try {
     for await (const piece of stream.iterator({ destroyOnReturn: false })) {
-      const normal = lines.push(piece)
-      if (check(normal)) yield normal
+      const checked = check.push(piece)
+      if (checked.length > 0) yield checked
     }
   } finally {
     stream.resume()
   }
-  const rest = lines.end()
-  if (check(rest)) yield rest
-  if (refusal) throw refusal
+  const rest = check.end()
+  if (rest.length > 0) yield rest
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/** Mends the line ends of what arrives; once the message may not be stored, nothing is left of it. */
+class ContentCheck {
+  readonly #limits: ContentLimits
+  readonly #lines = new LineEnds()
+  readonly #header: HeaderCheck
+  #size = 0
+  #refusal: SmtpReplyError | null = null
+
+  constructor(limits: ContentLimits) {
+    this.#limits = limits
+    this.#header = new HeaderCheck(limits)
+  }
+
+  push(piece: Buffer): Buffer {
+    return this.#look(this.#lines.push(piece))
+  }
+
+  /** What is left of the last piece. @throws {SmtpReplyError} why it may not be stored */
+  end(): Buffer {
+    const rest = this.#look(this.#lines.end())
+    if (this.#refusal) throw this.#refusal
+    return rest
+  }
+
+  #look(piece: Buffer): Buffer {
+    this.#size += piece.length
+    this.#refusal ??= this.#header.push(piece)
+    if (this.#size > this.#limits.size) this.#refusal ??= new SmtpReplyError(552, '5.3.4 The message is too large')
+    return this.#refusal ? NOTHING : piece
+  }
 }

@@ -13,6 +13,8 @@ export type SmtpLimits = ContentLimits & {
   /** Messages that are being stored, before others are told to come later. */
   storing: number
   greeting_delay_ms: number
+  /** That a domain still receives, once it has gone. */
+  remember_ms: number
   /** Of doing nothing, after which a session ends when another needs its place. */
   spare_ms: number
   session_ms: number
@@ -37,6 +39,7 @@ export const SMTP_LIMITS: Omit<SmtpLimits, 'connections' | 'connections_per_addr
   commands: 1_000,
   errors: 20,
   storing: 150,
+  remember_ms: 1_000,
   spare_ms: 2_000,
   session_ms: 600_000,
   command_ms: 300_000,

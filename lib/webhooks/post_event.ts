@@ -1,5 +1,6 @@
 import { now } from '../clock.ts'
-import type { Connections, ShortAnswer } from '../fetch/connections.ts'
+import type { BriefAnswer } from '../fetch/brief.ts'
+import type { Connections } from '../fetch/connections.ts'
 import { FetchError } from '../fetch_safely.ts'
 import { parseRetryAfter } from './retry.ts'
 import type { SignEvent } from './signature.ts'
@@ -27,30 +28,26 @@ export type Attempt = {
 export const ATTEMPT_MS = 15_000
 const MAX_READ = 64 * 1024
 const MAX_KEPT = 1024
+const HEADERS = { 'content-type': 'application/json', 'user-agent': 'Mailbrook-webhooks/1' }
 
-/** Posts an event once, signed at this moment. What fails is an answer too. Throws only when it was aborted. */
+/** Posts an event once, signed at this moment. What fails is an answer too. @throws when the connections were closed */
 export async function postEvent(
   connections: Connections,
   { id, endpoint, body, sign }: OutgoingEvent,
-  { deadline_ms = ATTEMPT_MS, signal }: { deadline_ms?: number; signal?: AbortSignal } = {},
+  deadline_ms: number = ATTEMPT_MS,
 ): Promise<Attempt> {
   const started_at = now()
   const start = performance.now()
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': 'Mailbrook-webhooks/1',
-    ...sign({ id, body }, started_at),
-  }
+  const headers = { ...HEADERS, ...sign({ id, body }, started_at) }
   const request = { url: endpoint, method: 'POST' as const, headers, body, max_bytes: MAX_READ, deadline_ms }
-  const answer = await connections.ask(signal ? { ...request, signal } : request).catch(error => {
+  const answer = await connections.ask(request).catch(error => {
     if (error instanceof FetchError) return error
     throw error
   })
-  const ms = Math.round(performance.now() - start)
-  return { ...judge(answer), ms, started_at }
+  return { ...judge(answer), ms: Math.round(performance.now() - start), started_at }
 }
 
-function judge(answer: ShortAnswer | FetchError): Omit<Attempt, 'ms' | 'started_at'> {
+function judge(answer: BriefAnswer | FetchError): Omit<Attempt, 'ms' | 'started_at'> {
   if (answer instanceof FetchError) {
     return { is_success: false, is_gone: false, status: null, error: answer.reason, response: null, patience: 0 }
   }

@@ -1,5 +1,6 @@
 DROP FUNCTION IF EXISTS announce_suppressions(text, suppressions[]);
 DROP FUNCTION IF EXISTS suppressed_data(uuid, text, boolean, text);
+DROP FUNCTION IF EXISTS undetermined_bounce(text);
 
 -- What happened to sent emails, as webhooks are told it (contract 12.4).
 
@@ -24,29 +25,33 @@ END
 $$;
 
 -- After the emails' status was refreshed: one whose first 250 came with these is `sent`. A recipient in doubt waits for what
--- comes of it.
+-- comes of it; a complaint may be the first that shows that it has arrived.
 CREATE FUNCTION announce_deliveries(changes delivery_change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM announce_emails(ARRAY(
     SELECT ROW(account_id, email_id, type, recipients, more)::email_event FROM (
       SELECT e.account_id, e.id AS email_id, 'sent' AS type, NULL::text[] AS recipients, NULL::jsonb AS more, 1 AS rank
-      FROM (SELECT DISTINCT c.account_id, c.email_id FROM unnest(changes) AS c WHERE c.state = 'delivered') w
+      FROM (SELECT DISTINCT c.account_id, c.email_id FROM unnest(changes) AS c WHERE c.state IN ('delivered', 'complained')) w
       JOIN emails e ON e.account_id = w.account_id AND e.id = w.email_id
       WHERE e.sent_at = now()
       UNION ALL
-      SELECT c.account_id, c.email_id, t.type, ARRAY[c.recipient], t.more, t.rank
+      SELECT c.account_id, c.email_id, t.type, ARRAY[c.recipient],
+        CASE t.type
+          WHEN 'bounced' THEN jsonb_build_object('bounce', coalesce(c.bounce, undetermined_bounce(c.reason)))
+          WHEN 'failed' THEN jsonb_build_object('failed', jsonb_build_object('reason', c.reason))
+          WHEN 'suppressed' THEN suppressed_data(c.account_id, c.recipient, c.reason = unsent_reason(true), c.reason)
+          WHEN 'delivery_delayed' THEN jsonb_build_object('delay', jsonb_build_object('message', c.reason))
+        END, t.rank
       FROM unnest(changes) AS c
       CROSS JOIN LATERAL (VALUES
-        (2, c.state, '{}'::jsonb, c.state = 'delivered' AND c.outcome IN ('delivered', 'complained')),
-        (2, c.state, jsonb_build_object('bounce', c.bounce), c.state = 'bounced'),
-        (2, c.state, jsonb_build_object('failed', jsonb_build_object('reason', c.reason)), c.state = 'failed'),
-        (2, c.state, suppressed_data(c.account_id, c.recipient, false, c.reason), c.state = 'suppressed'),
-        (2, 'delivery_delayed', jsonb_build_object('delay', jsonb_build_object('message', c.reason)),
-          c.state = 'in_doubt' OR c.state = 'queued' AND c.outcome = 'deferred'),
-        (3, 'complained', '{}', c.outcome = 'complained')
-      ) AS t(rank, type, more, is_so)
-      WHERE t.is_so
+        (2, CASE
+          WHEN c.state IN ('delivered', 'bounced', 'failed', 'suppressed') THEN c.state
+          WHEN c.state = 'in_doubt' OR c.state = 'queued' AND c.outcome = 'deferred' THEN 'delivery_delayed'
+        END),
+        (3, CASE WHEN c.outcome = 'complained' THEN 'complained' END)
+      ) AS t(rank, type)
+      WHERE t.type IS NOT NULL
     ) told
     WHERE is_heard(account_id, 'email.' || type)
     ORDER BY email_id, rank, recipients
@@ -54,14 +59,21 @@ BEGIN
 END
 $$;
 
--- Why a recipient got nothing: its domain is reserved, or the address is on the suppression list.
+-- A refusal of which no more is known.
+CREATE FUNCTION undetermined_bounce(message text) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT jsonb_build_object('type', 'Undetermined', 'subType', 'Undetermined', 'message', coalesce(message, ''),
+    'diagnosticCode', jsonb_build_array())
+$$;
+
+-- Why a recipient got nothing: its domain is reserved, or the address is on the suppression list. The simulator plays one
+-- that was put there by hand.
 CREATE FUNCTION suppressed_data(account uuid, address text, is_reserved boolean, message text) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('suppressed', CASE
     WHEN is_reserved THEN jsonb_build_object('message', message, 'type', 'ReservedDomain', 'reason', 'reserved')
-    ELSE jsonb_build_object('message', message, 'type', 'OnAccountSuppressionList', 'reason', (
+    ELSE jsonb_build_object('message', message, 'type', 'OnAccountSuppressionList', 'reason', coalesce((
       SELECT s.reason FROM suppressions s WHERE s.account_id = account AND s.address = lower(suppressed_data.address)
-    ))
+    ), 'manual'))
   END)
 $$;
 

@@ -3,6 +3,7 @@ DROP TYPE IF EXISTS webhook_result CASCADE;
 
 -- An attempt that ended.
 CREATE TYPE webhook_result AS (
+  "position" integer,     -- they ended in this order
   account_id uuid,
   webhook_id bigint,
   event_id uuid,
@@ -19,7 +20,7 @@ CREATE TYPE webhook_result AS (
   rest double precision   -- seconds of patience that the endpoint asked for
 );
 
--- Writes what became of attempts, in the order in which they ended, and what that says of their endpoints, in one commit.
+-- Writes what became of attempts and what that says of their endpoints, in one commit.
 --
 -- failure_count goes up by each failure and to 0 by a success; with the 50th the webhook is disabled. From the 5th on the
 -- endpoint rests before it is tried again, twice as long each time: first_rest to longest_rest seconds.
@@ -35,35 +36,27 @@ DECLARE
 BEGIN
   SELECT array_agg(r) INTO results FROM json_populate_recordset(NULL::webhook_result, given) AS r;
 
-  -- One by one, in the order of ids, so that two statements cannot deadlock.
-  PERFORM FROM (SELECT * FROM unnest(results) AS r ORDER BY r.account_id, r.event_id, r.webhook_id) r
-  CROSS JOIN LATERAL (
-    SELECT FROM webhook_deliveries d
-    WHERE d.account_id = r.account_id AND d.event_id = r.event_id AND d.webhook_id = r.webhook_id
-    FOR NO KEY UPDATE
-  ) d;
+  -- One by one, in the order of ids, so that two statements do not deadlock.
   WITH changed AS (
     UPDATE webhook_deliveries d SET
       state = CASE WHEN r.is_success THEN 'success' WHEN r.delay IS NULL THEN 'failed' ELSE 'pending' END,
       attempt = d.attempt + 1,
       next_at = CASE WHEN NOT r.is_success THEN now() + make_interval(secs => r.delay) END
-    FROM unnest(results) AS r
+    FROM (SELECT * FROM unnest(results) AS r ORDER BY r.account_id, r.event_id, r.webhook_id) AS r
     WHERE d.account_id = r.account_id AND d.event_id = r.event_id AND d.webhook_id = r.webhook_id
       AND d.state = 'pending' AND d.attempt = r.attempt
-    RETURNING r
+    RETURNING ROW(r.*)::webhook_result AS result
   )
-  SELECT array_agg(c.r) INTO counted FROM changed c;
+  SELECT array_agg(c.result ORDER BY (c.result).position) INTO counted FROM changed c;
 
   INSERT INTO webhook_attempts (account_id, event_id, webhook_id, attempt, id, status, ms, error, response, created_at)
   SELECT r.account_id, r.event_id, r.webhook_id, r.attempt + 1, r.id, r.status, r.ms, r.error, r.response, r.started_at
   FROM unnest(counted) AS r;
 
   WITH told AS (
-    SELECT account_id, webhook_id, row_number() OVER (PARTITION BY account_id, webhook_id ORDER BY position) AS n,
-      is_success, is_gone, rest
-    FROM unnest(results) WITH ORDINALITY AS r(account_id, webhook_id, event_id, attempt, id, is_success, is_gone, status, ms,
-      error, response, started_at, delay, rest, position)
-    WHERE id IN (SELECT c.id FROM unnest(counted) AS c)
+    SELECT r.account_id, r.webhook_id, r.is_success, r.is_gone, r.rest,
+      row_number() OVER (PARTITION BY r.account_id, r.webhook_id ORDER BY r.position) AS n
+    FROM unnest(counted) AS r
   ), folded AS (
     SELECT account_id, webhook_id,
       coalesce(min(n) FILTER (WHERE is_success) - 1, count(*)) AS failures_before, -- the first success, if any

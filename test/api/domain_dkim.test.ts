@@ -18,7 +18,7 @@ import { newAccount, openWorld } from '../world.ts'
 const { server, zone } = await startZone(t)
 const inbox = await startInbox(t)
 const world = await openWorld(t, { DNS_SERVERS: server, SERVER_DOMAIN: 'mail.server.com', MAIL_TRANSPORT: inbox.url })
-const { pool, secrets } = world
+const { pool } = world
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const logged: string[] = []
@@ -136,7 +136,7 @@ t.test('keys are not changed of a domain that was never verified, or that DNS is
   const domain = await addDomain('fresh.com')
   const refused = { status: 422, body: { name: 'validation_error' } }
   t.match(await rotate(domain.id), { ...refused, body: { message: /never verified/ } })
-  const { id } = await createDomain(pool, secrets, { account_id: account.id, name: 'vouched.com', is_trusted: true })
+  const { id } = await createDomain(world, { account_id: account.id, name: 'vouched.com', is_trusted: true })
   t.match(await rotate(id), { ...refused, body: { message: /operator/ } })
   t.match(await rotate(account.id), { status: 404, body: { name: 'not_found' } })
   t.strictSame(await query(`SELECT FROM dkim_keys WHERE state = 'staged' AND domain_id IN ($1, $2)`, domain.id, id), [])
@@ -166,7 +166,7 @@ t.test('an Ed25519 key that does not open stops nothing, and one of RSA does', a
 t.test('with DKIM_ROTATE_DAYS the keys of domains proven by DNS are changed when they are as old', async t => {
   const rotating = { ...work, config: { ...work.config, DKIM_ROTATE_DAYS: 30 } }
   const [old, young, waiting] = await Promise.all(['old.com', 'young.com', 'waiting.com'].map(verifiedDomain))
-  const trusted = await createDomain(pool, secrets, { account_id: account.id, name: 'old.org', is_trusted: true })
+  const trusted = await createDomain(world, { account_id: account.id, name: 'old.org', is_trusted: true })
   const ids = [old?.id, young?.id, waiting?.id, trusted.id]
   await rotate(waiting?.id ?? '')
   const stagedOf = async () => {

@@ -229,8 +229,7 @@ t.test('whoever is second to verify is in conflict, in whichever order they were
 
 t.test('operators vouch for a domain, but not for another account’s', async t => {
   const other = await newAccount(world)
-  const trust = (account_id: string, name: string) =>
-    createDomain(pool, world.secrets, { account_id, name, is_trusted: true })
+  const trust = (account_id: string, name: string) => createDomain(world, { account_id, name, is_trusted: true })
   const { id } = await trust(account.id, 'vouched.com')
   t.match(await read(id), { status: 'verified', verified_at: /T/ })
   for (const name of ['vouched.com', 'a.vouched.com']) {

@@ -11,6 +11,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   upload: async () => (await import('./upload.ts')).benchUpload(),
   tarpit: async () => (await import('./tarpit.ts')).benchTarpit(),
   inbound: async () => (await import('./inbound.ts')).benchInbound(),
+  webhooks: async () => (await import('./webhooks.ts')).benchWebhooks(),
   list: async () => (await import('./list_emails.ts')).benchListEmails(),
   received: async () => (await import('./list_received.ts')).benchListReceived(),
 }

@@ -19,7 +19,7 @@ t.test('neither an API key nor the private part of a DKIM key stands in the data
   const keys = [(await setUp(pool, secrets)) as string]
   const account = { id: uuid(), name: 'acme', plan: 'unlimited' }
   await insertAccount(pool, account)
-  const domain = await createDomain(pool, secrets, { account_id: account.id, name: 'acme.com', is_trusted: true })
+  const domain = await createDomain(world, { account_id: account.id, name: 'acme.com', is_trusted: true })
   for (const permission of ['full_access', 'sending_access'] as const) {
     const fields = { account_id: account.id, name: permission, permission, domain_id: domain.id, expires_at: null }
     keys.push(await createApiKey(pool, secrets, fields))

@@ -35,7 +35,7 @@ async function setUp({ name = `v${++names}.com`, ...fields }: Fields = {}, owner
   const key = { account_id: owner.id, domain_id: id }
   const dkim_keys = made.dkim_keys.map(made => ({ ...made, ...key, id: newId() }))
   await pool.transaction(tx => storeDomain(tx, { ...made, ...fields, account_id: owner.id, id, name, dkim_keys }))
-  await requestVerification(pool, owner.id, id)
+  await requestVerification(world, owner.id, id)
   const show = async () => {
     const shown = await findDomainWithRecords(pool, owner.id, id, SERVER)
     if (!shown) throw new Error('it is gone')
@@ -65,7 +65,7 @@ async function setUp({ name = `v${++names}.com`, ...fields }: Fields = {}, owner
       const { records } = await show()
       return Object.fromEntries(records.map(({ record, type, status }) => [`${record} ${type}`, status]))
     },
-    retry: () => requestVerification(pool, owner.id, id),
+    retry: () => requestVerification(world, owner.id, id),
   }
 }
 
@@ -254,7 +254,7 @@ t.test('for a trusted domain DNS is never asked', async t => {
   const name = 'trusted.com'
   const { id } = await setUp({ name })
   await query(`UPDATE domains SET status = 'verified', is_trusted = true, check_at = NULL WHERE id = $1`, [id])
-  t.equal(await requestVerification(pool, account.id, id), 'verified')
+  t.equal(await requestVerification(world, account.id, id), 'verified')
   asked.length = 0
   await verify_domain({ account_id: account.id, domain_id: id }, work)
   t.strictSame(asked, [])
@@ -264,7 +264,7 @@ t.test('for a trusted domain DNS is never asked', async t => {
 t.test('who verifies a domain learns nothing of another account’s', async t => {
   const stranger = await newAccount(world)
   const { id } = await setUp()
-  await t.rejects(requestVerification(pool, stranger.id, id), { name: 'not_found' })
+  await t.rejects(requestVerification(world, stranger.id, id), { name: 'not_found' })
   asked.length = 0
   await verify_domain({ account_id: stranger.id, domain_id: id }, work)
   t.strictSame(asked, [])

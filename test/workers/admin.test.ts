@@ -30,7 +30,10 @@ const environment = { DATABASE_URL: world.config.DATABASE_URL ?? '', SECRET_KEY,
 const callerOf = (key: string) => findCaller(pool, hashApiKey(key, secrets.pepper))
 
 t.test('account create makes an account and prints its id', async t => {
-  const id = await prints(t, ID, 'account', 'create', '--name', 'acme')
+  const { stdout, ...rest } = await admin(['account', 'create', '--name', 'acme'])
+  t.match(stdout, ID)
+  t.same(rest, { code: 0, stderr: '' })
+  const id = stdout.trim()
   t.match(await findAccount(pool, 'acme'), { id, plan: 'unlimited' })
   const free = await prints(t, ID, 'account', 'create', '--name', 'acme two', '--plan', 'free')
   t.match(await findAccount(pool, 'acme two'), { id: free, plan: 'free' })
@@ -89,7 +92,7 @@ t.test('key revoke takes a key, or the id of one', async t => {
 })
 
 t.test('domain add prints the id of a domain, and beside it the record to publish', async t => {
-  const add = (...words: string[]) => admin(['domain', 'add', ...words, '--account', account.id])
+  const add = (...words: string[]) => run(t, ['domain', 'add', ...words, '--account', account.id])
   const { code, stdout, stderr } = await add('München.acme.com', '--verified')
   t.equal(code, 0)
   t.match(stdout, ID)
@@ -132,10 +135,10 @@ t.test('domain add prints the id of a domain, and beside it the record to publis
 t.test(
   'domain rotate prints the records of the next keys, which sign when the operator says that they are there',
   async t => {
-    const { id, name } = await createDomain(pool, secrets, { account_id: account.id, name: 'my.com', is_trusted: true })
+    const { id, name } = await createDomain(world, { account_id: account.id, name: 'my.com', is_trusted: true })
     const words = ['domain', 'rotate', 'MY.com', '--account', account.id]
     await refuses(t, 'It has no new keys: first without --now.', ...words, '--now')
-    const staged = await admin(words)
+    const staged = await run(t, words)
     t.match(staged, { code: 0, stdout: 'staged\n' })
     const keys = (await listDkimKeys(pool, account.id, id)).filter(({ state }) => state === 'staged')
     t.match(keys, [{ selector: 'mb2' }, { selector: 'mb2e' }])
@@ -143,7 +146,7 @@ t.test(
       return `Publish: ${selector}._domainkey.${name} TXT "${dkimRecordValue(algorithm, public_key)}"\n`
     })
     t.equal(staged.stderr, lines.join(''))
-    t.same(await admin(words), staged, 'the same ones when it is asked again')
+    t.same(await run(t, words), staged, 'the same ones when it is asked again')
 
     await prints(t, /^rotated\n$/, ...words, '--now')
     const states = (await listDkimKeys(pool, account.id, id)).map(({ selector, state }) => `${selector} ${state}`)
@@ -252,9 +255,23 @@ async function admin(words: string[], more: Record<string, string> = {}, isDeaf 
   return { code: await code, stdout: await stdout, stderr: await stderr }
 }
 
+/** The same in this process: to start one for each takes longer than all of them. */
+async function run(t: Test, words: string[]): Promise<Result> {
+  const [out, err] = [t.capture(console, 'log'), t.capture(console, 'error')]
+  const refusal = await Promise.try(() => readCommand(words)(world)).then(() => null, describeError)
+  const [stdout, stderr] = [out, err].map(lines =>
+    lines
+      .args()
+      .map(([line]) => `${line}\n`)
+      .join(''),
+  ) as [string, string]
+  for (const lines of [out, err]) lines.restore()
+  return refusal === null ? { code: 0, stdout, stderr } : { code: 1, stdout, stderr: `${stderr}${refusal}\n` }
+}
+
 /** Answers what it printed, without the end of the line. */
 async function prints(t: Test, pattern: RegExp, ...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await admin(words)
+  const { code, stdout, stderr } = await run(t, words)
   t.match({ code, stdout, stderr }, { code: 0, stdout: pattern, stderr: /^$/ })
   return stdout.trim()
 }

@@ -69,7 +69,7 @@ t.test('npm start for an ordinary user', async t => {
 t.test('npm start for root', { skip: !clone.root && 'only root can' }, async t => {
   const place = await openClone(t, clone.root as clone.Person)
   const PORT = await clone.findFreePort()
-  await tryOut(t, place, () => new clone.Command(START, place, { PORT }))
+  await tryOut(t, place, () => new clone.Command(START, place, { PORT }), false)
 })
 
 t.test('npm start with a DATABASE_URL', async t => {
@@ -103,8 +103,8 @@ t.test('of two first starts on one database one makes the account, and the key',
   t.equal(keys.filter(Boolean).length, 1)
 })
 
-/** What a newcomer sees. Answers what the first start gave them. */
-async function tryOut(t: Test, place: clone.Place, start: () => clone.Command): Promise<clone.Sent> {
+/** What a newcomer sees; `isWhole`: also what is the same whoever it is. Answers what the first start gave them. */
+async function tryOut(t: Test, place: clone.Place, start: () => clone.Command, isWhole = true): Promise<clone.Sent> {
   const admin = async (...words: string[]) => {
     const command = new clone.Command([NODE, 'workers/admin.ts', ...words], place)
     t.equal(await command.end(), 0)
@@ -129,13 +129,15 @@ async function tryOut(t: Test, place: clone.Place, start: () => clone.Command): 
     const message = await admin('captured', 'show', captured)
     t.match(message, /^Subject: Hello\r$/m)
     t.match(message, /^DKIM-Signature: /m)
-    t.equal(await admin('captured', 'show', first.id), message)
+    if (isWhole) t.equal(await admin('captured', 'show', first.id), message)
   })
 
-  await t.test('refuses to start beside another', async t => {
-    const message = `Mailbrook is already running in ${join(place.directory, '.data')}, process ${mailbrook.pid}`
-    await refuses(t, start(), message)
-  })
+  if (isWhole) {
+    await t.test('refuses to start beside another', async t => {
+      const message = `Mailbrook is already running in ${join(place.directory, '.data')}, process ${mailbrook.pid}`
+      await refuses(t, start(), message)
+    })
+  }
 
   await t.test('ends by Ctrl-C and leaves nothing that runs', async t => {
     t.ok(await isAlive(postgres))

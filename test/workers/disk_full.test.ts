@@ -15,5 +15,5 @@ t.test('nothing is lost on a disk that is full, and with space everything goes o
   t.teardown(() => postgres.close())
   const stage = await openStage(postgres.url)
   t.teardown(() => stage.close())
-  passes(t, await fillDisk(stage, postgres, disk as SmallDisk, { fills: 2, seconds: 1, connections: 8 }))
+  passes(t, await fillDisk(stage, postgres, disk as SmallDisk, { fills: 2, seconds: 0.5, connections: 4 }))
 })

@@ -26,7 +26,7 @@ const NAME = 'mail.acme.com'
 
 const { server, zone } = await startZone(t)
 const world = await openWorld(t, { DNS_SERVERS: server, SERVER_DOMAIN: NAME })
-const { pool, secrets, config } = world
+const { pool, config } = world
 const { pg } = pool
 const site: Site = { config, dns: createDns([server]), addresses: [], transports: [] }
 const account = await newAccount(world)
@@ -93,7 +93,7 @@ t.test('a SECRET_KEY of another database, and a signing key that does not open, 
 })
 
 t.test('a record that is not there is told as it is to be published', async t => {
-  const { id, name } = await createDomain(pool, secrets, {
+  const { id, name } = await createDomain(world, {
     account_id: account.id,
     name: 'doctor.acme.com',
     is_trusted: false,

@@ -10,5 +10,5 @@ t.test('what was answered is stored, however Postgres ends, and everything goes 
   const stage = await openStage(postgres.url)
   t.teardown(() => stage.close())
   const hows = ['immediate stop', 'kill -9 of all'] as const
-  passes(t, await crashPostgres(stage, postgres, { crashes: 2, emails: 450, connections: 16, hows: [...hows] }))
+  passes(t, await crashPostgres(stage, postgres, { crashes: 2, emails: 270, connections: 16, hows: [...hows] }))
 })

@@ -128,7 +128,7 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
   t.teardown(() => proxy.close())
   const foundation = await layFoundation(testConfig(proxy.url, SETTINGS), world.log)
   t.teardown(() => foundation.pool.end())
-  const { port } = await start(t, foundation)
+  const { port } = await start(t, foundation, { remember_ms: 0 })
   const client = await openClient(t, port)
   const to = `a@${account.domain}`
   const long = 'x: y\r\n\r\n'.repeat(80_000)

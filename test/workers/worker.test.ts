@@ -7,12 +7,12 @@ import { openTestStage, passes } from './stage.ts'
 // The short versions; test/faults has the long ones.
 
 t.test('a worker that is killed loses nothing and doubles only what is marked in doubt', async t => {
-  const options = { emails: 400, kills: 2, connections: 40, behaviours: ['ok', 'slow250-50'] }
+  const options = { emails: 240, kills: 2, connections: 40, behaviours: ['ok', 'slow250-50'] }
   passes(t, await killWorkers(await openTestStage(t), options))
 })
 
 t.test('a worker that is stopped gives back what it has not sent and leaves no job locked', async t => {
-  passes(t, await stopWorker(await openTestStage(t), { emails: 300, stops: 3 }))
+  passes(t, await stopWorker(await openTestStage(t), { emails: 200, stops: 2 }))
 })
 
 t.test('a worker that was frozen sends nothing that was taken over meanwhile', async t => {

@@ -1,0 +1,72 @@
+import { coalesce } from '../lib/coalesce.ts'
+import { newId } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
+import type { Attempt } from '../lib/webhooks/post_event.ts'
+import { retryWebhook } from '../lib/webhooks/retry.ts'
+import type { Pool } from '../sql/pool.ts'
+import { splitOnRefusal } from '../sql/retry.ts'
+import {
+  type DueEvent,
+  listDueEvents,
+  type RestTimes,
+  releaseWebhooks,
+  settleWebhooks,
+  type WebhookId,
+  type WebhookResult,
+  type Wish,
+} from '../sql/webhook_work.ts'
+import { insist } from './insist.ts'
+
+/** What a worker reads and writes about the webhooks it has leased: of many in one round trip. */
+export type WebhookLedger = {
+  read(wish: Wish): Promise<DueEvent[]>
+  /** Writes a result, however long Postgres is away: it is forgotten only by `giveUp`. */
+  settle(event: DueEvent, attempt: Attempt): Promise<void>
+  release(webhook: WebhookId): Promise<void>
+  /** From now on a result that cannot be written is lost, and its event sent again. */
+  giveUp(): void
+}
+
+type Options = { owner: string; times: RestTimes & { retry_seconds: readonly number[] } }
+
+export function createWebhookLedger(pool: Pool, log: Log, { owner, times }: Options): WebhookLedger {
+  const gaveUp = new AbortController()
+
+  const read = coalesce<Wish, DueEvent[]>(
+    async wishes => {
+      const events = Map.groupBy(await listDueEvents(pool, owner, wishes), event => event.webhook_id)
+      return wishes.map(({ webhook_id }) => events.get(webhook_id) ?? [])
+    },
+    { in_flight: 1, max_items: 20 },
+  )
+
+  const write = async (results: WebhookResult[]): Promise<undefined[]> => {
+    await settleWebhooks(pool, results, times)
+    return results.map(() => undefined)
+  }
+  const record = coalesce<WebhookResult, undefined>(
+    results =>
+      insist(gaveUp.signal, log, 'results of webhooks', () => splitOnRefusal<WebhookResult, undefined>(results, write)),
+    { in_flight: 1, max_items: 200, interval_ms: 8 },
+  )
+
+  const release = coalesce<WebhookId, undefined>(
+    async webhooks => {
+      await releaseWebhooks(pool, owner, webhooks)
+      return webhooks.map(() => undefined)
+    },
+    { in_flight: 1, max_items: 200 },
+  )
+
+  return {
+    read,
+    release,
+    async settle({ account_id, webhook_id, event_id, attempt, first_attempt }, { patience, ...made }) {
+      const isLast = made.is_success || made.is_gone
+      const delay = isLast ? null : retryWebhook(attempt + 1 - first_attempt, patience, times.retry_seconds)
+      const rest = patience > 0 ? patience : null
+      await record({ account_id, webhook_id, event_id, attempt, id: newId(), ...made, delay, rest })
+    },
+    giveUp: () => gaveUp.abort(),
+  }
+}

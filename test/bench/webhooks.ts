@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { request } from 'undici'
+import { v7 as uuid } from 'uuid'
+import { addWebhook } from '../../flows/change_webhook.ts'
+import { insertAccount } from '../../sql/accounts.ts'
+import { sql } from '../../sql/pool.ts'
+import { startSink } from '../faults/sink.ts'
+import { EHLO, endToEnd } from './deliver.ts'
+import { type Child, interleave, openStage, report, type Stage } from './stage.ts'
+
+const HOOK_PORT = 4607
+const HOOK = `http://127.0.0.1:${HOOK_PORT}/hook`
+/** Webhooks that get events at the same moment; two connections each, and as many for the baseline. */
+const WEBHOOKS = 8
+const COUNT = 12_000
+const DATA = {
+  email_id: uuid(),
+  created_at: new Date().toISOString(),
+  from: 'Bench <bench@sandbox.internal>',
+  to: ['ok@sink.internal'],
+  subject: 'Your order has shipped',
+  message_id: `<${uuid()}@sandbox.internal>`,
+  tags: { order: '4711' },
+}
+
+/** Webhook deliveries per second with their rows beside bare undici, and what a webhook costs the sending of mail. */
+export async function benchWebhooks(): Promise<void> {
+  const stage = await openStage()
+  const sink = await startSink({ discard: true, ehlo: EHLO })
+  try {
+    await stage.spawn('test/bench/hook_server.ts', { PORT: String(HOOK_PORT) })
+    await stage.spawn('api/server.ts', { PORT: '4601' })
+    const environment = { MAIL_TRANSPORT: sink.url, FETCH_ALLOW: '127.0.0.1', FETCH_PORTS: String(HOOK_PORT) }
+    const worker = await stage.spawn('test/bench/worker.ts', environment)
+    await measureDeliveries(stage, worker)
+    for (let run = 0; run < 2; run++) await endToEnd(stage, sink)
+    const { rows } = await stage.pool.pg.query('SELECT id FROM accounts WHERE name = $1', ['default'])
+    const webhook = await addWebhook(stage, rows[0].id, { endpoint: HOOK, events: ['*'] })
+    const subscribe = (status: string) =>
+      stage.pool.pg.query(
+        `UPDATE webhooks SET status = $1, disabled_reason = CASE $1 WHEN 'disabled' THEN 'manual' END WHERE id = $2`,
+        [status, webhook.id],
+      )
+    const figures = await interleave({
+      'sends with a webhook for all events': async () => {
+        await subscribe('enabled')
+        const rate = await endToEnd(stage, sink)
+        await settled(stage)
+        return rate
+      },
+      'sends without a webhook': async () => {
+        await subscribe('disabled')
+        return endToEnd(stage, sink)
+      },
+    })
+    const ratio = figures['sends with a webhook for all events'] / figures['sends without a webhook']
+    report('sends with a webhook', `${(100 * ratio).toFixed(0)} % of without`, '>= 75 %', ratio >= 0.75)
+  } finally {
+    await stage.close()
+    await sink.close()
+  }
+}
+
+async function measureDeliveries(stage: Stage, worker: Child): Promise<void> {
+  const account_ids = await addReceivers(stage)
+  await deliver(stage, worker, account_ids, COUNT / 4)
+  const figures = await interleave({
+    'webhooks delivered': () => deliver(stage, worker, account_ids, COUNT),
+    'undici alone': postBare,
+  })
+  const ratio = figures['webhooks delivered'] / figures['undici alone']
+  report('B10 webhook deliveries', `${(100 * ratio).toFixed(0)} % of bare undici`, '>= 30 %', ratio >= 0.3)
+}
+
+async function addReceivers(stage: Stage): Promise<string[]> {
+  const account_ids = Array.from({ length: WEBHOOKS }, () => uuid())
+  for (const id of account_ids) {
+    await insertAccount(stage.pool, { id, name: id, plan: 'unlimited' })
+    await addWebhook(stage, id, { endpoint: HOOK, events: ['email.delivered'] })
+  }
+  return account_ids
+}
+
+/** The worker sleeps while the events are written. */
+async function deliver(stage: Stage, worker: Child, account_ids: string[], count: number): Promise<number> {
+  worker.process.kill('SIGSTOP')
+  for (let written = 0; written < count; written += 100) {
+    const events = Array.from({ length: 100 }, (_, n) => {
+      const account_id = account_ids[n % account_ids.length]
+      return { account_id, type: 'email.delivered', data: DATA }
+    })
+    await stage.pool.run(sql.unsafe`SELECT announce_events(${JSON.stringify(events)}::json)`)
+  }
+  const before = await countPosted()
+  worker.process.kill('SIGCONT')
+  const start = performance.now()
+  while ((await countPosted()) < before + count) await sleep(5)
+  const rate = count / ((performance.now() - start) / 1000)
+  await settled(stage)
+  return rate
+}
+
+async function countPosted(): Promise<number> {
+  const { body } = await request(HOOK)
+  return Number(await body.text())
+}
+
+/** A figure of events whose results are not written would be none. */
+async function settled({ pool }: Stage): Promise<void> {
+  for (;;) {
+    const { rows } = await pool.pg.query(`SELECT count(*)::int FROM webhook_deliveries WHERE state <> 'success'`)
+    if (rows[0].count === 0) return
+    await sleep(50)
+  }
+}
+
+async function postBare(): Promise<number> {
+  const body = JSON.stringify({ type: 'email.delivered', created_at: DATA.created_at, id: uuid(), data: DATA })
+  const environment = { HOOK_URL: HOOK, COUNT: String(COUNT), CALLERS: String(2 * WEBHOOKS), BODY: body }
+  const path = join(import.meta.dirname, 'undici_poster.ts')
+  const { stdout } = await promisify(execFile)(process.execPath, [path], { env: environment })
+  return Number(stdout)
+}
