@@ -1,6 +1,6 @@
 import t from 'tap'
-import { v7 as uuid } from 'uuid'
 import { createApiKey } from '../../flows/create_api_key.ts'
+import { newId } from '../../lib/ids.ts'
 import { startApi } from '../api.ts'
 import { acceptEmail } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
@@ -9,10 +9,10 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 
-const beforeAll = uuid()
+const beforeAll = newId()
 const ids: string[] = []
 for (let i = 0; i < 25; i++) ids.unshift(await acceptEmail(world, account))
-const afterAll = uuid()
+const afterAll = newId()
 const [newest = '', second = ''] = ids
 const oldest = ids.at(-1) as string
 
