@@ -69,6 +69,9 @@ export type WebhookSender = {
   stop(): Promise<void>
 }
 
+/** `again`: it was claimed once more while its lane was ending. */
+type Leased = { webhook: ClaimedWebhook; lane: WebhookLane; ended: Promise<void>; again?: ClaimedWebhook }
+
 type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; times?: WebhookTimes }
 
 export function createWebhookSender({
@@ -81,7 +84,7 @@ export function createWebhookSender({
   const owner = newId()
   const connections = new Connections(fetchPolicy(config))
   const signerOf = createSigners(secrets)
-  const lanes = new Map<number, { lane: WebhookLane; ended: Promise<void> }>()
+  const lanes = new Map<number, Leased>()
   const aborted = new AbortController()
   const gaveUp = new AbortController()
   const timers: NodeJS.Timeout[] = []
@@ -114,7 +117,7 @@ export function createWebhookSender({
     { in_flight: 1, max_items: MAX_LANES },
   )
 
-  const post = (event: DueEvent): Promise<Attempt> => {
+  const post = async (event: DueEvent): Promise<Attempt> => {
     const { event_id: id, endpoint, body } = event
     const outgoing = { id, endpoint, body, sign: signerOf({ ...event, id: event.webhook_id }) }
     return postEvent(connections, outgoing, { deadline_ms: times.attempt_ms, signal: aborted.signal })
@@ -131,13 +134,17 @@ export function createWebhookSender({
   const deliver = async (webhook: ClaimedWebhook, lane: WebhookLane): Promise<void> => {
     const { account_id, id } = webhook
     try {
-      await lane.run()
+      await lane.run().catch(error => {
+        if (!aborted.signal.aborted) throw error
+      })
       await release({ account_id, id })
     } catch (error) {
       // Its lease runs out by itself: that is the pause after which it is tried again.
-      if (!aborted.signal.aborted) log.error({ err: error, webhook_id: id }, 'a webhook could not be delivered to')
+      log.error({ err: error, webhook_id: id }, 'a webhook could not be delivered to')
     } finally {
+      const again = lanes.get(id)?.again
       lanes.delete(id)
+      if (again) begin(again)
     }
   }
 
@@ -148,7 +155,8 @@ export function createWebhookSender({
       post,
       settle: write,
     })
-    lanes.set(webhook_id, { lane, ended: deliver(webhook, lane) })
+    if (isStopping) lane.stop()
+    lanes.set(webhook_id, { webhook, lane, ended: deliver(webhook, lane) })
   }
 
   /** A wish of null is for whatever is due. */
@@ -159,7 +167,9 @@ export function createWebhookSender({
       if (room <= 0 || isStopping) return answers
       const ids = wishes.includes(null) ? null : wishes.flatMap(webhooks => webhooks ?? [])
       for (const webhook of await claimWebhooks(pool, { owner, seconds: times.lease_seconds }, room, ids)) {
-        if (!lanes.has(webhook.id)) begin(webhook)
+        const leased = lanes.get(webhook.id)
+        if (leased) leased.again = webhook
+        else begin(webhook)
       }
       return answers
     },
@@ -171,7 +181,9 @@ export function createWebhookSender({
   }
   const beat = (): void => {
     if (lanes.size === 0) return
-    extendWebhookLeases(pool, owner, times.lease_seconds).catch(error =>
+    // Only of those in hand: a lane that failed has left a lease that is to run out.
+    const held = [...lanes.values()].map(({ webhook }) => webhook)
+    extendWebhookLeases(pool, { owner, seconds: times.lease_seconds }, held).catch(error =>
       log.error({ err: error }, 'leases of webhooks could not be extended'),
     )
   }
