@@ -88,11 +88,12 @@ export function createWebhookSender({
   const aborted = new AbortController()
   const gaveUp = new AbortController()
   const timers: NodeJS.Timeout[] = []
-  let isStopping = false
+  const stopping = new AbortController()
 
   const read = coalesce<Wish, DueEvent[]>(
     async wishes => {
-      const events = Map.groupBy(await listDueEvents(pool, owner, wishes), event => event.webhook_id)
+      const found = await insist(stopping.signal, log, 'webhooks', () => listDueEvents(pool, owner, wishes))
+      const events = Map.groupBy(found, event => event.webhook_id)
       return wishes.map(({ webhook_id }) => events.get(webhook_id) ?? [])
     },
     { in_flight: 1, max_items: 20 },
@@ -155,7 +156,7 @@ export function createWebhookSender({
       post,
       settle: write,
     })
-    if (isStopping) lane.stop()
+    if (stopping.signal.aborted) lane.stop()
     lanes.set(webhook_id, { webhook, lane, ended: deliver(webhook, lane) })
   }
 
@@ -164,7 +165,7 @@ export function createWebhookSender({
     async wishes => {
       const answers = wishes.map(() => undefined)
       const room = MAX_LANES - lanes.size
-      if (room <= 0 || isStopping) return answers
+      if (room <= 0 || stopping.signal.aborted) return answers
       const ids = wishes.includes(null) ? null : wishes.flatMap(webhooks => webhooks ?? [])
       for (const webhook of await claimWebhooks(pool, { owner, seconds: times.lease_seconds }, room, ids)) {
         const leased = lanes.get(webhook.id)
@@ -198,7 +199,7 @@ export function createWebhookSender({
     },
     idle,
     async stop() {
-      isStopping = true
+      stopping.abort()
       // Queues up behind a claim that is under way, so that what it brings is stopped too.
       await claim([]).catch(error => log.error({ err: error }, 'a claim failed during the stop'))
       for (const { lane } of lanes.values()) lane.stop()
