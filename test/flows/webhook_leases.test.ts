@@ -1,7 +1,8 @@
 import t from 'tap'
 import { addWebhook } from '../../flows/change_webhook.ts'
-import type { Pool } from '../../sql/pool.ts'
-import { announce, countDeliveries, readWebhook, startSender, waitUntil } from '../announcing.ts'
+import { createPool, type Pool } from '../../sql/pool.ts'
+import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
+import { startPgProxy } from '../faults/pg_proxy.ts'
 import { ALLOWED } from '../fetching.ts'
 import { HOOK_TIMES, startHook } from '../hook.ts'
 import { newAccount, openWorld } from '../world.ts'
@@ -94,4 +95,29 @@ t.test('a stop breaks off what takes longer than it waits, which is no attempt',
   startSender(t, world, times)
   await waitUntil(async () => (await countDeliveries(world, id)).success === 1, 'it again')
   t.equal(posted().length, 2)
+})
+
+t.test('while the database is away nothing is lost, and what it did not confirm is counted once', async t => {
+  const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
+  const pool = createPool(proxy.url)
+  t.teardown(() => Promise.all([pool.end(), proxy.close()]))
+  const times = { ...HOOK_TIMES, lease_seconds: 60, retry_seconds: Array(6).fill(3_600) }
+  const sender = startSender(t, { ...world, pool }, times)
+  const { account_id, id, posted } = await subscribe('away')
+  hook.answer(500)
+  const cut = proxy.cutReply('settle_webhooks')
+  await announce(world, account_id, 1)
+  await cut
+  await sender.idle()
+  t.match(await readWebhook(world, id), { failure_count: 1, lease_owner: null })
+  t.match(await listAttempts(world, id), [{ status: 500, attempt: 1 }])
+
+  hook.answer((_, response) => void setTimeout(() => response.end(), 10))
+  await announce(world, account_id, 150)
+  await waitUntil(() => posted().length > 20, 'some')
+  proxy.refuse(true)
+  proxy.cut()
+  setTimeout(() => proxy.refuse(false), 300)
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 150, 'all, long before the lease runs out')
+  t.equal(posted().length, 151, 'each once')
 })
