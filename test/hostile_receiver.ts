@@ -42,7 +42,8 @@ type Connection = {
 }
 
 /** What a receiver does with a webhook, by the name in its path. */
-const behaviours: Record<string, (connection: Connection) => void> = {
+export const behaviours: Record<string, (connection: Connection) => void> = {
+  is_well: ({ socket }) => socket.write(OK),
   closes: ({ socket }) => socket.end(),
   resets: ({ socket }) => socket.resetAndDestroy(),
   stops_in_headers: ({ socket }) => socket.end('HTTP/1.1 200 OK\r\ncontent-le'),
