@@ -24,7 +24,6 @@ export type LaneDeps = {
 export class WebhookLane {
   readonly #deps: LaneDeps
   readonly #ended = Promise.withResolvers<void>()
-  readonly #slots: number
   #failures: number
   #waiting: DueEvent[] = []
   #read_at = 0
@@ -34,14 +33,17 @@ export class WebhookLane {
   #active = 0
   readonly #unsettled = new Set<string>()
   #isStopped = false
+  #error: { reason: unknown } | null = null
 
   constructor({ failure_count }: Pick<ClaimedWebhook, 'failure_count'>, deps: LaneDeps) {
     this.#failures = failure_count
-    this.#slots = failure_count < FAILURES_TO_REST ? AT_ONCE : 1
     this.#deps = deps
   }
 
-  /** Until nothing is due, it is to rest, or it was stopped. @throws what `read`, `post` or `settle` throw */
+  /**
+   * Until nothing is due, it is to rest, or it was stopped, and nothing is on its way.
+   * @throws what `read`, `post` or `settle` throw
+   */
   async run(): Promise<void> {
     this.#pump()
     await this.#ended.promise
@@ -59,7 +61,8 @@ export class WebhookLane {
       this.#waiting = []
       this.#isDry = false
     }
-    while (this.#active < this.#slots && this.#unsettled.size < MAX_UNSETTLED) {
+    const slots = this.#failures < FAILURES_TO_REST ? AT_ONCE : 1
+    while (this.#active < slots && this.#unsettled.size < MAX_UNSETTLED) {
       const event = this.#waiting.shift()
       if (!event) break
       this.#active++
@@ -71,7 +74,12 @@ export class WebhookLane {
       this.#isReading = true
       void this.#read().catch(error => this.#fail(error))
     }
-    if (this.#isStopped && this.#unsettled.size === 0 && !this.#isReading) this.#ended.resolve()
+    if (this.#isStopped && this.#unsettled.size === 0 && !this.#isReading) this.#end()
+  }
+
+  #end(): void {
+    if (this.#error) this.#ended.reject(this.#error.reason)
+    else this.#ended.resolve()
   }
 
   async #read(): Promise<void> {
@@ -91,18 +99,21 @@ export class WebhookLane {
   }
 
   async #send(event: DueEvent): Promise<void> {
-    const attempt = await this.#deps.post(event).finally(() => this.#active--)
-    this.#failures = attempt.is_success ? 0 : this.#failures + 1
-    if (attempt.is_gone || attempt.patience > 0 || this.#failures >= FAILURES_TO_REST) this.stop()
-    const settled = this.#deps.settle(event, attempt)
-    this.#pump()
-    await settled
-    this.#unsettled.delete(event.event_id)
+    try {
+      const attempt = await this.#deps.post(event).finally(() => this.#active--)
+      this.#failures = attempt.is_success ? 0 : this.#failures + 1
+      if (attempt.is_gone || attempt.patience > 0 || this.#failures >= FAILURES_TO_REST) this.stop()
+      const settled = this.#deps.settle(event, attempt)
+      this.#pump()
+      await settled
+    } finally {
+      this.#unsettled.delete(event.event_id)
+    }
     this.#pump()
   }
 
-  #fail(error: unknown): void {
-    this.#ended.reject(error)
+  #fail(reason: unknown): void {
+    this.#error ??= { reason }
     this.stop()
   }
 }

@@ -27,14 +27,16 @@ export type WebhookLedger = {
   giveUp(): void
 }
 
-type Options = { owner: string; times: RestTimes & { retry_seconds: readonly number[] } }
+/** `stopping`: from then on nothing is read that Postgres does not answer at once. */
+type Options = { owner: string; stopping: AbortSignal; times: RestTimes & { retry_seconds: readonly number[] } }
 
-export function createWebhookLedger(pool: Pool, log: Log, { owner, times }: Options): WebhookLedger {
+export function createWebhookLedger(pool: Pool, log: Log, { owner, stopping, times }: Options): WebhookLedger {
   const gaveUp = new AbortController()
 
   const read = coalesce<Wish, DueEvent[]>(
     async wishes => {
-      const events = Map.groupBy(await listDueEvents(pool, owner, wishes), event => event.webhook_id)
+      const found = await insist(stopping, log, 'webhooks', () => listDueEvents(pool, owner, wishes))
+      const events = Map.groupBy(found, event => event.webhook_id)
       return wishes.map(({ webhook_id }) => events.get(webhook_id) ?? [])
     },
     { in_flight: 1, max_items: 20 },

@@ -63,6 +63,9 @@ export type WebhookSender = {
   stop(): Promise<void>
 }
 
+/** `again`: it was claimed once more while its lane was ending. */
+type Leased = { webhook: ClaimedWebhook; lane: WebhookLane; ended: Promise<void>; again?: ClaimedWebhook }
+
 type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; times?: WebhookTimes }
 
 export function createWebhookSender({
@@ -73,12 +76,13 @@ export function createWebhookSender({
   times = WEBHOOK_TIMES,
 }: Dependencies): WebhookSender {
   const owner = newId()
-  const ledger = createWebhookLedger(pool, log, { owner, times })
+  const stopping = new AbortController()
+  const ledger = createWebhookLedger(pool, log, { owner, times, stopping: stopping.signal })
   const connections = new Connections(fetchPolicy(config))
   const signerOf = createSigners(secrets)
-  const lanes = new Map<number, { lane: WebhookLane; ended: Promise<void> }>()
+  const lanes = new Map<number, Leased>()
+  const aborted = new AbortController()
   const timers: NodeJS.Timeout[] = []
-  let isStopping = false
 
   const post = async ({ account_id, webhook_id, signing_secret, event_id, endpoint, body }: DueEvent) => {
     const sign = signerOf({ account_id, id: webhook_id, signing_secret })
@@ -89,13 +93,20 @@ export function createWebhookSender({
     const { account_id, id: webhook_id } = webhook
     const read = (held: string[]) => ledger.read({ account_id, webhook_id, held, limit: READ_AHEAD })
     const lane = new WebhookLane(webhook, { read, post, settle: ledger.settle })
-    const ended = deliver(webhook, lane).finally(() => lanes.delete(webhook_id))
-    lanes.set(webhook_id, { lane, ended })
+    if (stopping.signal.aborted) lane.stop()
+    const ended = deliver(webhook, lane).finally(() => {
+      const again = lanes.get(webhook_id)?.again
+      lanes.delete(webhook_id)
+      if (again) begin(again)
+    })
+    lanes.set(webhook_id, { webhook, lane, ended })
   }
 
   const deliver = async ({ account_id, id }: ClaimedWebhook, lane: WebhookLane): Promise<void> => {
     try {
-      await lane.run()
+      await lane.run().catch(error => {
+        if (!aborted.signal.aborted) throw error
+      })
       await ledger.release({ account_id, id })
     } catch (error) {
       // Its lease runs out by itself: that is the pause after which it is tried again.
@@ -108,11 +119,12 @@ export function createWebhookSender({
     async wishes => {
       const answers = wishes.map(() => undefined)
       const room = MAX_LANES - lanes.size
-      if (room <= 0 || isStopping) return answers
+      if (room <= 0 || stopping.signal.aborted) return answers
       const ids = wishes.includes(null) ? null : wishes.flatMap(webhooks => webhooks ?? [])
       for (const webhook of await claimWebhooks(pool, { owner, seconds: times.lease_seconds }, room, ids)) {
-        // One that is here already had lost its lease for a moment.
-        if (!lanes.has(webhook.id)) begin(webhook)
+        const leased = lanes.get(webhook.id)
+        if (leased) leased.again = webhook
+        else begin(webhook)
       }
       return answers
     },
@@ -125,7 +137,9 @@ export function createWebhookSender({
 
   function beat(): void {
     if (lanes.size === 0) return
-    extendWebhookLeases(pool, owner, times.lease_seconds).catch(error =>
+    // Only of those in hand: a lane that failed has left a lease that is to run out.
+    const held = [...lanes.values()].map(({ webhook }) => webhook)
+    extendWebhookLeases(pool, { owner, seconds: times.lease_seconds }, held).catch(error =>
       log.error({ err: error }, 'leases of webhooks could not be extended'),
     )
   }
@@ -141,7 +155,7 @@ export function createWebhookSender({
     },
     idle,
     async stop() {
-      isStopping = true
+      stopping.abort()
       // Queues up behind a claim that is under way, so that what it brings is stopped too.
       await claim([]).catch(error => log.error({ err: error }, 'a claim failed during the stop'))
       for (const { lane } of lanes.values()) lane.stop()
@@ -150,6 +164,7 @@ export function createWebhookSender({
       await Promise.race([idle(), limit])
       drained.abort()
       // Whoever has not answered yet gets its event again.
+      aborted.abort()
       ledger.giveUp()
       connections.close()
       await idle()

@@ -56,7 +56,7 @@ export async function listDueEvents(db: Queryable, owner: string, wishes: Wish[]
     SELECT w.account_id, w.id AS webhook_id, w.endpoint, w.signing_secret, d.event_id, d.attempt, d.first_attempt, e.body
     FROM json_to_recordset(${JSON.stringify(wishes)}::json) AS g(account_id uuid, webhook_id bigint, held uuid[], "limit" integer)
     JOIN webhooks w ON w.account_id = g.account_id AND w.id = g.webhook_id AND w.lease_owner = ${owner}
-      AND w.status = 'enabled' AND w.deleted_at IS NULL
+      AND w.lease_until > now() AND w.status = 'enabled' AND w.deleted_at IS NULL
     CROSS JOIN LATERAL (
       SELECT * FROM webhook_deliveries d
       WHERE d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending' AND d.next_at <= now()
@@ -96,13 +96,22 @@ export async function settleWebhooks(db: Queryable, results: WebhookResult[], ti
   `)
 }
 
-export async function extendWebhookLeases(db: Queryable, owner: string, seconds: number): Promise<void> {
-  await db.run(sql.unsafe`
-    UPDATE webhooks SET lease_until = now() + make_interval(secs => ${seconds})
-    WHERE (account_id, id) IN (
-      SELECT account_id, id FROM webhooks WHERE lease_owner = ${owner} AND lease_until > now()
-      ORDER BY account_id, id FOR NO KEY UPDATE
-    )
+/** Of those among them that are still leased: one whose lease has run out is to be claimed anew. */
+export async function extendWebhookLeases(
+  db: Queryable,
+  lease: { owner: string; seconds: number },
+  ids: WebhookId[],
+): Promise<void> {
+  await db.run(sql.prepared('extend_webhook_leases', z.unknown())`
+    UPDATE webhooks w SET lease_until = now() + make_interval(secs => ${lease.seconds})
+    FROM (
+      SELECT w.account_id, w.id
+      FROM json_to_recordset(${JSON.stringify(ids)}::json) AS g(account_id uuid, id bigint)
+      JOIN webhooks w ON w.account_id = g.account_id AND w.id = g.id
+        AND w.lease_owner = ${lease.owner} AND w.lease_until > now()
+      ORDER BY w.account_id, w.id FOR NO KEY UPDATE OF w
+    ) mine
+    WHERE w.account_id = mine.account_id AND w.id = mine.id
   `)
 }
 

@@ -69,7 +69,7 @@ export async function insertWebhook(db: Queryable, webhook: NewWebhookRow): Prom
   `)
 }
 
-/** What is not given stays. One that is enabled starts anew. Answers how many it were. */
+/** What is not given stays. One that is enabled starts anew; another endpoint has not asked to rest. Answers how many it were. */
 export async function updateWebhook(
   db: Queryable,
   account_id: string,
@@ -79,12 +79,11 @@ export async function updateWebhook(
   const changes = [
     ...(endpoint === undefined ? [] : [sql.fragment`endpoint = ${endpoint}`]),
     ...(events === undefined ? [] : [sql.fragment`events = ${sql.array(events, 'text')}`]),
-    ...(status === 'enabled'
-      ? [sql.fragment`status = 'enabled', disabled_reason = NULL, failure_count = 0, rest_until = NULL`]
-      : []),
+    ...(status === 'enabled' ? [sql.fragment`status = 'enabled', disabled_reason = NULL, failure_count = 0`] : []),
     ...(status === 'disabled'
       ? [sql.fragment`status = 'disabled', disabled_reason = coalesce(disabled_reason, 'manual')`]
       : []),
+    ...(endpoint !== undefined || status === 'enabled' ? [sql.fragment`rest_until = NULL`] : []),
     sql.fragment`updated_at = now()`,
   ]
   return db.run(sql.unsafe`

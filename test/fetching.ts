@@ -23,7 +23,7 @@ export async function startServer(t: Test, answer: RequestListener): Promise<num
 }
 
 /** Hands over each connection to `ALLOWED`, for what no HTTP server would say; its port. */
-export async function startTcpServer(t: Test, onSocket: (socket: Socket) => void): Promise<number> {
+export async function startTcpServer(t: Pick<Test, 'teardown'>, onSocket: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createTcpServer(socket => {
     sockets.add(socket)
@@ -42,7 +42,7 @@ export async function startTcpServer(t: Test, onSocket: (socket: Socket) => void
 export const HAS_IPV6 = Object.values(networkInterfaces()).some(own => own?.some(({ address }) => address === '::1'))
 
 /** Counts what arrives at 127.0.0.66 and ::1, on one port of both. */
-export async function startForbidden(t: Test): Promise<{ port: number; heard: () => number }> {
+export async function startForbidden(t: Pick<Test, 'teardown'>): Promise<{ port: number; heard: () => number }> {
   let heard = 0
   const listen = async (address: string, port: number) => {
     const server = createTcpServer(socket => {

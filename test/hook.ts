@@ -19,7 +19,7 @@ export const HOOK_TIMES: WebhookTimes = {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever was sent, for tests to look into
-type Posted = { path: string; headers: IncomingHttpHeaders; body: Buffer; json: any }
+export type Posted = { path: string; headers: IncomingHttpHeaders; body: Buffer; json: any }
 
 export type Hook = {
   port: number

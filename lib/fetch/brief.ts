@@ -34,6 +34,7 @@ export function askBriefly(client: Client, url: URL, request: BriefRequest): Pro
 
 class Reader implements Dispatcher.DispatchHandler {
   readonly #max: number
+  readonly #ends_at: number
   readonly #resolve: (outcome: Outcome) => void
   readonly #reject: (error: Error) => void
   readonly #chunks: Buffer[] = []
@@ -48,6 +49,7 @@ class Reader implements Dispatcher.DispatchHandler {
     this.#max = request.max_bytes
     this.#resolve = resolve
     this.#reject = reject
+    this.#ends_at = performance.now() + request.deadline_ms
     this.#timer = setTimeout(() => this.#giveUp(), request.deadline_ms)
   }
 
@@ -60,7 +62,7 @@ class Reader implements Dispatcher.DispatchHandler {
     if (status < 200) return // more is to come
     this.#head = { status, headers }
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#giveUp(), BODY_MS)
+    this.#timer = setTimeout(() => this.#giveUp(), Math.min(BODY_MS, this.#ends_at - performance.now()))
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -27,7 +27,8 @@ export class Connections {
 
   /** @throws {FetchError} when there is no answer. Another error: `close` was called meanwhile */
   async ask(request: BriefRequest): Promise<BriefAnswer> {
-    const url = new URL(request.url)
+    const url = URL.parse(request.url)
+    if (!url) throw refused('the URL is none')
     const ends_at = performance.now() + request.deadline_ms
     const kept = this.#take(url.origin)
     // One that was kept may have been closed at the moment it was used: then a new one is tried.
@@ -70,7 +71,8 @@ export class Connections {
     } finally {
       this.#busy.delete(client)
       if (isWhole && !this.#closing.signal.aborted) this.#keep(url.origin, client)
-      else void client.destroy()
+      // Waited for: who asks two at a time is not to be seen with three.
+      else await client.destroy()
     }
   }
 

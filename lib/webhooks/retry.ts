@@ -25,6 +25,6 @@ export function retryWebhook(
 /** Seconds of patience that a `Retry-After` field asks for (RFC 9110 10.2.3), ten hours at most; 0 when it says nothing. */
 export function parseRetryAfter(field: string | undefined): number {
   if (field === undefined) return 0
-  const seconds = /^\d{1,10}$/.test(field) ? Number(field) : (Date.parse(field) - now().getTime()) / 1_000
+  const seconds = /^\d+$/.test(field) ? Number(field) : (Date.parse(field) - now().getTime()) / 1_000
   return seconds > 0 ? Math.min(seconds, LONGEST_PATIENCE) : 0
 }

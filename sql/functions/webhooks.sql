@@ -79,11 +79,9 @@ BEGIN
     last_delivery_at = now(),
     status = CASE WHEN j.is_gone OR j.failures >= 50 THEN 'disabled' ELSE 'enabled' END,
     disabled_reason = CASE WHEN j.is_gone THEN 'endpoint_gone' WHEN j.failures >= 50 THEN 'too_many_failures' END,
-    rest_until = CASE
-      WHEN j.failures >= 5 THEN now() + make_interval(secs => greatest(j.rest,
-        least(longest_rest, first_rest * 2 ^ least(j.failures - 5, 20))))
-      WHEN j.failures > 0 THEN now() + make_interval(secs => j.rest)
-    END
+    -- What was promised stays so: of two at once one may be told to wait, and the other be taken.
+    rest_until = greatest(w.rest_until, now() + make_interval(secs => greatest(j.rest,
+      CASE WHEN j.failures >= 5 THEN least(longest_rest, first_rest * 2 ^ least(j.failures - 5, 20)) END)))
   FROM judged j WHERE w.account_id = j.account_id AND w.id = j.webhook_id;
 END
 $$;

@@ -117,6 +117,45 @@ export const invariants: Invariant[] = [
       )`,
   },
   {
+    name: 'I8 every webhook is told what happened to an email, each thing once',
+    query: `
+      WITH listening AS (
+        SELECT * FROM webhooks WHERE status = 'enabled' AND deleted_at IS NULL
+      ), happened AS (
+        SELECT v.account_id, v.email_id::text, v.type, w.id AS webhook_id, count(*)
+        FROM (
+          SELECT account_id, id AS email_id, 'email.sent' AS type, sent_at AS at FROM emails WHERE sent_at IS NOT NULL
+          UNION ALL
+          SELECT account_id, email_id, 'email.' || type, created_at FROM email_events WHERE type IN ('delivered', 'bounced')
+        ) v JOIN listening w ON w.account_id = v.account_id AND w.updated_at < v.at
+          AND (v.type = ANY (w.events) OR '*' = ANY (w.events))
+        GROUP BY 1, 2, 3, 4
+      ), told AS (
+        SELECT e.account_id, convert_from(e.body, 'UTF8')::jsonb #>> '{data,email_id}' AS email_id, e.type, d.webhook_id, count(*)
+        FROM webhook_events e JOIN webhook_deliveries d ON d.account_id = e.account_id AND d.event_id = e.id
+        JOIN listening w ON w.account_id = d.account_id AND w.id = d.webhook_id AND w.updated_at < e.created_at
+        WHERE e.type IN ('email.sent', 'email.delivered', 'email.bounced') GROUP BY 1, 2, 3, 4
+      )
+      SELECT email_id, type, webhook_id, h.count AS happened, t.count AS told
+      FROM happened h FULL JOIN told t USING (account_id, email_id, type, webhook_id)
+      WHERE h.count IS DISTINCT FROM t.count`,
+  },
+  {
+    name: 'I8 no event that is due is left to lie',
+    query: `
+      SELECT d.event_id, d.webhook_id FROM webhook_deliveries d
+      JOIN webhooks w ON w.account_id = d.account_id AND w.id = d.webhook_id AND w.status = 'enabled' AND w.deleted_at IS NULL
+      WHERE d.state = 'pending' AND d.next_at < now() - interval '30 s' AND (w.rest_until > now()) IS NOT TRUE`,
+  },
+  {
+    name: 'I8 every attempt that counts is written down',
+    query: `
+      SELECT d.event_id, d.webhook_id FROM webhook_deliveries d
+      LEFT JOIN webhook_attempts a ON a.account_id = d.account_id AND a.event_id = d.event_id AND a.webhook_id = d.webhook_id
+      GROUP BY d.account_id, d.event_id, d.webhook_id
+      HAVING count(a.id) <> d.attempt OR (d.state = 'success') <> (count(*) FILTER (WHERE a.status BETWEEN 200 AND 299) > 0)`,
+  },
+  {
     name: 'I9 a key is bound to an email that exists',
     query: `
       SELECT k.key FROM idempotency_keys k

@@ -13,7 +13,15 @@ export const FAULT_TIMES: WorkerTimes = {
   index_ms: 500,
   pool_beat_ms: 1_500,
   pool_dead_seconds: 5,
-  webhooks: { ...WEBHOOK_TIMES, lease_seconds: 5, heartbeat_ms: 1_500, poll_ms: 200 },
+  webhooks: {
+    ...WEBHOOK_TIMES,
+    retry_seconds: WEBHOOK_TIMES.retry_seconds.map(() => 0.5),
+    first_rest_seconds: 0.5,
+    longest_rest_seconds: 2,
+    lease_seconds: 5,
+    heartbeat_ms: 1_500,
+    poll_ms: 200,
+  },
 }
 
 const timeouts = { connect: 5_000, message: 20_000, dot: 30_000 }

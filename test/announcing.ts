@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Foundation } from '../flows/run_process.ts'
+import { createWebhookSender, type WebhookSender, type WebhookTimes } from '../flows/webhook_sender.ts'
+
+type Base = Pick<Foundation, 'pool'>
+
+/** Writes so many events for the webhooks of an account, in the order of their `data.n`. */
+export async function announce({ pool }: Base, account_id: string, count: number, data: object = {}): Promise<void> {
+  const given = Array.from({ length: count }, (_, n) => ({ account_id, type: 'domain.updated', data: { n, ...data } }))
+  await pool.pg.query('SELECT announce_events($1)', [JSON.stringify(given)])
+}
+
+type WebhookRow = {
+  status: string
+  disabled_reason: string | null
+  failure_count: number
+  /** Seconds from now on; null: it does not. */
+  rests: number | null
+  lease_owner: string | null
+}
+
+export async function readWebhook({ pool }: Base, id: string): Promise<WebhookRow> {
+  const { rows } = await pool.pg.query(
+    `SELECT status, disabled_reason, failure_count, lease_owner,
+       extract(epoch FROM rest_until - now())::float AS rests FROM webhooks WHERE id = $1`,
+    [id],
+  )
+  return rows[0]
+}
+
+/** How many deliveries of a webhook are in each state. */
+export async function countDeliveries({ pool }: Base, id: string): Promise<Record<string, number>> {
+  const { rows } = await pool.pg.query(
+    'SELECT state, count(*)::int AS count FROM webhook_deliveries WHERE webhook_id = $1 GROUP BY state',
+    [id],
+  )
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]))
+}
+
+type AttemptRow = { status: number | null; error: string | null; response: string | null; ms: number; attempt: number }
+
+/** Every attempt at a webhook, in the order in which they began. */
+export async function listAttempts({ pool }: Base, id: string): Promise<AttemptRow[]> {
+  const { rows } = await pool.pg.query(
+    'SELECT status, error, response, ms, attempt FROM webhook_attempts WHERE webhook_id = $1 ORDER BY created_at, id',
+    [id],
+  )
+  return rows
+}
+
+/** Resolves once it is so. @throws when it is not in 20 s */
+export async function waitUntil(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const limit = performance.now() + 20_000
+  while (!(await isSo())) {
+    if (performance.now() > limit) throw new Error(`not within 20 s: ${what}`)
+    await sleep(10)
+  }
+}
+
+/** A sender as a worker process has one, stopped with the test. */
+export function startSender(
+  t: { teardown(end: () => unknown): unknown },
+  world: Foundation,
+  times: WebhookTimes,
+): WebhookSender {
+  const sender = createWebhookSender({ ...world, times })
+  sender.start()
+  t.teardown(() => sender.stop())
+  return sender
+}

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeSigningSecret } from '../../flows/signing_secrets.ts'
+import { insertWebhook, takeWebhookId } from '../../sql/webhooks.ts'
+import { announce } from '../announcing.ts'
+import { ALLOWED, FORBIDDEN, startForbidden } from '../fetching.ts'
+import { behaviours, startHostileReceiver } from '../hostile_receiver.ts'
+import { Report, readOptions, runCampaign } from './campaign.ts'
+import type { Stage } from './stage.ts'
+
+type Options = { seconds: number; hanging: number }
+
+const MB = 1024 * 1024
+const EVERY_MS = 200
+const LONGEST_MS = 20_000
+const HEALTHY_MS = 2_000
+/** Once the garbage collector has taken what it takes for a load of this kind. */
+const MOST_GROWTH = 20 * MB
+
+/**
+ * Rows 36 and 37, with the times of production: one webhook is well, and all the others do their worst. It is not held
+ * up, no attempt takes longer than it may, nothing is followed, and the worker grows no larger.
+ */
+export async function hostileWebhooks(stage: Stage, { seconds, hanging }: Options): Promise<Report> {
+  const report = new Report()
+  const ends: (() => unknown)[] = []
+  const t = { teardown: (end: () => unknown) => ends.push(end) }
+  const receiver = await startHostileReceiver(t as never)
+  const forbidden = await startForbidden(t as never)
+  const environment = {
+    ...{ MAIL_TRANSPORT: 'capture', LOG_LEVEL: 'error', FETCH_ALLOW: ALLOWED },
+    FETCH_PORTS: `${receiver.port},${forbidden.port}`,
+    NODE_OPTIONS: '--max-semi-space-size=1', // or garbage that is young takes up a hundred megabytes
+  }
+  try {
+    const healthy = await subscribe(stage, `http://${ALLOWED}:${receiver.port}/is_well`)
+    const worker = stage.start('test/faults/worker.ts', environment)
+    await worker.says(/^ready$/)
+    await tell(stage, 5)
+    const idle = worker.memory('VmHWM')
+
+    const others = Object.keys(behaviours).filter(name => name !== 'is_well')
+    const names = [...others, ...Array(hanging).fill('hangs')]
+    for (const name of names) await subscribe(stage, `http://${ALLOWED}:${receiver.port}/${name}`)
+    await subscribe(stage, `http://${FORBIDDEN}:${forbidden.port}/`)
+    await tell(stage, seconds / 2)
+    const warm = worker.memory('VmHWM')
+    await tell(stage, seconds / 2)
+    await sleep(LONGEST_MS)
+    const growth = worker.memory('VmHWM') - warm
+    const { code } = await worker.stop()
+
+    const { rows } = await stage.pool.pg.query(
+      `SELECT max(a.ms) AS longest, count(*)::int AS attempts,
+         count(*) FILTER (WHERE a.webhook_id = $1)::int AS arrived,
+         percentile_cont(ARRAY[0.5, 0.95, 1]) WITHIN GROUP
+           (ORDER BY 1000 * extract(epoch FROM a.created_at - e.created_at)::float + a.ms) FILTER (WHERE a.webhook_id = $1) AS took
+       FROM webhook_attempts a JOIN webhook_events e ON e.account_id = a.account_id AND e.id = a.event_id`,
+      [healthy],
+    )
+    const { longest, attempts, arrived, took } = rows[0]
+    report.note({ webhooks: names.length + 2, attempts, arrived_at_the_healthy: arrived, forbidden: forbidden.heard() })
+    report.note({ healthy_p50_p95_max_ms: took.map(Math.round), longest_attempt_ms: longest })
+    report.note({ peak_mb: [idle, warm, warm + growth].map(bytes => Math.round(bytes / MB)) })
+    report.expect(took[1] < HEALTHY_MS, 'the healthy one is told in time')
+    report.expect(longest < LONGEST_MS, 'no attempt takes longer than it may')
+    report.expect(forbidden.heard() === 0, 'nothing goes where it may not')
+    report.expect(growth < MOST_GROWTH, `the worker grew by ${Math.round(growth / MB)} MB`)
+    report.expect(code === 0, `the worker ended with ${code}`)
+    return report
+  } finally {
+    for (const end of ends) end()
+  }
+}
+
+/** As if nothing had looked at the endpoint when it was given. */
+async function subscribe(stage: Stage, endpoint: string): Promise<number> {
+  const account_id = stage.account.id
+  const id = await takeWebhookId(stage.pool)
+  const { sealed: signing_secret } = makeSigningSecret(stage.secrets, { account_id, id })
+  await insertWebhook(stage.pool, { account_id, id, endpoint, events: ['*'], signing_secret })
+  return id
+}
+
+async function tell(stage: Stage, seconds: number): Promise<void> {
+  for (let n = 0; n < (seconds * 1_000) / EVERY_MS; n++) {
+    await announce(stage, stage.account.id, 1)
+    await sleep(EVERY_MS)
+  }
+}
+
+/** node test/faults/hostile_webhooks.ts [--seconds 60] [--hanging 20] */
+if (import.meta.main) {
+  const options = readOptions({ seconds: 60, hanging: 20 })
+  await runCampaign('receivers that do their worst beside one that is well', stage => hostileWebhooks(stage, options))
+}

@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { type LaneDeps, WebhookLane } from '../../flows/webhook_lane.ts'
+import type { Attempt } from '../../lib/webhooks/post_event.ts'
+import type { DueEvent } from '../../sql/webhook_work.ts'
+
+/** A queue of events, read, posted and settled as told. */
+function setup(count: number, deps: Partial<LaneDeps> = {}, failure_count = 0) {
+  const due = new Set(Array.from({ length: count }, (_, n) => String(n)))
+  const posted: string[] = []
+  const settled: string[] = []
+  let now = 0
+  let most = 0
+  const lane = new WebhookLane(
+    { failure_count },
+    {
+      async read(held) {
+        const found = [...due].filter(id => !held.includes(id)).slice(0, 50)
+        await sleep(1)
+        return found.map(event_id => ({ event_id }) as DueEvent)
+      },
+      async settle({ event_id }) {
+        await sleep(1)
+        due.delete(event_id)
+        settled.push(event_id)
+      },
+      ...deps,
+      async post(event) {
+        posted.push(event.event_id)
+        most = Math.max(most, ++now)
+        return (deps.post?.(event) ?? sleep(1).then(() => answer(200))).finally(() => now--)
+      },
+    },
+  )
+  return { lane, due, posted, settled, most: () => most }
+}
+
+function answer(status: number, patience = 0): Attempt {
+  const is_success = status < 300
+  const told = { ms: 1, error: null, response: null, started_at: new Date() }
+  return { is_success, is_gone: status === 410, status, patience, ...told }
+}
+
+t.test('each event is sent once, two at a time, until none is left', async t => {
+  const { lane, due, posted, most } = setup(300)
+  await lane.run()
+  t.strictSame(posted, [...new Set(posted)])
+  t.equal(posted.length, 300)
+  t.equal(due.size, 0)
+  t.equal(most(), 2)
+})
+
+t.test('events that come meanwhile are sent too', async t => {
+  const { lane, due, posted } = setup(3, {
+    async post({ event_id }) {
+      if (Number(event_id) < 100) due.add(String(Number(event_id) + 3))
+      return answer(200)
+    },
+  })
+  await lane.run()
+  t.equal(posted.length, 103)
+})
+
+t.test('from five failures on one is sent at a time, and the first failure ends it', async t => {
+  const failing = setup(50, { post: async () => answer(500) }, 5)
+  await failing.lane.run()
+  t.equal(failing.posted.length, 1)
+  const recovered = setup(50, {}, 49)
+  await recovered.lane.run()
+  t.equal(recovered.posted.length, 50)
+  t.equal(recovered.most(), 2, 'two again once one has arrived')
+})
+
+t.test('five failures in a row, patience that is asked for, and an endpoint that is gone end it', async t => {
+  for (const [status, patience, most] of [
+    [500, 0, 6],
+    [429, 10, 2],
+    [410, 0, 2],
+  ] as const) {
+    const { lane, posted, settled } = setup(50, { post: () => sleep(1).then(() => answer(status, patience)) })
+    await lane.run()
+    t.ok(posted.length <= most, `${posted.length}`)
+    t.strictSame(settled.sort(), posted.sort(), 'what was sent is settled')
+  }
+})
+
+t.test('what fails ends it, once what is on its way is settled', async t => {
+  const broken = new Error('broken')
+  for (const throws of ['read', 'post', 'settle'] as const) {
+    let calls = 0
+    const fails = async () => {
+      if (++calls === 2) throw broken
+    }
+    let slow = 0
+    const { lane, due, settled } = setup(60, {
+      post: async () => {
+        if (throws === 'post') await fails()
+        slow++
+        await sleep(10)
+        slow--
+        return answer(200)
+      },
+      ...(throws === 'read' && {
+        read: held =>
+          fails().then(() => [...due].filter(id => !held.includes(id)).map(event_id => ({ event_id }) as DueEvent)),
+      }),
+      ...(throws === 'settle' && { settle: fails }),
+    })
+    await t.rejects(lane.run(), broken, throws)
+    t.equal(slow, 0, 'nothing is on its way')
+    if (throws !== 'settle') t.ok(settled.length > 0)
+  }
+})
+
+t.test('a stop waits for what is on its way and sends no more', async t => {
+  const { lane, posted, settled } = setup(50, { post: () => sleep(20).then(() => answer(200)) })
+  const ended = lane.run()
+  await sleep(10)
+  lane.stop()
+  await ended
+  t.equal(posted.length, 2)
+  t.equal(settled.length, 2)
+})
+
+t.test('a lane that is stopped before it runs ends at once', async t => {
+  const { lane, posted } = setup(5)
+  lane.stop()
+  await lane.run()
+  t.strictSame(posted, [])
+})

@@ -1,0 +1,123 @@
+import t from 'tap'
+import { addWebhook } from '../../flows/change_webhook.ts'
+import { createPool, type Pool } from '../../sql/pool.ts'
+import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
+import { startPgProxy } from '../faults/pg_proxy.ts'
+import { ALLOWED } from '../fetching.ts'
+import { HOOK_TIMES, startHook } from '../hook.ts'
+import { newAccount, openWorld } from '../world.ts'
+
+const hook = await startHook(t)
+const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
+
+async function subscribe(name: string) {
+  const { id: account_id } = await newAccount(world)
+  const { id } = await addWebhook(world, account_id, { endpoint: `${hook.url}/${name}`, events: ['*'] })
+  return { account_id, id, posted: () => hook.posted.filter(({ path }) => path === `/hook/${name}`) }
+}
+
+t.test('a lease that a failure left runs out, however busy the worker is with others', async t => {
+  const sender = startSender(t, world, { ...HOOK_TIMES, lease_seconds: 0.5, heartbeat_ms: 100, attempt_ms: 10_000 })
+  const busy = await subscribe('busy')
+  const broken = await subscribe('broken')
+  const { rows } = await world.pool.pg.query('SELECT signing_secret FROM webhooks WHERE id = $1', [broken.id])
+  const keep = (secret: Buffer) =>
+    world.pool.pg.query('UPDATE webhooks SET signing_secret = $1 WHERE id = $2', [secret, broken.id])
+  await keep(Buffer.from('nothing that opens'))
+  const answers: (() => void)[] = []
+  hook.answer(({ path }, response) => {
+    if (path.endsWith('busy')) answers.push(() => response.end())
+    else response.end()
+  })
+  await announce(world, busy.account_id, 1)
+  await announce(world, broken.account_id, 1)
+  await waitUntil(async () => (await readWebhook(world, broken.id)).lease_owner !== null, 'a lease')
+  await keep(rows[0].signing_secret)
+  await waitUntil(async () => (await countDeliveries(world, broken.id)).success === 1, 'the event')
+  t.equal(busy.posted().length, 1, 'whose own lease was extended')
+  for (const answer of answers) answer()
+  await sender.idle()
+})
+
+t.test('events that come while a worker gives up its lease are not left to lie', async t => {
+  // The answer of the release comes late: by then the job of the next event has claimed the webhook anew.
+  const released = Promise.withResolvers<void>()
+  let releases = 0
+  const pool: Pool = {
+    ...world.pool,
+    run: async statement => {
+      const count = await world.pool.run(statement)
+      if (statement.sql.includes('lease_owner = NULL') && ++releases === 1) await released.promise
+      return count
+    },
+  }
+  const sender = startSender(t, { ...world, pool }, { ...HOOK_TIMES, lease_seconds: 60, poll_ms: 60_000 })
+  const { account_id, id } = await subscribe('again')
+  hook.answer(200)
+  const offer = () => sender.offer([{ account_id, id: Number(id) }])
+  await announce(world, account_id, 1)
+  await offer()
+  await waitUntil(() => releases === 1, 'the release')
+  await announce(world, account_id, 1)
+  await offer()
+  released.resolve()
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 2, 'the second event')
+  await sender.idle()
+  t.equal((await readWebhook(world, id)).lease_owner, null)
+})
+
+t.test('a stop waits for answers, and another worker goes on at once', async t => {
+  const times = { ...HOOK_TIMES, lease_seconds: 60 }
+  const first = startSender(t, world, times)
+  const { account_id, id, posted } = await subscribe('stop')
+  hook.answer((_, response) => setTimeout(() => response.end(), 50))
+  await announce(world, account_id, 20)
+  await waitUntil(() => posted().length >= 4, 'some')
+  await first.stop()
+  const before = posted().length
+  t.strictSame(await countDeliveries(world, id), { success: before, pending: 20 - before })
+  t.match(await readWebhook(world, id), { lease_owner: null, failure_count: 0 })
+  startSender(t, world, times)
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 20, 'the others')
+  t.equal(posted().length, 20, 'none of them twice')
+})
+
+t.test('a stop breaks off what takes longer than it waits, which is no attempt', async t => {
+  const times = { ...HOOK_TIMES, lease_seconds: 60, attempt_ms: 60_000, drain_ms: 100 }
+  const first = startSender(t, world, times)
+  const { account_id, id, posted } = await subscribe('slow')
+  hook.answer(() => {})
+  await announce(world, account_id, 1)
+  await waitUntil(() => posted().length === 1, 'it')
+  await first.stop()
+  t.match(await readWebhook(world, id), { lease_owner: null, failure_count: 0 })
+  hook.answer(200)
+  startSender(t, world, times)
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 1, 'it again')
+  t.equal(posted().length, 2)
+})
+
+t.test('while the database is away nothing is lost, and what it did not confirm is counted once', async t => {
+  const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
+  const pool = createPool(proxy.url)
+  t.teardown(() => Promise.all([pool.end(), proxy.close()]))
+  const times = { ...HOOK_TIMES, lease_seconds: 60, retry_seconds: Array(6).fill(3_600) }
+  const sender = startSender(t, { ...world, pool }, times)
+  const { account_id, id, posted } = await subscribe('away')
+  hook.answer(500)
+  const cut = proxy.cutReply('settle_webhooks')
+  await announce(world, account_id, 1)
+  await cut
+  await sender.idle()
+  t.match(await readWebhook(world, id), { failure_count: 1, lease_owner: null })
+  t.match(await listAttempts(world, id), [{ status: 500, attempt: 1 }])
+
+  hook.answer((_, response) => void setTimeout(() => response.end(), 10))
+  await announce(world, account_id, 150)
+  await waitUntil(() => posted().length > 20, 'some')
+  proxy.refuse(true)
+  proxy.cut()
+  setTimeout(() => proxy.refuse(false), 300)
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 150, 'all, long before the lease runs out')
+  t.equal(posted().length, 151, 'each once')
+})
