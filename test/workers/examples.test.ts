@@ -21,7 +21,7 @@ const page = await readFile(join(ROOT, 'docs', 'examples.md'), 'utf8')
 const files = await startServer(t, (_, response) => response.end(Buffer.alloc(8_008)))
 const { server, zone } = await startZone(t)
 const world = await openWorld(t, {
-  ...{ SENDS_PER_MINUTE: '60', FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(files) },
+  ...{ SENDS_PER_MINUTE: '60', FETCH_ALLOW: ALLOWED, FETCH_PORTS: `443,${files}` },
   ...{ DNS_SERVERS: server, SERVER_DOMAIN: 'mail.acme.net', HELO_NAME: 'mail.acme.net', SMTP_PORT: '0' },
 })
 const key = (await setUp(world.pool, world.secrets)) as string
