@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SHORT_CONTENT } from './blobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** Who brought a message: its address, what it called itself, what DNS calls it, and the TLS version it spoke. */
@@ -43,7 +44,8 @@ export async function insertReceivedEmails(
   })
   const all = Buffer.concat(contents.map(({ bytes }) => bytes))
   const rows = await db.any(sql.prepared('receive_emails', Stored)`
-    SELECT position, is_new FROM receive_emails(${given}::json, ${JSON.stringify(places)}::json, ${sql.binary(all)}::bytea)
+    SELECT position, is_new FROM receive_emails(${given}::json, ${JSON.stringify(places)}::json, ${sql.binary(all)}::bytea,
+      ${SHORT_CONTENT}::int)
     ORDER BY position
   `)
   return rows.map(row => row.is_new)

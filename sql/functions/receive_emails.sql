@@ -21,9 +21,9 @@ CREATE TYPE received AS (
 -- hear the answer. Answers one row each: whether it is new.
 --
 -- given: a list of received, whose positions count from 0. contents: those that are in no blob yet,
--- { account_id, raw_blob_id, sha256, size, start }, whose bytes begin at `start` of `bytes`, counted from 1. Statements go
--- by index, as in accept_emails.sql.
-CREATE FUNCTION receive_emails(given json, contents json, bytes bytea)
+-- { account_id, raw_blob_id, sha256, size, start }, whose bytes begin at `start` of `bytes`, counted from 1. short: as
+-- many bytes lie in the row of their blob. Statements go by index, as in accept_emails.sql.
+CREATE FUNCTION receive_emails(given json, contents json, bytes bytea, short integer)
 RETURNS TABLE ("position" integer, is_new boolean)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -39,22 +39,25 @@ BEGIN
   limited := lock_usage(ARRAY(SELECT r.account_id FROM unnest(emails) AS r));
 
   -- 2. The bytes, sorted: two statements in different order would deadlock. From here on nobody else stores the same message
-  -- until this transaction ends: its blob is locked, one that was written before as well.
+  -- until this transaction ends: its blob is locked, one that was written before as well, even when it is left as it is
+  -- (blobs.ts says when, and what is short).
   WITH given_contents AS (
     SELECT DISTINCT ON (c.account_id, c.sha256) c.account_id, c.raw_blob_id, c.sha256, c.size, c.start
     FROM json_to_recordset(contents) AS c(account_id uuid, raw_blob_id uuid, sha256 text, size integer, start integer)
     ORDER BY c.account_id, c.sha256
-  ), stored AS (
-    INSERT INTO blobs (account_id, id, store, sha256, size)
-    SELECT account_id, raw_blob_id, 'postgres', decode(sha256, 'hex'), size FROM given_contents
-    ORDER BY account_id, sha256
-    ON CONFLICT (account_id, sha256) DO UPDATE SET used_at = now()
-    RETURNING account_id, id
   )
-  INSERT INTO blob_chunks (account_id, blob_id, position, data)
-  SELECT c.account_id, c.raw_blob_id, 0, substring(bytes FROM c.start FOR c.size)
-  FROM stored s JOIN given_contents c ON c.account_id = s.account_id AND c.raw_blob_id = s.id
-  WHERE c.size > 0;
+  INSERT INTO blobs (account_id, id, store, sha256, size, data)
+  SELECT c.account_id, c.raw_blob_id, 'postgres', decode(c.sha256, 'hex'), c.size,
+    CASE WHEN c.size <= short THEN substring(bytes FROM c.start FOR c.size) END
+  FROM given_contents c ORDER BY c.account_id, c.sha256
+  ON CONFLICT (account_id, sha256) DO UPDATE SET used_at = now() WHERE blobs.used_at < now() - interval '1 hour';
+  IF EXISTS (SELECT FROM json_to_recordset(contents) AS c(size integer) WHERE c.size > short) THEN
+    INSERT INTO blob_chunks (account_id, blob_id, position, data)
+    SELECT c.account_id, c.raw_blob_id, 0, substring(bytes FROM c.start FOR c.size)
+    FROM json_to_recordset(contents) AS c(account_id uuid, raw_blob_id uuid, size integer, start integer)
+    JOIN blobs b ON b.account_id = c.account_id AND b.id = c.raw_blob_id
+    WHERE c.size > short;
+  END IF;
   IF json_array_length(contents) < cardinality(emails) THEN
     PERFORM FROM (SELECT DISTINCT r.account_id, r.raw_blob_id FROM unnest(emails) AS r ORDER BY 1, 2) w
     CROSS JOIN LATERAL (
