@@ -11,6 +11,7 @@ import {
   type BlobStoreName,
   completeBlob,
   deleteBlobs,
+  deleteUnusedBlobs,
   findBlob,
   insertBlob,
   insertShortBlob,
@@ -64,6 +65,12 @@ export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'
     await deleteBlobs(pool, blobs)
   }
 
+  const purgeS3 = async (): Promise<number> => {
+    const released = await releaseBlobs(pool, 's3', PURGED)
+    if (released.length > 0) await deleteFrom('s3', released)
+    return released.length
+  }
+
   const write: Blobs['write'] = async (account_id, chunks) => {
     const arriving = { account_id, id: newId() }
     await insertBlob(pool, arriving, current)
@@ -99,13 +106,8 @@ export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'
     async purge() {
       let count = 0
       // What lies where nobody leads any more stays, and keeps nothing else from being deleted.
-      for (const name of ['postgres', 's3'] as const) {
-        for (let isMore = stores[name] !== null; isMore; ) {
-          const released = await releaseBlobs(pool, name, PURGED)
-          if (released.length > 0) await deleteFrom(name, released)
-          count += released.length
-          isMore = released.length === PURGED
-        }
+      for (const purgeSome of [() => deleteUnusedBlobs(pool, PURGED), ...(stores.s3 ? [purgeS3] : [])]) {
+        for (let gone = PURGED; gone === PURGED; count += gone) gone = await purgeSome()
       }
       return count
     },

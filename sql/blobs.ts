@@ -74,22 +74,25 @@ export async function completeBlob(db: Queryable, { account_id, id, sha256, size
   return count > 0
 }
 
-/**
- * Takes back what nobody has used for a day and no email refers to, sent or received: it is not found any more, and can be
- * deleted.
- */
+/** What nobody has used for a day and no email refers to, sent or received. */
+const unused = (store: BlobStoreName, limit: number) => sql.fragment`
+  SELECT b.account_id, b.id FROM blobs b
+  WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
+    AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
+    AND NOT EXISTS (SELECT FROM received_emails r WHERE r.account_id = b.account_id AND r.raw_blob_id = b.id)
+    AND NOT EXISTS (SELECT FROM received_attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
+  ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+`
+
+/** Those in Postgres, bytes and all. Answers how many it were. */
+export async function deleteUnusedBlobs(db: Queryable, limit: number): Promise<number> {
+  return db.run(sql.unsafe`DELETE FROM blobs WHERE (account_id, id) IN (${unused('postgres', limit)})`)
+}
+
+/** Takes those in another store back: they are not found any more, and can be deleted there. */
 export async function releaseBlobs(db: Queryable, store: BlobStoreName, limit: number): Promise<BlobId[]> {
   return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
-    UPDATE blobs SET sha256 = NULL
-    WHERE (account_id, id) IN (
-      SELECT b.account_id, b.id FROM blobs b
-      WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
-        AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
-        AND NOT EXISTS (SELECT FROM received_emails r WHERE r.account_id = b.account_id AND r.raw_blob_id = b.id)
-        AND NOT EXISTS (SELECT FROM received_attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
-      ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-    )
-    RETURNING account_id, id
+    UPDATE blobs SET sha256 = NULL WHERE (account_id, id) IN (${unused(store, limit)}) RETURNING account_id, id
   `)
 }
 
