@@ -11,9 +11,12 @@ import {
   type BlobStoreName,
   completeBlob,
   deleteBlobs,
-  findBlobStore,
+  deleteUnusedBlobs,
+  findBlob,
   insertBlob,
+  insertShortBlob,
   releaseBlobs,
+  SHORT_CONTENT,
   useBlob,
 } from '../sql/blobs.ts'
 import { type Pool, sqlState } from '../sql/pool.ts'
@@ -62,6 +65,12 @@ export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'
     await deleteBlobs(pool, blobs)
   }
 
+  const purgeS3 = async (): Promise<number> => {
+    const released = await releaseBlobs(pool, 's3', PURGED)
+    if (released.length > 0) await deleteFrom('s3', released)
+    return released.length
+  }
+
   const write: Blobs['write'] = async (account_id, chunks) => {
     const arriving = { account_id, id: newId() }
     await insertBlob(pool, arriving, current)
@@ -72,30 +81,33 @@ export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'
       await drop(arriving)
       throw error
     }
+    const arrived = { ...arriving, ...digest.end() }
     // When this fails, it may be complete all the same, and somebody else have it by now: it stays.
-    return complete(pool, { ...arriving, ...digest.end() }, () => drop(arriving))
+    const blob = await complete(pool, arrived, () => completeBlob(pool, arrived))
+    if (blob !== arrived) await drop(arrived)
+    return blob
   }
 
   return {
     write,
     async put(account_id, content, sha256 = hash('sha256', content)) {
-      return (await useBlob(pool, account_id, sha256)) ?? write(account_id, inPieces(content))
+      const known = await useBlob(pool, account_id, sha256)
+      if (known) return known
+      if (current !== 'postgres' || content.length > SHORT_CONTENT) return write(account_id, inPieces(content))
+      const blob = { account_id, id: newId(), sha256, size: content.length }
+      return complete(pool, blob, () => insertShortBlob(pool, blob, content))
     },
     async *read(account_id, id) {
-      const name = await findBlobStore(pool, { account_id, id })
-      if (!name) throw new Error(`there is no blob ${id}`)
-      yield* storeOf(name).read(keyOf({ account_id, id }))
+      const blob = await findBlob(pool, { account_id, id })
+      if (!blob) throw new Error(`there is no blob ${id}`)
+      if (blob.data) yield blob.data
+      else yield* storeOf(blob.store).read(keyOf({ account_id, id }))
     },
     async purge() {
       let count = 0
       // What lies where nobody leads any more stays, and keeps nothing else from being deleted.
-      for (const name of ['postgres', 's3'] as const) {
-        for (let isMore = stores[name] !== null; isMore; ) {
-          const released = await releaseBlobs(pool, name, PURGED)
-          if (released.length > 0) await deleteFrom(name, released)
-          count += released.length
-          isMore = released.length === PURGED
-        }
+      for (const purgeSome of [() => deleteUnusedBlobs(pool, PURGED), ...(stores.s3 ? [purgeS3] : [])]) {
+        for (let gone = PURGED; gone === PURGED; count += gone) gone = await purgeSome()
       }
       return count
     },
@@ -113,14 +125,12 @@ function keyOf({ account_id, id }: BlobId): string {
   return `${account_id}/${id}`
 }
 
-/** The blob of this content: the one that has just arrived, or one that was known before, which makes it needless. */
-async function complete(pool: Pool, blob: Blob, drop: () => Promise<void>): Promise<Blob> {
+/** The blob of this content: the one that `store` makes known, or one that was known before, which makes it needless. */
+async function complete(pool: Pool, blob: Blob, store: () => Promise<boolean>): Promise<Blob> {
   for (;;) {
-    if (await completeBlob(pool, blob).catch(unlessTaken)) return blob
+    if (await store().catch(unlessTaken)) return blob
     const known = await useBlob(pool, blob.account_id, blob.sha256)
-    if (!known) continue // it was released at that moment
-    await drop()
-    return known
+    if (known) return known // else it was released at that moment
   }
 }
 

@@ -6,7 +6,6 @@ import { NoAnswerError, NotConnectedError, type Pool } from '../sql/pool.ts'
 import {
   insertReceivedEmails,
   listStoredReceivedEmails,
-  type NewRawContent,
   type NewReceivedEmail,
   type SmtpClient,
 } from '../sql/received_emails.ts'
@@ -22,8 +21,8 @@ export type Envelope = { mail_from: string; recipients: ReceivingParty[]; client
 /** Stores a message for every account it is for, all or nothing: once this has resolved, the sender is told. */
 export type ReceiveEmail = (envelope: Envelope, content: IncomingContent) => Promise<void>
 
-/** As it goes to Postgres: a row for each account, and the bytes unless a blob has them. */
-type Message = { emails: NewReceivedEmail[]; contents: NewRawContent[] }
+/** As it goes to Postgres: a row for each account. */
+type Message = NewReceivedEmail[]
 
 /** Of one commit, in bytes of content. */
 const MAX_WEIGHT = 4 << 20
@@ -46,7 +45,7 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
       in_flight: 1,
       max_items: MAX_MESSAGES,
       max_weight: MAX_WEIGHT,
-      weigh: ({ emails, contents }) => contents.reduce((sum, { bytes }) => sum + bytes.length, 1_000 * emails.length),
+      weigh: emails => emails.reduce((sum, { bytes }) => sum + 1_000 + (bytes?.length ?? 0), 0),
       patience: { ms: PATIENCE_MS, error: () => new Error('too many messages wait for their commit') },
       // No connection was free for two seconds: whoever waits has waited too.
       concerns_all: error => error instanceof NotConnectedError,
@@ -82,12 +81,10 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
         sha256,
         size,
         raw_blob_id: blob_ids[n] as string,
+        bytes: isShort ? content.bytes : null,
       }
     })
-    const { bytes } = content
-    const contents =
-      isShort && bytes ? emails.map(({ account_id, raw_blob_id }) => ({ account_id, raw_blob_id, sha256, bytes })) : []
-    await store({ emails, contents })
+    await store(emails)
   }
 }
 
@@ -110,22 +107,18 @@ async function writeBlobs(blobs: Blobs, account_ids: string[], content: Incoming
 
 async function storeMessages(pool: Pool, messages: Message[]): Promise<(null | Error)[]> {
   try {
-    await insertReceivedEmails(
-      pool,
-      messages.flatMap(message => message.emails),
-      messages.flatMap(message => message.contents),
-    )
+    await insertReceivedEmails(pool, messages.flat())
     return messages.map(() => null)
   } catch (error) {
     if (!(error instanceof NoAnswerError)) throw error
     // Without an answer the commit may have happened: it is read back, and never stored again.
     const stored = await findStored(pool, messages)
-    return messages.map(({ emails }) => (emails.every(({ id }) => stored.has(id)) ? null : error))
+    return messages.map(emails => (emails.every(({ id }) => stored.has(id)) ? null : error))
   }
 }
 
 /** Nothing is known to be stored while the database cannot be asked: who tries again is recognised by what it sends. */
 async function findStored(pool: Pool, messages: Message[]): Promise<Set<string>> {
-  const emails = messages.flatMap(message => message.emails.map(({ account_id, id }) => ({ account_id, id })))
+  const emails = messages.flat().map(({ account_id, id }) => ({ account_id, id }))
   return new Set(await listStoredReceivedEmails(pool, emails).catch(() => []))
 }

@@ -11,6 +11,12 @@ export type BlobStoreName = z.infer<typeof BlobStoreName>
 export const Blob = z.object({ account_id: z.string(), id: z.string(), sha256: z.string(), size: z.int() })
 export type Blob = z.infer<typeof Blob>
 
+/**
+ * Bytes that lie in the row of their blob at the most. They are read at once: Postgres answers them as twice as many digits,
+ * and what is longer than one read of its socket (64 KiB) costs several times its length in buffers.
+ */
+export const SHORT_CONTENT = 29_000
+
 const columns = sql.fragment`account_id, id, encode(sha256, 'hex') AS sha256, size`
 
 /** One that is about to arrive. */
@@ -18,18 +24,40 @@ export async function insertBlob(db: Queryable, { account_id, id }: BlobId, stor
   await db.run(sql.unsafe`INSERT INTO blobs (account_id, id, store) VALUES (${account_id}, ${id}, ${store})`)
 }
 
-export async function findBlobStore(db: Queryable, { account_id, id }: BlobId): Promise<BlobStoreName | null> {
-  const found = await db.maybeOne(sql.prepared('find_blob_store', z.object({ store: BlobStoreName }))`
-    SELECT store FROM blobs WHERE account_id = ${account_id} AND id = ${id}
+/** All of one whose content is short, unless its content is known. Answers whether it was stored. */
+export async function insertShortBlob(db: Queryable, blob: Blob, content: Buffer): Promise<boolean> {
+  const { account_id, id, sha256, size } = blob
+  const count = await db.run(sql.prepared('insert_short_blob', z.unknown())`
+    INSERT INTO blobs (account_id, id, store, sha256, size, data)
+    VALUES (${account_id}, ${id}, 'postgres', decode(${sha256}, 'hex'), ${size}, ${sql.binary(content)})
+    ON CONFLICT (account_id, sha256) DO NOTHING
   `)
-  return found?.store ?? null
+  return count > 0
 }
 
-/** The blob of this content, if it is stored already: from now on it stays for as long as a new one would. */
+const StoredBlob = z.object({ store: BlobStoreName, data: z.instanceof(Buffer).nullable() })
+
+/** Where its bytes lie, or all of them when they are short. */
+export async function findBlob(db: Queryable, { account_id, id }: BlobId): Promise<z.infer<typeof StoredBlob> | null> {
+  return db.maybeOne(sql.prepared('find_blob', StoredBlob)`
+    SELECT store, data FROM blobs WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+/**
+ * The blob of this content, if it is stored already: from now on it stays for as long as a new one would, or an hour less.
+ * Content that comes often does not have its row, which may hold all of it, written each time.
+ */
 export async function useBlob(db: Queryable, account_id: string, sha256: string): Promise<Blob | null> {
   return db.maybeOne(sql.type(Blob)`
-    UPDATE blobs SET used_at = now() WHERE account_id = ${account_id} AND sha256 = decode(${sha256}, 'hex')
-    RETURNING ${columns}
+    WITH used AS (
+      UPDATE blobs SET used_at = now()
+      WHERE account_id = ${account_id} AND sha256 = decode(${sha256}, 'hex') AND used_at < now() - interval '1 hour'
+      RETURNING ${columns}
+    )
+    SELECT * FROM used UNION ALL
+    SELECT ${columns} FROM blobs
+    WHERE account_id = ${account_id} AND sha256 = decode(${sha256}, 'hex') AND used_at >= now() - interval '1 hour'
   `)
 }
 
@@ -46,22 +74,25 @@ export async function completeBlob(db: Queryable, { account_id, id, sha256, size
   return count > 0
 }
 
-/**
- * Takes back what nobody has used for a day and no email refers to, sent or received: it is not found any more, and can be
- * deleted.
- */
+/** What nobody has used for a day and no email refers to, sent or received. */
+const unused = (store: BlobStoreName, limit: number) => sql.fragment`
+  SELECT b.account_id, b.id FROM blobs b
+  WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
+    AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
+    AND NOT EXISTS (SELECT FROM received_emails r WHERE r.account_id = b.account_id AND r.raw_blob_id = b.id)
+    AND NOT EXISTS (SELECT FROM received_attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
+  ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+`
+
+/** Those in Postgres, bytes and all. Answers how many it were. */
+export async function deleteUnusedBlobs(db: Queryable, limit: number): Promise<number> {
+  return db.run(sql.unsafe`DELETE FROM blobs WHERE (account_id, id) IN (${unused('postgres', limit)})`)
+}
+
+/** Takes those in another store back: they are not found any more, and can be deleted there. */
 export async function releaseBlobs(db: Queryable, store: BlobStoreName, limit: number): Promise<BlobId[]> {
   return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
-    UPDATE blobs SET sha256 = NULL
-    WHERE (account_id, id) IN (
-      SELECT b.account_id, b.id FROM blobs b
-      WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
-        AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
-        AND NOT EXISTS (SELECT FROM received_emails r WHERE r.account_id = b.account_id AND r.raw_blob_id = b.id)
-        AND NOT EXISTS (SELECT FROM received_attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
-      ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-    )
-    RETURNING account_id, id
+    UPDATE blobs SET sha256 = NULL WHERE (account_id, id) IN (${unused(store, limit)}) RETURNING account_id, id
   `)
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SHORT_CONTENT } from './blobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** Who brought a message: its address, what it called itself, what DNS calls it, and the TLS version it spoke. */
@@ -16,37 +17,30 @@ export type NewReceivedEmail = {
   sha256: string
   size: number
   raw_blob_id: string
+  /** Null: they are in the blob already. */
+  bytes: Buffer | null
 }
-
-/** The bytes of a message that is in no blob yet. */
-export type NewRawContent = { account_id: string; raw_blob_id: string; sha256: string; bytes: Buffer }
 
 export type ReceivedEmailId = { account_id: string; id: string }
 
-const Stored = z.object({ position: z.int(), is_new: z.boolean() })
-
 /**
- * One round trip and one commit for all; tells of each, in their order, whether it is new (receive_emails.sql). The bytes
- * go as one binary parameter: as base64 in JSON they would be a third more, and be read four times.
+ * One round trip and one commit for all that are new (receive_emails.sql). The bytes go as one binary parameter: as base64 in
+ * JSON they would be a third more, and be read four times.
  */
-export async function insertReceivedEmails(
-  db: Queryable,
-  emails: NewReceivedEmail[],
-  contents: NewRawContent[],
-): Promise<boolean[]> {
-  const given = JSON.stringify(emails.map((email, position) => ({ position, ...email })))
+export async function insertReceivedEmails(db: Queryable, emails: NewReceivedEmail[]): Promise<void> {
+  const contents: Buffer[] = []
   let start = 1
-  const places = contents.map(({ bytes, ...content }) => {
-    const place = { ...content, size: bytes.length, start }
-    start += bytes.length
-    return place
+  const given = emails.map(({ bytes, sha256, ...email }, position) => {
+    const row = { position, ...email, sha256: `\\x${sha256}`, start: bytes ? start : null }
+    if (bytes) {
+      contents.push(bytes)
+      start += bytes.length
+    }
+    return row
   })
-  const all = Buffer.concat(contents.map(({ bytes }) => bytes))
-  const rows = await db.any(sql.prepared('receive_emails', Stored)`
-    SELECT position, is_new FROM receive_emails(${given}::json, ${JSON.stringify(places)}::json, ${sql.binary(all)}::bytea)
-    ORDER BY position
+  await db.run(sql.prepared('receive_emails', z.unknown())`
+    SELECT receive_emails(${JSON.stringify(given)}::json, ${sql.binary(Buffer.concat(contents))}::bytea, ${SHORT_CONTENT}::int)
   `)
-  return rows.map(row => row.is_new)
 }
 
 /** Which of these are stored: asked after a commit whose answer was lost. */

@@ -11,20 +11,19 @@ CREATE TYPE received AS (
   mail_from text,
   received_for text[],
   client jsonb,
-  sha256 text, -- hex
+  sha256 bytea,
   size integer,
-  raw_blob_id uuid
+  raw_blob_id uuid,
+  start integer -- where its content begins in `bytes`, counted from 1; null: it is in its blob already
 );
 
 -- Stores every message that is waiting, in one round trip and one commit: with what is short of them, and one job for all
 -- (a hundred each). What was stored before, in 7 days for the same recipients, is not stored again: its sender did not
--- hear the answer. Answers one row each: whether it is new.
+-- hear the answer.
 --
--- given: a list of received, whose positions count from 0. contents: those that are in no blob yet,
--- { account_id, raw_blob_id, sha256, size, start }, whose bytes begin at `start` of `bytes`, counted from 1. Statements go
--- by index, as in accept_emails.sql.
-CREATE FUNCTION receive_emails(given json, contents json, bytes bytea)
-RETURNS TABLE ("position" integer, is_new boolean)
+-- given: a list of received, whose positions count from 0. bytes: the contents that are in no blob yet. short: as many of
+-- them lie in the row of their blob. Statements go by index, as in accept_emails.sql.
+CREATE FUNCTION receive_emails(given json, bytes bytea, short integer) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -39,23 +38,21 @@ BEGIN
   limited := lock_usage(ARRAY(SELECT r.account_id FROM unnest(emails) AS r));
 
   -- 2. The bytes, sorted: two statements in different order would deadlock. From here on nobody else stores the same message
-  -- until this transaction ends: its blob is locked, one that was written before as well.
-  WITH given_contents AS (
-    SELECT DISTINCT ON (c.account_id, c.sha256) c.account_id, c.raw_blob_id, c.sha256, c.size, c.start
-    FROM json_to_recordset(contents) AS c(account_id uuid, raw_blob_id uuid, sha256 text, size integer, start integer)
-    ORDER BY c.account_id, c.sha256
-  ), stored AS (
-    INSERT INTO blobs (account_id, id, store, sha256, size)
-    SELECT account_id, raw_blob_id, 'postgres', decode(sha256, 'hex'), size FROM given_contents
-    ORDER BY account_id, sha256
-    ON CONFLICT (account_id, sha256) DO UPDATE SET used_at = now()
-    RETURNING account_id, id
-  )
-  INSERT INTO blob_chunks (account_id, blob_id, position, data)
-  SELECT c.account_id, c.raw_blob_id, 0, substring(bytes FROM c.start FOR c.size)
-  FROM stored s JOIN given_contents c ON c.account_id = s.account_id AND c.raw_blob_id = s.id
-  WHERE c.size > 0;
-  IF json_array_length(contents) < cardinality(emails) THEN
+  -- until this transaction ends: its blob is locked, one that was written before as well, even when it is left as it is
+  -- (blobs.ts says when, and what is short).
+  INSERT INTO blobs (account_id, id, store, sha256, size, data)
+  SELECT DISTINCT ON (r.account_id, r.sha256) r.account_id, r.raw_blob_id, 'postgres', r.sha256, r.size,
+    CASE WHEN r.size <= short THEN substring(bytes FROM r.start FOR r.size) END
+  FROM unnest(emails) AS r WHERE r.start IS NOT NULL
+  ORDER BY r.account_id, r.sha256
+  ON CONFLICT (account_id, sha256) DO UPDATE SET used_at = now() WHERE blobs.used_at < now() - interval '1 hour';
+  IF EXISTS (SELECT FROM unnest(emails) AS r WHERE r.start IS NOT NULL AND r.size > short) THEN
+    INSERT INTO blob_chunks (account_id, blob_id, position, data)
+    SELECT r.account_id, r.raw_blob_id, 0, substring(bytes FROM r.start FOR r.size)
+    FROM unnest(emails) AS r JOIN blobs b ON b.account_id = r.account_id AND b.id = r.raw_blob_id
+    WHERE r.start IS NOT NULL AND r.size > short;
+  END IF;
+  IF EXISTS (SELECT FROM unnest(emails) AS r WHERE r.start IS NULL) THEN
     PERFORM FROM (SELECT DISTINCT r.account_id, r.raw_blob_id FROM unnest(emails) AS r ORDER BY 1, 2) w
     CROSS JOIN LATERAL (
       SELECT FROM blobs b WHERE b.account_id = w.account_id AND b.id = w.raw_blob_id FOR NO KEY UPDATE
@@ -68,7 +65,7 @@ BEGIN
     SELECT DISTINCT ON (r.account_id, r.sha256, ARRAY(SELECT unnest(r.received_for) ORDER BY 1)) r.position
     FROM unnest(emails) AS r
     WHERE NOT EXISTS (
-      SELECT FROM (SELECT * FROM received_emails WHERE sha256 = decode(r.sha256, 'hex') OFFSET 0) e
+      SELECT FROM (SELECT * FROM received_emails WHERE sha256 = r.sha256 OFFSET 0) e
       WHERE e.account_id = r.account_id
         AND e.received_for @> r.received_for AND e.received_for <@ r.received_for
         AND e.created_at > now() - interval '7 days'
@@ -78,9 +75,9 @@ BEGIN
 
   -- 4. A domain may have gone since its recipient was accepted: the message has not.
   INSERT INTO received_emails (account_id, id, domain_id, mail_from, received_for, client, sha256, size, raw_blob_id)
-  SELECT r.account_id, r.id, o.id, r.mail_from, r.received_for, r.client, decode(r.sha256, 'hex'), r.size, b.id
+  SELECT r.account_id, r.id, o.id, r.mail_from, r.received_for, r.client, r.sha256, r.size, b.id
   FROM unnest(emails) AS r
-  JOIN blobs b ON b.account_id = r.account_id AND b.sha256 = decode(r.sha256, 'hex')
+  JOIN blobs b ON b.account_id = r.account_id AND b.sha256 = r.sha256
   LEFT JOIN domains o ON o.account_id = r.account_id AND o.id = r.domain_id
   WHERE r.position = ANY (fresh);
 
@@ -108,8 +105,6 @@ BEGIN
       ) f GROUP BY (f.n - 1) / 100
     ) j;
   END IF;
-
-  RETURN QUERY SELECT r.position, r.position = ANY (fresh) FROM unnest(emails) AS r;
 END
 $$;
 

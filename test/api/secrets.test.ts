@@ -137,7 +137,7 @@ const PLACES: [secret: string | Buffer, name: string, places: RegExp | null][] =
   // It is fetched from there when the email is sent, and again while it cannot be.
   [url_secret, 'the secret in a URL', /^public\.attachments$/],
   // Mail and its files are what is to be kept.
-  [content, 'what an attachment holds', /^public\.(?:blob_chunks|captured_messages)$/],
+  [content, 'what an attachment holds', /^public\.(?:blobs|captured_messages)$/],
   [template_password, 'a password that a template was filled in with', /^public\.email_contents$/],
 ]
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import { type Blobs, createBlobs } from '../../flows/blobs.ts'
+import { SHORT_CONTENT } from '../../sql/blobs.ts'
 import { createPool } from '../../sql/pool.ts'
 import { startPgProxy } from '../faults/pg_proxy.ts'
 import { startS3Server } from '../s3_server.ts'
@@ -40,6 +41,12 @@ for (const [name, blobs] of Object.entries(stores)) {
       t.equal(blob.size, size)
       t.ok((await buffer(blobs.read(account.id, blob.id))).equals(content))
     }
+    for (const size of [0, 1, SHORT_CONTENT, SHORT_CONTENT + 1, 250_000]) {
+      const content = randomBytes(size)
+      const blob = await blobs.put(other.id, content)
+      t.equal(blob.size, size)
+      t.ok((await buffer(blobs.read(other.id, blob.id))).equals(content))
+    }
   })
 
   t.test(`${name}: the same content is one blob of an account, and another one of another account`, async t => {
@@ -57,7 +64,8 @@ for (const [name, blobs] of Object.entries(stores)) {
 
   t.test(`${name}: of the same content at the same moment one is kept`, async t => {
     const content = randomBytes(1_000)
-    const written = await Promise.all(Array.from({ length: 5 }, () => blobs.write(account.id, inPieces(content, 100))))
+    const ways = [() => blobs.write(account.id, inPieces(content, 100)), () => blobs.put(account.id, content)]
+    const written = await Promise.all(Array.from({ length: 4 }, () => ways.map(way => way())).flat())
     t.equal(new Set(written.map(({ id }) => id)).size, 1)
     t.ok((await buffer(blobs.read(account.id, (written[0] as { id: string }).id))).equals(content))
   })
@@ -77,6 +85,21 @@ for (const [name, blobs] of Object.entries(stores)) {
     t.equal(left.length, 0)
   })
 }
+
+t.test('short content is one row, which is not written again for an hour', async t => {
+  const { put } = stores.Postgres as Blobs
+  const content = randomBytes(1_000)
+  const before = await rows()
+  const { id } = await put(account.id, content)
+  t.strictSame(await rows(), { ...before, blobs: before.blobs + 1 })
+  const find = async () => (await pg.query('SELECT ctid, used_at FROM blobs WHERE id = $1', [id])).rows[0]
+  const first = await find()
+  t.equal((await put(account.id, content)).id, id)
+  t.strictSame(await find(), first)
+  await pg.query(`UPDATE blobs SET used_at = used_at - interval '61 minutes' WHERE id = $1`, [id])
+  t.equal((await put(account.id, content)).id, id)
+  t.ok((await find()).used_at >= first.used_at)
+})
 
 t.test('what came when another store was configured is found where it is', async t => {
   const content = randomBytes(1_000)

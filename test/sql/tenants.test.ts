@@ -3,6 +3,7 @@ import t from 'tap'
 import { createTemplate } from '../../flows/change_template.ts'
 import { addWebhook } from '../../flows/change_webhook.ts'
 import { indexEmails } from '../../flows/index_emails.ts'
+import { SHORT_CONTENT } from '../../sql/blobs.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { compose, receive } from '../receiving.ts'
 import { acceptEmail, openWork } from '../sending.ts'
@@ -82,7 +83,8 @@ for (const { name, table, columns: own, target, target_columns } of between) {
 async function fill(account: TestAccount): Promise<TestAccount> {
   await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // else its usage is not counted
   const webhook = await addWebhook(world, account.id, { endpoint: 'https://hook.acme.com/', events: ['*'] })
-  const id = await acceptEmail(world, account, { attachments: [{ filename: 'x', content: 'eA==' }] })
+  const long = Buffer.alloc(SHORT_CONTENT + 1).toString('base64')
+  const id = await acceptEmail(world, account, { attachments: [{ filename: 'x', content: long }] })
   const work = openWork(t, world, 'capture')
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()

@@ -142,9 +142,8 @@ t.test('raw messages are kept as long as RAW_RETENTION_DAYS says, and their file
   const { blob_id } = (
     await pg.query('SELECT blob_id FROM received_attachments WHERE received_email_id = $1', [old.id])
   ).rows[0]
-  t.match(await count('blob_chunks', 'blob_id', blob_id), 1)
-  for (const { id } of [recent, waiting])
-    t.match(await count('blob_chunks', 'blob_id', (await find(id)).raw_blob_id), 1)
+  t.match(await count('blobs', 'id', blob_id), 1)
+  for (const { id } of [recent, waiting]) t.match(await count('blobs', 'id', (await find(id)).raw_blob_id), 1)
 })
 
 async function count(table: string, column: string, id: string): Promise<number> {

@@ -41,17 +41,22 @@ t.test('what was answered 250 is stored, byte for byte once its line ends are me
   }
 })
 
-t.test('messages of one moment share a commit and a job', async t => {
+t.test('messages of one moment, short and long, share a commit and a job', async t => {
   const account = await receiver()
   const clients = await Promise.all(Array.from({ length: 20 }, () => openClient(t, port)))
   await query('DELETE FROM graphile_worker._private_jobs')
-  const replies = clients.map((client, n) => client.send(`p${n}@${account.domain}`, `Subject: ${n}\r\n\r\n`))
+  const raw = (n: number) => `Subject: ${n}\r\n\r\n${'x\r\n'.repeat(2_000 * n)}`
+  const replies = clients.map((client, n) => client.send(`p${n}@${account.domain}`, raw(n)))
   t.ok((await Promise.all(replies)).every(reply => reply.startsWith('250')))
   const jobs = await query('SELECT payload FROM graphile_worker._private_jobs')
   const ids = jobs.flatMap(job => job.payload.ids.map(({ id }: { id: string }) => id))
   const stored = await query('SELECT id FROM received_emails WHERE account_id = $1', [account.id])
   t.strictSame(ids.sort(), stored.map(row => row.id).sort())
   t.ok(jobs.length < 20, `${jobs.length} jobs`)
+  for (const n of clients.keys()) {
+    const [row] = await find(`p${n}@${account.domain}`)
+    t.equal((await rawOf(world, row)).toString(), `${raw(n)}\r\n`)
+  }
 })
 
 t.test('a message that comes again for the same recipients is stored once, in 7 days', async t => {
@@ -174,9 +179,9 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
   await t.test('whose disk is full', async t => {
     await query(`CREATE FUNCTION fill_disk() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$`)
-    await query('CREATE TRIGGER fill_disk BEFORE INSERT ON blob_chunks EXECUTE FUNCTION fill_disk()')
+    await query('CREATE TRIGGER fill_disk BEFORE INSERT ON blobs EXECUTE FUNCTION fill_disk()')
     for (const raw of ['n: 6\r\n\r\n', `${long}6`]) t.match(await client.send(to, raw), /^451 4\.3\.0 /)
-    await query('DROP TRIGGER fill_disk ON blob_chunks')
+    await query('DROP TRIGGER fill_disk ON blobs')
     for (const raw of ['n: 6\r\n\r\n', `${long}6`]) t.match(await client.send(to, raw), /^250 /)
     t.equal((await find(to)).length, 7)
   })
