@@ -28,7 +28,7 @@ export class WebhookLane {
   #waiting: DueEvent[] = []
   #read_at = 0
   #isReading = false
-  /** The last read brought all there was. */
+  /** The last read brought all there was, or events that are large: the next is made once none of them waits. */
   #isDry = false
   #active = 0
   readonly #unsettled = new Set<string>()

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { addWebhook } from '../../flows/change_webhook.ts'
 import { createPool, type Pool } from '../../sql/pool.ts'
+import { claimWebhooks, listDueEvents, releaseWebhooks } from '../../sql/webhook_work.ts'
 import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
 import { startPgProxy } from '../faults/pg_proxy.ts'
 import { ALLOWED } from '../fetching.ts'
@@ -120,4 +121,26 @@ t.test('while the database is away nothing is lost, and what it did not confirm 
   setTimeout(() => proxy.refuse(false), 300)
   await waitUntil(async () => (await countDeliveries(world, id)).success === 150, 'all, long before the lease runs out')
   t.equal(posted().length, 151, 'each once')
+})
+
+t.test('large events are read a few at a time, however many are due, and all are sent', async t => {
+  const { account_id, id, posted } = await subscribe('large')
+  hook.answer(200)
+  await announce(world, account_id, 6, { text: 'x'.repeat(300_000) })
+  await announce(world, account_id, 2, { text: 'x'.repeat(2_000_000) })
+  const owner = account_id
+  const webhook = { account_id, id: Number(id) }
+  t.equal((await claimWebhooks(world.pool, { owner, seconds: 60 }, 1, [webhook])).length, 1)
+  const held: string[] = []
+  for (const count of [4, 3, 1, 0]) {
+    const wish = { account_id, webhook_id: webhook.id, held, limit: 50 }
+    const found = await listDueEvents(world.pool, owner, [wish])
+    t.equal(found.length, count)
+    held.push(...found.map(({ event_id }) => event_id))
+  }
+  await releaseWebhooks(world.pool, owner, [webhook])
+  const sender = startSender(t, world, HOOK_TIMES)
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 8, 'all of them')
+  await sender.idle()
+  t.equal(posted().length, 8)
 })
