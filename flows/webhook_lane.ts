@@ -1,5 +1,6 @@
 import type { Attempt } from '../lib/webhooks/post_event.ts'
-import type { ClaimedWebhook, DueEvent } from '../sql/webhook_work.ts'
+import type { ClaimedWebhook } from '../sql/webhook_leases.ts'
+import type { DueEvent } from '../sql/webhook_work.ts'
 
 /** Requests to one endpoint at the same moment. */
 const AT_ONCE = 2

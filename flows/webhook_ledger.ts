@@ -5,11 +5,11 @@ import type { Attempt } from '../lib/webhooks/post_event.ts'
 import { retryWebhook } from '../lib/webhooks/retry.ts'
 import type { Pool } from '../sql/pool.ts'
 import { splitOnRefusal } from '../sql/retry.ts'
+import { releaseWebhooks } from '../sql/webhook_leases.ts'
 import {
   type DueEvent,
   listDueEvents,
   type RestTimes,
-  releaseWebhooks,
   settleWebhooks,
   type WebhookId,
   type WebhookResult,
