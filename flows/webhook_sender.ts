@@ -80,7 +80,10 @@ export function createWebhookSender({
 
   const post = async ({ account_id, webhook_id, signing_secret, event_id, endpoint, body }: DueEvent) => {
     const sign = signerOf({ account_id, id: webhook_id, signing_secret })
-    return postEvent(connections, { id: event_id, endpoint, body, sign }, times.attempt_ms)
+    const attempt = await postEvent(connections, { id: event_id, endpoint, body, sign }, times.attempt_ms)
+    const { detail } = attempt
+    if (detail !== null) log.info({ webhook_id, event_id, detail }, 'an endpoint did not answer')
+    return attempt
   }
 
   const begin = (webhook: ClaimedWebhook): void => {
