@@ -2,6 +2,7 @@ import { now } from '../lib/clock.ts'
 import { notFound } from '../lib/errors.ts'
 import type { Connections } from '../lib/fetch/connections.ts'
 import { newId } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { TEST_EVENT } from '../lib/webhooks/catalogue.ts'
 import { ATTEMPT_MS, postEvent } from '../lib/webhooks/post_event.ts'
@@ -10,7 +11,7 @@ import type { WebhookPath } from '../sql/webhook_history.ts'
 import { findTarget, insertTest } from '../sql/webhook_tests.ts'
 import { openSigner } from './signing_secrets.ts'
 
-type Tester = { pool: Pool; secrets: Secrets; connections: Connections }
+type Tester = { pool: Pool; log: Log; secrets: Secrets; connections: Connections }
 
 /** `status` is 0 when there was no answer in HTTP; `error` is there only when it failed. */
 export type TestedWebhook = { object: 'webhook_test'; id: string; ok: boolean; status: number; error?: string }
@@ -22,7 +23,7 @@ export type TestedWebhook = { object: 'webhook_test'; id: string; ok: boolean; s
  * @throws {ApiError} 404
  */
 export async function testWebhook(
-  { pool, secrets, connections }: Tester,
+  { pool, log, secrets, connections }: Tester,
   webhook: WebhookPath,
   deadline_ms = ATTEMPT_MS,
 ): Promise<TestedWebhook> {
@@ -33,7 +34,8 @@ export async function testWebhook(
 
   const sign = openSigner(secrets, { account_id, ...target })
   const outgoing = { endpoint: target.endpoint, id: event_id, body, sign }
-  const { is_success: ok, ...attempt } = await postEvent(connections, outgoing, deadline_ms)
+  const { is_success: ok, detail, ...attempt } = await postEvent(connections, outgoing, deadline_ms)
+  if (detail !== null) log.info({ webhook_id: id, event_id, detail }, 'an endpoint did not answer')
   const test = { account_id, webhook_id: target.id, event_id, created_at, body, id: newId() }
   await insertTest(pool, { ...test, ...attempt, is_success: ok })
   const { status, error } = attempt

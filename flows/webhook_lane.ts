@@ -1,5 +1,6 @@
 import type { Attempt } from '../lib/webhooks/post_event.ts'
-import type { ClaimedWebhook, DueEvent } from '../sql/webhook_work.ts'
+import type { ClaimedWebhook } from '../sql/webhook_leases.ts'
+import type { DueEvent } from '../sql/webhook_work.ts'
 
 /** Requests to one endpoint at the same moment. */
 const AT_ONCE = 2
@@ -28,7 +29,7 @@ export class WebhookLane {
   #waiting: DueEvent[] = []
   #read_at = 0
   #isReading = false
-  /** The last read brought all there was. */
+  /** The last read brought all there was, or events that are large: the next is made once none of them waits. */
   #isDry = false
   #active = 0
   readonly #unsettled = new Set<string>()

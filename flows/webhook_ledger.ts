@@ -5,11 +5,11 @@ import type { Attempt } from '../lib/webhooks/post_event.ts'
 import { retryWebhook } from '../lib/webhooks/retry.ts'
 import type { Pool } from '../sql/pool.ts'
 import { splitOnRefusal } from '../sql/retry.ts'
+import { releaseWebhooks } from '../sql/webhook_leases.ts'
 import {
   type DueEvent,
   listDueEvents,
   type RestTimes,
-  releaseWebhooks,
   settleWebhooks,
   type WebhookId,
   type WebhookResult,
@@ -63,7 +63,7 @@ export function createWebhookLedger(pool: Pool, log: Log, { owner, stopping, tim
   return {
     read,
     release,
-    async settle({ account_id, webhook_id, event_id, attempt, first_attempt }, { patience, ...made }) {
+    async settle({ account_id, webhook_id, event_id, attempt, first_attempt }, { patience, detail: _, ...made }) {
       const isLast = made.is_success || made.is_gone
       const delay = isLast ? null : retryWebhook(attempt + 1 - first_attempt, patience, times.retry_seconds)
       const rest = patience > 0 ? patience : null

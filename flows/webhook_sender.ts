@@ -9,14 +9,8 @@ import type { Secrets } from '../lib/secrets.ts'
 import { ATTEMPT_MS, postEvent } from '../lib/webhooks/post_event.ts'
 import { RETRY_SECONDS } from '../lib/webhooks/retry.ts'
 import type { Pool } from '../sql/pool.ts'
-import {
-  type ClaimedWebhook,
-  claimWebhooks,
-  type DueEvent,
-  extendWebhookLeases,
-  type RestTimes,
-  type WebhookId,
-} from '../sql/webhook_work.ts'
+import { type ClaimedWebhook, claimWebhooks, extendWebhookLeases } from '../sql/webhook_leases.ts'
+import type { DueEvent, RestTimes, WebhookId } from '../sql/webhook_work.ts'
 import { createSigners } from './signing_secrets.ts'
 import { READ_AHEAD, WebhookLane } from './webhook_lane.ts'
 import { createWebhookLedger } from './webhook_ledger.ts'
@@ -86,7 +80,10 @@ export function createWebhookSender({
 
   const post = async ({ account_id, webhook_id, signing_secret, event_id, endpoint, body }: DueEvent) => {
     const sign = signerOf({ account_id, id: webhook_id, signing_secret })
-    return postEvent(connections, { id: event_id, endpoint, body, sign }, times.attempt_ms)
+    const attempt = await postEvent(connections, { id: event_id, endpoint, body, sign }, times.attempt_ms)
+    const { detail } = attempt
+    if (detail !== null) log.info({ webhook_id, event_id, detail }, 'an endpoint did not answer')
+    return attempt
   }
 
   const begin = (webhook: ClaimedWebhook): void => {

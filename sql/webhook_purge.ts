@@ -27,13 +27,15 @@ export async function dropDueEvents(pool: Pool, { account_id, id }: WebhookId): 
 
 const Found = z.object({ account_id: z.string(), id: z.int() })
 
-/** Disabled ones for which something waits. */
+/** Disabled ones for which something waits; sorted as in claimWebhooks, for the same reason. */
 export async function listDisabledWebhooks(db: Queryable, limit: number): Promise<WebhookId[]> {
   return db.any(sql.type(Found)`
     SELECT w.account_id, w.id FROM webhooks w
-    WHERE w.status = 'disabled' AND w.deleted_at IS NULL AND EXISTS (
-      SELECT FROM webhook_deliveries d WHERE d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending'
-    )
+    CROSS JOIN LATERAL (
+      SELECT FROM webhook_deliveries d
+      WHERE d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending' ORDER BY d.next_at LIMIT 1
+    ) d
+    WHERE w.status = 'disabled' AND w.deleted_at IS NULL
     LIMIT ${limit}
   `)
 }

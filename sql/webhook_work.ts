@@ -1,39 +1,8 @@
 import { z } from 'zod'
 import { type Queryable, sql } from './pool.ts'
 
-/** What delivers events reads and writes; what callers of the API see is in webhooks.ts and webhook_history.ts. */
+/** What delivers events reads and writes of them; what callers of the API see is in webhooks.ts and webhook_history.ts. */
 export type WebhookId = { account_id: string; id: number }
-
-const ClaimedWebhook = z.object({ account_id: z.string(), id: z.int(), failure_count: z.int() })
-export type ClaimedWebhook = z.infer<typeof ClaimedWebhook>
-
-/** Leases webhooks with due events, of the given ones or (null) of all, those served longest ago first. */
-export async function claimWebhooks(
-  db: Queryable,
-  lease: { owner: string; seconds: number },
-  limit: number,
-  ids: WebhookId[] | null,
-): Promise<ClaimedWebhook[]> {
-  const given = ids
-    ? sql.fragment`json_to_recordset(${JSON.stringify(ids)}::json) AS g(account_id uuid, id bigint)
-        JOIN webhooks w ON w.account_id = g.account_id AND w.id = g.id`
-    : sql.fragment`webhooks w`
-  return db.any(sql.type(ClaimedWebhook)`
-    UPDATE webhooks w SET lease_owner = ${lease.owner}, lease_until = now() + make_interval(secs => ${lease.seconds})
-    FROM (
-      SELECT w.account_id, w.id FROM ${given}
-      WHERE w.status = 'enabled' AND w.deleted_at IS NULL
-        AND (w.lease_until > now()) IS NOT TRUE AND (w.rest_until > now()) IS NOT TRUE
-        AND EXISTS (
-          SELECT FROM webhook_deliveries d
-          WHERE d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending' AND d.next_at <= now()
-        )
-      ORDER BY w.lease_until NULLS FIRST LIMIT ${limit} FOR NO KEY UPDATE OF w SKIP LOCKED
-    ) due
-    WHERE w.account_id = due.account_id AND w.id = due.id
-    RETURNING w.account_id, w.id, w.failure_count
-  `)
-}
 
 /** Those that are due, without the ones that are in the worker's hands already. */
 export type Wish = { account_id: string; webhook_id: number; held: string[]; limit: number }
@@ -50,20 +19,30 @@ const DueEvent = z.object({
 })
 export type DueEvent = z.infer<typeof DueEvent>
 
-/** Of many webhooks in one query; none of one that is not leased by this owner any more, or disabled or deleted. */
+/** Bytes of bodies of one wish, and the one that exceeds them: who sends us mail decides how large an event of it is. */
+const MAX_BYTES = 1024 * 1024
+
+/**
+ * Of many webhooks in one query; none of one that is not leased by this owner any more, or disabled or deleted. Fewer than
+ * are wished for when they are large, but one at the least.
+ */
 export async function listDueEvents(db: Queryable, owner: string, wishes: Wish[]): Promise<DueEvent[]> {
   return db.any(sql.prepared('list_due_events', DueEvent)`
-    SELECT w.account_id, w.id AS webhook_id, w.endpoint, w.signing_secret, d.event_id, d.attempt, d.first_attempt, e.body
+    SELECT w.account_id, w.id AS webhook_id, w.endpoint, w.signing_secret, d.event_id, d.attempt, d.first_attempt, d.body
     FROM json_to_recordset(${JSON.stringify(wishes)}::json) AS g(account_id uuid, webhook_id bigint, held uuid[], "limit" integer)
     JOIN webhooks w ON w.account_id = g.account_id AND w.id = g.webhook_id AND w.lease_owner = ${owner}
       AND w.lease_until > now() AND w.status = 'enabled' AND w.deleted_at IS NULL
     CROSS JOIN LATERAL (
-      SELECT * FROM webhook_deliveries d
-      WHERE d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending' AND d.next_at <= now()
-        AND d.event_id <> ALL (g.held)
-      ORDER BY d.next_at, d.event_id LIMIT g."limit"
+      SELECT d.*, e.body, sum(octet_length(e.body)) OVER (ORDER BY d.next_at, d.event_id) - octet_length(e.body) AS before
+      FROM (
+        SELECT * FROM webhook_deliveries d
+        WHERE d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending' AND d.next_at <= now()
+          AND d.event_id <> ALL (g.held)
+        ORDER BY d.next_at, d.event_id LIMIT g."limit"
+      ) d
+      JOIN webhook_events e ON e.account_id = d.account_id AND e.id = d.event_id
     ) d
-    JOIN webhook_events e ON e.account_id = d.account_id AND e.id = d.event_id
+    WHERE d.before < ${MAX_BYTES}
     ORDER BY d.next_at, d.event_id
   `)
 }
@@ -93,38 +72,5 @@ export async function settleWebhooks(db: Queryable, results: WebhookResult[], ti
   const given = results.map((result, position) => ({ ...result, position }))
   await db.run(sql.prepared('settle_webhooks', z.unknown())`
     SELECT settle_webhooks(${JSON.stringify(given)}::json, ${times.first_rest_seconds}, ${times.longest_rest_seconds})
-  `)
-}
-
-/** Of those among them that are still leased: one whose lease has run out is to be claimed anew. */
-export async function extendWebhookLeases(
-  db: Queryable,
-  lease: { owner: string; seconds: number },
-  ids: WebhookId[],
-): Promise<void> {
-  await db.run(sql.prepared('extend_webhook_leases', z.unknown())`
-    UPDATE webhooks w SET lease_until = now() + make_interval(secs => ${lease.seconds})
-    FROM (
-      SELECT w.account_id, w.id
-      FROM json_to_recordset(${JSON.stringify(ids)}::json) AS g(account_id uuid, id bigint)
-      JOIN webhooks w ON w.account_id = g.account_id AND w.id = g.id
-        AND w.lease_owner = ${lease.owner} AND w.lease_until > now()
-      ORDER BY w.account_id, w.id FOR NO KEY UPDATE OF w
-    ) mine
-    WHERE w.account_id = mine.account_id AND w.id = mine.id
-  `)
-}
-
-/** Whoever was served last is served after the others. */
-export async function releaseWebhooks(db: Queryable, owner: string, ids: WebhookId[]): Promise<void> {
-  await db.run(sql.prepared('release_webhooks', z.unknown())`
-    UPDATE webhooks w SET lease_owner = NULL, lease_until = now()
-    FROM (
-      SELECT w.account_id, w.id
-      FROM json_to_recordset(${JSON.stringify(ids)}::json) AS g(account_id uuid, id bigint)
-      JOIN webhooks w ON w.account_id = g.account_id AND w.id = g.id AND w.lease_owner = ${owner}
-      ORDER BY w.account_id, w.id FOR NO KEY UPDATE OF w
-    ) mine
-    WHERE w.account_id = mine.account_id AND w.id = mine.id
   `)
 }

@@ -2,7 +2,7 @@ import { askBriefly, type BriefAnswer, type BriefRequest } from './brief.ts'
 import { type Client, clientOver } from './client.ts'
 import { Deadline } from './deadline.ts'
 import { dial } from './dial.ts'
-import { detailOf, refused, unreachable } from './error.ts'
+import { detailOf, FetchError, refused, unreachable } from './error.ts'
 import { type FetchPolicy, whyNotFetchable } from './policy.ts'
 
 /** Servers that do not say how long they keep a connection close it after 5 s at the earliest. */
@@ -55,7 +55,7 @@ export class Connections {
       return await this.#askOver(client, url, { ...request, deadline_ms: ends_at - performance.now() })
     } catch (error) {
       this.#closing.signal.throwIfAborted()
-      throw unreachable(`${url.host}: ${detailOf(error)}`, error)
+      throw error instanceof FetchError ? error : unreachable(`${url.host}: ${detailOf(error)}`, error)
     } finally {
       deadline.clear()
     }

@@ -17,6 +17,8 @@ export type Attempt = {
   ms: number
   /** For whoever owns the webhook; null when it arrived. */
   error: string | null
+  /** Why there was no answer, for the operator's log only; null when there was one. */
+  detail: string | null
   /** The beginning of the body. */
   response: string | null
   started_at: Date
@@ -49,7 +51,8 @@ export async function postEvent(
 
 function judge(answer: BriefAnswer | FetchError): Omit<Attempt, 'ms' | 'started_at'> {
   if (answer instanceof FetchError) {
-    return { is_success: false, is_gone: false, status: null, error: answer.reason, response: null, patience: 0 }
+    const { reason: error, detail } = answer
+    return { is_success: false, is_gone: false, status: null, error, detail, response: null, patience: 0 }
   }
   const { status, headers, body } = answer
   const is_success = status >= 200 && status < 300
@@ -60,6 +63,7 @@ function judge(answer: BriefAnswer | FetchError): Omit<Attempt, 'ms' | 'started_
     is_gone: status === 410,
     status,
     error: is_success ? null : why,
+    detail: null,
     response: body && readable(body),
     patience: is_success ? 0 : parseRetryAfter(headers['retry-after']),
   }

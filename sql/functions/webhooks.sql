@@ -77,6 +77,7 @@ BEGIN
     failure_count = j.failures,
     last_delivery_status = CASE j.failures WHEN 0 THEN 'success' ELSE 'failed' END,
     last_delivery_at = now(),
+    updated_at = CASE WHEN j.is_gone OR j.failures >= 50 THEN now() ELSE w.updated_at END,
     status = CASE WHEN j.is_gone OR j.failures >= 50 THEN 'disabled' ELSE 'enabled' END,
     disabled_reason = CASE WHEN j.is_gone THEN 'endpoint_gone' WHEN j.failures >= 50 THEN 'too_many_failures' END,
     -- What was promised stays so: of two at once one may be told to wait, and the other be taken.

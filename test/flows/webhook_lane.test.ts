@@ -37,7 +37,7 @@ function setup(count: number, deps: Partial<LaneDeps> = {}, failure_count = 0) {
 
 function answer(status: number, patience = 0): Attempt {
   const is_success = status < 300
-  const told = { ms: 1, error: null, response: null, started_at: new Date() }
+  const told = { ms: 1, error: null, detail: null, response: null, started_at: new Date() }
   return { is_success, is_gone: status === 410, status, patience, ...told }
 }
 

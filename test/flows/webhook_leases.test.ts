@@ -1,6 +1,9 @@
 import t from 'tap'
 import { addWebhook } from '../../flows/change_webhook.ts'
+import { newId } from '../../lib/ids.ts'
 import { createPool, type Pool } from '../../sql/pool.ts'
+import { claimWebhooks, releaseWebhooks } from '../../sql/webhook_leases.ts'
+import { listDueEvents } from '../../sql/webhook_work.ts'
 import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
 import { startPgProxy } from '../faults/pg_proxy.ts'
 import { ALLOWED } from '../fetching.ts'
@@ -15,6 +18,36 @@ async function subscribe(name: string) {
   const { id } = await addWebhook(world, account_id, { endpoint: `${hook.url}/${name}`, events: ['*'] })
   return { account_id, id, posted: () => hook.posted.filter(({ path }) => path === `/hook/${name}`) }
 }
+
+t.test('webhooks with due events are leased once, those that were served longest ago first', async t => {
+  const lease = { owner: newId(), seconds: 60 }
+  const names = ['late', 'early', 'never', 'arrived', 'later', 'resting', 'disabled', 'leased']
+  const subscribed = await Promise.all(names.map(subscribe))
+  for (const { account_id } of subscribed) await announce(world, account_id, 3)
+  const ids = new Map(names.map((name, n) => [name, subscribed[n]?.id]))
+  const change = (name: string, what: string) =>
+    world.pool.pg.query(`UPDATE webhooks SET ${what} WHERE id = $1`, [ids.get(name)])
+  const move = (name: string, what: string) =>
+    world.pool.pg.query(`UPDATE webhook_deliveries SET ${what} WHERE webhook_id = $1`, [ids.get(name)])
+  await change('late', `lease_until = now() - interval '1 s'`)
+  await change('early', `lease_until = now() - interval '1 min'`)
+  await move('arrived', `state = 'success', next_at = NULL`)
+  await move('later', `next_at = now() + interval '1 min'`)
+  await change('resting', `rest_until = now() + interval '1 min'`)
+  await change('disabled', `status = 'disabled', disabled_reason = 'manual'`)
+  await change('leased', `lease_until = now() + interval '1 min'`)
+
+  const all = subscribed.map(({ account_id, id }) => ({ account_id, id: Number(id) }))
+  const claim = async (limit: number, given: typeof all | null) => {
+    const claimed = await claimWebhooks(world.pool, lease, limit, given)
+    return claimed.map(({ id }) => names.find(name => ids.get(name) === String(id)))
+  }
+  t.strictSame(await claim(1, [...all, ...all]), ['never'])
+  t.strictSame(await claim(1, null), ['early'])
+  t.strictSame(await claim(10, all.slice(1)), [])
+  t.strictSame(await claim(10, null), ['late'])
+  t.strictSame(await claim(10, null), [])
+})
 
 t.test('a lease that a failure left runs out, however busy the worker is with others', async t => {
   const sender = startSender(t, world, { ...HOOK_TIMES, lease_seconds: 0.5, heartbeat_ms: 100, attempt_ms: 10_000 })
@@ -120,4 +153,26 @@ t.test('while the database is away nothing is lost, and what it did not confirm 
   setTimeout(() => proxy.refuse(false), 300)
   await waitUntil(async () => (await countDeliveries(world, id)).success === 150, 'all, long before the lease runs out')
   t.equal(posted().length, 151, 'each once')
+})
+
+t.test('large events are read a few at a time, however many are due, and all are sent', async t => {
+  const { account_id, id, posted } = await subscribe('large')
+  hook.answer(200)
+  await announce(world, account_id, 6, { text: 'x'.repeat(300_000) })
+  await announce(world, account_id, 2, { text: 'x'.repeat(2_000_000) })
+  const owner = account_id
+  const webhook = { account_id, id: Number(id) }
+  t.equal((await claimWebhooks(world.pool, { owner, seconds: 60 }, 1, [webhook])).length, 1)
+  const held: string[] = []
+  for (const count of [4, 3, 1, 0]) {
+    const wish = { account_id, webhook_id: webhook.id, held, limit: 50 }
+    const found = await listDueEvents(world.pool, owner, [wish])
+    t.equal(found.length, count)
+    held.push(...found.map(({ event_id }) => event_id))
+  }
+  await releaseWebhooks(world.pool, owner, [webhook])
+  const sender = startSender(t, world, HOOK_TIMES)
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 8, 'all of them')
+  await sender.idle()
+  t.equal(posted().length, 8)
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { addWebhook, changeWebhook } from '../../flows/change_webhook.ts'
+import { findWebhook, type Webhook } from '../../sql/webhooks.ts'
 import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
 import { ALLOWED } from '../fetching.ts'
 import { HOOK_TIMES, startHook } from '../hook.ts'
@@ -33,6 +34,8 @@ t.test('the 50th failure in a row disables a webhook, and nothing goes to it fro
     '50 failures',
   )
   t.match(await readWebhook(world, id), { status: 'disabled', disabled_reason: 'too_many_failures', failure_count: 50 })
+  const { updated_at, last_delivery_at } = (await findWebhook(world.pool, account_id, id)) as Webhook
+  t.strictSame(updated_at, last_delivery_at, 'the last failure changed it')
   t.match(await listAttempts(world, id), Array(50).fill({ status: 500, error: 'The endpoint answered 500.' }))
 
   hook.answer(200)
@@ -47,10 +50,12 @@ t.test('the 50th failure in a row disables a webhook, and nothing goes to it fro
 t.test('a success after 49 failures starts the count anew', async t => {
   for (const _ of [1, 2]) startSender(t, world, { ...HOOK_TIMES, ...atOnce })
   const { account_id, id, posted } = await subscribe('tired')
+  const added = (await findWebhook(world.pool, account_id, id)) as Webhook
   hook.answer((_, response) => void response.writeHead(posted().length < 50 ? 500 : 200).end())
   await announce(world, account_id, 60)
   await waitUntil(async () => (await countDeliveries(world, id)).success === 60, 'all of them')
   t.match(await readWebhook(world, id), { status: 'enabled', failure_count: 0 })
+  t.match(await findWebhook(world.pool, account_id, id), { updated_at: added.updated_at }, 'nobody changed it')
   t.equal((await listAttempts(world, id)).filter(({ status }) => status === 500).length, 49)
 })
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import t from 'tap'
 import { makeSigningSecret } from '../../flows/signing_secrets.ts'
+import { createLog } from '../../lib/log.ts'
 import { insertWebhook, takeWebhookId } from '../../sql/webhooks.ts'
 import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
 import { ALLOWED, FORBIDDEN, startForbidden, startRedirector } from '../fetching.ts'
@@ -155,7 +156,9 @@ t.test('no spelling of a forbidden host is connected to, whatever redirects or r
 })
 
 t.test('a name that leads elsewhere after it was looked at is looked at again for each connection', async t => {
-  const sender = startSender(t, world, once_only)
+  const lines: string[] = []
+  const log = createLog('info', { write: line => void lines.push(line) })
+  const sender = startSender(t, { ...world, log }, once_only)
   zone['moves.acme.com'] = { A: [ALLOWED] }
   const { account_id, id } = await subscribe(`http://moves.acme.com:${forbidden.port}/`)
   const deliver = async (n: number) => {
@@ -169,6 +172,12 @@ t.test('a name that leads elsewhere after it was looked at is looked at again fo
   t.match(await deliver(2), { status: 200 }, 'by the connection that was kept')
   namesake.closeAllConnections()
   t.match(await deliver(3), { status: null, error: UNREACHABLE })
+  const detail = `moves.acme.com is at ${FORBIDDEN}, which is not allowed`
+  t.match(
+    lines.map(line => JSON.parse(line)),
+    [{ webhook_id: Number(id), detail }],
+    'the operator is told why',
+  )
   zone['moves.acme.com'] = { A: [ALLOWED, FORBIDDEN] }
   t.match(await deliver(4), { status: null, error: UNREACHABLE })
   zone['moves.acme.com'] = { A: [ALLOWED] }
