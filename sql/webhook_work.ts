@@ -19,31 +19,13 @@ const DueEvent = z.object({
 })
 export type DueEvent = z.infer<typeof DueEvent>
 
-/** Bytes of bodies of one wish, and the one that exceeds them: who sends us mail decides how large an event of it is. */
+/** Of the bodies of one wish, in bytes: who sends us mail decides how large an event of it is. */
 const MAX_BYTES = 1024 * 1024
 
-/**
- * Of many webhooks in one query; none of one that is not leased by this owner any more, or disabled or deleted. Fewer than
- * are wished for when they are large, but one at the least.
- */
+/** Of many webhooks in one query (sql/functions/list_due_events.sql). */
 export async function listDueEvents(db: Queryable, owner: string, wishes: Wish[]): Promise<DueEvent[]> {
   return db.any(sql.prepared('list_due_events', DueEvent)`
-    SELECT w.account_id, w.id AS webhook_id, w.endpoint, w.signing_secret, d.event_id, d.attempt, d.first_attempt, d.body
-    FROM json_to_recordset(${JSON.stringify(wishes)}::json) AS g(account_id uuid, webhook_id bigint, held uuid[], "limit" integer)
-    JOIN webhooks w ON w.account_id = g.account_id AND w.id = g.webhook_id AND w.lease_owner = ${owner}
-      AND w.lease_until > now() AND w.status = 'enabled' AND w.deleted_at IS NULL
-    CROSS JOIN LATERAL (
-      SELECT d.*, e.body, sum(octet_length(e.body)) OVER (ORDER BY d.next_at, d.event_id) - octet_length(e.body) AS before
-      FROM (
-        SELECT * FROM webhook_deliveries d
-        WHERE d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending' AND d.next_at <= now()
-          AND d.event_id <> ALL (g.held)
-        ORDER BY d.next_at, d.event_id LIMIT g."limit"
-      ) d
-      JOIN webhook_events e ON e.account_id = d.account_id AND e.id = d.event_id
-    ) d
-    WHERE d.before < ${MAX_BYTES}
-    ORDER BY d.next_at, d.event_id
+    SELECT * FROM list_due_events(${owner}, ${JSON.stringify(wishes)}::json, ${MAX_BYTES})
   `)
 }
 

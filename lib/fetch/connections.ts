@@ -33,8 +33,10 @@ export class Connections {
     const kept = this.#take(url.origin)
     // One that was kept may have been closed at the moment it was used: then a new one is tried.
     const answer = kept && (await this.#askOver(kept, url, request).catch(() => null))
-    const left = { ...request, deadline_ms: ends_at - performance.now() }
-    return answer ?? this.#askAnew(url, left)
+    if (answer) return answer
+    const left_ms = ends_at - performance.now()
+    if (left_ms <= 0) throw unreachable(`${url.host}: no answer in time`)
+    return this.#askAnew(url, { ...request, deadline_ms: left_ms })
   }
 
   /** Ends every connection, those in use as well. */
