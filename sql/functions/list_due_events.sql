@@ -11,7 +11,7 @@ CREATE FUNCTION list_due_events(owner uuid, wishes json, max_bytes integer)
 RETURNS TABLE (account_id uuid, webhook_id bigint, endpoint text, signing_secret bytea, event_id uuid, attempt integer,
   first_attempt integer, body bytea)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-  SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+  SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
