@@ -7,9 +7,9 @@ const AT_ONCE = 2
 /** From so many failures in a row on, one request, and then a rest. */
 const FAILURES_TO_REST = 5
 /** Events of one read; more are read once half of them are on their way. */
-export const READ_AHEAD = 50
+export const READ_AHEAD = 100
 /** Events whose results are being written, at the most. */
-const MAX_UNSETTLED = 200
+const MAX_UNSETTLED = 400
 /** What was read of the webhook is heeded for so long: then its endpoint, its secret or its status may be others. */
 const FRESH_MS = 1_000
 

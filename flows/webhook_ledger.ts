@@ -49,7 +49,8 @@ export function createWebhookLedger(pool: Pool, log: Log, { owner, stopping, tim
   const record = coalesce<WebhookResult, undefined>(
     results =>
       insist(gaveUp.signal, log, 'results of webhooks', () => splitOnRefusal<WebhookResult, undefined>(results, write)),
-    { in_flight: 1, max_items: 200, interval_ms: 8 },
+    // Fewer and larger statements: what sends mail works beside it. Who is killed has the last of it sent again.
+    { in_flight: 1, max_items: 200, interval_ms: 40 },
   )
 
   const release = coalesce<WebhookId, undefined>(
