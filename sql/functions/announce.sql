@@ -1,5 +1,6 @@
 DROP FUNCTION IF EXISTS announce_events(json);
 DROP FUNCTION IF EXISTS is_heard(uuid, text);
+DROP FUNCTION IF EXISTS have_webhooks(uuid[]);
 DROP FUNCTION IF EXISTS iso_time(timestamptz);
 DROP FUNCTION IF EXISTS event_id(timestamptz, bigint);
 
@@ -9,6 +10,13 @@ CREATE FUNCTION is_heard(account uuid, event_type text) RETURNS boolean LANGUAGE
     SELECT FROM webhooks w
     WHERE w.account_id = account AND w.status = 'enabled' AND w.deleted_at IS NULL
       AND (event_type = ANY (w.events) OR '*' = ANY (w.events))
+  )
+$$;
+
+-- Whether any of these accounts has one: for most nothing is to be told, and nothing is made up to be told.
+CREATE FUNCTION have_webhooks(accounts uuid[]) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (
+    SELECT FROM unnest(accounts) AS a(id) JOIN webhooks w ON w.account_id = a.id AND w.status = 'enabled' AND w.deleted_at IS NULL
   )
 $$;
 

@@ -29,6 +29,10 @@ $$;
 CREATE FUNCTION announce_deliveries(changes delivery_change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
+  IF NOT have_webhooks(ARRAY(SELECT DISTINCT c.account_id FROM unnest(changes) AS c)) THEN
+    RETURN;
+  END IF;
+
   PERFORM announce_emails(ARRAY(
     SELECT ROW(account_id, email_id, type, recipients, more)::email_event FROM (
       SELECT e.account_id, e.id AS email_id, 'sent' AS type, NULL::text[] AS recipients, NULL::jsonb AS more, 1 AS rank

@@ -130,18 +130,20 @@ BEGIN
   -- What is due later needs no job.
   SELECT jsonb_agg(DISTINCT email_id) INTO job_email_ids FROM stored WHERE state = 'queued' AND next_at <= now();
 
-  PERFORM announce_emails(ARRAY(
-    SELECT ROW(d.account_id, d.id, t.type, t.recipients, t.more)::email_event
-    FROM unnest(drafts) AS d
-    CROSS JOIN LATERAL (
-      SELECT 'scheduled' AS type, NULL::text[] AS recipients, jsonb_build_object('scheduled_at', iso_time(d.scheduled_at)) AS more
-      WHERE d.scheduled_at IS NOT NULL
-      UNION ALL
-      SELECT 'suppressed', ARRAY[r.recipient], suppressed_data(d.account_id, r.recipient, r.reserved, unsent_reason(r.reserved))
-      FROM unnest(d.recipients) AS r WHERE r.id = ANY (judged.dropped)
-    ) t
-    WHERE d.position = ANY (accepted)
-  ));
+  IF have_webhooks(ARRAY(SELECT DISTINCT d.account_id FROM unnest(drafts) AS d)) THEN
+    PERFORM announce_emails(ARRAY(
+      SELECT ROW(d.account_id, d.id, t.type, t.recipients, t.more)::email_event
+      FROM unnest(drafts) AS d
+      CROSS JOIN LATERAL (
+        SELECT 'scheduled' AS type, NULL::text[] AS recipients, jsonb_build_object('scheduled_at', iso_time(d.scheduled_at)) AS more
+        WHERE d.scheduled_at IS NOT NULL
+        UNION ALL
+        SELECT 'suppressed', ARRAY[r.recipient], suppressed_data(d.account_id, r.recipient, r.reserved, unsent_reason(r.reserved))
+        FROM unnest(d.recipients) AS r WHERE r.id = ANY (judged.dropped)
+      ) t
+      WHERE d.position = ANY (accepted)
+    ));
+  END IF;
 
   IF job_email_ids IS NOT NULL THEN
     PERFORM graphile_worker.add_job('send_emails', json_build_object('email_ids', job_email_ids), max_attempts => 5);
