@@ -5,7 +5,7 @@ import { generateApiKey } from '../../lib/api_key.ts'
 import { createLog } from '../../lib/log.ts'
 import { sql } from '../../sql/pool.ts'
 import { startApi } from '../api.ts'
-import { findFreePort } from '../faults/stage.ts'
+import { findFreePort } from '../free_port.ts'
 import { readLogs } from '../request_log.ts'
 import { newAccount, openWorld } from '../world.ts'
 

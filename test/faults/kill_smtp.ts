@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findFreePort } from '../free_port.ts'
 import { openClient, type SmtpClient } from '../smtp_client.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { findFreePort, type Stage } from './stage.ts'
+import type { Stage } from './stage.ts'
 
 const nobody = { teardown() {} }
 

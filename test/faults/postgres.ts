@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { migrate } from '../../sql/migrate.ts'
 import { type Cluster, openCluster } from '../../workers/embedded_postgres_cluster.ts'
-import { findFreePort } from './stage.ts'
+import { findFreePort } from '../free_port.ts'
 
 const START_LIMIT = 60_000 // ms
 const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', timezone: 'UTC', max_connections: '200' }

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { acceptEmails } from '../../flows/accept_emails.ts'
@@ -8,6 +6,7 @@ import { toDraft } from '../../flows/draft_email.ts'
 import { type Foundation, layFoundation } from '../../flows/run_process.ts'
 import { createLog } from '../../lib/log.ts'
 import { CompleteEmail } from '../../lib/new_email.ts'
+import { findFreePort } from '../free_port.ts'
 import { newAccount, SECRET_KEY, type TestAccount, testConfig } from '../world.ts'
 import { Child, Supervised } from './child.ts'
 import { LedgerFile } from './ledger_file.ts'
@@ -72,15 +71,6 @@ export async function openStage(database_url: string): Promise<Stage> {
 function environment(database_url: string): Record<string, string> {
   const { PATH = '' } = process.env
   return { PATH, DATABASE_URL: database_url, SECRET_KEY, HELO_NAME: 'mailbrook.test', SENDS_PER_MINUTE: '0' }
-}
-
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Emails to this many domains: one destination alone may not use all connections. */

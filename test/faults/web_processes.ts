@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findFreePort } from '../free_port.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 import type { Child } from './child.ts'
 import { checkKeys, Load } from './load.ts'
-import { findFreePort, type Stage } from './stage.ts'
+import type { Stage } from './stage.ts'
 
 type Cluster = { url: string; child: Child; pids(): number[] }
 

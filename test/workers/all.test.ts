@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { setUp } from '../../flows/set_up.ts'
 import { createDatabase } from '../database.ts'
 import * as clone from '../faults/fresh_clone.ts'
+import { findFreePort } from '../free_port.ts'
 import { openWorld, SECRET_KEY } from '../world.ts'
 
 const run = promisify(execFile)
@@ -30,7 +31,7 @@ t.test('npm start where it cannot write says where', async t => {
 })
 
 t.test('npm start for an ordinary user', async t => {
-  const PORT = await clone.findFreePort()
+  const PORT = String(await findFreePort())
   const start = () => new clone.Command(START, place, { PORT })
   await t.test('on a taken port says so, and keeps the key for a start that can show it', async t => {
     const server = await listen(PORT)
@@ -68,12 +69,12 @@ t.test('npm start for an ordinary user', async t => {
 
 t.test('npm start for root', { skip: !clone.root && 'only root can' }, async t => {
   const place = await openClone(t, clone.root as clone.Person)
-  const PORT = await clone.findFreePort()
+  const PORT = String(await findFreePort())
   await tryOut(t, place, () => new clone.Command(START, place, { PORT }), false)
 })
 
 t.test('npm start with a DATABASE_URL', async t => {
-  const PORT = await clone.findFreePort()
+  const PORT = String(await findFreePort())
   const DATABASE_URL = await createDatabase(t)
   const environment = { DATABASE_URL, SECRET_KEY, PORT, MAIL_TRANSPORT: 'smtp://user:pass@127.0.0.1:1' }
   const start = (more: Record<string, string>) => new clone.Command(START, place, { ...environment, ...more })
