@@ -48,22 +48,21 @@ BEGIN
   WITH events AS MATERIALIZED (
     SELECT account_id, type, data, event_id(now(), position - 1) AS id
     FROM unnest(given) WITH ORDINALITY AS g(account_id, type, data, position)
-    WHERE is_heard(account_id, type)
+  ), told AS MATERIALIZED (
+    SELECT e.*, w.id AS webhook_id, (w.lease_until > now() OR w.rest_until > now()) IS NOT TRUE AS is_idle
+    FROM events e JOIN webhooks w ON w.account_id = e.account_id AND w.status = 'enabled' AND w.deleted_at IS NULL
+      AND (e.type = ANY (w.events) OR '*' = ANY (w.events))
   ), written AS (
     INSERT INTO webhook_events (account_id, id, type, body)
     SELECT e.account_id, e.id, e.type, convert_to(row_to_json(body)::text, 'UTF8')
-    FROM events e CROSS JOIN LATERAL (SELECT e.type, iso_time(now()) AS created_at, e.id, e.data) AS body
+    FROM (SELECT DISTINCT ON (id) account_id, type, data, id FROM told ORDER BY id) e
+    CROSS JOIN LATERAL (SELECT e.type, iso_time(now()) AS created_at, e.id, e.data) AS body
   ), queued AS (
     INSERT INTO webhook_deliveries (account_id, event_id, webhook_id, state, next_at)
-    SELECT e.account_id, e.id, w.id, 'pending', now()
-    FROM events e JOIN webhooks w ON w.account_id = e.account_id AND w.status = 'enabled' AND w.deleted_at IS NULL
-      AND (e.type = ANY (w.events) OR '*' = ANY (w.events))
-    RETURNING account_id, webhook_id
+    SELECT account_id, id, webhook_id, 'pending', now() FROM told
   )
-  SELECT json_agg(json_build_object('account_id', w.account_id, 'id', w.id)) INTO idle
-  FROM (SELECT DISTINCT account_id, webhook_id FROM queued) q
-  JOIN webhooks w ON w.account_id = q.account_id AND w.id = q.webhook_id
-  WHERE (w.lease_until > now()) IS NOT TRUE AND (w.rest_until > now()) IS NOT TRUE;
+  SELECT json_agg(json_build_object('account_id', account_id, 'id', webhook_id)) INTO idle
+  FROM (SELECT DISTINCT account_id, webhook_id FROM told WHERE is_idle) t;
 
   IF idle IS NOT NULL THEN
     PERFORM graphile_worker.add_job('deliver_webhooks', json_build_object('webhooks', idle), max_attempts => 5);

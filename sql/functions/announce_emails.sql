@@ -34,6 +34,7 @@ BEGIN
   END IF;
 
   PERFORM announce_emails(ARRAY(
+    -- Which of these anybody listens to, `announce_emails` asks.
     SELECT ROW(account_id, email_id, type, recipients, more)::email_event FROM (
       SELECT e.account_id, e.id AS email_id, 'sent' AS type, NULL::text[] AS recipients, NULL::jsonb AS more, 1 AS rank
       FROM (SELECT DISTINCT c.account_id, c.email_id FROM unnest(changes) AS c WHERE c.state IN ('delivered', 'complained')) w
@@ -57,7 +58,6 @@ BEGIN
       ) AS t(rank, type)
       WHERE t.type IS NOT NULL
     ) told
-    WHERE is_heard(account_id, 'email.' || type)
     ORDER BY email_id, rank, recipients
   ));
 END
