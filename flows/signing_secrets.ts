@@ -1,16 +1,15 @@
 import { Memory } from '../lib/memory.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { createSignEvent, newSigningSecret, type SignEvent } from '../lib/webhooks/signature.ts'
-
-export type WebhookRef = { account_id: string; id: number }
+import type { WebhookId } from '../sql/webhook_work.ts'
 
 /** A new secret, and as it is stored. */
-export function makeSigningSecret(secrets: Secrets, webhook: WebhookRef): { plain: string; sealed: Buffer } {
+export function makeSigningSecret(secrets: Secrets, webhook: WebhookId): { plain: string; sealed: Buffer } {
   const plain = newSigningSecret()
   return { plain, sealed: secrets.seal(Buffer.from(plain), contextOf(webhook)) }
 }
 
-type SignedWebhook = WebhookRef & { signing_secret: Buffer }
+type SignedWebhook = WebhookId & { signing_secret: Buffer }
 
 /** What signs for a webhook with the secret that it has now. Throws when that does not open. */
 export function openSigner(secrets: Secrets, webhook: SignedWebhook): SignEvent {
@@ -36,6 +35,6 @@ export function createSigners(secrets: Secrets): (webhook: SignedWebhook) => Sig
 }
 
 /** What a secret is sealed for: its place (reliability of secrets at rest). */
-function contextOf({ id, account_id }: WebhookRef): string {
+function contextOf({ id, account_id }: WebhookId): string {
   return `webhooks|signing_secret|${id}|${account_id}`
 }

@@ -9,10 +9,11 @@ import type { Secrets } from '../lib/secrets.ts'
 import { ATTEMPT_MS, postEvent } from '../lib/webhooks/post_event.ts'
 import { RETRY_SECONDS } from '../lib/webhooks/retry.ts'
 import type { Pool } from '../sql/pool.ts'
-import { type ClaimedWebhook, claimWebhooks, extendWebhookLeases } from '../sql/webhook_leases.ts'
+import { claimWebhooks, extendWebhookLeases } from '../sql/webhook_leases.ts'
 import type { DueEvent, RestTimes, WebhookId } from '../sql/webhook_work.ts'
 import { createSigners } from './signing_secrets.ts'
 import { READ_AHEAD, WebhookLane } from './webhook_lane.ts'
+import { WebhookLanes } from './webhook_lanes.ts'
 import { createWebhookLedger } from './webhook_ledger.ts'
 
 /** Times of delivering webhooks; tests make them shorter. */
@@ -57,9 +58,6 @@ export type WebhookSender = {
   stop(): Promise<void>
 }
 
-/** `again`: it was claimed once more while its lane was ending. */
-type Leased = { webhook: ClaimedWebhook; lane: WebhookLane; ended: Promise<void>; again?: ClaimedWebhook }
-
 type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; times?: WebhookTimes }
 
 export function createWebhookSender({
@@ -74,7 +72,6 @@ export function createWebhookSender({
   const ledger = createWebhookLedger(pool, log, { owner, times, stopping: stopping.signal })
   const connections = new Connections(fetchPolicy(config))
   const signerOf = createSigners(secrets)
-  const lanes = new Map<number, Leased>()
   const aborted = new AbortController()
   const timers: NodeJS.Timeout[] = []
 
@@ -86,30 +83,22 @@ export function createWebhookSender({
     return attempt
   }
 
-  const begin = (webhook: ClaimedWebhook): void => {
-    const { account_id, id: webhook_id } = webhook
-    const read = (held: string[]) => ledger.read({ account_id, webhook_id, held, limit: READ_AHEAD })
-    const lane = new WebhookLane(webhook, { read, post, settle: ledger.settle })
-    if (stopping.signal.aborted) lane.stop()
-    const ended = deliver(webhook, lane).finally(() => {
-      const again = lanes.get(webhook_id)?.again
-      lanes.delete(webhook_id)
-      if (again) begin(again)
-    })
-    lanes.set(webhook_id, { webhook, lane, ended })
-  }
-
-  const deliver = async ({ account_id, id }: ClaimedWebhook, lane: WebhookLane): Promise<void> => {
-    try {
-      await lane.run().catch(error => {
-        if (!aborted.signal.aborted) throw error
-      })
-      await ledger.release({ account_id, id })
-    } catch (error) {
-      // Its lease runs out by itself: that is the pause after which it is tried again.
-      log.error({ err: error, webhook_id: id }, 'a webhook could not be delivered to')
-    }
-  }
+  const lanes = new WebhookLanes({
+    open(webhook) {
+      const { account_id, id: webhook_id } = webhook
+      const read = (held: string[]) => ledger.read({ account_id, webhook_id, held, limit: READ_AHEAD })
+      return new WebhookLane(webhook, { read, post, settle: ledger.settle })
+    },
+    async onEnd({ account_id, id }, error) {
+      try {
+        if (error !== null && !aborted.signal.aborted) throw error
+        await ledger.release({ account_id, id })
+      } catch (err) {
+        // Its lease runs out by itself: that is the pause after which it is tried again.
+        log.error({ err, webhook_id: id }, 'a webhook could not be delivered to')
+      }
+    },
+  })
 
   /** A wish of null is for whatever is due. */
   const claim = coalesce<WebhookId[] | null, void>(
@@ -119,9 +108,7 @@ export function createWebhookSender({
       if (room <= 0 || stopping.signal.aborted) return answers
       const ids = wishes.includes(null) ? null : wishes.flatMap(webhooks => webhooks ?? [])
       for (const webhook of await claimWebhooks(pool, { owner, seconds: times.lease_seconds }, room, ids)) {
-        const leased = lanes.get(webhook.id)
-        if (leased) leased.again = webhook
-        else begin(webhook)
+        lanes.take(webhook)
       }
       return answers
     },
@@ -135,14 +122,9 @@ export function createWebhookSender({
   function beat(): void {
     if (lanes.size === 0) return
     // Only of those in hand: a lane that failed has left a lease that is to run out.
-    const held = [...lanes.values()].map(({ webhook }) => webhook)
-    extendWebhookLeases(pool, { owner, seconds: times.lease_seconds }, held).catch(error =>
+    extendWebhookLeases(pool, { owner, seconds: times.lease_seconds }, lanes.webhooks()).catch(error =>
       log.error({ err: error }, 'leases of webhooks could not be extended'),
     )
-  }
-
-  async function idle(): Promise<void> {
-    while (lanes.size > 0) await Promise.all([...lanes.values()].map(({ ended }) => ended))
   }
 
   return {
@@ -150,21 +132,21 @@ export function createWebhookSender({
     start() {
       timers.push(setInterval(look, times.poll_ms), setInterval(beat, times.heartbeat_ms))
     },
-    idle,
+    idle: () => lanes.idle(),
     async stop() {
       stopping.abort()
       // Queues up behind a claim that is under way, so that what it brings is stopped too.
       await claim([]).catch(error => log.error({ err: error }, 'a claim failed during the stop'))
-      for (const { lane } of lanes.values()) lane.stop()
+      lanes.stop()
       const drained = new AbortController()
       const limit = sleep(times.drain_ms, undefined, { signal: drained.signal }).catch(() => {})
-      await Promise.race([idle(), limit])
+      await Promise.race([lanes.idle(), limit])
       drained.abort()
       // Whoever has not answered yet gets its event again.
       aborted.abort()
       ledger.giveUp()
       connections.close()
-      await idle()
+      await lanes.idle()
       for (const timer of timers) clearInterval(timer)
     },
   }

@@ -36,3 +36,8 @@ export function record<Schema extends z.ZodType>(schema: Schema) {
     z.record(z.string(), schema),
   )
 }
+
+/** `2026-11-21T09:19:04Z`, with an offset, or a day, which begins at midnight UTC. */
+export const moment = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be an ISO 8601 timestamp')
+  .transform(value => new Date(value))

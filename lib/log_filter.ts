@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { moment } from './fields.ts'
 import { findUnstorable } from './storable.ts'
 
 const text = z
@@ -6,11 +7,6 @@ const text = z
   .min(1)
   .max(500)
   .refine(value => findUnstorable(value) === null, 'contains what no log has')
-
-/** `2026-11-21T09:19:04Z`, with an offset, or a day, which begins at midnight UTC. */
-export const moment = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be an ISO 8601 timestamp')
-  .transform(value => new Date(value))
 
 /** A status such as `422`, or a class of them such as `4xx`, as the range it stands for. */
 const status = z

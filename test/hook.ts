@@ -1,10 +1,8 @@
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import type { WebhookTimes } from '../flows/webhook_sender.ts'
-import { ALLOWED } from './fetching.ts'
+import { ALLOWED, startServer } from './fetching.ts'
 
 /** Seconds instead of hours. */
 export const HOOK_TIMES: WebhookTimes = {
@@ -37,19 +35,13 @@ export async function startHook(t: Test): Promise<Hook> {
   const posted: Posted[] = []
   const watchers = new Set<() => void>()
   let reply: (posted: Posted, response: ServerResponse) => void = (_, response) => void response.writeHead(200).end()
-  const server = createServer(async (request, response) => {
+  const port = await startServer(t, async (request, response) => {
     const body = await buffer(request)
     const one = { path: request.url ?? '', headers: request.headers, body, json: JSON.parse(body.toString()) }
     posted.push(one)
     for (const watch of watchers) watch()
     reply(one, response)
-  }).listen(0, ALLOWED)
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const { port } = server.address() as AddressInfo
   return {
     port,
     url: `http://${ALLOWED}:${port}/hook`,

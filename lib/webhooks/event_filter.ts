@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { moment } from '../log_filter.ts'
+import { moment } from '../fields.ts'
 import { EVENT_TYPES, TEST_EVENT } from './catalogue.ts'
 
 /** What has become of an event: `attempting` is one that is due while a worker is at its webhook. */

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** A receiver of webhooks that reads each and answers 200. Prints its count a line when asked for it by GET. */
+/** A receiver of webhooks that reads each and answers 200. A GET is answered with how many it were. */
 let count = 0
 const server = createServer((request, response) => {
   if (request.method === 'GET') return response.end(String(count))

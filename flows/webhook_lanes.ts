@@ -1,0 +1,63 @@
+import type { ClaimedWebhook } from '../sql/webhook_leases.ts'
+import type { WebhookLane } from './webhook_lane.ts'
+
+/** `again`: it was claimed once more while its lane was ending. */
+type Leased = { webhook: ClaimedWebhook; lane: WebhookLane; ended: Promise<void>; again?: ClaimedWebhook }
+
+type LanesDeps = {
+  open(webhook: ClaimedWebhook): WebhookLane
+  /** A lane has ended, with the error that ended it; never rejects. */
+  onEnd(webhook: ClaimedWebhook, error: unknown): Promise<void>
+}
+
+/** The webhooks that this process has leased, by their ids: a lane for each. */
+export class WebhookLanes {
+  readonly #deps: LanesDeps
+  readonly #leased = new Map<number, Leased>()
+  #isStopped = false
+
+  constructor(deps: LanesDeps) {
+    this.#deps = deps
+  }
+
+  get size(): number {
+    return this.#leased.size
+  }
+
+  webhooks(): ClaimedWebhook[] {
+    return [...this.#leased.values()].map(({ webhook }) => webhook)
+  }
+
+  take(webhook: ClaimedWebhook): void {
+    const leased = this.#leased.get(webhook.id)
+    if (leased) leased.again = webhook
+    else this.#begin(webhook)
+  }
+
+  /** Those that are taken from now on end at once, which gives them back. */
+  stop(): void {
+    this.#isStopped = true
+    for (const { lane } of this.#leased.values()) lane.stop()
+  }
+
+  async idle(): Promise<void> {
+    while (this.size > 0) await Promise.all([...this.#leased.values()].map(({ ended }) => ended))
+  }
+
+  #begin(webhook: ClaimedWebhook): void {
+    const lane = this.#deps.open(webhook)
+    if (this.#isStopped) lane.stop()
+    this.#leased.set(webhook.id, { webhook, lane, ended: this.#run(webhook, lane) })
+  }
+
+  async #run(webhook: ClaimedWebhook, lane: WebhookLane): Promise<void> {
+    const error = await lane.run().then(
+      () => null,
+      reason => reason,
+    )
+    await this.#deps.onEnd(webhook, error)
+    const again = this.#leased.get(webhook.id)?.again
+    this.#leased.delete(webhook.id)
+    if (again) this.#begin(again)
+  }
+}
