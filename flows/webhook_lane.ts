@@ -41,6 +41,11 @@ export class WebhookLane {
     this.#deps = deps
   }
 
+  /** Its last attempt failed. */
+  get isFailing(): boolean {
+    return this.#failures > 0
+  }
+
   /**
    * Until nothing is due, it is to rest, or it was stopped, and nothing is on its way.
    * @throws what `read`, `post` or `settle` throw

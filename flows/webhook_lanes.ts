@@ -1,8 +1,11 @@
-import type { ClaimedWebhook } from '../sql/webhook_leases.ts'
+import type { ClaimedWebhook, Room } from '../sql/webhook_leases.ts'
 import type { WebhookLane } from './webhook_lane.ts'
 
 /** `again`: it was claimed once more while its lane was ending. */
 type Leased = { webhook: ClaimedWebhook; lane: WebhookLane; ended: Promise<void>; again?: ClaimedWebhook }
+
+/** For webhooks that fail, for the others, and for both: a lane may have begun to fail since it was taken. */
+export type Places = Room & { all: number }
 
 type LanesDeps = {
   open(webhook: ClaimedWebhook): WebhookLane
@@ -22,6 +25,14 @@ export class WebhookLanes {
 
   get size(): number {
     return this.#leased.size
+  }
+
+  /** How many more may be taken. */
+  roomIn({ sound, failing, all }: Places): Room {
+    const failed = [...this.#leased.values()].filter(({ lane }) => lane.isFailing).length
+    const left = all - this.size
+    const room = clamp(sound - (this.size - failed), left)
+    return { sound: room, failing: clamp(failing - failed, left - room) }
   }
 
   webhooks(): ClaimedWebhook[] {
@@ -60,4 +71,8 @@ export class WebhookLanes {
     this.#leased.delete(webhook.id)
     if (again) this.#begin(again)
   }
+}
+
+function clamp(count: number, most: number): number {
+  return Math.max(0, Math.min(count, most))
 }

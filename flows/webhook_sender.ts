@@ -13,7 +13,7 @@ import { claimWebhooks, extendWebhookLeases } from '../sql/webhook_leases.ts'
 import type { DueEvent, RestTimes, WebhookId } from '../sql/webhook_work.ts'
 import { createSigners } from './signing_secrets.ts'
 import { READ_AHEAD, WebhookLane } from './webhook_lane.ts'
-import { WebhookLanes } from './webhook_lanes.ts'
+import { type Places, WebhookLanes } from './webhook_lanes.ts'
 import { createWebhookLedger } from './webhook_ledger.ts'
 
 /** Times of delivering webhooks; tests make them shorter. */
@@ -39,8 +39,8 @@ export const WEBHOOK_TIMES: WebhookTimes = {
   longest_rest_seconds: 600,
 }
 
-/** Webhooks that one process delivers to at a time. One that hangs is given up for a while after five attempts. */
-const MAX_LANES = 256
+/** Those that fail, as all that hang do after their first attempt, leave room for those that do not. */
+const PLACES: Places = { sound: 256, failing: 128, all: 512 }
 
 /**
  * Delivers events to webhooks: leases those that have due ones, one worker for each, and writes what became of each
@@ -58,7 +58,7 @@ export type WebhookSender = {
   stop(): Promise<void>
 }
 
-type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; times?: WebhookTimes }
+type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; times?: WebhookTimes; places?: Places }
 
 export function createWebhookSender({
   pool,
@@ -66,6 +66,7 @@ export function createWebhookSender({
   config,
   secrets,
   times = WEBHOOK_TIMES,
+  places = PLACES,
 }: Dependencies): WebhookSender {
   const owner = newId()
   const stopping = new AbortController()
@@ -104,8 +105,8 @@ export function createWebhookSender({
   const claim = coalesce<WebhookId[] | null, void>(
     async wishes => {
       const answers = wishes.map(() => undefined)
-      const room = MAX_LANES - lanes.size
-      if (room <= 0 || stopping.signal.aborted) return answers
+      const room = lanes.roomIn(places)
+      if (room.sound + room.failing === 0 || stopping.signal.aborted) return answers
       const ids = wishes.includes(null) ? null : wishes.flatMap(webhooks => webhooks ?? [])
       for (const webhook of await claimWebhooks(pool, { owner, seconds: times.lease_seconds }, room, ids)) {
         lanes.take(webhook)

@@ -1,3 +1,4 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { type Queryable, sql } from './pool.ts'
 import type { WebhookId } from './webhook_work.ts'
@@ -8,6 +9,9 @@ export type ClaimedWebhook = z.infer<typeof ClaimedWebhook>
 /** Whose it is, and for how long. */
 type Lease = { owner: string; seconds: number }
 
+/** How many may be leased: of those whose last attempt did not fail, and of the others. */
+export type Room = { sound: number; failing: number }
+
 /**
  * Leases webhooks with due events, of the given ones or (null) of all, those served longest ago first.
  *
@@ -16,29 +20,33 @@ type Lease = { owner: string; seconds: number }
 export async function claimWebhooks(
   db: Queryable,
   lease: Lease,
-  limit: number,
+  { sound, failing }: Room,
   ids: WebhookId[] | null,
 ): Promise<ClaimedWebhook[]> {
   return db.any(sql.type(ClaimedWebhook)`
     WITH RECURSIVE ${ids ? given(ids) : waiting}
     UPDATE webhooks w SET lease_owner = ${lease.owner}, lease_until = now() + make_interval(secs => ${lease.seconds})
     FROM (
-      SELECT w.account_id, w.id
-      FROM waiting g
-      JOIN webhooks w ON w.account_id = g.account_id AND w.id = g.webhook_id
-      CROSS JOIN LATERAL (
-        SELECT FROM webhook_deliveries d
-        WHERE d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending' AND d.next_at <= now()
-        ORDER BY d.next_at LIMIT 1
-      ) due
-      WHERE w.status = 'enabled' AND w.deleted_at IS NULL
-        AND (w.lease_until > now()) IS NOT TRUE AND (w.rest_until > now()) IS NOT TRUE
-      ORDER BY w.lease_until NULLS FIRST LIMIT ${limit} FOR NO KEY UPDATE OF w SKIP LOCKED
+      SELECT * FROM (${due(sql.fragment`= 0`, sound)}) sound UNION ALL SELECT * FROM (${due(sql.fragment`> 0`, failing)}) failing
     ) due
     WHERE w.account_id = due.account_id AND w.id = due.id
     RETURNING w.account_id, w.id, w.failure_count
   `)
 }
+
+const due = (failures: FragmentSqlToken, limit: number) => sql.fragment`
+  SELECT w.account_id, w.id
+  FROM waiting g
+  JOIN webhooks w ON w.account_id = g.account_id AND w.id = g.webhook_id
+  CROSS JOIN LATERAL (
+    SELECT FROM webhook_deliveries d
+    WHERE d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending' AND d.next_at <= now()
+    ORDER BY d.next_at LIMIT 1
+  ) due
+  WHERE w.status = 'enabled' AND w.deleted_at IS NULL AND w.failure_count ${failures}
+    AND (w.lease_until > now()) IS NOT TRUE AND (w.rest_until > now()) IS NOT TRUE
+  ORDER BY w.lease_until NULLS FIRST LIMIT ${limit} FOR NO KEY UPDATE OF w SKIP LOCKED
+`
 
 const given = (ids: WebhookId[]) => sql.fragment`waiting AS (
   SELECT DISTINCT account_id, id AS webhook_id FROM json_to_recordset(${JSON.stringify(ids)}::json) AS g(account_id uuid, id bigint)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Foundation } from '../flows/run_process.ts'
+import type { Places } from '../flows/webhook_lanes.ts'
 import { createWebhookSender, type WebhookSender, type WebhookTimes } from '../flows/webhook_sender.ts'
 
 type Base = Pick<Foundation, 'pool'>
@@ -62,8 +63,9 @@ export function startSender(
   t: { teardown(end: () => unknown): unknown },
   world: Foundation,
   times: WebhookTimes,
+  places?: Places,
 ): WebhookSender {
-  const sender = createWebhookSender({ ...world, times })
+  const sender = createWebhookSender({ ...world, times, places })
   sender.start()
   t.teardown(() => sender.stop())
   return sender

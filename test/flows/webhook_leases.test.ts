@@ -39,7 +39,7 @@ t.test('webhooks with due events are leased once, those that were served longest
 
   const all = subscribed.map(({ account_id, id }) => ({ account_id, id: Number(id) }))
   const claim = async (limit: number, given: typeof all | null) => {
-    const claimed = await claimWebhooks(world.pool, lease, limit, given)
+    const claimed = await claimWebhooks(world.pool, lease, { sound: limit, failing: 0 }, given)
     return claimed.map(({ id }) => names.find(name => ids.get(name) === String(id)))
   }
   t.strictSame(await claim(1, [...all, ...all]), ['never'])
@@ -47,6 +47,30 @@ t.test('webhooks with due events are leased once, those that were served longest
   t.strictSame(await claim(10, all.slice(1)), [])
   t.strictSame(await claim(10, null), ['late'])
   t.strictSame(await claim(10, null), [])
+})
+
+t.test('webhooks that fail never have the places of those that do not', async t => {
+  // Whoever hangs does so until the end of the test.
+  const times = { ...HOOK_TIMES, attempt_ms: 60_000, drain_ms: 100 }
+  const begins = await subscribe('begins')
+  const failed = await Promise.all([1, 2, 3].map(n => subscribe(`failed${n}`)))
+  const healthy = await subscribe('healthy')
+  hook.answer(({ path }, response) => {
+    if (path.endsWith('healthy')) response.end()
+    else if (path.endsWith('begins') && begins.posted().length === 1) response.writeHead(500).end()
+  })
+  startSender(t, world, times, { sound: 1, failing: 2, all: 3 })
+  await announce(world, begins.account_id, 2)
+  await waitUntil(async () => begins.posted().length === 2, 'a failure, and one that hangs')
+  await world.pool.pg.query('UPDATE webhooks SET failure_count = 1 WHERE id = ANY($1)', [failed.map(({ id }) => id)])
+  for (const { account_id } of failed) await announce(world, account_id, 2)
+  const reached = () => failed.filter(({ posted }) => posted().length > 0).length
+  await waitUntil(async () => reached() === 1, 'the other place of those that fail')
+  for (let n = 1; n <= 3; n++) {
+    await announce(world, healthy.account_id, 1)
+    await waitUntil(async () => (await countDeliveries(world, healthy.id)).success === n, 'the healthy one')
+  }
+  t.equal(reached(), 1)
 })
 
 t.test('a lease that a failure left runs out, however busy the worker is with others', async t => {
@@ -162,7 +186,7 @@ t.test('large events are read a few at a time, however many are due, and all are
   await announce(world, account_id, 2, { text: 'x'.repeat(2_000_000) })
   const owner = account_id
   const webhook = { account_id, id: Number(id) }
-  t.equal((await claimWebhooks(world.pool, { owner, seconds: 60 }, 1, [webhook])).length, 1)
+  t.equal((await claimWebhooks(world.pool, { owner, seconds: 60 }, { sound: 1, failing: 0 }, [webhook])).length, 1)
   const held: string[] = []
   for (const count of [4, 3, 1, 0]) {
     const wish = { account_id, webhook_id: webhook.id, held, limit: 50 }
