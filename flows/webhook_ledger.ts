@@ -64,11 +64,12 @@ export function createWebhookLedger(pool: Pool, log: Log, { owner, stopping, tim
   return {
     read,
     release,
-    async settle({ account_id, webhook_id, event_id, attempt, first_attempt }, { patience, detail: _, ...made }) {
-      const isLast = made.is_success || made.is_gone
-      const delay = isLast ? null : retryWebhook(attempt + 1 - first_attempt, patience, times.retry_seconds)
+    async settle({ first_attempt, signing_secret: _secret, body: _body, ...event }, { patience, detail: _, ...made }) {
+      const delay = made.is_success
+        ? null
+        : retryWebhook(event.attempt + 1 - first_attempt, patience, times.retry_seconds)
       const rest = patience > 0 ? patience : null
-      await record({ account_id, webhook_id, event_id, attempt, id: newId(), ...made, delay, rest })
+      await record({ ...event, id: newId(), ...made, delay, rest })
     },
     giveUp: () => gaveUp.abort(),
   }

@@ -34,6 +34,7 @@ export type WebhookResult = {
   account_id: string
   webhook_id: number
   event_id: string
+  endpoint: string
   attempt: number
   id: string
   is_success: boolean

@@ -7,6 +7,7 @@ CREATE TYPE webhook_result AS (
   account_id uuid,
   webhook_id bigint,
   event_id uuid,
+  endpoint text,          -- where it was made
   attempt integer,        -- how often it was tried before: it counts only if that is still so
   id uuid,
   is_success boolean,
@@ -16,14 +17,15 @@ CREATE TYPE webhook_result AS (
   error text,
   response text,
   started_at timestamptz,
-  delay double precision, -- seconds until the next attempt; null: it is given up
+  delay double precision, -- seconds until the next attempt; null: it was the last
   rest double precision   -- seconds of patience that the endpoint asked for
 );
 
 -- Writes what became of attempts and what that says of their endpoints, in one commit.
 --
 -- failure_count goes up by each failure and to 0 by a success; with the 50th the webhook is disabled. From the 5th on the
--- endpoint rests before it is tried again, twice as long each time: first_rest to longest_rest seconds.
+-- endpoint rests before it is tried again, twice as long each time: first_rest to longest_rest seconds. An attempt at an
+-- endpoint that the webhook does not have any more says nothing of the one that it has.
 --
 -- given: a list of webhook_result.
 CREATE FUNCTION settle_webhooks(given json, first_rest double precision, longest_rest double precision)
@@ -39,10 +41,15 @@ BEGIN
   -- One by one, in the order of ids, so that two statements do not deadlock.
   WITH changed AS (
     UPDATE webhook_deliveries d SET
-      state = CASE WHEN r.is_success THEN 'success' WHEN r.delay IS NULL THEN 'failed' ELSE 'pending' END,
+      state = CASE WHEN r.is_success THEN 'success' WHEN l.is_last THEN 'failed' ELSE 'pending' END,
       attempt = d.attempt + 1,
-      next_at = CASE WHEN NOT r.is_success THEN now() + make_interval(secs => r.delay) END
+      next_at = CASE WHEN NOT r.is_success AND NOT l.is_last THEN now() + make_interval(secs => r.delay) END
     FROM (SELECT * FROM unnest(results) AS r ORDER BY r.account_id, r.event_id, r.webhook_id) AS r
+    CROSS JOIN LATERAL (
+      SELECT r.delay IS NULL OR (r.is_gone AND EXISTS (
+        SELECT FROM webhooks w WHERE w.account_id = r.account_id AND w.id = r.webhook_id AND w.endpoint = r.endpoint
+      )) AS is_last
+    ) l
     WHERE d.account_id = r.account_id AND d.event_id = r.event_id AND d.webhook_id = r.webhook_id
       -- Said so that the index of what is due, which is in another order, does not fit.
       AND (d.state = 'pending') IS NOT FALSE AND d.attempt = r.attempt
@@ -55,15 +62,15 @@ BEGIN
   FROM unnest(counted) AS r;
 
   WITH told AS (
-    SELECT r.account_id, r.webhook_id, r.is_success, r.is_gone, r.rest,
-      row_number() OVER (PARTITION BY r.account_id, r.webhook_id ORDER BY r.position) AS n
+    SELECT r.account_id, r.webhook_id, r.endpoint, r.is_success, r.is_gone, r.rest,
+      row_number() OVER (PARTITION BY r.account_id, r.webhook_id, r.endpoint ORDER BY r.position) AS n
     FROM unnest(counted) AS r
   ), folded AS (
-    SELECT account_id, webhook_id,
+    SELECT account_id, webhook_id, endpoint,
       coalesce(min(n) FILTER (WHERE is_success) - 1, count(*)) AS failures_before, -- the first success, if any
       count(*) - max(n) FILTER (WHERE is_success) AS failures_since,               -- the last; null: there was none
       bool_or(is_gone) AS is_gone, max(rest) AS rest
-    FROM told GROUP BY account_id, webhook_id
+    FROM told GROUP BY account_id, webhook_id, endpoint
   ), judged AS (
     SELECT f.*,
       CASE WHEN w.failure_count + f.failures_before >= 50 THEN w.failure_count + f.failures_before
@@ -71,7 +78,8 @@ BEGIN
     FROM (SELECT * FROM folded ORDER BY account_id, webhook_id) f
     CROSS JOIN LATERAL (
       SELECT * FROM webhooks w
-      WHERE w.account_id = f.account_id AND w.id = f.webhook_id AND w.status = 'enabled' FOR NO KEY UPDATE
+      WHERE w.account_id = f.account_id AND w.id = f.webhook_id AND w.endpoint = f.endpoint AND w.status = 'enabled'
+      FOR NO KEY UPDATE
     ) w
   )
   UPDATE webhooks w SET

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
+import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { addWebhook, changeWebhook, rotateSigningSecret } from '../../flows/change_webhook.ts'
 import { markWebhookDeleted, updateWebhook } from '../../sql/webhooks.ts'
-import { announce, countDeliveries, listAttempts, startSender, waitUntil } from '../announcing.ts'
+import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
 import { ALLOWED } from '../fetching.ts'
 import { HOOK_TIMES, type Posted, startHook } from '../hook.ts'
 import { newAccount, openWorld } from '../world.ts'
@@ -91,6 +92,24 @@ t.test('a webhook that is changed while it is busy is heeded within a second, an
   t.ok(isSigned((after[0] as { posted: Posted }).posted, signing_secret))
   await announce(world, account_id, 1)
   t.strictSame(await countDeliveries(world, id), { success: 180 }, 'it is told no more of what it does not want')
+})
+
+t.test('what a former endpoint answers is not held against the new one', async t => {
+  startSender(t, world, HOOK_TIMES)
+  const { account_id, id, posted } = await subscribe('former')
+  const gone: ServerResponse[] = []
+  hook.answer(({ path }, response) => {
+    if (path.endsWith('former')) gone.push(response)
+    else response.end()
+  })
+  await announce(world, account_id, 2)
+  await waitUntil(() => gone.length === 2, 'both of them')
+  await changeWebhook(world.pool, account_id, id, { endpoint: `${hook.url}/latter` })
+  for (const response of gone) response.writeHead(410).end()
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 2, 'both at the new endpoint')
+  t.match(await readWebhook(world, id), { status: 'enabled', failure_count: 0 })
+  t.match(await listAttempts(world, id), [{ status: 410 }, { status: 410 }, { status: 200 }, { status: 200 }])
+  t.equal(posted().length, 2)
 })
 
 t.test('a webhook that is disabled or deleted gets nothing more, though others of its account do', async t => {
