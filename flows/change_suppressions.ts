@@ -1,6 +1,7 @@
 import { notFound } from '../lib/errors.ts'
 import type { Pool } from '../sql/pool.ts'
 import {
+  deleteExpiredSuppressions,
   deleteSuppression,
   type NewSuppressionRow,
   type Suppression,
@@ -29,5 +30,17 @@ export async function removeSuppression(pool: Pool, account_id: string, ref: Sup
     if (!suppression) throw notFound('Suppression')
     await announce(tx, [{ account_id, type: 'suppression.removed', data: () => suppression }])
     return suppression.id
+  })
+}
+
+/** Those that have expired have done nothing since: that is told when they are deleted. Answers how many it were. */
+export async function removeExpiredSuppressions(pool: Pool, limit: number): Promise<number> {
+  return pool.transaction(async tx => {
+    const expired = await deleteExpiredSuppressions(tx, limit)
+    const removed = expired.map(({ account_id, ...suppression }) => {
+      return { account_id, type: 'suppression.removed' as const, data: () => suppression }
+    })
+    await announce(tx, removed)
+    return expired.length
   })
 }

@@ -113,6 +113,15 @@ export async function deleteSuppression(
   `)
 }
 
-export async function deleteExpiredSuppressions(db: Queryable): Promise<number> {
-  return db.run(sql.unsafe`DELETE FROM suppressions WHERE expires_at <= now()`)
+const OwnedSuppression = Suppression.extend({ account_id: z.string() })
+export type OwnedSuppression = z.infer<typeof OwnedSuppression>
+
+/** As many as one statement should. Answers what they were. */
+export async function deleteExpiredSuppressions(db: Queryable, limit: number): Promise<OwnedSuppression[]> {
+  return db.any(sql.type(OwnedSuppression)`
+    DELETE FROM suppressions WHERE (account_id, address) IN (
+      SELECT account_id, address FROM suppressions WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    )
+    RETURNING account_id, ${columns}
+  `)
 }

@@ -1,9 +1,9 @@
+import { removeExpiredSuppressions } from '../flows/change_suppressions.ts'
 import { deleteExpiredBatches } from '../sql/batches.ts'
 import { deleteExpiredLogs } from '../sql/logs.ts'
 import { deleteExpiredMtaStsPolicies } from '../sql/mta_sts_policies.ts'
 import { deleteExpiredKeys } from '../sql/purge.ts'
 import { deleteReports, forgetRawMessages } from '../sql/received_emails.ts'
-import { deleteExpiredSuppressions } from '../sql/suppressions.ts'
 import { deleteExpiredUsage } from '../sql/usage.ts'
 import { deleteDeletedDeliveries, deleteDeletedWebhooks, deleteExpiredEvents } from '../sql/webhook_purge.ts'
 import type { Task, Work } from './task.ts'
@@ -13,7 +13,7 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const keys = await deleteExpiredKeys(work.pool)
   const batches = await deleteExpiredBatches(work.pool)
   const usage = await deleteExpiredUsage(work.pool)
-  const suppressions = await deleteExpiredSuppressions(work.pool)
+  const suppressions = await inTurns(limit => removeExpiredSuppressions(work.pool, limit))
   const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
   const policies = await deleteExpiredMtaStsPolicies(work.pool)
   const raw = await forgetRaw(work)

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
+import { removeExpiredSuppressions } from '../../flows/change_suppressions.ts'
 import { describeBounce } from '../../lib/bounce.ts'
 import { announceEmails } from '../../sql/announce.ts'
 import { type ClaimedDelivery, claimDeliveries, type DeliveryResult, settleDeliveries } from '../../sql/deliveries.ts'
@@ -276,6 +277,12 @@ t.test('a suppression is told of when it is added and taken back', async t => {
   await told(world, account.id)
   const { body: renewed } = await call('POST', '', { email: 'ann@y.com' })
   t.strictSame(await told(world, account.id), [{ type: 'suppression.added', data: renewed }], 'the other had expired')
+
+  const expires_at = '2020-01-01T00:00:00.000Z'
+  await pool.pg.query(`UPDATE suppressions SET expires_at = $1 WHERE address = 'ann@y.com'`, [expires_at])
+  t.equal(await removeExpiredSuppressions(pool, 10), 1)
+  t.strictSame(await told(world, account.id), [{ type: 'suppression.removed', data: { ...renewed, expires_at } }])
+  t.equal(await removeExpiredSuppressions(pool, 10), 0)
 })
 
 t.test('emails of a batch are told of like any other', async t => {
