@@ -89,14 +89,14 @@ export class WebhookLane {
   }
 
   async #read(): Promise<void> {
-    const read_at = performance.now()
     const found = await this.#deps
       .read([...this.#unsettled, ...this.#waiting.map(({ event_id }) => event_id)])
       .finally(() => {
         this.#isReading = false
       })
     if (this.#isStopped) return this.#pump()
-    if (this.#waiting.length === 0) this.#read_at = read_at
+    // From its answer on: what waited long for it would be stale before any of it was sent, and so would the next.
+    if (this.#waiting.length === 0) this.#read_at = performance.now()
     this.#waiting.push(...found)
     this.#isDry = found.length < READ_AHEAD
     if (this.#waiting.length > 0) this.#pump()
