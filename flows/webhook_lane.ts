@@ -23,6 +23,7 @@ export type LaneDeps = {
 
 /** One webhook that this process has leased: its due events in their order, two at a time, as long as it takes them. */
 export class WebhookLane {
+  readonly began_at = performance.now()
   readonly #deps: LaneDeps
   readonly #ended = Promise.withResolvers<void>()
   #failures: number
