@@ -23,6 +23,7 @@ export type LaneDeps = {
 
 /** One webhook that this process has leased: its due events in their order, two at a time, as long as it takes them. */
 export class WebhookLane {
+  readonly began_at = performance.now()
   readonly #deps: LaneDeps
   readonly #ended = Promise.withResolvers<void>()
   #failures: number
@@ -89,14 +90,14 @@ export class WebhookLane {
   }
 
   async #read(): Promise<void> {
-    const read_at = performance.now()
     const found = await this.#deps
       .read([...this.#unsettled, ...this.#waiting.map(({ event_id }) => event_id)])
       .finally(() => {
         this.#isReading = false
       })
     if (this.#isStopped) return this.#pump()
-    if (this.#waiting.length === 0) this.#read_at = read_at
+    // From its answer on: what waited long for it would be stale before any of it was sent, and so would the next.
+    if (this.#waiting.length === 0) this.#read_at = performance.now()
     this.#waiting.push(...found)
     this.#isDry = found.length < READ_AHEAD
     if (this.#waiting.length > 0) this.#pump()

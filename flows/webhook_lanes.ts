@@ -45,6 +45,17 @@ export class WebhookLanes {
     else this.#begin(webhook)
   }
 
+  /**
+   * Where there is no room, those that have had their place for so long give it back: whose endpoint is slow, but takes
+   * its events, would keep it as long as any are left, for days.
+   */
+  endTurns(room: Room, turn_ms: number): void {
+    for (const { lane } of this.#leased.values()) {
+      const isFull = room[lane.isFailing ? 'failing' : 'sound'] === 0
+      if (isFull && performance.now() > lane.began_at + turn_ms) lane.stop()
+    }
+  }
+
   /** Those that are taken from now on end at once, which gives them back. */
   stop(): void {
     this.#isStopped = true

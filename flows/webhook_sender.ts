@@ -24,6 +24,8 @@ export type WebhookTimes = RestTimes & {
   heartbeat_ms: number
   /** How often due events are looked for: the most that one is late whose job got lost. */
   poll_ms: number
+  /** How long a webhook is delivered to at a stretch while others may wait for its place. */
+  turn_ms: number
   /** How long a stop waits for answers. */
   drain_ms: number
 }
@@ -34,6 +36,7 @@ export const WEBHOOK_TIMES: WebhookTimes = {
   lease_seconds: 40,
   heartbeat_ms: 10_000,
   poll_ms: 1_000,
+  turn_ms: 20_000,
   drain_ms: 20_000,
   first_rest_seconds: 5,
   longest_rest_seconds: 600,
@@ -106,6 +109,7 @@ export function createWebhookSender({
     async wishes => {
       const answers = wishes.map(() => undefined)
       const room = lanes.roomIn(places)
+      lanes.endTurns(room, times.turn_ms)
       if (room.sound + room.failing === 0 || stopping.signal.aborted) return answers
       const ids = wishes.includes(null) ? null : wishes.flatMap(webhooks => webhooks ?? [])
       for (const webhook of await claimWebhooks(pool, { owner, seconds: times.lease_seconds }, room, ids)) {

@@ -17,12 +17,14 @@ export async function replayDelivery(
   `)
 }
 
+const isEnabled = sql.fragment`w.status = 'enabled' AND w.deleted_at IS NULL`
+
 const Slice = z.object({ replayed: z.int(), last: z.string().nullable() })
 
 /**
  * Replays those of the next events that fit, of an enabled webhook, in the order of ids.
  *
- * @returns how many, and the id of the last that was looked at: null when there are no more
+ * @returns how many, and the id of the last that was looked at: null when there are no more, or it is not enabled
  */
 export async function replaySlice(
   db: Queryable,
@@ -38,12 +40,13 @@ export async function replaySlice(
       SELECT event_id FROM webhook_deliveries
       WHERE account_id = ${account_id} AND webhook_id = ${webhook_id} AND state = ${status}
         AND ${isNext} AND event_id <= ${last}
+        AND EXISTS (SELECT FROM webhooks w WHERE w.account_id = ${account_id} AND w.id = ${webhook_id} AND ${isEnabled})
       ORDER BY event_id LIMIT ${limit} FOR NO KEY UPDATE
     ), replayed AS (
       UPDATE webhook_deliveries d SET state = 'pending', next_at = now(), first_attempt = attempt
       FROM slice s
       JOIN webhook_events e ON e.account_id = ${account_id} AND e.id = s.event_id
-      JOIN webhooks w ON w.account_id = ${account_id} AND w.id = ${webhook_id} AND w.status = 'enabled' AND w.deleted_at IS NULL
+      JOIN webhooks w ON w.account_id = ${account_id} AND w.id = ${webhook_id} AND ${isEnabled}
       WHERE d.account_id = ${account_id} AND d.event_id = s.event_id AND d.webhook_id = w.id
         AND e.type <> 'test' AND coalesce(e.type = ${type ?? null}, true)
         AND e.created_at >= to_timestamp(${seconds(from)})

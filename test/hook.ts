@@ -11,6 +11,7 @@ export const HOOK_TIMES: WebhookTimes = {
   lease_seconds: 5,
   heartbeat_ms: 1_500,
   poll_ms: 50,
+  turn_ms: 10_000,
   drain_ms: 5_000,
   first_rest_seconds: 0.05,
   longest_rest_seconds: 0.1,

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { replayEvents } from '../../flows/replay_webhook.ts'
+import { replaySlice } from '../../sql/webhook_replays.ts'
 import { openHistory } from '../webhook_history.ts'
 
 const { hook, world, account, api, pg, add, announce, insertEvent, post, deliver, rowsOf, settle } =
@@ -94,8 +95,20 @@ t.test('more than one statement takes are replayed, each of them once', async t 
     [account.id, id],
   )
   const which = { from: new Date('2026-02-01'), status: 'success' } as const
-  t.equal(await replayEvents(world.pool, { account_id: account.id, webhook_id: id }, which), 1_200)
+  const webhook = { account_id: account.id, webhook_id: id }
+  t.equal(await replayEvents(world.pool, webhook, which), 1_200)
   await post(`${id}/replay`, which)
   t.ok((await rowsOf(id)).every(row => row.state === 'pending' && row.first_attempt === 1))
+
+  await settle(
+    id,
+    'failed',
+    1,
+    (await rowsOf(id)).slice(0, 2).map(row => row.id),
+  )
+  const next = () => replaySlice(world.pool, webhook, { ...which, status: 'failed' }, null, 1)
+  t.match(await next(), { replayed: 1, last: /-/ })
+  await api.request('PATCH', `/api/webhooks/${id}`, { body: { status: 'disabled' } })
+  t.strictSame(await next(), { replayed: 0, last: null }, 'it stops when the webhook is disabled meanwhile')
   await api.request('DELETE', `/api/webhooks/${id}`)
 })

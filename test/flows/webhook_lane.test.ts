@@ -61,6 +61,21 @@ t.test('events that come meanwhile are sent too', async t => {
   t.equal(posted.length, 103)
 })
 
+t.test('what was read slowly is sent all the same', async t => {
+  const now = performance.now.bind(performance)
+  let passed = 0
+  t.intercept(performance, 'now', { value: () => now() + passed })
+  let reads = 0
+  const { lane, due, posted } = setup(3, {
+    async read(held) {
+      passed += 2_000
+      return ++reads > 10 ? [] : [...due].filter(id => !held.includes(id)).map(event_id => ({ event_id }) as DueEvent)
+    },
+  })
+  await lane.run()
+  t.equal(posted.length, 3)
+})
+
 t.test('from five failures on one is sent at a time, and the first failure ends it', async t => {
   const failing = setup(50, { post: async () => answer(500) }, 5)
   await failing.lane.run()

@@ -73,6 +73,23 @@ t.test('webhooks that fail never have the places of those that do not', async t 
   t.equal(reached(), 1)
 })
 
+t.test('webhooks whose endpoints are slow give up their places to those that wait', async t => {
+  const slow = [await subscribe('slow1'), await subscribe('slow2')]
+  const waits = await subscribe('waits')
+  hook.answer(({ path }, response) => void setTimeout(() => response.end(), path.endsWith('waits') ? 0 : 20))
+  for (const { account_id } of slow) await announce(world, account_id, 150)
+  startSender(t, world, { ...HOOK_TIMES, turn_ms: 50 }, { sound: 2, failing: 1, all: 3 })
+  await waitUntil(() => slow.every(({ posted }) => posted().length > 0), 'both places to be taken')
+  await announce(world, waits.account_id, 1)
+  await waitUntil(() => waits.posted().length === 1, 'the one that waits')
+  for (const { posted } of slow) t.ok(posted().length < 150, `${posted().length} were sent before`)
+  hook.answer(200)
+  for (const { id, posted } of slow) {
+    await waitUntil(async () => (await countDeliveries(world, id)).success === 150, 'the rest of it')
+    t.equal(posted().length, 150, 'each once')
+  }
+})
+
 t.test('a lease that a failure left runs out, however busy the worker is with others', async t => {
   const sender = startSender(t, world, { ...HOOK_TIMES, lease_seconds: 0.5, heartbeat_ms: 100, attempt_ms: 10_000 })
   const busy = await subscribe('busy')
