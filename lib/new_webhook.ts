@@ -9,20 +9,23 @@ const MAX_URL = 2_048
 const known = new Set<string>(EVENT_TYPES)
 const all = new Set<string>([ALL_EVENTS, 'all'])
 
-/** In the order of the catalogue; `*` or `all` among them stands for all there are. */
-const Events = atMost(
-  100,
-  'events',
-  z.array(
-    z
-      .string()
-      .refine(name => known.has(name) || all.has(name), { error: ({ input }) => `${clip(String(input))} is no event` }),
-  ),
-)
-  .refine(names => names.length > 0, 'must name at least one event')
-  .transform(names =>
-    names.some(name => all.has(name)) ? [ALL_EVENTS] : EVENT_TYPES.filter(type => names.includes(type)),
+/** In the order of the catalogue; `*` or `all`, alone or among them, stands for all there are (contract 12.2). */
+const Events = z.preprocess(
+  given => (typeof given === 'string' && all.has(given) ? [given] : given),
+  atMost(
+    100,
+    'events',
+    z.array(
+      z.string().refine(name => known.has(name) || all.has(name), {
+        error: ({ input }) => `${clip(String(input))} is no event`,
+      }),
+    ),
   )
+    .refine(names => names.length > 0, 'must name at least one event')
+    .transform(names =>
+      names.some(name => all.has(name)) ? [ALL_EVENTS] : EVENT_TYPES.filter(type => names.includes(type)),
+    ),
+)
 
 function endpoint(policy: FetchPolicy) {
   return z

@@ -69,21 +69,27 @@ export async function insertWebhook(db: Queryable, webhook: NewWebhookRow): Prom
   `)
 }
 
-/** What is not given stays. One that is enabled starts anew; another endpoint has not asked to rest. Answers how many it were. */
+/** What is not given stays. One that is enabled starts anew, and so does another endpoint. Answers how many it were. */
 export async function updateWebhook(
   db: Queryable,
   account_id: string,
   id: string,
   { endpoint, events, status }: WebhookChange,
 ): Promise<number> {
+  const failures =
+    status === 'enabled'
+      ? sql.fragment`0`
+      : sql.fragment`CASE endpoint WHEN ${endpoint ?? ''} THEN failure_count ELSE 0 END`
   const changes = [
     ...(endpoint === undefined ? [] : [sql.fragment`endpoint = ${endpoint}`]),
     ...(events === undefined ? [] : [sql.fragment`events = ${sql.array(events, 'text')}`]),
-    ...(status === 'enabled' ? [sql.fragment`status = 'enabled', disabled_reason = NULL, failure_count = 0`] : []),
+    ...(status === 'enabled' ? [sql.fragment`status = 'enabled', disabled_reason = NULL`] : []),
     ...(status === 'disabled'
       ? [sql.fragment`status = 'disabled', disabled_reason = coalesce(disabled_reason, 'manual')`]
       : []),
-    ...(endpoint !== undefined || status === 'enabled' ? [sql.fragment`rest_until = NULL`] : []),
+    ...(endpoint !== undefined || status === 'enabled'
+      ? [sql.fragment`failure_count = ${failures}, rest_until = NULL`]
+      : []),
     sql.fragment`updated_at = now()`,
   ]
   return db.run(sql.unsafe`

@@ -66,7 +66,7 @@ t.test('a webhook is added, shown, listed and deleted; its secret is shown once'
 })
 
 t.test('`*` and `all` subscribe to whatever there is', async t => {
-  for (const names of [['*'], ['all'], ['email.sent', 'all']])
+  for (const names of [['*'], ['all'], ['email.sent', 'all'], '*', 'all'])
     t.strictSame((await add({ events: names })).events, ['*'])
   t.strictSame((await add({ events: [...EVENT_TYPES] })).events, [...EVENT_TYPES])
 })
@@ -120,6 +120,15 @@ t.test('a webhook is changed in what is given; enabled, it starts anew', async t
   await call('PATCH', `/${id}`, { status: 'enabled' })
   t.match((await call('GET', `/${id}`)).body, { status: 'enabled', disabled_reason: null, failure_count: 0 })
   t.match((await pg.query('SELECT rest_until FROM webhooks WHERE id = $1', [id])).rows, [{ rest_until: null }])
+
+  await pg.query('UPDATE webhooks SET failure_count = 49 WHERE id = $1', [id])
+  for (const [url, failure_count] of [
+    ['https://other.com/', 49],
+    ['https://another.com/', 0],
+  ] as const) {
+    await call('PATCH', `/${id}`, { endpoint: url })
+    t.match((await call('GET', `/${id}`)).body, { endpoint: url, failure_count })
+  }
 })
 
 t.test('the secret is rotated by either path, and the one before signs nothing more', async t => {
