@@ -1,23 +1,26 @@
 import t from 'tap'
-import { addWebhook } from '../../flows/change_webhook.ts'
 import { newId } from '../../lib/ids.ts'
 import { createPool, type Pool } from '../../sql/pool.ts'
 import { claimWebhooks, releaseWebhooks } from '../../sql/webhook_leases.ts'
 import { listDueEvents } from '../../sql/webhook_work.ts'
-import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
+import {
+  addEndpoint,
+  announce,
+  countDeliveries,
+  listAttempts,
+  readWebhook,
+  startSender,
+  waitUntil,
+} from '../announcing.ts'
 import { startPgProxy } from '../faults/pg_proxy.ts'
 import { ALLOWED } from '../fetching.ts'
 import { HOOK_TIMES, startHook } from '../hook.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { openWorld } from '../world.ts'
 
 const hook = await startHook(t)
 const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
 
-async function subscribe(name: string) {
-  const { id: account_id } = await newAccount(world)
-  const { id } = await addWebhook(world, account_id, { endpoint: `${hook.url}/${name}`, events: ['*'] })
-  return { account_id, id, posted: () => hook.posted.filter(({ path }) => path === `/hook/${name}`) }
-}
+const subscribe = (name: string) => addEndpoint(world, hook, name)
 
 t.test('webhooks with due events are leased once, those that were served longest ago first', async t => {
   const lease = { owner: newId(), seconds: 60 }

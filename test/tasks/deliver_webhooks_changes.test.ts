@@ -1,28 +1,27 @@
 import { spawnSync } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
-import { addWebhook, changeWebhook, rotateSigningSecret } from '../../flows/change_webhook.ts'
+import { changeWebhook, rotateSigningSecret } from '../../flows/change_webhook.ts'
 import { markWebhookDeleted, updateWebhook } from '../../sql/webhooks.ts'
-import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
+import {
+  addEndpoint,
+  announce,
+  countDeliveries,
+  listAttempts,
+  readWebhook,
+  startSender,
+  waitUntil,
+} from '../announcing.ts'
 import { ALLOWED } from '../fetching.ts'
 import { HOOK_TIMES, type Posted, startHook } from '../hook.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { openWorld } from '../world.ts'
 
 const hook = await startHook(t)
 const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
 /** What was changed is heeded by then. */
 const HEEDED_MS = 1_500
 
-async function subscribe(name: string, account_id?: string) {
-  const account = account_id ?? (await newAccount(world)).id
-  const { id, signing_secret } = await addWebhook(world, account, { endpoint: `${hook.url}/${name}`, events: ['*'] })
-  return {
-    account_id: account,
-    id,
-    signing_secret,
-    posted: () => hook.posted.filter(({ path }) => path === `/hook/${name}`),
-  }
-}
+const subscribe = (name: string, account_id?: string) => addEndpoint(world, hook, name, account_id)
 
 /** By somebody else's HMAC, over the bytes that arrived. */
 function isSigned({ headers, body }: Posted, secret: string): boolean {

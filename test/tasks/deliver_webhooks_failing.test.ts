@@ -1,22 +1,24 @@
 import t from 'tap'
-import { addWebhook, changeWebhook } from '../../flows/change_webhook.ts'
+import { changeWebhook } from '../../flows/change_webhook.ts'
 import { now } from '../../lib/clock.ts'
 import { findWebhook, type Webhook } from '../../sql/webhooks.ts'
-import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
+import {
+  addEndpoint,
+  announce,
+  countDeliveries,
+  listAttempts,
+  readWebhook,
+  startSender,
+  waitUntil,
+} from '../announcing.ts'
 import { ALLOWED } from '../fetching.ts'
 import { HOOK_TIMES, startHook } from '../hook.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { openWorld } from '../world.ts'
 
 const hook = await startHook(t)
 const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
 
-/** An endpoint of the test's own; what arrives there. */
-async function subscribe(name: string) {
-  const account = await newAccount(world)
-  const { id, signing_secret } = await addWebhook(world, account.id, { endpoint: `${hook.url}/${name}`, events: ['*'] })
-  const posted = () => hook.posted.filter(({ path }) => path === `/hook/${name}`)
-  return { account_id: account.id, id, signing_secret, posted }
-}
+const subscribe = (name: string) => addEndpoint(world, hook, name)
 
 const atOnce = {
   retry_seconds: Array(6).fill(0.001),
