@@ -54,7 +54,7 @@ function openKey(row: DkimKeyRow, secrets: Secrets): DkimKey | Error {
   }
 }
 
-/** What a private key is sealed for (reliability of secrets at rest: the place is part of the seal). */
+/** What a private key is sealed for: its place, so that it opens in no other. */
 export function dkimContext(key: { id: string; account_id: string }): string {
   return `dkim_keys|private_key|${key.id}|${key.account_id}`
 }

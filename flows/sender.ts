@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { coalesce } from '../lib/coalesce.ts'
 import type { Config } from '../lib/config.ts'
 import type { Transport } from '../lib/deliver.ts'
 import { newId } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
+import { waitAtMost } from '../lib/wait_at_most.ts'
 import { claimDeliveries, extendLeases } from '../sql/deliveries.ts'
 import type { Pool } from '../sql/pool.ts'
 import type { Blobs } from './blobs.ts'
@@ -126,10 +126,7 @@ export function createSender(deps: Dependencies): Sender {
       await claim([]).catch(error => log.error({ err: error }, 'a claim failed during the stop'))
       pipeline.stop()
       stopping.abort()
-      const drained = new AbortController()
-      const limit = sleep(times.drain_ms, undefined, { signal: drained.signal }).catch(() => {})
-      await Promise.race([pipeline.idle(), limit])
-      drained.abort()
+      await waitAtMost(times.drain_ms, pipeline.idle())
       // Whoever still waits for a reply is in doubt, and everything is written once more.
       transport.close()
       ledger.giveUp()

@@ -34,7 +34,7 @@ export function createSigners(secrets: Secrets): (webhook: SignedWebhook) => Sig
   }
 }
 
-/** What a secret is sealed for: its place (reliability of secrets at rest). */
+/** What a secret is sealed for: its place, so that it opens in no other. */
 function contextOf({ id, account_id }: WebhookId): string {
   return `webhooks|signing_secret|${id}|${account_id}`
 }

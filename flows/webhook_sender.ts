@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { coalesce } from '../lib/coalesce.ts'
 import type { Config } from '../lib/config.ts'
 import { Connections } from '../lib/fetch/connections.ts'
@@ -6,6 +5,7 @@ import { fetchPolicy } from '../lib/fetch_safely.ts'
 import { newId } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
+import { waitAtMost } from '../lib/wait_at_most.ts'
 import { ATTEMPT_MS, postEvent } from '../lib/webhooks/post_event.ts'
 import { RETRY_SECONDS } from '../lib/webhooks/retry.ts'
 import type { Pool } from '../sql/pool.ts'
@@ -143,10 +143,7 @@ export function createWebhookSender({
       // Queues up behind a claim that is under way, so that what it brings is stopped too.
       await claim([]).catch(error => log.error({ err: error }, 'a claim failed during the stop'))
       lanes.stop()
-      const drained = new AbortController()
-      const limit = sleep(times.drain_ms, undefined, { signal: drained.signal }).catch(() => {})
-      await Promise.race([lanes.idle(), limit])
-      drained.abort()
+      await waitAtMost(times.drain_ms, lanes.idle())
       // Whoever has not answered yet gets its event again.
       aborted.abort()
       ledger.giveUp()

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { addWebhook } from '../flows/change_webhook.ts'
 import type { Foundation } from '../flows/run_process.ts'
+import { makeSigningSecret } from '../flows/signing_secrets.ts'
 import type { Places } from '../flows/webhook_lanes.ts'
 import { createWebhookSender, type WebhookSender, type WebhookTimes } from '../flows/webhook_sender.ts'
+import { insertWebhook, takeWebhookId } from '../sql/webhooks.ts'
+import type { Hook, Posted } from './hook.ts'
+import { newAccount } from './world.ts'
 
 type Base = Pick<Foundation, 'pool'>
 
@@ -9,6 +14,34 @@ type Base = Pick<Foundation, 'pool'>
 export async function announce({ pool }: Base, account_id: string, count: number, data: object = {}): Promise<void> {
   const given = Array.from({ length: count }, (_, n) => ({ account_id, type: 'domain.updated', data: { n, ...data } }))
   await pool.pg.query('SELECT announce_events($1)', [JSON.stringify(given)])
+}
+
+export type Endpoint = { account_id: string; id: string; signing_secret: string; posted: () => Posted[] }
+
+/** A webhook for all events, by default of an account of its own, whose endpoint nobody else has; what arrived there. */
+export async function addEndpoint(
+  world: Foundation,
+  hook: Hook,
+  name: string,
+  given_account?: string,
+): Promise<Endpoint> {
+  const account_id = given_account ?? (await newAccount(world)).id
+  const { id, signing_secret } = await addWebhook(world, account_id, { endpoint: `${hook.url}/${name}`, events: ['*'] })
+  return { account_id, id, signing_secret, posted: () => hook.posted.filter(({ path }) => path === `/hook/${name}`) }
+}
+
+type Keeper = Pick<Foundation, 'pool' | 'secrets'>
+
+/** A webhook for all events, as if nothing had looked at its endpoint when it was given. Answers its id. */
+export async function insertUnchecked(
+  { pool, secrets }: Keeper,
+  account_id: string,
+  endpoint: string,
+): Promise<number> {
+  const id = await takeWebhookId(pool)
+  const { sealed: signing_secret } = makeSigningSecret(secrets, { account_id, id })
+  await insertWebhook(pool, { account_id, id, endpoint, events: ['*'], signing_secret })
+  return id
 }
 
 type WebhookRow = {

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import type { WebhookTimes } from '../flows/webhook_sender.ts'
 import { ALLOWED, startServer } from './fetching.ts'
 
-/** Seconds instead of hours. */
+/** Moments instead of seconds and hours. */
 export const HOOK_TIMES: WebhookTimes = {
   retry_seconds: [0.05, 0.05, 0.05, 0.05, 0.05, 0.05],
   attempt_ms: 2_000,

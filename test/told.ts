@@ -1,5 +1,6 @@
 import type { Foundation } from '../flows/run_process.ts'
 import { insertWebhook, takeWebhookId } from '../sql/webhooks.ts'
+import { newAccount, type TestAccount } from './world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever is told, for tests to look into
 export type Told = { type: string; data: any }
@@ -8,6 +9,13 @@ export type Told = { type: string; data: any }
 export async function subscribe({ pool }: Pick<Foundation, 'pool'>, account_id: string, events = ['*']): Promise<void> {
   const id = await takeWebhookId(pool)
   await insertWebhook(pool, { account_id, id, endpoint: 'http://y.com/hook', events, signing_secret: Buffer.of() })
+}
+
+/** An account that has such a webhook. */
+export async function newListener(world: Foundation, events?: string[]): Promise<TestAccount> {
+  const account = await newAccount(world)
+  await subscribe(world, account.id, events)
+  return account
 }
 
 /** Takes out what an account is to be told, in its order: the next call answers what came since. */

@@ -22,17 +22,15 @@ export async function openHistory(t: Test) {
     return { status, body: body as unknown as List & Record<string, unknown> }
   }
 
-  /** Events of an account, one after the other; their ids, newest first. */
+  /** Events of an account, as those of one commit: so their ids are in their order. Their ids, newest first. */
   async function announce(types: string[], owner: TestAccount = account): Promise<string[]> {
-    const ids: string[] = []
-    for (const [n, type] of types.entries()) {
-      await pg.query('SELECT announce_events($1)', [JSON.stringify([{ account_id: owner.id, type, data: { n } }])])
-      const { rows } = await pg.query('SELECT max(id::text) AS id FROM webhook_events WHERE account_id = $1', [
-        owner.id,
-      ])
-      ids.unshift(rows[0].id)
-    }
-    return ids
+    const given = types.map((type, n) => ({ account_id: owner.id, type, data: { n } }))
+    await pg.query('SELECT announce_events($1)', [JSON.stringify(given)])
+    const { rows } = await pg.query('SELECT id FROM webhook_events WHERE account_id = $1 ORDER BY id DESC LIMIT $2', [
+      owner.id,
+      types.length,
+    ])
+    return rows.map(({ id }) => id)
   }
 
   /** One that was tried twice; its id. */

@@ -1,10 +1,10 @@
 import type { Test } from 'tap'
-import { v7 as uuid } from 'uuid'
 import { createApiKey } from '../flows/create_api_key.ts'
 import { dkimContext } from '../flows/dkim_keys.ts'
 import { type Foundation, layFoundation } from '../flows/run_process.ts'
 import { type Config, readConfig } from '../lib/config.ts'
 import { generateDkimKey } from '../lib/dkim.ts'
+import { newId } from '../lib/ids.ts'
 import { createLog } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { insertAccount } from '../sql/accounts.ts'
@@ -52,9 +52,9 @@ let accounts = 0
 
 /** An account of its own: with a verified domain, a full-access key and a sending key. */
 export async function newAccount({ pool, secrets }: Foundation): Promise<TestAccount> {
-  const account_id = uuid()
+  const account_id = newId()
   const domain = `d${++accounts}-${account_id.slice(-6)}.acme.com`
-  const domain_id = uuid()
+  const domain_id = newId()
   const { public_key } = await dkimKey
   const key = { account_id, domain_id: null, expires_at: null }
   return pool.transaction(async tx => {
@@ -76,7 +76,7 @@ const SELECTOR = 'mb1'
 /** A domain with a key to sign with. */
 export async function addDomain(db: Queryable, secrets: Secrets, domain: Domain): Promise<void> {
   const { account_id, id: domain_id } = domain
-  const row = { account_id, id: uuid(), domain_id, selector: SELECTOR, algorithm: 'rsa-sha256' as const }
+  const row = { account_id, id: newId(), domain_id, selector: SELECTOR, algorithm: 'rsa-sha256' as const }
   const { private_key, public_key } = await dkimKey
   await insertDomain(db, domain)
   await insertDkimKeys(db, [{ ...row, public_key, private_key: secrets.seal(private_key, dkimContext(row)) }])

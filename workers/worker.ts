@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Runner, run, type WorkerEvents } from 'graphile-worker'
 import { createBlobs } from '../flows/blobs.ts'
@@ -14,6 +13,7 @@ import { createWebhookSender, WEBHOOK_TIMES, type WebhookTimes } from '../flows/
 import { createDns } from '../lib/dns.ts'
 import type { Log } from '../lib/log.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
+import { waitAtMost } from '../lib/wait_at_most.ts'
 import { graphileLogger, RUNNER_CONNECTIONS } from '../sql/graphile.ts'
 import { deleteHeartbeats, upsertHeartbeats } from '../sql/worker_heartbeats.ts'
 import { taskList } from '../tasks/index.ts'
@@ -94,11 +94,8 @@ export async function startWorker(foundation: Foundation, options: Options = {})
 }
 
 async function stopRunners(runners: Runner[], log: Log): Promise<void> {
-  const enough = new AbortController()
-  const limit = sleep(RUNNERS_STOP_MS, undefined, { signal: enough.signal }).catch(() => {})
   const stops = runners.map(runner => runner.stop().catch(error => log.warn({ err: error }, 'runner stop')))
-  await Promise.race([Promise.all(stops), limit])
-  enough.abort()
+  await waitAtMost(RUNNERS_STOP_MS, Promise.all(stops))
 }
 
 /** Two runners: with one, quick jobs would wait in its local queue behind slow ones while another worker idles. */

@@ -40,6 +40,18 @@ async function during<T>(body: string, run: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Runs while no emails are stored until it calls `release`. */
+async function held<T>(run: (release: () => Promise<unknown>) => Promise<T>): Promise<T> {
+  const holder = await pg.connect()
+  try {
+    await holder.query('SELECT pg_advisory_lock(1)')
+    const release = () => holder.query('SELECT pg_advisory_unlock(1)')
+    return await during('PERFORM pg_advisory_xact_lock_shared(1)', () => run(release).finally(release))
+  } finally {
+    holder.release(true)
+  }
+}
+
 const slow = 'PERFORM pg_sleep(0.6)'
 const failing = `RAISE 'no space' USING ERRCODE = '53100'`
 
@@ -110,30 +122,38 @@ t.test('a batch of which nothing was stored in time is forgotten, with its key a
 })
 
 t.test('while a batch is open, its key is in progress; then it replays', async t => {
-  await during('PERFORM pg_sleep(0.3)', () => useTwice(t))
+  const first = await held(async release => {
+    const first = send(emails(2), 'twice')
+    while (!(await findBatchByKey(world.pool, account.id, 'twice'))) await sleep(10)
+    const second = await send(emails(2), 'twice')
+    t.match(second, { status: 409, body: { name: 'concurrent_idempotent_requests' } })
+    t.equal(second.headers.get('retry-after'), '1')
+    t.match(await send(emails(3), 'twice'), { status: 409, body: { name: 'invalid_idempotent_request' } })
+    await release()
+    return await first
+  })
+  t.equal(first.status, 200)
+  t.match(await send(emails(2), 'twice'), { status: 200, text: first.text })
 })
 
-async function useTwice(t: Test): Promise<void> {
-  const first = send(emails(2), 'twice')
-  while (!(await findBatchByKey(world.pool, account.id, 'twice'))) await sleep(10)
-  const second = await send(emails(2), 'twice')
-  t.match(second, { status: 409, body: { name: 'concurrent_idempotent_requests' } })
-  t.equal(second.headers.get('retry-after'), '1')
-  t.match(await send(emails(3), 'twice'), { status: 409, body: { name: 'invalid_idempotent_request' } })
-  const { status, text } = await first
-  t.equal(status, 200)
-  t.match(await send(emails(2), 'twice'), { status: 200, text })
-}
-
 t.test('of requests with the same key at the same moment one is sent', async t => {
-  const answers = await during('PERFORM pg_sleep(0.2)', () =>
-    Promise.all(Array.from({ length: 5 }, () => send(emails(1), 'at once'))),
-  )
-  t.match(answers.map(({ status }) => status).sort(), [200, 409, 409, 409, 409])
+  const answers = await held(async release => {
+    let answered = 0
+    const requests = Array.from({ length: 5 }, async () => {
+      const answer = await send(emails(1), 'at once')
+      if (++answered === 4) await release()
+      return answer
+    })
+    return Promise.all(requests)
+  })
+  t.strictSame(answers.map(({ status }) => status).sort(), [200, 409, 409, 409, 409])
 })
 
 t.test('a client that goes away changes nothing: the batch is stored', async t => {
-  await during('PERFORM pg_sleep(0.3)', () => goAway(t))
+  await held(async release => {
+    await goAway(t)
+    await release()
+  })
   for (let i = 0; i < 200 && (await findBatchByKey(world.pool, account.id, 'gone'))?.state === 'open'; i++)
     await sleep(20)
   t.match(await send(emails(2), 'gone'), { status: 200, body: { data: { length: 2 } } })

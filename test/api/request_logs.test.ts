@@ -122,7 +122,10 @@ t.test('a request is answered while its log cannot be written, and logged when i
   const account = await newAccount(world)
   await pool.transaction(async tx => {
     await tx.run(sql.unsafe`LOCK TABLE logs`)
-    const waits = sql.unsafe`SELECT FROM pg_locks WHERE relation = 'logs'::regclass AND NOT granted`
+    const waits = sql.unsafe`
+      SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+      WHERE d.datname = current_database() AND l.relation = 'logs'::regclass AND NOT l.granted
+    `
     t.match(await api.request('GET', '/api/emails', { key: account.key }), { status: 200 })
     while ((await tx.run(waits)) === 0) await sleep(10)
     t.match(await api.request('GET', '/api/emails', { key: account.key }), { status: 200 })

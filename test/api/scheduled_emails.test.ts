@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { startApi } from '../api.ts'
@@ -102,16 +103,24 @@ t.test('30 days ahead is the last moment, to the second', async t => {
 })
 
 t.test('a retry replays although its time has passed by now', async t => {
-  const scheduled_at = inMs(300)
-  const headers = { 'idempotency-key': 'just in time' }
-  const first = await send({ scheduled_at }, headers)
+  const { scheduled_at, headers, first } = await acceptJustInTime()
   t.equal(first.status, 200, first.text)
-  await new Promise(resolve => setTimeout(resolve, 400))
+  await sleep(Date.parse(scheduled_at) - Date.now() + 100)
   const again = await send({ scheduled_at }, headers)
   t.match(again, { status: 200, text: first.text })
   t.equal(again.headers.get('idempotent-replayed'), 'true')
   t.match(await send({ scheduled_at }, { 'idempotency-key': 'another' }), { status: 422 })
 })
+
+/** Accepted at a time that will soon have passed; a busy machine is given more of it. */
+async function acceptJustInTime() {
+  for (let ms = 300; ; ms *= 4) {
+    const scheduled_at = inMs(ms)
+    const headers = { 'idempotency-key': `just in time, ${ms}` }
+    const first = await send({ scheduled_at }, headers)
+    if (first.status === 200 || ms > 10_000) return { scheduled_at, headers, first }
+  }
+}
 
 t.test('the simulator plays only what is sent at once', async t => {
   const to = `delivered@${world.config.SIMULATOR_DOMAIN}`

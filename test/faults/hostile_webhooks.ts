@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeSigningSecret } from '../../flows/signing_secrets.ts'
-import { insertWebhook, takeWebhookId } from '../../sql/webhooks.ts'
-import { announce } from '../announcing.ts'
+import { announce, insertUnchecked } from '../announcing.ts'
 import { ALLOWED, FORBIDDEN, startForbidden } from '../fetching.ts'
 import { behaviours, startHostileReceiver } from '../hostile_receiver.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
@@ -31,8 +29,9 @@ export async function hostileWebhooks(stage: Stage, { seconds, hanging }: Option
     FETCH_PORTS: `${receiver.port},${forbidden.port}`,
     NODE_OPTIONS: '--max-semi-space-size=1', // or garbage that is young takes up a hundred megabytes
   }
+  const subscribe = (endpoint: string) => insertUnchecked(stage, stage.account.id, endpoint)
   try {
-    const healthy = await subscribe(stage, `http://${ALLOWED}:${receiver.port}/is_well`)
+    const healthy = await subscribe(`http://${ALLOWED}:${receiver.port}/is_well`)
     const worker = stage.start('test/faults/worker.ts', environment)
     await worker.says(/^ready$/)
     await tell(stage, 5)
@@ -40,8 +39,8 @@ export async function hostileWebhooks(stage: Stage, { seconds, hanging }: Option
 
     const others = Object.keys(behaviours).filter(name => name !== 'is_well')
     const names = [...others, ...Array(hanging).fill('hangs')]
-    for (const name of names) await subscribe(stage, `http://${ALLOWED}:${receiver.port}/${name}`)
-    await subscribe(stage, `http://${FORBIDDEN}:${forbidden.port}/`)
+    for (const name of names) await subscribe(`http://${ALLOWED}:${receiver.port}/${name}`)
+    await subscribe(`http://${FORBIDDEN}:${forbidden.port}/`)
     await tell(stage, seconds / 2)
     const warm = worker.memory('VmHWM')
     await tell(stage, seconds / 2)
@@ -70,15 +69,6 @@ export async function hostileWebhooks(stage: Stage, { seconds, hanging }: Option
   } finally {
     for (const end of ends) end()
   }
-}
-
-/** As if nothing had looked at the endpoint when it was given. */
-async function subscribe(stage: Stage, endpoint: string): Promise<number> {
-  const account_id = stage.account.id
-  const id = await takeWebhookId(stage.pool)
-  const { sealed: signing_secret } = makeSigningSecret(stage.secrets, { account_id, id })
-  await insertWebhook(stage.pool, { account_id, id, endpoint, events: ['*'], signing_secret })
-  return id
 }
 
 async function tell(stage: Stage, seconds: number): Promise<void> {

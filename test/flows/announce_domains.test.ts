@@ -10,20 +10,14 @@ import { startApi } from '../api.ts'
 import { publish } from '../dns.ts'
 import { startZone } from '../name_server.ts'
 import { openWork } from '../sending.ts'
-import { subscribe, told } from '../told.ts'
-import { newAccount, openWorld, type TestAccount } from '../world.ts'
+import { newListener, told } from '../told.ts'
+import { openWorld, type TestAccount } from '../world.ts'
 
 const { server, zone } = await startZone(t)
 const world = await openWorld(t, { DNS_SERVERS: server, SERVER_DOMAIN: 'mail.server.com' })
 const { pg } = world.pool
 const work = openWork(t, world, 'capture')
 const api = await startApi(t, world, '')
-
-async function listener(events?: string[]) {
-  const account = await newAccount(world)
-  await subscribe(world, account.id, events)
-  return account
-}
 
 async function call<Body = PresentedDomain>({ key }: TestAccount, method: string, path: string, body?: unknown) {
   const answer = await api.request(method, `/api/domains${path}`, { key, body })
@@ -46,7 +40,7 @@ async function addDomain(t: Tap, account: TestAccount, name: string): Promise<Pr
 const check = ({ id: account_id }: TestAccount, domain_id: string) => verify_domain({ account_id, domain_id }, work)
 
 t.test('a domain is told of when it is added, verified, changed, lost and deleted, as the API shows it', async t => {
-  const account = await listener()
+  const account = await newListener(world)
   const { id, records } = await addDomain(t, account, 'told.com')
   t.equal(records.length, 5)
 
@@ -77,7 +71,7 @@ t.test('a domain is told of when it is added, verified, changed, lost and delete
 })
 
 t.test('what is refused after it was told of is not told', async t => {
-  const account = await listener()
+  const account = await newListener(world)
   await pg.query(`UPDATE domains SET paused_at = now(), pause_reason = 'x' WHERE id = $1`, [account.domain_id])
   t.equal((await call(account, 'DELETE', `/${account.domain_id}`)).status, 403)
   t.equal((await call(account, 'POST', '', { name: account.domain })).status, 422)
@@ -86,7 +80,7 @@ t.test('what is refused after it was told of is not told', async t => {
 })
 
 t.test('nothing is written for who has subscribed to something else', async t => {
-  const account = await listener(['domain.deleted', 'email.sent'])
+  const account = await newListener(world, ['domain.deleted', 'email.sent'])
   const { body } = await call(account, 'POST', '', { name: 'unheard.com' })
   await call(account, 'PATCH', `/${body.id}`, { tls: 'enforced' })
   t.strictSame(await told(world, account.id), [])
@@ -95,7 +89,7 @@ t.test('nothing is written for who has subscribed to something else', async t =>
 })
 
 t.test('other keys are other records: one that was missing, staged, in use, and forgotten', async t => {
-  const account = await listener()
+  const account = await newListener(world)
   await rotate_dkim_keys({}, work)
   const { records: completed } = await isTold(t, account, account.domain_id, 'domain.updated')
   t.match(completed, [{ record: 'DKIM' }, { record: 'DKIM', value: /k=ed25519/ }])
@@ -124,7 +118,7 @@ t.test('other keys are other records: one that was missing, staged, in use, and 
 })
 
 t.test('so it is when the operator vouches for the domain', async t => {
-  const account = await listener()
+  const account = await newListener(world)
   const { id } = await createDomain(world, { account_id: account.id, name: 'vouched.com', is_trusted: true })
   t.match(await isTold(t, account, id, 'domain.created'), { status: 'verified' })
   const owner = { account_id: account.id, domain_id: id }
@@ -137,7 +131,7 @@ t.test('so it is when the operator vouches for the domain', async t => {
 })
 
 t.test('a name that is handed over is told of to both', async t => {
-  const [owner, claimant] = [await listener(), await listener()]
+  const [owner, claimant] = [await newListener(world), await newListener(world)]
   const claimed = await call<DomainClaim>(claimant, 'POST', '/claim', { name: owner.domain })
   const { id, domain_id, record } = claimed.body
   const before = await isTold(t, claimant, domain_id, 'domain.created')

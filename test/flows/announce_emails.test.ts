@@ -11,21 +11,15 @@ import { send_emails } from '../../tasks/send_emails.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { startApi } from '../api.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
-import { subscribe, told, toldTypes } from '../told.ts'
-import { newAccount, openWorld, type TestAccount } from '../world.ts'
+import { newListener, told, toldTypes } from '../told.ts'
+import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const { pool } = world
 const work = openWork(t, world, 'capture')
 const api = await startApi(t, world, '')
-const account = await listener()
+const account = await newListener(world)
 const HOUR = 3_600_000
-
-async function listener(events?: string[]): Promise<TestAccount> {
-  const account = await newAccount(world)
-  await subscribe(world, account.id, events)
-  return account
-}
 
 /** What every event of an email tells (contract 12.4). */
 async function dataOf(id: string, more: object = {}) {
@@ -237,8 +231,8 @@ t.test('what does not happen is not told', async t => {
 t.test('nothing is written that nobody listens to', async t => {
   const deaf = [
     await newAccount(world),
-    await listener(['email.opened', 'domain.created']),
-    await listener(['email.delivered', 'suppression.added']),
+    await newListener(world, ['email.opened', 'domain.created']),
+    await newListener(world, ['email.delivered', 'suppression.added']),
   ]
   await pool.pg.query(`UPDATE webhooks SET status = 'disabled', disabled_reason = 'manual' WHERE account_id = $1`, [
     deaf[2]?.id,

@@ -6,20 +6,14 @@ import { startApi } from '../api.ts'
 import { MIME_BOMBS } from '../mime_bombs.ts'
 import { compose, receive, storeMessages } from '../receiving.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
-import { subscribe, told, toldTypes } from '../told.ts'
-import { newAccount, openWorld, type TestAccount } from '../world.ts'
+import { newListener, subscribe, told, toldTypes } from '../told.ts'
+import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const { pg } = world.pool
 const work = openWork(t, world, 'capture')
 const api = await startApi(t, world, '')
-const account = await listener()
-
-async function listener(events?: string[]): Promise<TestAccount> {
-  const account = await newAccount(world)
-  await subscribe(world, account.id, events)
-  return account
-}
+const account = await newListener(world)
 
 // biome-ignore lint/suspicious/noExplicitAny: the record of the specification
 async function show(id: string): Promise<any> {

@@ -16,12 +16,12 @@ const account = await newAccount(world)
 
 t.test('results wait for a database that is away, and are written once when it is back', async t => {
   const { proxy, sink, work } = await open(t)
-  const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => accept(`slow250-300-${i}@y${i % 2}.com`)))
+  const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => accept(`slow250-1000-${i}@y${i % 2}.com`)))
   await send_emails({ email_ids: ids }, work)
   while (sink.messages < 20) await sleep(10)
   proxy.refuse(true)
   proxy.cut()
-  await sleep(700)
+  await sleep(1_400)
   t.match(await countStates(ids), { 'sending dot': 20 })
 
   proxy.refuse(false)
@@ -79,7 +79,7 @@ t.test('what a claim brought whose answer was lost is left to the sweep', async 
 
 t.test('a stop while the database is away ends, and the sweep knows what is in doubt', async t => {
   const { proxy, sink, work } = await open(t, { ...TEST_TIMES, drain_ms: 500 })
-  const ids = await Promise.all([accept('slow250-200@y.com'), accept('hang-post-dot@y.com')])
+  const ids = await Promise.all([accept('slow250-400@y.com'), accept('hang-post-dot@y.com')])
   await send_emails({ email_ids: ids }, work)
   while (sink.messages < 2) await sleep(10)
   proxy.refuse(true)

@@ -10,6 +10,7 @@ import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
+const PATIENT = { connect: 5_000, message: 5_000, dot: 5_000 }
 const sweep = () => sweepDeliveries(world.pool, world.log, world.config)
 
 t.test('a lease that runs out before the fence gets no dot', async t => {
@@ -68,9 +69,8 @@ t.test('a heartbeat keeps what is held longer than a lease', async t => {
   const sink = await startSink()
   t.teardown(() => sink.close())
   const times = { ...TEST_TIMES, lease_seconds: 1.5, heartbeat_ms: 100 }
-  const timeouts = { connect: 5_000, message: 5_000, dot: 5_000 }
-  const { sender } = openWork(t, world, sink.url, { times, timeouts })
-  const held = await acceptEmail(world, account, { to: 'slow250-2500@y.com' })
+  const { sender } = openWork(t, world, sink.url, { times, timeouts: PATIENT })
+  const held = await acceptEmail(world, account, { to: 'slow250-3500@y.com' })
   sender.start()
   while ((await findDelivery(held)).phase !== 'dot') await sleep(10)
 
@@ -96,8 +96,8 @@ t.test('a heartbeat keeps what is held longer than a lease', async t => {
 t.test('a reply after the lease was lost settles the doubt', async t => {
   const sink = await startSink()
   t.teardown(() => sink.close())
-  const work = openWork(t, world, sink.url)
-  const id = await acceptEmail(world, account, { to: 'slow250-500@y.com' })
+  const work = openWork(t, world, sink.url, { timeouts: PATIENT })
+  const id = await acceptEmail(world, account, { to: 'slow250-1500@y.com' })
   await send_emails({ email_ids: [id] }, work)
   while ((await findDelivery(id)).phase !== 'dot') await sleep(10)
   await expire(id)

@@ -5,7 +5,7 @@ import type { DomainRecord } from '../../lib/domain_records.ts'
 import { type Records, startZone, type Trouble } from '../name_server.ts'
 
 const { server, zone } = await startZone(t)
-const dns = createDns([server], { try_ms: 100, tries: 1, deadline_ms: 500 })
+const dns = createDns([server], { try_ms: 250, tries: 1, deadline_ms: 500 })
 
 const P = `MIIBIjANBgkqhkiG9w0BAQ${'EFAAOCAQ8AMIIBCgKC'.repeat(20)}`
 const wanted: Record<'dkim' | 'spf' | 'mx' | 'dmarc' | 'inbound' | 'cname', DomainRecord> = {

@@ -29,7 +29,7 @@ const NAME = 'mail.acme.com'
 const IPV4 = '203.0.113.5'
 const IPV6 = '2001:db8::5'
 const POINTER = '5.113.0.203.in-addr.arpa'
-const TIMES = { try_ms: 100, tries: 1, deadline_ms: 200 }
+const TIMES = { try_ms: 250, tries: 1, deadline_ms: 500 }
 
 t.test('HELO_NAME and the address of this host lead to each other', async t => {
   const zone: Zone = { [NAME]: { A: [IPV4] }, [POINTER]: { PTR: [NAME] } }

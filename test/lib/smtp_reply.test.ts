@@ -144,5 +144,5 @@ t.test('no reply takes long to read', async t => {
     judgeReply(`450 ${word.repeat(400)}`, 'rcpt')
     judgeReply(`550 ${word.repeat(400)}`, 'dot')
   }
-  t.ok(performance.now() - start < 500)
+  t.ok(performance.now() - start < 2_000)
 })

@@ -24,7 +24,7 @@ t.test('uses are counted by name and key, up to the limit', async t => {
 
 t.test('a window that all but ended says 1 second, not 0', async t => {
   const count = createCountUse(pool, { ...limit, onError: fail })
-  await pool.pg.query(`INSERT INTO rate_limits VALUES ('test:late', 1, $1)`, [Date.now() + 500])
+  await pool.pg.query(`INSERT INTO rate_limits VALUES ('test:late', 1, $1)`, [Date.now() + 900])
   t.match(await count('late'), { isAllowed: true, remaining: 0, reset_s: 1 })
 })
 
@@ -51,6 +51,6 @@ t.test('without Postgres it counts by itself, says why, and keeps no process ali
   const count = createCountUse(gone, { ...limit, onError: error => errors.push(error) })
   const allowed = [await count('a'), await count('a'), await count('a')].map(({ isAllowed }) => isAllowed)
   t.strictSame(allowed, [true, true, false])
-  t.strictSame(listTimers(), before)
+  t.ok(listTimers().length <= before.length) // those of others in this process may end meanwhile
   t.match(errors, [{ message: /pool/ }, { message: /pool/ }, { message: /pool/ }])
 })

@@ -1,21 +1,24 @@
 import t from 'tap'
-import { addWebhook, changeWebhook } from '../../flows/change_webhook.ts'
+import { changeWebhook } from '../../flows/change_webhook.ts'
+import { now } from '../../lib/clock.ts'
 import { findWebhook, type Webhook } from '../../sql/webhooks.ts'
-import { announce, countDeliveries, listAttempts, readWebhook, startSender, waitUntil } from '../announcing.ts'
+import {
+  addEndpoint,
+  announce,
+  countDeliveries,
+  listAttempts,
+  readWebhook,
+  startSender,
+  waitUntil,
+} from '../announcing.ts'
 import { ALLOWED } from '../fetching.ts'
 import { HOOK_TIMES, startHook } from '../hook.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { openWorld } from '../world.ts'
 
 const hook = await startHook(t)
 const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
 
-/** An endpoint of the test's own; what arrives there. */
-async function subscribe(name: string) {
-  const account = await newAccount(world)
-  const { id, signing_secret } = await addWebhook(world, account.id, { endpoint: `${hook.url}/${name}`, events: ['*'] })
-  const posted = () => hook.posted.filter(({ path }) => path === `/hook/${name}`)
-  return { account_id: account.id, id, signing_secret, posted }
-}
+const subscribe = (name: string) => addEndpoint(world, hook, name)
 
 const atOnce = {
   retry_seconds: Array(6).fill(0.001),
@@ -64,7 +67,8 @@ t.test('endpoints that hang do not hold up another, are asked twice at once at t
   const senders = [1, 2].map(() => startSender(t, world, times))
   const open = new Map<string, number>()
   let most = 0
-  const arrived: number[] = []
+  /** Of each event, how late it was: one that is sent again counts once. */
+  const arrived = new Map<string, number>()
   hook.answer(({ path, json }, response) => {
     open.set(path, (open.get(path) ?? 0) + 1)
     // A moment later: that the one before was closed may be heard of after this one.
@@ -73,17 +77,18 @@ t.test('endpoints that hang do not hold up another, are asked twice at once at t
     }, 20)
     response.once('close', () => open.set(path, (open.get(path) ?? 0) - 1))
     if (path.includes('hangs')) return
-    arrived.push(Date.now() - json.data.at)
+    if (!arrived.has(json.id)) arrived.set(json.id, performance.now() - json.data.at)
     response.writeHead(200).end()
   })
   const hanging = await Promise.all(Array.from({ length: 20 }, (_, n) => subscribe(`hangs${n}`)))
   for (const { account_id } of hanging) await announce(world, account_id, 8)
   const healthy = await subscribe('healthy')
   for (let n = 1; n <= 10; n++) {
-    await announce(world, healthy.account_id, 3, { at: Date.now() })
-    await waitUntil(() => arrived.length === 3 * n, 'the healthy one')
+    await announce(world, healthy.account_id, 3, { at: performance.now() })
+    await waitUntil(() => arrived.size === 3 * n, 'the healthy one')
   }
-  t.ok(Math.max(...arrived) < 2_000, `${Math.max(...arrived)} ms`)
+  const latest = Math.max(...arrived.values())
+  t.ok(latest < 4_000, `${latest} ms`) // one after the other the twenty would take longer
   await Promise.all(senders.map(sender => sender.idle()))
   t.equal(most, 2)
   for (const { id } of hanging) {
@@ -110,7 +115,7 @@ t.test('what an endpoint asks for is heeded: so many seconds, until a time, or n
   }
   for (const [name, status, retry_after] of [
     ['seconds', 429, '3600'],
-    ['date', 503, new Date(Date.now() + 3_600_000).toUTCString()],
+    ['date', 503, new Date(now().getTime() + 3_600_000).toUTCString()],
   ] as const) {
     const { rests, due, ...state } = await ask(name, status, retry_after)
     t.match(state, { status: 'enabled', failure_count: 1 })

@@ -103,8 +103,8 @@ t.test('mail to a reserved domain never leaves, however it came into the queue',
 
 t.test('the queue says why an email is not sent yet', async t => {
   const { work } = await open(t)
-  const id = await acceptEmail(world, account, { to: 'slow250-300@y.com' })
-  const waiting = { recipient: 'slow250-300@y.com', attempts: 0, last_reply: null }
+  const id = await acceptEmail(world, account, { to: 'slow250-800@y.com' })
+  const waiting = { recipient: 'slow250-800@y.com', attempts: 0, last_reply: null }
   t.match((await readEmail(world, account, id)).queue, [
     { ...waiting, state: 'queued', reason: 'It is due and waits for a worker.', next_attempt_at: Date },
   ])
@@ -122,7 +122,8 @@ t.test('the queue says why an email is not sent yet', async t => {
 async function open(t: Test) {
   const sink = await startSink()
   t.teardown(() => sink.close())
-  return { sink, work: openWork(t, world, sink.url) }
+  const timeouts = { connect: 5_000, message: 5_000, dot: 5_000 }
+  return { sink, work: openWork(t, world, sink.url, { timeouts }) }
 }
 
 async function deliver(work: TestWork, id: string): Promise<void> {

@@ -18,7 +18,7 @@ const SERVER = 'mail.server.com'
 const { server, zone, asked } = await startZone(t)
 const world = await openWorld(t, { DNS_SERVERS: server, SERVER_DOMAIN: SERVER })
 const { pool } = world
-const dns = createDns([server], { try_ms: 100, tries: 1, deadline_ms: 500 })
+const dns = createDns([server], { try_ms: 250, tries: 1, deadline_ms: 500 })
 const work = { ...openWork(t, world, 'capture'), dns }
 const query = (text: string, values: unknown[] = []) => pool.pg.query(text, values).then(result => result.rows)
 const account = await newAccount(world)

@@ -189,7 +189,7 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
 
 t.test('a message that is not stored in time is answered 451, and stored once all the same', async t => {
   const account = await receiver()
-  const { port } = await start(t, world, { store_ms: 100, storing: 1 })
+  const { port } = await start(t, world, { store_ms: 800, storing: 1 })
   const client = await openClient(t, port)
   const to = `a@${account.domain}`
   const holder = await world.pool.pg.connect()
