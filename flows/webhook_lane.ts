@@ -7,7 +7,9 @@ const AT_ONCE = 2
 /** From so many failures in a row on, one request, and then a rest. */
 const FAILURES_TO_REST = 5
 /** Events of one read; more are read once half of them are on their way. */
-export const READ_AHEAD = 100
+const READ_AHEAD = 100
+/** And before the endpoint has taken any, or when it fails: those of one that hangs lie in memory as long as it does. */
+const FIRST_READ = 10
 /** Events whose results are being written, at the most. */
 const MAX_UNSETTLED = 400
 /** What was read of the webhook is heeded for so long: then its endpoint, its secret or its status may be others. */
@@ -15,7 +17,7 @@ const FRESH_MS = 1_000
 
 export type LaneDeps = {
   /** Due events of the webhook, but for these. */
-  read(held: string[]): Promise<DueEvent[]>
+  read(held: string[], limit: number): Promise<DueEvent[]>
   post(event: DueEvent): Promise<Attempt>
   /** Resolves once it is written. */
   settle(event: DueEvent, attempt: Attempt): Promise<void>
@@ -27,6 +29,7 @@ export class WebhookLane {
   readonly #deps: LaneDeps
   readonly #ended = Promise.withResolvers<void>()
   #failures: number
+  #limit = FIRST_READ
   #waiting: DueEvent[] = []
   #read_at = 0
   #isReading = false
@@ -76,7 +79,7 @@ export class WebhookLane {
       this.#unsettled.add(event.event_id)
       void this.#send(event).catch(error => this.#fail(error))
     }
-    const isToRead = this.#waiting.length === 0 || (!this.#isDry && this.#waiting.length <= READ_AHEAD / 2)
+    const isToRead = this.#waiting.length === 0 || (!this.#isDry && this.#waiting.length <= this.#limit / 2)
     if (isToRead && !this.#isStopped && !this.#isReading && this.#unsettled.size < MAX_UNSETTLED) {
       this.#isReading = true
       void this.#read().catch(error => this.#fail(error))
@@ -90,8 +93,9 @@ export class WebhookLane {
   }
 
   async #read(): Promise<void> {
+    const limit = this.#limit
     const found = await this.#deps
-      .read([...this.#unsettled, ...this.#waiting.map(({ event_id }) => event_id)])
+      .read([...this.#unsettled, ...this.#waiting.map(({ event_id }) => event_id)], limit)
       .finally(() => {
         this.#isReading = false
       })
@@ -99,7 +103,7 @@ export class WebhookLane {
     // From its answer on: what waited long for it would be stale before any of it was sent, and so would the next.
     if (this.#waiting.length === 0) this.#read_at = performance.now()
     this.#waiting.push(...found)
-    this.#isDry = found.length < READ_AHEAD
+    this.#isDry = found.length < limit
     if (this.#waiting.length > 0) this.#pump()
     else if (this.#active === 0) this.stop()
     // Else whoever is on its way reads again when it is there.
@@ -109,6 +113,7 @@ export class WebhookLane {
     try {
       const attempt = await this.#deps.post(event).finally(() => this.#active--)
       this.#failures = attempt.is_success ? 0 : this.#failures + 1
+      this.#limit = attempt.is_success ? READ_AHEAD : FIRST_READ
       if (attempt.is_gone || attempt.patience > 0 || this.#failures >= FAILURES_TO_REST) this.stop()
       const settled = this.#deps.settle(event, attempt)
       this.#pump()

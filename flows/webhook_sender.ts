@@ -12,7 +12,7 @@ import type { Pool } from '../sql/pool.ts'
 import { claimWebhooks, extendWebhookLeases } from '../sql/webhook_leases.ts'
 import type { DueEvent, RestTimes, WebhookId } from '../sql/webhook_work.ts'
 import { createSigners } from './signing_secrets.ts'
-import { READ_AHEAD, WebhookLane } from './webhook_lane.ts'
+import { type LaneDeps, WebhookLane } from './webhook_lane.ts'
 import { type Places, WebhookLanes } from './webhook_lanes.ts'
 import { createWebhookLedger } from './webhook_ledger.ts'
 
@@ -90,7 +90,7 @@ export function createWebhookSender({
   const lanes = new WebhookLanes({
     open(webhook) {
       const { account_id, id: webhook_id } = webhook
-      const read = (held: string[]) => ledger.read({ account_id, webhook_id, held, limit: READ_AHEAD })
+      const read: LaneDeps['read'] = (held, limit) => ledger.read({ account_id, webhook_id, held, limit })
       return new WebhookLane(webhook, { read, post, settle: ledger.settle })
     },
     async onEnd({ account_id, id }, error) {

@@ -14,8 +14,8 @@ function setup(count: number, deps: Partial<LaneDeps> = {}, failure_count = 0) {
   const lane = new WebhookLane(
     { failure_count },
     {
-      async read(held) {
-        const found = [...due].filter(id => !held.includes(id)).slice(0, 50)
+      async read(held, limit) {
+        const found = [...due].filter(id => !held.includes(id)).slice(0, limit)
         await sleep(1)
         return found.map(event_id => ({ event_id }) as DueEvent)
       },
@@ -59,6 +59,25 @@ t.test('events that come meanwhile are sent too', async t => {
   })
   await lane.run()
   t.equal(posted.length, 103)
+})
+
+t.test('few are read until the endpoint has taken one, and when it fails', async t => {
+  const limits: number[] = []
+  const fails = new Set(['5', '6'])
+  const { lane, due } = setup(40, {
+    async read(held, limit) {
+      limits.push(limit)
+      return [...due]
+        .filter(id => !held.includes(id))
+        .slice(0, limit)
+        .map(event_id => ({ event_id }) as DueEvent)
+    },
+    post: async ({ event_id }) => answer(fails.has(event_id) ? 500 : 200),
+  })
+  await lane.run()
+  t.equal(limits[0], 10)
+  t.ok(limits.includes(100))
+  t.strictSame([...new Set(limits)], [10, 100])
 })
 
 t.test('what was read slowly is sent all the same', async t => {
