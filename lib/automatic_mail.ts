@@ -19,14 +19,7 @@ export function isAutomatic(headers: Headers, subject: string, mail_from: string
 
 const SURE = [
   ...['x-autoreply', 'x-autorespond', 'x-autoresponder', 'x-auto-reply-from', 'x-mail-autoreply', 'x-autoresponse'],
-  ...[
-    'list-id',
-    'list-unsubscribe',
-    'feedback-id',
-    'x-loop',
-    'x-failed-recipients',
-    'x-ms-exchange-generated-message-source',
-  ],
+  ...['list-id', 'list-unsubscribe', 'x-loop', 'x-failed-recipients', 'x-ms-exchange-generated-message-source'],
 ]
 
 /** Ordinary mail has these as well, of some servers. */

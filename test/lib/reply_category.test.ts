@@ -77,6 +77,7 @@ t.test('what a program wrote by itself is no reply', async t => {
     t.equal(isAutomatic(headers, subject, mail_from), true, JSON.stringify([headers, subject, mail_from]))
   }
   t.equal(isAutomatic({ 'auto-submitted': 'no' }, 'Re: Hello', 'ann@y.com'), false)
+  t.equal(isAutomatic({ 'feedback-id': '1.eu-west-1.x:AmazonSES' }, 'Re: Hello', 'ann@y.com'), false, 'sent by SES')
   t.equal(isAutomatic({}, 'Re: AUTO: Ann is out of the office', 'ann@y.com'), false)
   t.equal(isAutomatic({}, 'Auto: returning the red one', 'ann@y.com'), false)
   t.equal(isAutomatic({ from: 'Ann <ann@y.com>' }, 'Out of office on Friday?', 'ann@y.com'), false)
