@@ -57,9 +57,20 @@ const MAX_ANSWERED = 20
 /** Ids of ours that a reply names: what it answers first, then what came before that, the newest first (RFC 5322 3.6.4). */
 function listAnswered(headers: Readonly<Record<string, string>>): { id: string; message_id: string }[] {
   const found = (field: string) =>
-    Array.from((headers[field] ?? '').slice(-20_000).matchAll(OURS), ([, message_id = '', id = '']) => ({
+    Array.from(decodeIds((headers[field] ?? '').slice(-20_000)).matchAll(OURS), ([, message_id = '', id = '']) => ({
       id,
       message_id,
     }))
   return [...found('in-reply-to'), ...found('references').reverse()].slice(0, MAX_ANSWERED)
+}
+
+const WORD = /=\?[^?\s]{1,40}\?([bq])\?([^?\s]{0,2000})\?=(?:\s+(?==\?))?/gi
+
+/** Exchange encodes ids that are too long for a line, which RFC 2047 5 forbids. In whatever charset, they are ASCII. */
+function decodeIds(text: string): string {
+  return text.replace(WORD, (_, encoding: string, word: string) =>
+    /b/i.test(encoding)
+      ? Buffer.from(word, 'base64').toString('latin1')
+      : word.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+  )
 }

@@ -102,10 +102,10 @@ async function store(
       {
         from: message.from?.address ?? '',
         from_name: message.from?.name || null,
-        to: message.to.map(format),
-        cc: message.cc.map(format),
-        bcc: message.bcc.map(format),
-        reply_to: message.reply_to.map(format),
+        to: listAddresses(message.to),
+        cc: listAddresses(message.cc),
+        bcc: listAddresses(message.bcc),
+        reply_to: listAddresses(message.reply_to),
         subject: message.subject,
         message_id: message.message_id,
         headers: stripOwnResults(message.headers, [config.HELO_NAME, config.SERVER_DOMAIN]),
@@ -136,6 +136,7 @@ async function storeFile(blobs: Blobs, account_id: string, file: ParsedFile): Pr
   }
 }
 
-function format({ address }: ParsedAddress): string {
-  return address
+/** A name alone, and `<>`, are nobody's. */
+function listAddresses(mailboxes: ParsedAddress[]): string[] {
+  return mailboxes.map(({ address }) => address).filter(address => address !== '')
 }

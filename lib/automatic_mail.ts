@@ -12,20 +12,14 @@ export function isAutomatic(headers: Headers, subject: string, mail_from: string
   if (/\b(?:auto[_-]?reply|bulk|junk|list)\b/i.test(headers.precedence ?? '')) return true
   if (SENDER.test(mail_from) || SENDER.test(headers.from ?? '')) return true
   if (/multipart\/report/i.test(headers['content-type'] ?? '')) return true
+  if (NOTES.test(subject)) return true
   // A subject alone proves nothing: people write "out of office on Friday?" too.
   return SUBJECT.test(subject) && WEAK.some(name => headers[name] !== undefined)
 }
 
 const SURE = [
   ...['x-autoreply', 'x-autorespond', 'x-autoresponder', 'x-auto-reply-from', 'x-mail-autoreply', 'x-autoresponse'],
-  ...[
-    'list-id',
-    'list-unsubscribe',
-    'feedback-id',
-    'x-loop',
-    'x-failed-recipients',
-    'x-ms-exchange-generated-message-source',
-  ],
+  ...['list-id', 'list-unsubscribe', 'x-loop', 'x-failed-recipients', 'x-ms-exchange-generated-message-source'],
 ]
 
 /** Ordinary mail has these as well, of some servers. */
@@ -42,5 +36,13 @@ const WEAK = [
 
 const SENDER = /(?:^|<)(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|auto-?(?:reply|responder|confirm))@/i
 
-const SUBJECT =
-  /^(?:(?:re|aw|sv|tr|rv)\s*:\s*)*(?:out of (?:the )?office|automatic(?:ally)? (?:reply|response)|auto[- ]?(?:reply|response)|automatische antwort|autoantwort|abwesen|automatiskt? svar|autosvar|frånvaro|ej på plats|réponse automatique|absence|absent|respuesta automática|fuera de (?:la )?oficina|ausen|vacation|on holiday|urlaub|semester)/i
+/** Lotus Notes, which says it nowhere else. */
+const NOTES = /^AUTO: .{1,200}(?:is out of the office|\(returning|ist abwesend|est absent|不在)/
+
+const OUT =
+  /out of (?:the )?office|abwesen|frånvaro|ej på plats|absence|absent|fuera de (?:la )?oficina|ausen|afwezig|fuori (?:sede|ufficio)|assente|nieobecn|poza biurem|fravær|ikke til stede|poissa|vacation|on holiday|urlaub|semester|вне офиса|нет на месте|不在|外出/
+
+const AUTOMATIC =
+  /automatic(?:ally)? (?:reply|response)|auto[- ]?(?:reply|response)|automatische antwort|autoantwort|automatiskt? svar|autosvar|réponse automatique|respuesta automática|resposta automática|risposta automatica|automatisch antwoord|automatyczna odpowiedź|automaattinen vastaus|автоматический ответ|автоответ|自動(?:応答|返信)|自动(?:答复|回复)|自動回覆|자동 회신/
+
+const SUBJECT = new RegExp(`^(?:(?:re|aw|sv|tr|rv)\\s*[:：]\\s*)*(?:${OUT.source}|${AUTOMATIC.source})`, 'iu')

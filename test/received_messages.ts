@@ -7,6 +7,8 @@ export type Expected = {
   from?: { name: string; address: string } | null
   to?: string[]
   subject?: string
+  message_id?: string | null
+  headers?: Record<string, string>
   text?: string | null
   html?: string | null
   files?: ExpectedFile[]
@@ -166,6 +168,16 @@ function addHeaders(add: Add): void {
   from('words in quotes', `From: "=?utf-8?B?${euro}?=" <j@y.com>`, { name: 'a€b', address: 'j@y.com' })
   from('a raw latin-1 name', 'From: J\xf6rg <j@y.com>', { name: 'Jörg', address: 'j@y.com' })
   from('no from', 'X: y', null)
+  const written: [field: string, message_id: string | null][] = [
+    ['<a@y.com> (added by mx.y.com)', '<a@y.com> (added by mx.y.com)'],
+    ['a-number', 'a-number'],
+    ['\r\n <folded@y.com>\r\nMessage-ID: <second@y.com>', '<folded@y.com>'],
+    ['', null],
+  ]
+  for (const [field, message_id] of written) {
+    add(`a Message-ID of ${field}`, topped(body, [FROM, `Message-ID: ${field}`]), { message_id })
+  }
+  add('no header at all', Buffer.from('\r\nHello'), { message_id: null, headers: {}, text: 'Hello' })
   add('a group and many', topped(body, [FROM, 'To: Team: a@y.com, B <b@y.com>;, "c, d" <c@y.com>, e@y.com']), {
     to: ['a@y.com', 'b@y.com', 'c@y.com', 'e@y.com'],
   })

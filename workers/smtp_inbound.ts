@@ -70,6 +70,8 @@ export async function startInbound(foundation: Foundation, blobs: Blobs, limits:
     { key: 'SMTP_PORT', port: config.SMTP_PORT, limits },
     {
       disabledCommands: ['AUTH'],
+      // Senders are taken as they are: there is mail from `user.@docomo.ne.jp`. Recipients are read by `parseRecipient`.
+      lenientAddressParsing: true,
       onMailFrom(_address, session, callback) {
         envelopes.set(session, new Map())
         const isBusy = underWay.size >= limits.storing

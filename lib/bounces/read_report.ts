@@ -45,9 +45,12 @@ function isReceipt(type: string, parts: Part[]): boolean {
 const DAEMON =
   /mailer-?daemon|post-?master|mail[-_. ]?(?:delivery|daemon|system|administrator)|\bmdaemon\b|microsoftexchange[0-9a-f]|mail ?delivery ?(?:sub)?system|delivery ?(?:sub)?system|\bbounces?\b.*@|^<>$/i
 
+/** Characters of a From field that are looked at, which a stranger may make as long as the header. */
+const MAX_FROM = 1_000
+
 /** Who writes bounces: no person does, whatever they quote. */
 function isFromDaemon(headers: Map<string, string>): boolean {
-  const from = headers.get('from') ?? ''
+  const from = (headers.get('from') ?? '').slice(0, MAX_FROM)
   const address = findAddress(/<([^>]*)>/.exec(from)?.[1] ?? from) ?? ''
   return DAEMON.test(`${address.replace(/@.*/, '@')} ${from.replace(/<[^>]*>/, '')}`) || from.trim() === '<>'
 }

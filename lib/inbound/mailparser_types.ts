@@ -11,7 +11,6 @@ export type HeaderValues = {
   bcc?: Addresses | Addresses[]
   'reply-to'?: Addresses
   subject?: string
-  'message-id'?: string
   'content-id'?: string
 }
 

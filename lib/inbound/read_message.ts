@@ -53,7 +53,7 @@ export async function readMessage(raw: Uint8Array<ArrayBuffer>): Promise<ParsedM
     bcc: listAddresses(head.bcc, cuts),
     reply_to: listAddresses(head['reply-to'], cuts),
     subject: makeStorable(head.subject ?? ''),
-    message_id: head['message-id'] ? clip(head['message-id']) : null,
+    message_id: messageId(reader.headerLines || []),
     headers: listHeaders(reader.headerLines || [], cuts),
     html: clipText(body.html, cuts),
     text: clipText(body.text, cuts),
@@ -110,15 +110,26 @@ function listAddresses(field: { value: Mailbox[] } | { value: Mailbox[] }[] | un
 function listHeaders(lines: Line[], cuts: Set<string>): Record<string, string> {
   const values = new Map<string, string[]>()
   for (const { key, line } of lines) {
-    const text = Buffer.from(line, 'latin1').toString()
-    const value = text.slice(text.indexOf(':') + 1).replace(/\r?\n(?=[ \t])/g, '')
     const name = clip(key)
+    if (name === '') continue // a message without a header has one line of nothing
     const known = values.get(name)
-    if (known) known.push(makeStorable(value.trim()))
-    else if (values.size < MAX_ENTRIES) values.set(name, [makeStorable(value.trim())])
+    if (known) known.push(contentOf(line))
+    else if (values.size < MAX_ENTRIES) values.set(name, [contentOf(line)])
     else cuts.add(`It has headers of more than ${MAX_ENTRIES} names: the rest is not shown.`)
   }
   return Object.fromEntries(Array.from(values, ([name, all]) => [name, all.join('\n')]))
+}
+
+/** The first one as it was written: mailparser would end it in `>`, whatever it is. */
+function messageId(lines: Line[]): string | null {
+  const found = lines.find(({ key }) => key === 'message-id')
+  return (found && clip(contentOf(found.line))) || null
+}
+
+function contentOf(line: string): string {
+  const text = Buffer.from(line, 'latin1').toString()
+  const value = text.slice(text.indexOf(':') + 1).replace(/\r?\n(?=[ \t])/g, '')
+  return makeStorable(value.trim())
 }
 
 function clipText(text: string | null, cuts: Set<string>): string | null {

@@ -67,6 +67,20 @@ t.test('an email has the fields of the specification, and those alone that it ha
   for (const field of ['html', 'text', 'headers']) t.notHas(list.data[0], field)
 })
 
+t.test('what a header names without an address is no recipient, and no header is none', async t => {
+  const read = async (raw: string) =>
+    (await api.request('GET', `${path}/${await receive(work, account, raw)}`)).body as unknown as Record<
+      string,
+      unknown
+    >
+  const named = await read('From: ann@y.com\r\nTo: undisclosed recipients, b@y.com\r\nCc: <>\r\nReply-To: Bob\r\n\r\n')
+  t.strictSame(named.to, ['b@y.com'])
+  for (const field of ['cc', 'reply_to']) t.notHas(named, field)
+  const bare = await read('\r\nHello')
+  t.match(bare, { to: [], from: '', text: /^Hello/ })
+  for (const field of ['headers', 'message_id']) t.notHas(bare, field)
+})
+
 t.test('what is not read yet is nowhere shown, and cannot be changed', async t => {
   const before = await idsOf({})
   const id = await store(work, account, 'From: ann@y.com\r\n\r\nHi', { mail_from: '', received_for: [me] })

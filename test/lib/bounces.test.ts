@@ -81,6 +81,7 @@ t.test('what a stranger writes takes no long time', async t => {
     `From: MAILER-DAEMON@x\r\nSubject: failure notice\r\n\r\n${'recipient '.repeat(40_000)}`,
     `From: MAILER-DAEMON@x\r\nContent-Type: text/html\r\n\r\nfailed${'<script '.repeat(60_000)}`,
     `From: MAILER-DAEMON@x\r\n${'X: y\r\n'.repeat(80_000)}\r\nfailure`,
+    `From: ${'<'.repeat(60_000)}\r\n\r\nfailure`,
     first?.raw.replace('Diagnostic-Code: smtp;', `Diagnostic-Code: ${' smtp;'.repeat(60_000)}`) ?? '',
   ]
   for (const [n, raw] of hostile.entries()) {

@@ -61,11 +61,25 @@ t.test('what a program wrote by itself is no reply', async t => {
     [{ 'x-auto-response-suppress': 'All' }, 'Autosvar: Hello'],
     [{ 'x-auto-response-suppress': 'All' }, 'Réponse automatique : Hello'],
     [{ 'x-auto-response-suppress': 'All' }, 'Respuesta automática: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Resposta automática: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Risposta automatica: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Automatisch antwoord: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Automatyczna odpowiedź: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Automaattinen vastaus: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Автоматический ответ: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, '自動応答: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, '不在通知: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, '自动答复: Hello'],
+    [{}, 'AUTO: Ann Smith is out of the office (returning 01.12.2026)'],
+    [{}, 'AUTO: Anna Müller ist abwesend (Rückkehr am 01.12.2026)'],
   ]
   for (const [headers, subject = 'Re: Hello', mail_from = 'ann@y.com'] of automatic) {
     t.equal(isAutomatic(headers, subject, mail_from), true, JSON.stringify([headers, subject, mail_from]))
   }
   t.equal(isAutomatic({ 'auto-submitted': 'no' }, 'Re: Hello', 'ann@y.com'), false)
+  t.equal(isAutomatic({ 'feedback-id': '1.eu-west-1.x:AmazonSES' }, 'Re: Hello', 'ann@y.com'), false, 'sent by SES')
+  t.equal(isAutomatic({}, 'Re: AUTO: Ann is out of the office', 'ann@y.com'), false)
+  t.equal(isAutomatic({}, 'Auto: returning the red one', 'ann@y.com'), false)
   t.equal(isAutomatic({ from: 'Ann <ann@y.com>' }, 'Out of office on Friday?', 'ann@y.com'), false)
   t.equal(isAutomatic({ 'x-auto-response-suppress': 'DR' }, 'Re: Hello', 'ann@y.com'), false)
 })

@@ -46,6 +46,7 @@ export const realReplies: Row[] = [
   ['rcpt', '550 No Such User Here"', GONE, NO_EMAIL],
   ['rcpt', '550 Unrouteable address', GONE, NO_EMAIL],
   ['rcpt', '550 unknown user', GONE, NO_EMAIL],
+  ['rcpt', '553 5.3.0 <ann@acme.com>... Addressee unknown, relay=[192.0.2.1]', GONE, NO_EMAIL],
   ['rcpt', '553 sorry, no mailbox here by that name (#5.1.1)', GONE, NO_EMAIL],
   ['rcpt', '550 sorry, no mailbox here by that name. (#5.7.17)', POLICY, SOFT],
   ['rcpt', '511 sorry, no mailbox here by that name (#5.1.1 - chkuser)', GONE, NO_EMAIL],
@@ -76,6 +77,12 @@ export const realReplies: Row[] = [
   [
     'dot',
     '554 delivery error: dd Sorry your message to ann@yahoo.com cannot be delivered. This mailbox is disabled (554.30).',
+    'failed recipient',
+    'Transient NoEmail',
+  ],
+  [
+    'dot',
+    '554 delivery error: dd Not a valid recipient - atlas219.free.mail.bf1.yahoo.com',
     'failed recipient',
     'Transient NoEmail',
   ],
@@ -228,6 +235,18 @@ export const realReplies: Row[] = [
   ],
   // The sender.
   ['rcpt', '550 Sender verify failed', 'failed sender', SOFT],
+  [
+    'rcpt',
+    '550-Requested action not taken: mailbox unavailable\r\n550 Sender address has null MX',
+    'failed sender',
+    SOFT,
+  ],
+  [
+    'rcpt',
+    '550-Requested action not taken: mailbox unavailable\r\n550 invalid DNS MX or A/AAAA resource record',
+    'failed sender',
+    SOFT,
+  ],
   ['rcpt', '550 5.1.8 <me@acme.com>: Sender address rejected: Domain not found', 'failed sender', SOFT],
   [
     'rcpt',

@@ -84,6 +84,21 @@ t.test('References and a return path lead to it as well, the nearest first', asy
   t.match(by_path, { kind: 'email', reply_to_email_id: one.id, category: 'not_interested' })
 })
 
+t.test('an id that was encoded, as Exchange does with long ones, leads to it too', async t => {
+  const { id, message_id } = await send()
+  const quoted = message_id.replace(/[<>@]/g, sign => `=${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+  const [begin, end] = [quoted.slice(0, 30), quoted.slice(30)]
+  const base64 = Buffer.from(message_id).toString('base64')
+  for (const field of [
+    `In-Reply-To: =?utf-8?Q?${quoted}?=`,
+    `In-Reply-To: =?us-ascii?Q?${begin}?=\r\n =?us-ascii?Q?${end}?=`,
+    `References: <x@y.com> =?iso-8859-1?B?${base64}?=`,
+  ]) {
+    const raw = `From: Ann <ann@y.com>\r\n${field}\r\n\r\nHello`
+    t.match(await receive({ raw }), { reply_to_email_id: id }, field)
+  }
+})
+
 t.test('what is no answer of a person is linked to nothing', async t => {
   const { id, message_id, mail_from } = await send()
   const stranger = await receivingAccount()

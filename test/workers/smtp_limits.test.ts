@@ -62,6 +62,25 @@ t.test('no form of a foreign address is accepted', async t => {
   t.ok(relayForms.length >= 30)
 })
 
+t.test('mail is taken from addresses that break the rules, as there are, and as the rules have them', async t => {
+  const client = await openClient(t, port)
+  for (const from of [
+    'a..b@y.ne.jp',
+    'user.@y.ne.jp',
+    '"a..b"@y.ne.jp',
+    'app@web_1.y.com',
+    'root@[192.0.2.1]',
+    'a@y',
+  ]) {
+    t.match(await client.send(`u@${ours}`, `Subject: from ${from}\r\n\r\nx`, from), /^250 /, from)
+    const { rows } = await world.pool.pg.query('SELECT mail_from FROM received_emails ORDER BY id DESC LIMIT 1')
+    t.equal(rows[0].mail_from, from)
+  }
+  for (const from of ['a@b@c.com', 'a', '@y.com', 'a\0@y.com']) {
+    t.match(await client.command(`MAIL FROM:<${from}>`), /^501 5\.1\.7 /, from)
+  }
+})
+
 t.test('mail is received for verified domains that receive, postmaster’s too', async t => {
   const remember_ms = 20
   const { port } = await start(t, { remember_ms })
