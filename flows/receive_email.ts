@@ -68,7 +68,7 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
     const account_ids = [...accounts.keys()]
     const isShort = content.bytes !== null && isInPostgres
     const blob_ids = isShort ? account_ids.map(newId) : await writeInTurn(account_ids, content)
-    const { sha256, size } = content.digest()
+    const { sha256, size, has_message_id } = content.digest()
     const emails = account_ids.map((account_id, n): NewReceivedEmail => {
       const parties = accounts.get(account_id) as ReceivingParty[]
       return {
@@ -80,6 +80,7 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
         client: envelope.client,
         sha256,
         size,
+        has_message_id,
         raw_blob_id: blob_ids[n] as string,
         bytes: isShort ? content.bytes : null,
       }

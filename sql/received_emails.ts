@@ -16,6 +16,8 @@ export type NewReceivedEmail = {
   /** Hex. */
   sha256: string
   size: number
+  /** Without one, nobody can tell a message that comes again from another that says the same. */
+  has_message_id: boolean
   raw_blob_id: string
   /** Null: they are in the blob already. */
   bytes: Buffer | null

@@ -4,7 +4,8 @@ export type HeaderLimits = { headers: number; header_bytes: number; received: nu
 
 const LF = 10
 const CR = 13
-const RECEIVED = 'received:'
+const COLON = 58
+const LONGEST = 'message-id:'.length
 
 /** Looks at the header of a message as it arrives, its lines ended by CRLF: what is more than anybody's, or goes round. */
 export class HeaderCheck {
@@ -15,9 +16,14 @@ export class HeaderCheck {
   #received = 0
   #column = 0
   #begin = ''
+  #hasMessageId = false
 
   constructor(limits: HeaderLimits) {
     this.#limits = limits
+  }
+
+  get hasMessageId(): boolean {
+    return this.#hasMessageId
   }
 
   /** Why the message is refused, once that is known. */
@@ -42,10 +48,15 @@ export class HeaderCheck {
       this.#isOver = byte === CR // an empty line ends the header
       if (byte !== 32 && byte !== 9) this.#headers++
     }
-    if (this.#column < RECEIVED.length) {
+    if (this.#column < LONGEST) {
       this.#begin += String.fromCharCode(byte)
-      if (this.#column === RECEIVED.length - 1 && this.#begin.toLowerCase() === RECEIVED) this.#received++
+      if (byte === COLON) this.#note(this.#begin.toLowerCase())
     }
     this.#column++
+  }
+
+  #note(begin: string): void {
+    if (begin === 'received:') this.#received++
+    if (begin === 'message-id:') this.#hasMessageId = true
   }
 }

@@ -12,7 +12,7 @@ export type IncomingContent = {
   /** All of it. Fails with an SmtpReplyError at its end, when it may not be stored. */
   chunks(): AsyncIterable<Buffer>
   /** Once all of it was read. `sha256` is hex. */
-  digest(): { sha256: string; size: number }
+  digest(): { sha256: string; size: number; has_message_id: boolean }
   /** Whoever does not read all of it lets go of the rest. */
   close(): Promise<unknown>
 }
@@ -32,17 +32,17 @@ export type ContentLimits = HeaderLimits & { size: number }
 export async function readContent(stream: Readable, limits: ContentLimits): Promise<IncomingContent> {
   const check = new ContentCheck(limits)
   const { first, isOver } = await readFirst(stream, check)
-  return isOver ? shortContent(first) : longContent(first, stream, check)
+  return isOver ? shortContent(first, check.hasMessageId) : longContent(first, stream, check)
 }
 
-function shortContent(bytes: Buffer): IncomingContent {
+function shortContent(bytes: Buffer, has_message_id: boolean): IncomingContent {
   const sha256 = hash('sha256', bytes)
   return {
     bytes,
     async *chunks() {
       yield bytes
     },
-    digest: () => ({ sha256, size: bytes.length }),
+    digest: () => ({ sha256, size: bytes.length, has_message_id }),
     close: async () => {},
   }
 }
@@ -63,7 +63,7 @@ function longContent(first: Buffer, stream: Readable, check: ContentCheck): Inco
     chunks: () => rechunk(all()),
     digest() {
       sha256 ??= digest.digest('hex')
-      return { sha256, size }
+      return { sha256, size, has_message_id: check.hasMessageId }
     },
     close: async () => stream.resume(),
   }
@@ -133,6 +133,10 @@ class ContentCheck {
   constructor(limits: ContentLimits) {
     this.#limits = limits
     this.#header = new HeaderCheck(limits)
+  }
+
+  get hasMessageId(): boolean {
+    return this.#header.hasMessageId
   }
 
   push(piece: Buffer): Buffer {

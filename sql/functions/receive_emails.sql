@@ -13,13 +13,14 @@ CREATE TYPE received AS (
   client jsonb,
   sha256 bytea,
   size integer,
+  has_message_id boolean,
   raw_blob_id uuid,
   start integer -- where its content begins in `bytes`, counted from 1; null: it is in its blob already
 );
 
 -- Stores every message that is waiting, in one round trip and one commit: with what is short of them, and one job for all
 -- (a hundred each). What was stored before, in 7 days for the same recipients, is not stored again: its sender did not
--- hear the answer.
+-- hear the answer. That is so of what has a Message-ID; two alarms of a device that writes none are two.
 --
 -- given: a list of received, whose positions count from 0. bytes: the contents that are in no blob yet. short: as many of
 -- them lie in the row of their blob. Statements go by index, as in accept_emails.sql.
@@ -62,15 +63,15 @@ BEGIN
   -- 3. What is new, of what was stored before and of what came twice just now. By the hash alone (OFFSET 0): a plan that is
   -- made while there is little mail takes the index of the account as well, and reads all of its mail for it later.
   SELECT coalesce(array_agg(n.position), '{}') INTO fresh FROM (
-    SELECT DISTINCT ON (r.account_id, r.sha256, ARRAY(SELECT unnest(r.received_for) ORDER BY 1)) r.position
-    FROM unnest(emails) AS r
-    WHERE NOT EXISTS (
+    SELECT DISTINCT ON (r.account_id, r.sha256, ARRAY(SELECT unnest(r.received_for) ORDER BY 1), lone) r.position
+    FROM unnest(emails) AS r CROSS JOIN LATERAL (SELECT CASE WHEN NOT r.has_message_id THEN r.position END AS lone) l
+    WHERE NOT r.has_message_id OR NOT EXISTS (
       SELECT FROM (SELECT * FROM received_emails WHERE sha256 = r.sha256 OFFSET 0) e
       WHERE e.account_id = r.account_id
         AND e.received_for @> r.received_for AND e.received_for <@ r.received_for
         AND e.created_at > now() - interval '7 days'
     )
-    ORDER BY r.account_id, r.sha256, ARRAY(SELECT unnest(r.received_for) ORDER BY 1), r.position
+    ORDER BY r.account_id, r.sha256, ARRAY(SELECT unnest(r.received_for) ORDER BY 1), lone, r.position
   ) n;
 
   -- 4. A domain may have gone since its recipient was accepted: the message has not.

@@ -76,6 +76,22 @@ t.test('a message that comes again for the same recipients is stored once, in 7 
   t.strictSame(await query('SELECT count(*)::int FROM blobs WHERE account_id = $1', [account.id]), [{ count: 1 }])
 })
 
+t.test('messages without a Message-ID are all stored, alike as they may be', async t => {
+  const account = await receiver()
+  const to = `alarm@${account.domain}`
+  const clients = await Promise.all([openClient(t, port), openClient(t, port)])
+  const begin = 'Subject: Message-ID: none\r\n Message-ID: folded\r\n\r\nMessage-ID: <in@the.text>\r\n'
+  let count = 0
+  for (const raw of [begin, begin + '0123456789\r\n'.repeat(50_000)]) {
+    for (const _ of [1, 2]) {
+      for (const reply of await Promise.all(clients.map(client => client.send(to, raw)))) t.match(reply, /^250 /)
+      count += 2
+      t.equal((await find(to)).length, count)
+    }
+  }
+  t.strictSame(await query('SELECT count(*)::int FROM blobs WHERE account_id = $1', [account.id]), [{ count: 2 }])
+})
+
 t.test('a message for several accounts is stored for each, or for none', async t => {
   const [one, two] = [await receiver(), await receiver()]
   const to = [`a@${one.domain}`, `b@${two.domain}`, `Ab.C+d@${one.domain.toUpperCase()}`]
@@ -191,17 +207,17 @@ t.test('a message that is not stored in time is answered 451, and stored once al
   const account = await receiver()
   const { port } = await start(t, world, { store_ms: 800, storing: 1 })
   const client = await openClient(t, port)
-  const to = `a@${account.domain}`
+  const [to, raw] = [`a@${account.domain}`, 'Message-ID: <1@y.com>\r\n\r\n']
   const holder = await world.pool.pg.connect()
   await holder.query('BEGIN')
   await holder.query('LOCK TABLE received_emails IN SHARE MODE')
-  t.match(await client.send(to, 'n: 1\r\n\r\n'), /^451 4\.3\.0 /)
+  t.match(await client.send(to, raw), /^451 4\.3\.0 /)
   t.match(await client.command('MAIL FROM:<a@y.com>'), /^421 4\.3\.2 /, 'others are told to come later')
   await holder.query('COMMIT')
   holder.release()
   while ((await find(to)).length === 0) await new Promise(setImmediate)
   const again = await openClient(t, port)
-  t.match(await again.send(to, 'n: 1\r\n\r\n'), /^250 /)
+  t.match(await again.send(to, raw), /^250 /)
   t.equal((await find(to)).length, 1)
 })
 
