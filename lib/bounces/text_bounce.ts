@@ -24,7 +24,7 @@ export function readTextBounce(headers: Map<string, string>, parts: Part[]): Rep
 }
 
 const FAILED =
-  /undeliver|(?:could|can|was|were|has|have|is)(?: ?not|n't) (?:be |been )?(?:able to )?(?:deliver|reach|sen[dt]|complet|process|accept|found|relay|rout)|unable to (?:deliver|send|relay|complete|route)|delivery (?:[\w() ]{0,30})?(?:fail|error|problem|was refused)|fail(?:ed|ure)[\w ]{0,30}(?:deliver|recipient|address|permanent)|returned (?:mail|to sender|message)|mail delivery fail|failure notice|did not reach|didn.t (?:get|reach)|not delivered|permanent (?:fatal )?error|non[- ]?delivery|rejected|no such user|unknown (?:user|address|recipient)|(?:unzustellbar|nicht zugestellt|non remis|non recapitat|no se (?:ha )?pud)|was blocked|message (?:blocked|bounced)|bounced|gave up|не доставлен|не было доставлено/i
+  /undeliver|(?:could|can|was|were|has|have|is)(?: ?not|n't) (?:be |been )?(?:able to )?(?:deliver|reach|sen[dt]|complet|process|accept|found|relay|rout)|unable to (?:deliver|send|relay|complete|route)|delivery (?:[\w() ]{0,30})?(?:fail|error|problem|was refused)|fail(?:ed|ure)[\w ]{0,30}(?:deliver|recipient|address|permanent)|returned (?:mail|to sender|message)|mail delivery fail|failure notice|did not reach|didn.t (?:get|reach)|not delivered|permanent (?:fatal )?error|non[- ]?delivery|rejected|no such user|unknown (?:user|address|recipient)|unzustellbar|nicht zugestellt|non remis|n'a pas pu être|non (?:è stato )?(?:possibile )?(?:recapitat|consegnat)|no se (?:ha )?pud|no (?:ha )?pud?o (?:ser )?(?:entrega|envia)|no entregad|kunde inte leverera|退信|无法(?:投递|送达|发送)|配信できません|was blocked|message (?:blocked|bounced)|bounced|gave up|не доставлен|не было доставлено/i
 
 const REPLY = /(?:^|\s)(?:5\d\d|4\d\d)[ -][#(]?[45]\.\d+\.\d+/
 

@@ -501,6 +501,38 @@ const rows: Row[] = [
     'ann@tiny.example',
     'content',
   ],
+  [
+    'in Spanish',
+    'MAILER-DAEMON@correo.example',
+    'Aviso del servidor',
+    `Su mensaje no pudo ser entregado a\n\n<ann@correo.example>\n\nEl buzón no existe.`,
+    'ann@correo.example',
+    'content',
+  ],
+  [
+    'in Italian',
+    'MAILER-DAEMON@posta.example',
+    'Avviso',
+    `Il messaggio non è stato recapitato al destinatario:\n\n<ann@posta.example>\n550 5.1.1 utente sconosciuto`,
+    'ann@posta.example',
+    'recipient',
+  ],
+  [
+    'in Swedish',
+    'MAILER-DAEMON@post.example',
+    'Meddelande',
+    `Ditt meddelande kunde inte levereras till <ann@post.example>.\n\n552 5.2.2 mailbox full`,
+    'ann@post.example',
+    'recipient',
+  ],
+  [
+    'in Chinese',
+    'postmaster@youjian.example',
+    '系统退信',
+    `很抱歉,您的邮件无法投递到以下收件人:\n\nann@youjian.example\n\n550 User not found`,
+    'ann@youjian.example',
+    'recipient',
+  ],
   ['an office, by hand', 'postmaster@odd.example', 'NDR', `ann: unbekannt`, 'ann@odd.example', 'recipient'],
 ]
 
