@@ -119,7 +119,7 @@ async function compose(email: EmailToSend, { from, keys, files, readBlob }: Part
     cc: email.cc.map(mailbox),
     reply_to: email.reply_to.map(mailbox),
     subject: email.subject,
-    headers: email.headers,
+    headers: fieldsOf(email.headers),
     text: email.text,
     html: email.html,
     attachments: files.map(file => ({ ...file, read: () => readFile(() => readBlob(email.account_id, file.blob_id)) })),
@@ -131,6 +131,11 @@ async function compose(email: EmailToSend, { from, keys, files, readBlob }: Part
     if (cause instanceof ReadFileError) throw cause
     throw new ComposeError(`It could not be composed: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
+}
+
+/** Submitted mail may have fields of one name, whose values lie on lines of their own; no other value has a line break. */
+function fieldsOf(headers: Record<string, string>): Record<string, string[]> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.split('\n')]))
 }
 
 async function* readFile(read: () => AsyncIterable<Buffer>): AsyncIterable<Buffer> {

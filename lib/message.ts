@@ -17,7 +17,7 @@ export type Message = {
   cc: Mailbox[]
   reply_to: Mailbox[]
   subject: string
-  headers: Record<string, string> // custom, names of letters, digits and hyphens
+  headers: Record<string, string | string[]> // custom; a list is a field for each of its values
   text: string | null
   html: string | null
   attachments: MessageAttachment[]
@@ -76,6 +76,8 @@ export function serializeHeader(fields: HeaderField[], first: string[] = []): Bu
 function addressFields({ from, to, cc, reply_to }: MessageHead): HeaderField[] {
   const fields = [mailboxesField('From', [from])]
   if (to.length > 0) fields.push(mailboxesField('To', to))
+  // Many readers expect a recipient in every message, and this names none (RFC 5322 section 3.4).
+  else if (cc.length === 0) fields.push(atomsField('To', ['undisclosed-recipients:;']))
   if (cc.length > 0) fields.push(mailboxesField('Cc', cc))
   if (reply_to.length > 0) fields.push(mailboxesField('Reply-To', reply_to))
   return fields
@@ -83,9 +85,9 @@ function addressFields({ from, to, cc, reply_to }: MessageHead): HeaderField[] {
 
 function customFields({ headers, reply_to }: MessageHead): HeaderField[] {
   const fields: HeaderField[] = []
-  for (const [name, value] of Object.entries(headers)) {
+  for (const [name, values] of Object.entries(headers)) {
     const isTaken = OURS.test(name) || (reply_to.length > 0 && name.toLowerCase() === 'reply-to')
-    if (!isTaken) fields.push(rawField(name, value))
+    if (!isTaken) fields.push(...[values].flat().map(value => rawField(name, value)))
   }
   return fields
 }

@@ -25,9 +25,9 @@ function expected(text: string): string {
 }
 
 /** A list of addresses; one string stands for a list of one. */
-export function addresses(name: ErrorName, field: string) {
+export function addresses(name: ErrorName, field: string, max: number = MAX_RECIPIENTS) {
   const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name, field)))
-  return atMost(MAX_RECIPIENTS, 'addresses', list)
+  return atMost(max, 'addresses', list)
 }
 
 const recipients = (field: string) => addresses('invalid_to_address', field)

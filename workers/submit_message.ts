@@ -12,8 +12,7 @@ import type { ParsedMessage } from '../lib/inbound/parsed_message.ts'
 import type { IncomingContent } from '../lib/inbound/smtp_content.ts'
 import type { SmtpLimits } from '../lib/inbound/smtp_limits.ts'
 import { SmtpReplyError } from '../lib/inbound/smtp_reply_error.ts'
-import { submittedEmail } from '../lib/inbound/submitted_email.ts'
-import { NewEmail } from '../lib/new_email.ts'
+import { SubmittedEmail, submittedEmail } from '../lib/inbound/submitted_email.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import type { Draft } from '../sql/drafts.ts'
 
@@ -31,7 +30,7 @@ export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits
   const accept = async (party: SendingParty, envelope: Address[], raw: Buffer): Promise<string> => {
     const key = keyOf(envelope, raw)
     const message = await readMessage(raw)
-    const email = parse(NewEmail, submittedEmail(message, envelope))
+    const email = parse(SubmittedEmail, submittedEmail(message, envelope))
     // Without a Message-ID the same bytes may well be meant twice.
     const [draft] = await prepareDrafts(party, [email], message.message_id === null ? null : key)
     const { id } = await acceptEmail(toEnvelope(draft as Draft, envelope))

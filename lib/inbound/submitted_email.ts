@@ -1,26 +1,42 @@
 import { hash } from 'node:crypto'
-import { type Address, formatAddress } from '../address.ts'
+import { z } from 'zod'
+import { type Address, formatAddress, parseAddress } from '../address.ts'
 import { safeFilename } from '../attachment.ts'
 import { MAX_FILE_BYTES } from '../base64_decoder.ts'
 import { isReservedHeader } from '../headers.ts'
+import { isFieldName } from '../mime/field.ts'
+import { addresses, CompleteEmail } from '../new_email.ts'
 import { UploadedContent, WrongContent } from '../uploaded_content.ts'
-import type { ParsedAddress, ParsedFile, ParsedMessage } from './parsed_message.ts'
+import { MAX_ENTRIES, type ParsedAddress, type ParsedFile, type ParsedMessage } from './parsed_message.ts'
+
+const recipients = (field: string) => addresses('invalid_to_address', field, MAX_ENTRIES)
 
 /**
- * A message as the body of POST /emails would be, not validated. Recipients of the envelope that its header does not show
- * are blind copies; a single one of them is who it is to, when the header shows nobody.
+ * What may be submitted: as POST /emails takes it, but `to` may be empty, and whom its header shows was decided by its
+ * sender. The limits are those of the listener and of the parser.
  */
+export const SubmittedEmail = CompleteEmail.extend({
+  to: recipients('to'),
+  cc: recipients('cc'),
+  bcc: recipients('bcc'),
+  reply_to: addresses('validation_error', 'reply_to', MAX_ENTRIES),
+  headers: z.record(z.string(), z.string()),
+})
+
+/** A message as a SubmittedEmail, not validated. Recipients of the envelope that its header does not show are blind copies. */
 export function submittedEmail(message: ParsedMessage, envelope: Address[]): Record<string, unknown> {
-  const shown = new Set([...message.to, ...message.cc].map(({ address }) => address.toLowerCase()))
-  const hidden = envelope.filter(({ address }) => !shown.has(address.toLowerCase())).map(({ address }) => address)
-  const isToOne = shown.size === 0 && hidden.length === 1
+  const to = formatAll(message.to)
+  const cc = formatAll(message.cc)
+  const shown = new Set([...to, ...cc].map(keyOf))
+  const hidden = new Map(envelope.map(({ address }) => [keyOf(address), address]))
   return {
     from: message.from ? format(message.from) : undefined,
-    to: isToOne ? hidden : message.to.map(format),
-    cc: message.cc.map(format),
-    bcc: isToOne ? [] : hidden,
-    reply_to: message.reply_to.map(format),
-    subject: message.subject,
+    to,
+    cc,
+    bcc: Array.from(hidden, ([key, address]) => (shown.has(key) ? [] : [address])).flat(),
+    reply_to: formatAll(message.reply_to),
+    // An encoded line break is a slip at its end.
+    subject: message.subject.replace(/[\r\n]+/g, ' ').trimEnd(),
     html: message.html,
     text: message.text,
     headers: customHeaders(message.headers),
@@ -28,18 +44,30 @@ export function submittedEmail(message: ParsedMessage, envelope: Address[]): Rec
   }
 }
 
-function format({ name, address }: ParsedAddress): string {
-  return formatAddress({ name: name || null, address })
+/** Words without an address, such as `Undisclosed recipients <>`, name nobody. */
+function formatAll(addresses: ParsedAddress[]): string[] {
+  return addresses.filter(({ address }) => address !== '').map(format)
 }
 
-/** Those that are ours to write are written anew. */
+/** Without a name that no email may have, which its address does not need. */
+function format({ name, address }: ParsedAddress): string {
+  const text = formatAddress({ name: name || null, address })
+  return !parseAddress(text) && parseAddress(address) ? address : text
+}
+
+/** The same for each way to write an address, and for what is none. */
+function keyOf(text: string): string {
+  return (parseAddress(text)?.address ?? text).toLowerCase()
+}
+
+/** Those that are ours to write are written anew; what cannot be written is no reason to keep the message back. */
 function customHeaders(headers: Record<string, string>): Record<string, string> {
-  const custom = Object.entries(headers).filter(([name]) => !isReservedHeader(name))
-  return Object.fromEntries(custom.map(([name, value]) => [capitalise(name), value.trim()]))
+  const custom = Object.entries(headers).filter(([name]) => isFieldName(name) && !isReservedHeader(name))
+  return Object.fromEntries(custom.map(([name, value]) => [capitalise(name), value]))
 }
 
 function capitalise(name: string): string {
-  return name.replace(/(?<![^-])[a-z]/g, letter => letter.toUpperCase())
+  return name.replace(/(?<![^-_])[a-z]/g, letter => letter.toUpperCase())
 }
 
 function toAttachment({ filename, content_type, disposition, content_id, content }: ParsedFile) {

@@ -6,7 +6,8 @@ export type HeaderField = { name: string; raw: string }
 /** RFC 2047 section 2 allows a line with an encoded word 76 characters, RFC 5322 section 2.1.1 asks for 78 at most. */
 const LINE = 76
 
-const NAME = /^[A-Za-z0-9-]{1,64}$/
+// RFC 5322 3.6.8, but no `;`: it would end the list of what a signature signs (RFC 6376 3.5).
+const NAME = /^[!-9<-~]{1,64}$/
 const CONTROLS = /[^\t -~\u0080-\uffff]+/g // the tab is white space like any other
 const NOT_ASCII = /[^\t -~]/
 const PLAIN_WORDS = /^[!-~]+(?: [!-~]+)*$/
@@ -16,6 +17,11 @@ const OVER_998 = /.{999}/
 /** A line break other than CRLF and white space would end the field (RFC 5322 section 2.2.3). */
 const UNSAFE = /[^\t\r\n -~]|\r(?!\n[\t ])|(?<!\r)\n/
 
+/** Whether a field of this name can be written: names of more kinds than the API takes arrive by SMTP. */
+export function isFieldName(name: string): boolean {
+  return NAME.test(name)
+}
+
 /**
  * A field of atoms that are never broken, one space or fold between them. Every field is made here, so that no input
  * can add a header line. Throws TypeError for a name or an atom that cannot be written safely. Free text is cleaned or
@@ -23,7 +29,7 @@ const UNSAFE = /[^\t\r\n -~]|\r(?!\n[\t ])|(?<!\r)\n/
  */
 export function atomsField(name: string, atoms: string[]): HeaderField {
   const raw = fold(name, atoms)
-  if (!NAME.test(name) || UNSAFE.test(raw) || isOverlong(raw)) {
+  if (!isFieldName(name) || UNSAFE.test(raw) || isOverlong(raw)) {
     throw new TypeError(`Header field ${JSON.stringify(name.slice(0, 64))} cannot be written safely`)
   }
   return { name, raw }

@@ -30,7 +30,9 @@ const custom = {
   Keywords: '',
   'X-A': 'a',
 }
+const repeated = { ...plain, to: [], headers: { Comments: ['one', 'two'], "A_b!#$%&'*+/=?^`{|}~": 'x' } }
 const mails: Record<string, Message> = {
+  repeated,
   plain,
   empty: { ...plain, text: null, subject: '' },
   multipart: { ...plain, html: '<p>Hi</p>', cc: plain.to, reply_to: plain.to },

@@ -65,7 +65,8 @@ type Seen = ReturnType<typeof given>
 
 /** Neither reader decodes custom headers. Encoded words that a caller wrote into ASCII are to stay as they are. */
 const readHeaders = ({ headers }: Message, raw: (key: string) => string): Seen['headers'] =>
-  Object.entries(headers).map(([name, value]) => {
+  Object.entries(headers).map(([name, values]) => {
+    const value = String(values)
     const isCallersOwn = value.includes('=?') && !/[^\t -~]/.test(value)
     const found = raw(name.toLowerCase())
     return [name, isCallersOwn ? found : decodeWords(found)]

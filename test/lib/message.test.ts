@@ -98,6 +98,20 @@ t.test('a custom header goes out as it is, folded only at its own spaces', async
   t.equal(header(`a ${'b'.repeat(75)}   c`), `List-Unsubscribe: a\r\n ${'b'.repeat(75)}  \r\n c`)
   t.equal(header(' a  b\t '), 'List-Unsubscribe: a  b')
   t.equal(header(' '), 'List-Unsubscribe:')
+  t.equal(raw({ headers: { "X_a!'9<~": 'x' } }, "X_a!'9<~"), "X_a!'9<~: x")
+})
+
+t.test('a custom header of several values is a field for each', async t => {
+  const fields = composeMessage({ ...mail, headers: { Comments: ['one', 'two\r\nBcc: x'], 'X-A': [] } }).fields
+  t.same(
+    fields.filter(({ name }) => !plainNames.split(' ').includes(name)).map(field => field.raw),
+    ['Comments: one', 'Comments: two Bcc: x'],
+  )
+})
+
+t.test('a message that shows no recipient says so, and is not To those of its Cc', async t => {
+  t.equal(raw({ to: [] }, 'To'), 'To: undisclosed-recipients:;')
+  t.equal(raw({ to: [], cc: [{ name: null, address: 'a@b.co' }] }, 'To'), undefined)
 })
 
 t.test('a custom header is encoded when it is not ASCII, or has a word no line can hold', async t => {
@@ -137,7 +151,7 @@ t.test('what is not validated where it must be is refused rather than written', 
     t.throws(() => source({ to: [{ name: null, address: hostile }] }), TypeError)
     t.throws(() => source({ headers: { [hostile]: 'x' } }), TypeError)
   }
-  for (const name of ['', ' ', 'X A', 'X:A', 'X_A', 'x'.repeat(65)]) {
+  for (const name of ['', ' ', 'X A', 'X:A', 'X;A', 'Xü', 'x'.repeat(65)]) {
     t.throws(() => source({ headers: { [name]: 'x' } }), TypeError)
   }
 })

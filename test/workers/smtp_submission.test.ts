@@ -9,12 +9,16 @@ import { createApiKey } from '../../flows/create_api_key.ts'
 import type { Foundation } from '../../flows/run_process.ts'
 import { generateApiKey } from '../../lib/api_key.ts'
 import { createLog } from '../../lib/log.ts'
+import { send_emails } from '../../tasks/send_emails.ts'
 import { smtpLimits } from '../../workers/smtp_listener.ts'
 import { startSubmission } from '../../workers/smtp_submission.ts'
 import { startApi } from '../api.ts'
 import { certificates } from '../certificates.ts'
 import { formsOf } from '../dump.ts'
+import { startInbox } from '../inbox.ts'
+import { openWork } from '../sending.ts'
 import { connectClient, openClient, type SmtpClient } from '../smtp_client.ts'
+import { newListener, told } from '../told.ts'
 import { addDomain, newAccount, openWorld } from '../world.ts'
 
 const directory = await mkdtemp(join(tmpdir(), 'mailbrook-submission-'))
@@ -84,8 +88,93 @@ t.test('a message goes to its envelope, whoever its header shows', async t => {
       [to],
     )
   }
-  const alone = idOf(await client.send('three@y.com', `From: a@${account.domain}\r\nSubject: x\r\n\r\nHello`))
-  t.match(await query('SELECT "to", bcc FROM emails WHERE id = $1', [alone]), [{ to: ['three@y.com'], bcc: [] }])
+})
+
+t.test('who stands in the envelope alone is shown to nobody', async t => {
+  const listener = await newListener(world)
+  const { request } = await startApi(t, world, listener.key)
+  const inbox = await startInbox(t)
+  const work = openWork(t, world, inbox.url)
+  const client = await logIn(t, listener.key)
+  const nobody = { to: [], cc: [], lines: ['To: undisclosed-recipients:;'] }
+  const cases: [string, { to: string[]; cc: string[]; lines: string[] }][] = [
+    ['', nobody],
+    ['To: undisclosed-recipients:;\r\n', nobody],
+    ['To: Undisclosed recipients <>\r\nBcc: <a@hidden.com>, b@hidden.com\r\n', nobody],
+    ['Cc: C <c@y.com>\r\n', { to: [], cc: ['C <c@y.com>'], lines: ['Cc: C <c@y.com>'] }],
+    ['To: d@y.com\r\n', { to: ['d@y.com'], cc: [], lines: ['To: d@y.com'] }],
+  ]
+  for (const [header, { to, cc, lines }] of cases) {
+    const shown = [...to, ...cc].map(text => text.replace(/.*<|>/g, ''))
+    for (const bcc of [['a@hidden.com', 'b@hidden.com'], ['a@hidden.com']]) {
+      const envelope = [...bcc, ...shown]
+      const raw = `From: x@${listener.domain}\r\n${header}Subject: x\r\n\r\nHello`
+      const id = idOf(await client.send([...envelope, 'A@hidden.com'], raw))
+      const begin = inbox.messages.length
+      await send_emails({ email_ids: [id] }, work)
+      await work.sender.idle()
+      const arrived = inbox.messages.slice(begin)
+      t.strictSame(arrived.flatMap(({ rcpt_to }) => rcpt_to.map(rcpt => rcpt.toLowerCase())).sort(), envelope.sort())
+      for (const message of arrived) {
+        const text = message.raw.toString()
+        t.strictSame(text.match(/^(?:to|cc|bcc):.*$/gim), lines, header)
+        t.notMatch(text, /hidden/i)
+      }
+      const { body } = await request('GET', `/api/emails/${id}`)
+      t.match(body, { to, cc, bcc: bcc.map(address => new RegExp(`^${address}$`, 'i')), status: 'delivered' })
+      const events = await told(world, listener.id)
+      t.strictSame(events.find(({ type }) => type === 'email.sent')?.data.to, to)
+      t.equal(events.filter(({ type }) => type === 'email.delivered').length, envelope.length)
+    }
+  }
+  const found = await request('GET', '/api/emails?q=hidden.com')
+  t.equal(found.body.data.length, 2 * cases.length)
+})
+
+t.test('a message has as many recipients as the listener takes, wherever its header shows them', async t => {
+  const client = await logIn(t, account.key)
+  const envelope = Array.from({ length: 100 }, (_, i) => `r${i}@y.com`)
+  const others = Array.from({ length: 100 }, (_, i) => `o${i}@y.com`)
+  const list = (addresses: string[]) => addresses.join(',\r\n ')
+  for (const header of ['', `To: ${list(envelope)}\r\nCc: ${list(others)}\r\n`]) {
+    const id = idOf(await client.send(envelope, `From: a@${account.domain}\r\n${header}Subject: x\r\n\r\nHello`))
+    t.strictSame((await recipientsOf(id)).sort(), envelope.toSorted())
+  }
+  await client.command('MAIL FROM:<a@y.com>')
+  for (const recipient of envelope) await client.command(`RCPT TO:<${recipient}>`)
+  t.match(await client.command('RCPT TO:<more@y.com>'), /^452 4\.5\.3 /)
+})
+
+t.test('no message is refused for a header that is merely unusual', async t => {
+  const inbox = await startInbox(t)
+  const work = openWork(t, world, inbox.url)
+  const client = await logIn(t, account.key)
+  const custom = [
+    'X_Foo: 1',
+    'Comments: first',
+    'Comments: second',
+    'Keywords: a, b',
+    'Keywords: c',
+    'X-Tag: one',
+    'X-Tag: two',
+    `X-Long: ${'word '.repeat(2_000)}end`,
+    ...Array.from({ length: 120 }, (_, i) => `X-${i}: ${i}`),
+  ]
+  const unwritable = ['X Foo: 1', `${'x'.repeat(65)}: 1`, 'X;A: 1', 'no colon']
+  const subject = 'Subject: =?utf-8?q?one=0Atwo=0A?='
+  const to = 'To: "J\u200e" <b@y.com>'
+  const raw = [`From: a@${account.domain}`, to, subject, ...custom, ...unwritable, '', 'Hello'].join('\r\n')
+  const id = idOf(await client.send('b@y.com', Buffer.from(raw)))
+  await send_emails({ email_ids: [id] }, work)
+  const [message] = await inbox.waitFor(1)
+  const [head = ''] = (message?.raw.toString() ?? '').split('\r\n\r\n')
+  const lines = head.replaceAll('\r\n ', ' ').split('\r\n')
+  const own = /^(?:DKIM-Signature|From|Date|Message-ID|MIME-Version|Content-[\w-]+):/
+  const sent = lines.filter(line => !own.test(line))
+  // The order of fields of different names means nothing, and is not kept.
+  t.strictSame(byName(sent), byName(['To: b@y.com', 'Subject: one two', ...custom]))
+  const [{ headers }] = await query('SELECT headers FROM email_contents WHERE email_id = $1', [id])
+  t.match(headers, { X_Foo: '1', Comments: 'first\nsecond', 'X-Tag': 'one\ntwo' })
 })
 
 t.test('the same message twice is accepted once, when it has a Message-ID', async t => {
@@ -104,7 +193,7 @@ t.test('what the API would refuse is refused, by its name', async t => {
     [from(`a@${other.domain}`), /^554 5\.6\.0 validation_error: The .+ domain is not verified/],
     [from('nobody'), /^554 5\.6\.0 invalid_from_address: /],
     ['To: b@y.com\r\n\r\nHello', /^554 5\.6\.0 missing_required_field: Missing `from` field\./],
-    [from(`a@${account.domain}`, 'X-A: 1\r\nX-A: 2\r\n'), /^554 5\.6\.0 validation_error: .*X-A/],
+    ['From: a@x.com\r\nTo: <b..c@y.com>\r\n\r\nHello', /^554 5\.6\.0 invalid_to_address: /],
     [from(`a@${account.domain}`, 'Received: x\r\nDKIM-Signature: y\r\nReturn-Path: <z>\r\n'), /^250 /],
   ]
   for (const [raw, reply] of cases) t.match(await client.send('b@y.com', raw), reply, raw)
@@ -221,4 +310,10 @@ function idOf(reply: string): string {
 
 async function recipientsOf(id: string): Promise<string[]> {
   return (await query('SELECT recipient FROM deliveries WHERE email_id = $1', [id])).map(row => row.recipient)
+}
+
+/** Fields of one name stay as they are. */
+function byName(lines: string[]): string[] {
+  const nameOf = (line: string) => line.slice(0, line.indexOf(':'))
+  return lines.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0))
 }
