@@ -29,10 +29,10 @@ export class WebhookLanes {
 
   /** How many more may be taken. */
   roomIn({ sound, failing, all }: Places): Room {
-    const failed = [...this.#leased.values()].filter(({ lane }) => lane.isFailing).length
+    const nowFailing = [...this.#leased.values()].filter(({ lane }) => lane.isFailing).length
     const left = all - this.size
-    const room = clamp(sound - (this.size - failed), left)
-    return { sound: room, failing: clamp(failing - failed, left - room) }
+    const soundRoom = clamp(sound - (this.size - nowFailing), left)
+    return { sound: soundRoom, failing: clamp(failing - nowFailing, left - soundRoom) }
   }
 
   webhooks(): ClaimedWebhook[] {

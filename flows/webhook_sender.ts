@@ -6,41 +6,15 @@ import { newId } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { waitAtMost } from '../lib/wait_at_most.ts'
-import { ATTEMPT_MS, postEvent } from '../lib/webhooks/post_event.ts'
-import { RETRY_SECONDS } from '../lib/webhooks/retry.ts'
+import { postEvent } from '../lib/webhooks/post_event.ts'
 import type { Pool } from '../sql/pool.ts'
 import { claimWebhooks, extendWebhookLeases } from '../sql/webhook_leases.ts'
-import type { DueEvent, RestTimes, WebhookId } from '../sql/webhook_work.ts'
+import type { DueEvent, WebhookId } from '../sql/webhook_work.ts'
 import { createSigners } from './signing_secrets.ts'
 import { type LaneDeps, WebhookLane } from './webhook_lane.ts'
 import { type Places, WebhookLanes } from './webhook_lanes.ts'
 import { createWebhookLedger } from './webhook_ledger.ts'
-
-/** Times of delivering webhooks; tests make them shorter. */
-export type WebhookTimes = RestTimes & {
-  retry_seconds: readonly number[]
-  attempt_ms: number
-  lease_seconds: number
-  heartbeat_ms: number
-  /** How often due events are looked for: the most that one is late whose job got lost. */
-  poll_ms: number
-  /** How long a webhook is delivered to at a stretch while others may wait for its place. */
-  turn_ms: number
-  /** How long a stop waits for answers. */
-  drain_ms: number
-}
-
-export const WEBHOOK_TIMES: WebhookTimes = {
-  retry_seconds: RETRY_SECONDS,
-  attempt_ms: ATTEMPT_MS,
-  lease_seconds: 40,
-  heartbeat_ms: 10_000,
-  poll_ms: 1_000,
-  turn_ms: 20_000,
-  drain_ms: 20_000,
-  first_rest_seconds: 5,
-  longest_rest_seconds: 600,
-}
+import { WEBHOOK_TIMES, type WebhookTimes } from './webhook_times.ts'
 
 /** Those that fail, as all that hang do after their first attempt, leave room for those that do not. */
 const PLACES: Places = { sound: 256, failing: 128, all: 512 }

@@ -76,26 +76,28 @@ export async function updateWebhook(
   id: string,
   { endpoint, events, status }: WebhookChange,
 ): Promise<number> {
-  const failures =
-    status === 'enabled'
-      ? sql.fragment`0`
-      : sql.fragment`CASE endpoint WHEN ${endpoint ?? ''} THEN failure_count ELSE 0 END`
   const changes = [
     ...(endpoint === undefined ? [] : [sql.fragment`endpoint = ${endpoint}`]),
     ...(events === undefined ? [] : [sql.fragment`events = ${sql.array(events, 'text')}`]),
-    ...(status === 'enabled' ? [sql.fragment`status = 'enabled', disabled_reason = NULL`] : []),
     ...(status === 'disabled'
       ? [sql.fragment`status = 'disabled', disabled_reason = coalesce(disabled_reason, 'manual')`]
       : []),
-    ...(endpoint !== undefined || status === 'enabled'
-      ? [sql.fragment`failure_count = ${failures}, rest_until = NULL`]
-      : []),
+    ...startAnew(endpoint, status),
     sql.fragment`updated_at = now()`,
   ]
   return db.run(sql.unsafe`
     UPDATE webhooks SET ${sql.join(changes, sql.fragment`, `)}
     WHERE account_id = ${account_id} AND id = ${id} AND deleted_at IS NULL
   `)
+}
+
+/** What one that is enabled, or has another endpoint, forgets: its failures, and a rest that was asked for. */
+function startAnew(endpoint: WebhookChange['endpoint'], status: WebhookChange['status']) {
+  if (status === 'enabled') {
+    return [sql.fragment`status = 'enabled', disabled_reason = NULL, failure_count = 0, rest_until = NULL`]
+  }
+  if (endpoint === undefined) return []
+  return [sql.fragment`failure_count = CASE endpoint WHEN ${endpoint} THEN failure_count ELSE 0 END, rest_until = NULL`]
 }
 
 export async function updateSigningSecret(

@@ -1,5 +1,5 @@
 import { startOnFoundation, superviseProcess } from '../../flows/run_process.ts'
-import { WEBHOOK_TIMES } from '../../flows/webhook_sender.ts'
+import { WEBHOOK_TIMES } from '../../flows/webhook_times.ts'
 import { startWorker, type WorkerTimes } from '../../workers/worker.ts'
 
 /** Seconds where the worker of production takes tens of them. */
