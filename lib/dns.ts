@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { PatientTimer } from './patient_timer.ts'
 import { reverseName } from './reverse_name.ts'
 
 /**
@@ -59,7 +60,7 @@ export function createDns(servers?: readonly string[], times: DnsTimes = TIMES):
     // A resolver of its own: it remembers no answers, and its deadline cancels no other's query.
     const resolver = new Resolver({ timeout: times.try_ms, tries: times.tries })
     if (servers) resolver.setServers(servers)
-    const timer = setTimeout(() => resolver.cancel(), times.deadline_ms)
+    const timer = new PatientTimer(times.deadline_ms, () => resolver.cancel())
     try {
       const records = (await query(resolver)).slice(0, MAX_RECORDS)
       return records.length > 0 ? { outcome: 'found', records } : { outcome: 'none', exists: true }
@@ -68,7 +69,7 @@ export function createDns(servers?: readonly string[], times: DnsTimes = TIMES):
       const none = NONE[code]
       return none ? { outcome: 'none', ...none } : { outcome: 'failed', reason: code || message }
     } finally {
-      clearTimeout(timer)
+      timer.clear()
     }
   }
 

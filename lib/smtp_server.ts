@@ -40,9 +40,9 @@ export function connectionOptions(server: SmtpServer, timeouts: SmtpTimeouts): S
     ignoreTLS: server.ignore_tls,
     requireTLS: server.require_tls,
     tls: server.tls,
-    connectionTimeout: timeouts.connect,
-    greetingTimeout: timeouts.connect,
-    // Our own timers are absolute and shorter; this one only counts silence.
+    // Our own timers are absolute, shorter, and do not count the time for which this process stood still.
+    connectionTimeout: 3 * timeouts.connect,
+    greetingTimeout: 3 * timeouts.connect,
     socketTimeout: timeouts.dot + timeouts.message,
     socketCloseTimeout: 0,
     logger: false,

@@ -1,5 +1,6 @@
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Outcome, Outgoing } from './deliver.ts'
+import { PatientTimer } from './patient_timer.ts'
 import { judgeReply } from './refusal.ts'
 import { Attempt } from './smtp_attempt.ts'
 import { connectError, printable, type ServerError } from './smtp_error.ts'
@@ -157,9 +158,9 @@ export class SmtpSession {
       }
       const onAbort = () => fail(new Error('stopped'))
       const onDeadline = (limit: number) => fail(new DeadlineError(`no answer in ${Math.round(limit / 1000)} s`))
-      let timer = setTimeout(onDeadline, ms, ms)
+      let timer = new PatientTimer(ms, () => onDeadline(ms))
       const settle = () => {
-        clearTimeout(timer)
+        timer.clear()
         signal.removeEventListener('abort', onAbort)
         this.#onClose = null
       }
@@ -167,8 +168,8 @@ export class SmtpSession {
       if (signal.aborted) return onAbort()
       signal.addEventListener('abort', onAbort)
       const restart = (limit: number) => {
-        clearTimeout(timer)
-        timer = setTimeout(onDeadline, limit, limit)
+        timer.clear()
+        timer = new PatientTimer(limit, () => onDeadline(limit))
       }
       const ignoreSignal = () => signal.removeEventListener('abort', onAbort)
       step(restart, ignoreSignal).then(resolve, reject).finally(settle)

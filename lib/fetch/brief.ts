@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { PatientTimer } from '../patient_timer.ts'
 import { type Client, type Dispatcher, type HttpRequest, headersOf } from './client.ts'
 
 export type BriefRequest = HttpRequest & {
@@ -38,7 +39,7 @@ class Reader implements Dispatcher.DispatchHandler {
   readonly #resolve: (outcome: Outcome) => void
   readonly #reject: (error: Error) => void
   readonly #chunks: Buffer[] = []
-  #timer: NodeJS.Timeout
+  #timer: PatientTimer
   #controller: Dispatcher.DispatchController | undefined
   #head: Head | undefined
   #size = 0
@@ -50,7 +51,7 @@ class Reader implements Dispatcher.DispatchHandler {
     this.#resolve = resolve
     this.#reject = reject
     this.#ends_at = performance.now() + request.deadline_ms
-    this.#timer = setTimeout(() => this.#giveUp(), request.deadline_ms)
+    this.#timer = new PatientTimer(request.deadline_ms, () => this.#giveUp())
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -61,8 +62,8 @@ class Reader implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return // more is to come
     this.#head = { status, headers }
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#giveUp(), Math.min(BODY_MS, this.#ends_at - performance.now()))
+    this.#timer.clear()
+    this.#timer = new PatientTimer(Math.min(BODY_MS, this.#ends_at - performance.now()), () => this.#giveUp())
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -88,14 +89,14 @@ class Reader implements Dispatcher.DispatchHandler {
   /** What the headers said holds all the same. */
   #fail(error: Error): void {
     if (this.#head) this.#end(false)
-    clearTimeout(this.#timer)
+    this.#timer.clear()
     this.#reject(error)
   }
 
   #end(isWhole: boolean): void {
     if (this.#isEnded || !this.#head) return
     this.#isEnded = true
-    clearTimeout(this.#timer)
+    this.#timer.clear()
     const { status, headers } = this.#head
     const isPlain = /^(?:identity)?$/i.test(headers['content-encoding'] ?? '')
     this.#resolve({ status, headers, body: isPlain ? Buffer.concat(this.#chunks) : null, isWhole })

@@ -1,7 +1,9 @@
+import { PatientTimer } from '../patient_timer.ts'
+
 /** Aborts after so many milliseconds, or with another signal, unless it is cleared before. */
 export class Deadline {
   readonly #stop = new AbortController()
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: PatientTimer
   /** Whoever asked does not want it any more. */
   readonly #given: AbortSignal | undefined
   readonly #giveUp = () => this.#stop.abort(this.#given?.reason)
@@ -9,7 +11,7 @@ export class Deadline {
   constructor(ms: number, given?: AbortSignal) {
     this.#given = given
     const isLate = () => new DOMException(`not done within ${ms} ms`, 'TimeoutError')
-    this.#timer = setTimeout(() => this.#stop.abort(isLate()), ms)
+    this.#timer = new PatientTimer(ms, () => this.#stop.abort(isLate()))
     given?.addEventListener('abort', this.#giveUp)
     if (given?.aborted) this.#giveUp()
   }
@@ -19,7 +21,7 @@ export class Deadline {
   }
 
   clear(): void {
-    clearTimeout(this.#timer)
+    this.#timer.clear()
     this.#given?.removeEventListener('abort', this.#giveUp)
   }
 }

@@ -1,4 +1,5 @@
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
+import { PatientTimer } from '../patient_timer.ts'
 import type { Verdict } from './verdict.ts'
 
 const DEADLINE_MS = 30_000
@@ -17,7 +18,8 @@ export async function checkVirus(
   { deadline_ms = DEADLINE_MS }: { deadline_ms?: number } = {},
 ): Promise<Verdict> {
   const socket = connect(clamd)
-  const timer = setTimeout(() => socket.destroy(new Error(`clamd took longer than ${deadline_ms} ms`)), deadline_ms)
+  const giveUp = () => socket.destroy(new Error(`clamd took longer than ${deadline_ms} ms`))
+  const timer = new PatientTimer(deadline_ms, giveUp)
   try {
     // Read from the start: clamd answers in the middle when it has had too much, and closes.
     const answer = readAnswer(socket)
@@ -25,7 +27,7 @@ export async function checkVirus(
     await writeStream(socket, raw).catch(() => {}) // whatever it was, reading tells better
     return verdictOf(await answer)
   } finally {
-    clearTimeout(timer)
+    timer.clear()
     socket.destroy()
   }
 }

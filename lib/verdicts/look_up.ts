@@ -1,4 +1,5 @@
 import type { Answer, Dns } from '../dns.ts'
+import { PatientTimer } from '../patient_timer.ts'
 
 /** DNS as mailauth asks it: the records, or an error with a code of node:dns. */
 export type LookUp = (name: string, type: string) => Promise<string[] | string[][]>
@@ -44,8 +45,8 @@ async function ask(dns: Dns, name: string, type: string): Promise<Answer<unknown
 
 async function within<Value>(ms: number, value: Promise<Value>): Promise<Value | null> {
   const late = Promise.withResolvers<null>()
-  const timer = setTimeout(() => late.resolve(null), ms)
-  return Promise.race([value, late.promise]).finally(() => clearTimeout(timer))
+  const timer = new PatientTimer(ms, () => late.resolve(null))
+  return Promise.race([value, late.promise]).finally(() => timer.clear())
 }
 
 function dnsError(code: string, name: string): Error {

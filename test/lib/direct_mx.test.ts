@@ -4,6 +4,7 @@ import { parseNetworks } from '../../lib/client_address.ts'
 import { isOwnAddress } from '../../lib/direct/own_address.ts'
 import { openDirect } from '../direct.ts'
 import type { Zone } from '../name_server.ts'
+import { standStill } from '../stand_still.ts'
 
 /** Of the servers here 64 and 65 take mail, 71 never gets to the end of its greeting, and nothing listens on 70. */
 const A = { first: '127.0.0.64', second: '127.0.0.65', gone: '127.0.0.70', tarpit: '127.0.0.71' }
@@ -56,6 +57,15 @@ t.test('hosts of equal preference share the mail', async t => {
     ['MX to.com'],
     'and DNS is asked once',
   )
+})
+
+t.test('a standstill of this process times out no answer', async t => {
+  for (const begin_ms of [0, 2, 5, 10, 20, 40]) {
+    // Longer than the deadlines of DNS (400 ms) and of connections (500 ms), which all run in this process.
+    setTimeout(() => standStill(700), begin_ms)
+    const { outcome } = await tryZone(hostsAt(A.first))
+    t.equal(outcome.outcome, 'delivered', `after ${begin_ms} ms: ${JSON.stringify(outcome)}`)
+  }
 })
 
 t.test('when the first refuses, hangs or has no address the next is tried', async t => {
