@@ -8,7 +8,12 @@ export type Answer = { status: number | string; id: string | null; at: number }
 /** What is posted: an email with the subject `Number n`, or a batch of such with `Number n-0`, `Number n-1` and so on. */
 export type Post = { path: string; body: unknown }
 
-type Options = { connections?: number; compose?: (n: number) => Post }
+type Options = {
+  connections?: number
+  compose?: (n: number) => Post
+  /** The number of the first email. Loads with numbers in common share keys. */
+  first?: number
+}
 type Body = { id?: string; data?: { id: string }[]; name?: string }
 
 const RETRY_MS = 100
@@ -26,13 +31,14 @@ export class Load {
   readonly #stage: Stage
   readonly #agent: Agent
   readonly #compose: (n: number) => Post
-  #next = 0
+  #next: number
   #isStopping = false
   #isAbandoned = false
   #posting: Promise<unknown> = Promise.resolve()
 
-  constructor(stage: Stage, { connections = 256, compose = n => one(stage, n) }: Options = {}) {
+  constructor(stage: Stage, { connections = 256, compose = n => one(stage, n), first = 0 }: Options = {}) {
     this.#stage = stage
+    this.#next = first
     // A connection on its way to a process that is killed is never answered (node's cluster hands it over and forgets it).
     this.#agent = new Agent({ connections, headersTimeout: 20_000 })
     this.#compose = compose
