@@ -12,12 +12,12 @@ const COMPLAINTS = ['abuse', 'fraud', 'virus', 'opt-out', 'opt-out-list', 'other
 export function readFeedbackReport(parts: Part[]): Report | null {
   const report = parts.find(part => part.type === 'message/feedback-report' || isMistaken(part))
   if (!report) return null
-  const { headers: fields } = splitHeaders(report.text.trimStart())
+  const { headers: fields } = splitHeaders(Buffer.from(report.text.trimStart()))
   const feedback_type = /[a-z-]+/.exec((fields.get('feedback-type') ?? '').toLowerCase())?.[0] ?? 'abuse'
   if (!COMPLAINTS.includes(feedback_type)) return null
   const texts = [fields.get('original-mail-from') ?? '']
   for (const part of parts.filter(({ type }) => RETURNED.test(type) || type === 'text/plain')) {
-    const { headers } = splitHeaders(part.text.trimStart())
+    const { headers } = splitHeaders(Buffer.from(part.text.trimStart()))
     if (headers.has('message-id') || headers.has('received') || headers.has('return-path'))
       texts.push(...headers.values())
   }
