@@ -1,4 +1,5 @@
-import { CONTENT, FULL, NO_USER, POLICY, TOO_LARGE, withoutAddresses } from '../reply_words.ts'
+import { saysWhy } from '../refusals/rules.ts'
+import { withoutAddresses } from '../reply_words.ts'
 import type { Part } from './parts.ts'
 import { findAddress, type ReportedRecipient } from './report.ts'
 
@@ -91,12 +92,8 @@ function reasonOf(notice: string, address: string): string {
   if (reply) return line(reply).slice(0, 1000)
   const words = line(after.replace(/^[>:\s)]+/, '')).slice(0, 600)
   const whole = line(notice).slice(0, 600)
-  return saysWhy(words) || (!saysWhy(whole) && words.length > 15) ? words : whole
-}
-
-function saysWhy(text: string): boolean {
-  const words = withoutAddresses(text)
-  return [NO_USER, FULL, TOO_LARGE, CONTENT, POLICY].some(cause => cause.test(words))
+  const isReason = (text: string) => saysWhy(withoutAddresses(text))
+  return isReason(words) || (!isReason(whole) && words.length > 15) ? words : whole
 }
 
 /** A reply goes on until an empty line. */
