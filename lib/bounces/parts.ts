@@ -53,7 +53,10 @@ function collect(headers: Map<string, string>, body: Buffer, depth: number, part
     return
   }
   if (depth === MAX_DEPTH) return
-  for (const part of splitAt(body, boundary)) {
+  const split = splitAt(body, boundary)
+  // A boundary that is nowhere in it: what there is may still say what became of the message.
+  if (split.length === 0) parts.push({ type: 'text/plain', headers, text: body.toString() })
+  for (const part of split) {
     const inner = splitHeaders(part)
     collect(inner.headers, inner.body, depth + 1, parts)
   }

@@ -5,7 +5,7 @@ import { complaints } from '../bounces/complaints.ts'
 import { deliveryNotices, harmlessNotices, twoRecipients } from '../bounces/delivery_notices.ts'
 import { ordinaryMail } from '../bounces/ordinary_mail.ts'
 import { asReceived, LINE_ENDS } from '../bounces/received.ts'
-import { textDelays, textNotices } from '../bounces/text_notices.ts'
+import { severalNotices, textDelays, textNotices } from '../bounces/text_notices.ts'
 
 const read = (raw: string) => readReport(Buffer.from(raw))
 
@@ -68,6 +68,21 @@ t.test('each recipient of a notice has its own action', async t => {
       { address: 'bob@other.example', action: 'delivered' },
     ],
   })
+})
+
+t.test('a notice in words is read for each of its recipients', async t => {
+  for (const [name, raw, expected] of severalNotices) {
+    const report = read(raw)
+    const recipients = report?.kind === 'delivery' ? report.recipients : []
+    t.same(
+      recipients.map(one => {
+        const { class: cause, bounce } = judgeRecipient(one)
+        return [one.address, one.action, cause, bounce.subType]
+      }),
+      expected.map(([address, cause, sub_type]) => [address, 'failed', cause, sub_type]),
+      name,
+    )
+  }
 })
 
 t.test('readReport reads a notice whatever hops and line ends it came by', async t => {

@@ -10,7 +10,7 @@ import { purge } from '../../tasks/purge.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startSmtp } from '../../workers/smtp.ts'
 import { startApi } from '../api.ts'
-import { complaints } from '../bounces/complaints.ts'
+import { appleUnsubscribe, complaints } from '../bounces/complaints.ts'
 import { startInbox } from '../inbox.ts'
 import { receive } from '../receiving.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
@@ -229,6 +229,16 @@ t.test('a complaint is the last word: status, event, and suppression', async t =
   t.match(email, { status: 'complained', last_event: 'complained' })
   t.strictSame(email.events.map(event => event.type).sort(), ['complained', 'delivered', 'sent'])
   t.strictSame(await suppressed(account), ['ann@y.com complaint'])
+})
+
+t.test('a complaint without a feedback part counts by its return path', async t => {
+  const account = await newAccount(world)
+  for (const [n, raw] of [appleUnsubscribe, complaints('x@y.com')[14]?.[1] ?? ''].entries()) {
+    const { id, path } = await send(account, `a${n}@y.com`)
+    await deliver([{ to: path, raw, from: 'ann@icloud.com' }])
+    t.equal((await readEmail(world, account, id)).status, 'complained')
+  }
+  t.same(await suppressed(account), ['a0@y.com complaint', 'a1@y.com complaint'])
 })
 
 t.test('a report that comes before the result is written waits for it', async t => {
