@@ -550,7 +550,7 @@ export const textDelays = [
   'Subject: Delivery Status Notification (Delay)\r\n\r\nThis is an automatically generated Delivery Status Notification\r\n\r\nTHIS IS A WARNING MESSAGE ONLY.\r\n\r\nDelivery to the following recipient has been delayed:\r\n\r\n     ann@other.example\r\n\r\nMessage will be retried for 2 more day(s)',
 ].map(text => `From: MAILER-DAEMON@mx.example\r\nTo: b-token@send.acme.com\r\n${text}\r\n`)
 
-type Several = [name: string, raw: string, expected: [address: string, class: string, sub_type: string][]]
+type Several = [name: string, raw: string, expected: [address: string, cause: string, sub_type: string][]]
 
 const SEVERAL: Several[] = [
   [
