@@ -56,15 +56,10 @@ function outcomeOf(report: Report, { account_id, id, recipient }: ReportedDelive
   }
   const failed = findFailed(report.recipients, recipient.toLowerCase())
   if (!failed) return null
-  const { reply, class: cause, bounce } = judgeRecipient(failed)
-  const isRefused = cause === 'recipient'
-  return {
-    ...delivery,
-    outcome: 'bounced',
-    reason: explainVerdict({ outcome: isRefused ? 'bounced' : 'failed', class: cause }),
-    ...{ reply, class: cause, bounce },
-    suppression_id: isRefused ? newId() : null,
-  }
+  const { outcome, class: cause, bounce, reply } = judgeRecipient(failed)
+  const reason = explainVerdict({ outcome, class: cause })
+  const suppression_id = outcome === 'bounced' ? newId() : null
+  return { ...delivery, outcome, reason, reply, class: cause, bounce, suppression_id }
 }
 
 /** Ours, or those that their server has made of it: it has failed when all of them have. */

@@ -1,14 +1,5 @@
-import {
-  AGAINST_US,
-  ATTACHMENT,
-  CONTENT,
-  FULL,
-  NO_USER,
-  POLICY,
-  SENDER,
-  TOO_LARGE,
-  withoutAddresses,
-} from './reply_words.ts'
+import { findRule } from './refusals/rules.ts'
+import { withoutAddresses } from './reply_words.ts'
 
 /** `enhanced` is the status code of RFC 3463 (`5.1.1`), `text` printable ASCII without the codes; code 0: no reply at all. */
 export type Reply = { code: number; enhanced: string | null; text: string }
@@ -60,7 +51,7 @@ export function formatReply(text: string): string {
   return [code === 0 ? null : code, enhanced, words].filter(part => part !== null && part !== '').join(' ')
 }
 
-/** What a refusal at a stage means for the delivery. The code says whether it is final; the status why, else the words. */
+/** What a refusal at a stage means for the delivery. The code says whether it is final, the table of rules why. */
 export function classifyReply(given: Reply & { stage: Stage }): Verdict {
   const reply = { ...given, text: withoutAddresses(given.text) }
   const { code, stage } = reply
@@ -69,42 +60,11 @@ export function classifyReply(given: Reply & { stage: Stage }): Verdict {
   if (!permanent || stage === 'connect' || OUR_FAULTS.includes(code)) {
     return { outcome: 'deferred', class: 'infrastructure' }
   }
-  const detail = reply.enhanced?.slice(2) ?? ''
-  const cause = causeByStatus(detail, reply) ?? causeByWords(reply) ?? causeByStage(detail, reply)
+  const { class: cause } = findRule({ ...reply, stage })
   // At MAIL no recipient has been named yet, so none can be at fault.
   if (cause === 'recipient' && stage === 'mail') return { outcome: 'failed', class: 'sender' }
-  const isRefused = cause === 'recipient' && (stage === 'rcpt' || /^(?:1\.|2\.[01]$)/.test(detail))
+  const isRefused = cause === 'recipient' && (stage === 'rcpt' || /^.\.(?:1\.|2\.[01]$)/.test(reply.enhanced ?? ''))
   return { outcome: isRefused ? 'bounced' : 'failed', class: cause }
-}
-
-/** RFC 3463 3. Null for a status that says nothing of its own (X.0.0, X.1.0, X.2.0, X.5.0), or that nobody knows. */
-function causeByStatus(detail: string, { text, stage }: Reply & { stage: Stage }): Verdict['class'] | null {
-  // A policy against us and a bad sender say nothing of the recipient, not even in a reply to RCPT.
-  if (detail.startsWith('7.')) return 'policy'
-  if (detail === '1.7' || detail === '1.8' || SENDER.test(text)) return 'sender'
-  if (detail === '3.4' || detail === '2.3') return 'size'
-  if (detail.startsWith('6.')) return 'content'
-  if (/^[12]\.[1-9]/.test(detail)) return 'recipient'
-  // Exchange Online for a recipient that its directory does not have.
-  if (detail === '4.1' && /recipient address rejected/i.test(text)) return 'recipient'
-  // Of their system, the way to it or our manners (3, 4, 5), which a recipient is not to pay for.
-  if (stage === 'rcpt' && /^[345]\.[1-9]/.test(detail)) return NO_USER.test(text) ? 'recipient' : 'infrastructure'
-  return null
-}
-
-function causeByWords({ code, text, stage }: Reply & { stage: Stage }): Verdict['class'] | null {
-  const isAfterRcpt = stage === 'data' || stage === 'dot'
-  if (AGAINST_US.test(text)) return 'policy'
-  if (NO_USER.test(text) || FULL.test(text)) return 'recipient'
-  if (TOO_LARGE.test(text) || (code === 552 && stage !== 'rcpt')) return 'size'
-  if (isAfterRcpt && (CONTENT.test(text) || ATTACHMENT.test(text))) return 'content'
-  return POLICY.test(text) ? 'policy' : null
-}
-
-function causeByStage(detail: string, { stage }: { stage: Stage }): Verdict['class'] {
-  if (detail === '1.0' || detail === '2.0') return 'recipient'
-  if (stage === 'mail') return 'sender'
-  return stage === 'rcpt' ? 'recipient' : 'content'
 }
 
 const reasons: Record<Verdict['class'], string> = {
@@ -120,5 +80,6 @@ const reasons: Record<Verdict['class'], string> = {
 /** A verdict in a sentence, for events and the queue. */
 export function explainVerdict({ outcome, class: cause }: Verdict): string {
   if (outcome === 'failed' && cause === 'infrastructure') return 'The receiver could not take it.'
+  if (outcome === 'failed' && cause === 'transient') return 'The receiver did not take it in time.'
   return outcome === 'deferred' && cause !== 'infrastructure' ? reasons.transient : reasons[cause]
 }

@@ -30,12 +30,12 @@ export async function findReportedDelivery(db: Queryable, id: string): Promise<R
 export type ReportedOutcome = {
   account_id: string
   delivery_id: string
-  outcome: 'bounced' | 'complained'
+  outcome: 'bounced' | 'failed' | 'complained'
   reason: string
   reply: string | null
   class: string | null
   bounce: Bounce | null
-  /** Id of the suppression, when the address is to get no more. */
+  /** Id of the suppression; null for `failed`, as the recipient is not the cause. */
   suppression_id: string | null
 }
 

@@ -10,7 +10,11 @@ export async function listSendingAccounts(db: Queryable, from_id: string): Promi
   return rows.map(row => row.id)
 }
 
-/** What became of a domain's recipients: `settled` is all that were delivered or bounced. Without a name: it is deleted. */
+/**
+ * What became of a domain's recipients. `settled`: taken by their receiver, or bounced. `bounced`: the recipient is the
+ * cause, or a report came later that the receiver refuses our mail for its policy or content. Without a name, the domain
+ * is deleted.
+ */
 export const Outcomes = z.object({
   domain_id: z.string(),
   domain: z.string().nullable(),
@@ -31,8 +35,8 @@ export async function countOutcomes(db: Queryable, sample: Sample): Promise<Outc
   const { account_id, from_id, limit, simulator_domain } = sample
   return db.any(sql.type(Outcomes)`
     SELECT e.domain_id, o.name AS domain,
-      count(*) FILTER (WHERE d.state IN ('delivered', 'bounced')) AS settled,
-      count(*) FILTER (WHERE d.state = 'bounced') AS bounced,
+      count(*) FILTER (WHERE d.state IN ('delivered', 'bounced') OR d.reported_class IS NOT NULL) AS settled,
+      count(*) FILTER (WHERE d.state = 'bounced' OR d.reported_class IN ('policy', 'content')) AS bounced,
       count(*) FILTER (WHERE d.complained) AS complained
     FROM (
       SELECT account_id, id, domain_id, created_at FROM emails

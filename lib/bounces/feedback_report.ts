@@ -1,6 +1,6 @@
-import type { Part } from './parts.ts'
-import { splitHeaders } from './parts.ts'
-import type { Report } from './report.ts'
+import { readHeader, splitMessage } from '../mime/header.ts'
+import { type Part, splitHeaders } from './parts.ts'
+import { findAddress, type Report } from './report.ts'
 
 /** Those that say that somebody does not want it (RFC 5965 7.3, RFC 6650 3); others tell of failed checks, or of peace. */
 const COMPLAINTS = ['abuse', 'fraud', 'virus', 'opt-out', 'opt-out-list', 'other', 'complaint']
@@ -12,17 +12,49 @@ const COMPLAINTS = ['abuse', 'fraud', 'virus', 'opt-out', 'opt-out-list', 'other
 export function readFeedbackReport(parts: Part[]): Report | null {
   const report = parts.find(part => part.type === 'message/feedback-report' || isMistaken(part))
   if (!report) return null
-  const { headers: fields } = splitHeaders(report.text.trimStart())
+  const { headers: fields } = splitHeaders(Buffer.from(report.text.trimStart()))
   const feedback_type = /[a-z-]+/.exec((fields.get('feedback-type') ?? '').toLowerCase())?.[0] ?? 'abuse'
   if (!COMPLAINTS.includes(feedback_type)) return null
-  const texts = [fields.get('original-mail-from') ?? '']
-  for (const part of parts.filter(({ type }) => RETURNED.test(type) || type === 'text/plain')) {
-    const { headers } = splitHeaders(part.text.trimStart())
-    if (headers.has('message-id') || headers.has('received') || headers.has('return-path'))
-      texts.push(...headers.values())
-  }
+  return complaint(feedback_type, [fields.get('original-mail-from') ?? '', ...returnedValues(parts)])
+}
+
+/** Who complains by the message itself, with no part that says so: Outlook.com (JMRP), and Amazon for its customers. */
+const STAFF = ['staff@hotmail.com', 'complaints@email-abuse.amazonses.com']
+
+/** Whether readPlainComplaint may find one. */
+export function mayComplain(headers: Map<string, string>): boolean {
+  return isFromStaff(headers) || headers.has('x-apple-unsubscribe')
+}
+
+/**
+ * Reads a complaint that is no feedback report: the message, sent back by the staff of its receiver; or the mail by which
+ * Apple Mail unsubscribes for its user, which counts by the address that it comes to.
+ */
+export function readPlainComplaint(headers: Map<string, string>, parts: Part[]): Report | null {
+  if (/^true\b/i.test(headers.get('x-apple-unsubscribe') ?? '')) return complaint('opt-out', [])
+  const isReturned = parts.some(({ type }) => RETURNED.test(type))
+  return isFromStaff(headers) && isReturned ? complaint('abuse', returnedValues(parts)) : null
+}
+
+function isFromStaff(headers: Map<string, string>): boolean {
+  const from = findAddress(headers.get('from') ?? '')
+  return from !== null && STAFF.includes(from) && /^complaint about message from/i.test(headers.get('subject') ?? '')
+}
+
+function complaint(feedback_type: string, texts: string[]): Report {
   return { kind: 'complaint', feedback_type, texts: texts.filter(text => text !== '') }
 }
+
+/** The fields of the message that was returned, where it looks like one. */
+function returnedValues(parts: Part[]): string[] {
+  return parts
+    .filter(({ type }) => RETURNED.test(type) || type === 'text/plain')
+    .map(({ text }) => readHeader(splitMessage(Buffer.from(text.trimStart())).header))
+    .filter(fields => fields.some(({ name }) => OF_MESSAGE.has(name)))
+    .flatMap(fields => fields.map(({ value }) => value))
+}
+
+const OF_MESSAGE = new Set(['message-id', 'received', 'return-path'])
 
 const RETURNED = /^(?:message\/(?:rfc822|global|partial)|text\/rfc822-headers|message\/rfc822-headers)/
 

@@ -2,22 +2,21 @@ import { type Bounce, describeBounce } from '../bounce.ts'
 import { classifyReply, parseReply, type Verdict } from '../smtp_reply.ts'
 import type { ReportedRecipient } from './report.ts'
 
-/** What a notice of failure means: `reply` as a server would have said it to us. */
-export type ReportVerdict = { class: Verdict['class']; bounce: Bounce; reply: string }
-
 /**
- * Reads class and reason off a recipient that could not be reached. It has failed for good, whatever it says; a class of
- * `recipient` alone means that the next message would as well.
+ * What a notice of failure means, named as a refusal in the session would be. `reply` as a server would have said it to
+ * us. `bounced`: the recipient is the cause, and the next message would fail as well. `failed`: any other cause.
  */
+export type ReportVerdict = { outcome: 'bounced' | 'failed'; class: Verdict['class']; bounce: Bounce; reply: string }
+
+/** Reads class and reason off a recipient that could not be reached. It has failed for good, whatever the notice says. */
 export function judgeRecipient(recipient: ReportedRecipient): ReportVerdict {
   const reply = replyOf(recipient)
   const parsed = parseReply(reply)
   const stage = SAYS_ITSELF.test(parsed.enhanced ?? '') ? 'rcpt' : 'dot'
   const verdict = classifyReply({ ...parsed, stage })
-  // At whatever command it was found out: what is the recipient's will be so next time.
-  const isRefused = verdict.class === 'recipient'
-  const bounce = describeBounce(reply, { class: verdict.class, outcome: isRefused ? 'bounced' : 'failed' })
-  return { class: verdict.class, bounce, reply }
+  // A cause that is the recipient's will be the same next time, at whatever command it was found out.
+  const outcome = verdict.class === 'recipient' ? 'bounced' : 'failed'
+  return { outcome, class: verdict.class, bounce: describeBounce(reply, { class: verdict.class, outcome }), reply }
 }
 
 /** It tells of the address, the mailbox or the way to it by itself, at whatever command that was found out. */

@@ -1,3 +1,5 @@
+import { firstValues, readHeader, splitMessage } from '../mime/header.ts'
+
 /** A leaf of the tree of parts, decoded. Header names are in lower case, values unfolded; the first of a name counts. */
 export type Part = { type: string; headers: Map<string, string>; text: string }
 
@@ -13,9 +15,8 @@ const MAX_DEPTH = 4
  * which is not looked into: what it says is somebody else's word. Linear in the bytes that are read.
  */
 export function readParts(raw: Uint8Array): { headers: Map<string, string>; parts: Part[] } {
-  const text = beginning(raw, MAX_BYTES)
   const parts: Part[] = []
-  const { headers, body } = splitHeaders(text)
+  const { headers, body } = splitHeaders(beginning(raw, MAX_BYTES))
   collect(headers, body, 0, parts)
   return { headers, parts }
 }
@@ -25,31 +26,10 @@ export function readHeaders(raw: Uint8Array): Map<string, string> {
   return splitHeaders(beginning(raw, MAX_HEADERS)).headers
 }
 
-/** The fields up to the first empty line; a line that is no field ends them as well. */
-export function splitHeaders(text: string): { headers: Map<string, string>; body: string } {
-  const headers = new Map<string, string>()
-  let name = ''
-  let at = 0
-  while (at < text.length) {
-    const next = text.indexOf('\n', at)
-    const end = next === -1 ? text.length : next
-    const line = text.slice(at, end)
-    if (line.trim() === '') return { headers, body: text.slice(end + 1) }
-    const field = /^([!-9;-~]{1,80})[ \t]*:[ \t]*(.*)$/.exec(line)
-    if (/^[ \t]/.test(line) && name) {
-      headers.set(name, `${headers.get(name) ?? ''} ${line.trim()}`.slice(0, 10_000))
-    } else if (field) {
-      const [, key = '', value = ''] = field
-      name = key.toLowerCase()
-      // A fold of a second one goes nowhere.
-      if (headers.has(name)) name = ''
-      else headers.set(name, value.trim())
-    } else if (!/^From |^>From /.test(line)) {
-      return { headers, body: text.slice(at) }
-    }
-    at = end + 1
-  }
-  return { headers, body: '' }
+/** The first field of each name, and what follows the header. */
+export function splitHeaders(raw: Buffer): { headers: Map<string, string>; body: Buffer } {
+  const { header, body } = splitMessage(raw)
+  return { headers: firstValues(readHeader(header)), body }
 }
 
 /** A parameter of a structured field, such as the boundary of a Content-Type. */
@@ -58,13 +38,13 @@ export function parameterOf(field: string, name: string): string | null {
   return found?.[1] ?? found?.[2] ?? null
 }
 
-function beginning(raw: Uint8Array, bytes: number): string {
-  return Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, bytes))
-    .toString('latin1')
-    .replace(/\r\n?/g, '\n')
+/** With LF alone at the end of each line. */
+function beginning(raw: Uint8Array, bytes: number): Buffer {
+  const text = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, bytes)).toString('latin1')
+  return Buffer.from(text.replace(/\r\n?/g, '\n'), 'latin1')
 }
 
-function collect(headers: Map<string, string>, body: string, depth: number, parts: Part[]): void {
+function collect(headers: Map<string, string>, body: Buffer, depth: number, parts: Part[]): void {
   const field = headers.get('content-type') ?? 'text/plain'
   const type = (/^\s*([^\s;]+)/.exec(field)?.[1] ?? 'text/plain').toLowerCase()
   const boundary = type.startsWith('multipart/') ? parameterOf(field, 'boundary') : null
@@ -73,21 +53,44 @@ function collect(headers: Map<string, string>, body: string, depth: number, part
     return
   }
   if (depth === MAX_DEPTH) return
-  const marks = body.split(`--${boundary}`).slice(1, MAX_PARTS + 1)
-  for (const mark of marks) {
-    if (mark.startsWith('--')) break
-    const inner = splitHeaders(mark.replace(/^[^\n]*\n/, ''))
+  const split = splitAt(body, boundary)
+  // A boundary that is nowhere in it: what there is may still say what became of the message.
+  if (split.length === 0) parts.push({ type: 'text/plain', headers, text: body.toString() })
+  for (const part of split) {
+    const inner = splitHeaders(part)
     collect(inner.headers, inner.body, depth + 1, parts)
   }
 }
 
-function decode(headers: Map<string, string>, body: string): string {
+const LF = 10
+
+/** The parts between lines of a boundary, which may have blanks behind it (RFC 2046 5.1.1). */
+function splitAt(body: Buffer, boundary: string): Buffer[] {
+  const mark = Buffer.from(`--${boundary}`, 'latin1')
+  const parts: Buffer[] = []
+  let start = -1
+  for (let at = body.indexOf(mark); at !== -1 && parts.length < MAX_PARTS; at = body.indexOf(mark, at + mark.length)) {
+    if (at > 0 && body[at - 1] !== LF) continue
+    const end = body.indexOf(LF, at)
+    const line = end === -1 ? body.length : end
+    const rest = body.toString('latin1', at + mark.length, line).trimEnd()
+    if (rest !== '' && rest !== '--') continue // a longer boundary, which begins like this one
+    if (start !== -1) parts.push(body.subarray(start, at))
+    start = rest === '' ? line + 1 : -1
+    if (rest !== '') break
+  }
+  if (start !== -1 && parts.length < MAX_PARTS) parts.push(body.subarray(start))
+  return parts
+}
+
+function decode(headers: Map<string, string>, body: Buffer): string {
   const encoding = (headers.get('content-transfer-encoding') ?? '').toLowerCase()
-  const utf8 = (bytes: string) => Buffer.from(bytes, 'latin1').toString('utf8')
-  if (encoding.startsWith('base64')) return Buffer.from(body, 'base64').toString('utf8').replace(/\r\n?/g, '\n')
-  if (!encoding.startsWith('quoted-printable')) return utf8(body)
+  if (encoding.startsWith('base64'))
+    return Buffer.from(body.toString('latin1'), 'base64').toString().replace(/\r\n?/g, '\n')
+  if (!encoding.startsWith('quoted-printable')) return body.toString()
   const plain = body
+    .toString('latin1')
     .replace(/=[ \t]*\n/g, '')
     .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-  return utf8(plain)
+  return Buffer.from(plain, 'latin1').toString()
 }

@@ -1,5 +1,5 @@
 import { readDeliveryStatus } from './delivery_status.ts'
-import { readFeedbackReport } from './feedback_report.ts'
+import { mayComplain, readFeedbackReport, readPlainComplaint } from './feedback_report.ts'
 import { type Part, parameterOf, readHeaders, readParts } from './parts.ts'
 import { findAddress, type Report, type ReportedRecipient } from './report.ts'
 import { readTextBounce } from './text_bounce.ts'
@@ -14,15 +14,15 @@ export function readReport(raw: Uint8Array): Report | null {
   const type = headers.get('content-type') ?? ''
   const isReport = /^\s*multipart\/report/i.test(type)
   const isDaemon = isFromDaemon(headers)
-  if (!isReport && !isDaemon) return null
+  if (!isReport && !isDaemon && !mayComplain(headers)) return null
   const { parts } = readParts(raw)
-  const complaint = isReport ? readFeedbackReport(parts) : null
+  const complaint = isReport ? readFeedbackReport(parts) : readPlainComplaint(headers, parts)
   if (complaint) return complaint
   if (isReceipt(type, parts)) return null
   const recipients = parts.flatMap(part => (mayBeStatus(part) ? readDeliveryStatus(part.text) : []))
   if (recipients.length > 0) return { kind: 'delivery', recipients: recipients.map(one => withWords(one, parts)) }
-  const bounce = isDaemon ? readTextBounce(headers, parts) : null
-  return bounce && { kind: 'delivery', recipients: [bounce] }
+  const bounces = isDaemon ? readTextBounce(headers, parts) : []
+  return bounces.length > 0 ? { kind: 'delivery', recipients: bounces } : null
 }
 
 /** Some declare it as text, or as a file. */
@@ -43,7 +43,7 @@ function isReceipt(type: string, parts: Part[]): boolean {
 }
 
 const DAEMON =
-  /mailer-?daemon|post-?master|mail[-_. ]?(?:delivery|daemon|system|administrator)|\bmdaemon\b|microsoftexchange[0-9a-f]|mail ?delivery ?(?:sub)?system|delivery ?(?:sub)?system|\bbounces?\b.*@|^<>$/i
+  /mailer[- ]?daemon|post[-_]?master|\bndr\b|mail[-_. ]?(?:delivery|daemon|system|administrator)|\bmdaemon\b|microsoftexchange[0-9a-f]|mail ?delivery ?(?:sub)?system|delivery ?(?:sub)?system|\bbounces?\b.*@|^<>$/i
 
 /** Characters of a From field that are looked at, which a stranger may make as long as the header. */
 const MAX_FROM = 1_000

@@ -1,30 +1,39 @@
-import { CONTENT, FULL, NO_USER, POLICY, TOO_LARGE, withoutAddresses } from '../reply_words.ts'
+import { saysWhy } from '../refusals/rules.ts'
+import { withoutAddresses } from '../reply_words.ts'
 import type { Part } from './parts.ts'
 import { findAddress, type ReportedRecipient } from './report.ts'
 
 /**
  * Reads a bounce that is words alone: qmail, old Exim and Exchange, Notes, and whatever else writes as it likes. For
- * messages that no person has written. Null when it does not say that something failed, or not for whom.
+ * messages that no person has written. Nobody when it does not say that something failed, or not for whom.
  */
-export function readTextBounce(headers: Map<string, string>, parts: Part[]): ReportedRecipient | null {
+export function readTextBounce(headers: Map<string, string>, parts: Part[]): ReportedRecipient[] {
   const whole = parts.find(part => part.type === 'text/plain')?.text ?? htmlText(parts)
   const notice = cutReturned(whole).slice(0, 8_000)
   const subject = headers.get('subject') ?? ''
   const opening = `${subject}\n${notice.slice(0, 2_000)}`
-  if (!FAILED.test(opening) && !REPLY.test(notice) && !LATE.test(subject)) return null
-  if (NOT_FAILED.test(subject) || (ARRIVED.test(opening) && !FAILED.test(notice))) return null
+  if (!FAILED.test(opening) && !REPLY.test(notice) && !LATE.test(subject)) return []
+  if (NOT_FAILED.test(subject) || (ARRIVED.test(opening) && !FAILED.test(notice))) return []
   const named = headers.get('x-failed-recipients')
   const own = new Set([findAddress(headers.get('from') ?? ''), findAddress(headers.get('to') ?? '')])
-  const address = named ? findAddress(named) : findRecipient(notice, own)
-  if (!address) return null
+  const addresses = named ? listAddresses(named.split(',')) : findRecipients(notice, own)
   const isDelayed = LATE.test(subject) || (DELAYED.test(notice) && !FINAL.test(notice))
-  const diagnostic = reasonOf(notice, address)
-  const status = /(?<![\d.])([45]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(diagnostic)?.[1] ?? null
-  return { address, original: null, action: isDelayed ? 'delayed' : 'failed', status, diagnostic }
+  return addresses.map(address => {
+    const diagnostic = ownReason(notice, address, addresses) ?? reasonOf(notice, address)
+    const status = /(?<![\d.])([45]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(diagnostic)?.[1] ?? null
+    return { address, original: null, action: isDelayed ? 'delayed' : 'failed', status, diagnostic }
+  })
+}
+
+const MAX_RECIPIENTS = 100
+
+function listAddresses(texts: string[]): string[] {
+  const found = texts.slice(0, MAX_RECIPIENTS).flatMap(text => findAddress(text) ?? [])
+  return [...new Set(found)]
 }
 
 const FAILED =
-  /undeliver|(?:could|can|was|were|has|have|is)(?: ?not|n't) (?:be |been )?(?:able to )?(?:deliver|reach|sen[dt]|complet|process|accept|found|relay|rout)|unable to (?:deliver|send|relay|complete|route)|delivery (?:[\w() ]{0,30})?(?:fail|error|problem|was refused)|fail(?:ed|ure)[\w ]{0,30}(?:deliver|recipient|address|permanent)|returned (?:mail|to sender|message)|mail delivery fail|failure notice|did not reach|didn.t (?:get|reach)|not delivered|permanent (?:fatal )?error|non[- ]?delivery|rejected|no such user|unknown (?:user|address|recipient)|unzustellbar|nicht zugestellt|non remis|n'a pas pu être|non (?:è stato )?(?:possibile )?(?:recapitat|consegnat)|no se (?:ha )?pud|no (?:ha )?pud?o (?:ser )?(?:entrega|envia)|no entregad|kunde inte leverera|退信|无法(?:投递|送达|发送)|配信できません|was blocked|message (?:blocked|bounced)|bounced|gave up|не доставлен|не было доставлено/i
+  /undeliver|(?:could|can|was|were|has|have|is)(?: ?not|n't) (?:be |been )?(?:able to )?(?:deliver|reach|sen[dt]|complet|process|accept|found|relay|rout)|unable to (?:deliver|send|relay|complete|route)|delivery (?:[\w() ]{0,30})?(?:fail|error|problem|was refused)|fail(?:ed|ure)[\w ]{0,30}(?:deliver|recipient|address|permanent)|returned (?:mail|to sender|message)|mail delivery fail|failure notice|did not reach|didn.t (?:get|reach)|not delivered|permanent (?:fatal )?error|non[- ]?delivery|rejected|no such user|unknown (?:user|address|recipient)|unzustellbar|nicht zugestellt|non remis|n'a pas pu être|non (?:è stato )?(?:possibile )?(?:recapitat|consegnat)|no se (?:ha )?pud|no (?:ha )?pud?o (?:ser )?(?:entrega|envia)|no entregad|kunde inte leverera|退信|无法(?:投递|送达|发送)|配信できません|was blocked|message (?:blocked|bounced)|bounced|gave up|error (?:has )?(?:occurred|delivering)|had delivery (?:errors|problems)|delivery problems|was aborted|не доставлен|не было доставлено/i
 
 const REPLY = /(?:^|\s)(?:5\d\d|4\d\d)[ -][#(]?[45]\.\d+\.\d+/
 
@@ -40,11 +49,11 @@ const DELAYED =
   /delay|not yet been delivered|warning:|(?:will|shall) (?:be retried|(?:continue|keep)(?: to)? (?:try|be)|retry)|still trying|do(?:es)? not need to (?:resend|retry)|temporary (?:problem|fail|error)|temporarily|will be attempted/i
 
 const FINAL =
-  /permanent|gave up|giving up|given up|expired|retry time(?:out)? (?:exceeded|not reached)|no longer (?:be )?(?:tr|attempt)|will not be (?:retried|attempted)|could not be delivered|too long|undeliverable|failed/i
+  /permanent|gave up|error (?:has )?(?:occurred|delivering)|had delivery (?:errors|problems)|delivery problems|was aborted|giving up|given up|expired|retry time(?:out)? (?:exceeded|not reached)|no longer (?:be )?(?:tr|attempt)|will not be (?:retried|attempted)|could not be delivered|too long|undeliverable|failed/i
 
 /** What was returned begins: its addresses are not whom the notice is about. */
 const RETURNED =
-  /^[ \t>]*-{2,}.{0,60}(?:below this line|copy of (?:the|your)|original (?:message|mail)|returned|message (?:headers?|follows|text)|headers?|forwarded|unsent|начало|ursprüngl).*$|^-{3,}[ \t]*$|^(?:Return-Path|Received|DKIM-Signature|MIME-Version|X-Originating-IP): .*$|^(?:the )?(?:original message|message headers?)(?: (?:follows?|was|headers))?:?[ \t]*$|^Original (?:message|headers).*:?[ \t]*$|^Your (?:original )?message (?:reads|follows).*$/im
+  /^[ \t>]*-{2,}.{0,60}(?:below this line|copy of (?:the|your)|original (?:message|mail)|returned|message (?:headers?|follows|text)|headers?|forwarded|unsent|начало|ursprüngl).*$|^-{3,}[ \t]*$|^(?:Return-Path|Received|DKIM-Signature|MIME-Version|X-Originating-IP): ?.*$|^(?:the )?(?:original message|message headers?)(?: (?:follows?|was|headers))?:?[ \t]*$|^Original (?:message|headers).*:?[ \t]*$|^Your (?:original )?message (?:reads|follows).*$/im
 
 function cutReturned(text: string): string {
   let from = 0
@@ -59,44 +68,67 @@ function cutReturned(text: string): string {
   return text
 }
 
-/** Written in angle brackets, alone on a line, or behind a word for it; else the first that is not the notice's own. */
-function findRecipient(notice: string, own: Set<string | null>): string | null {
-  const isOther = (address: string | null): address is string =>
-    address !== null &&
-    !own.has(address) &&
-    !/^(?:mailer-daemon|postmaster|support|abuse|help|b-[a-z2-7]{42})@/.test(address)
-  for (const pattern of [ALONE, LABELLED, ANY]) {
-    for (const [, found = ''] of notice.matchAll(pattern)) {
-      const address = findAddress(found)
-      if (isOther(address)) return address
-    }
+/**
+ * At the beginning of a line, or in the transcript of a session: all of them. Else the first behind a word for it, else the first that is
+ * not the notice's own.
+ */
+function findRecipients(notice: string, own: Set<string | null>): string[] {
+  const isOther = (address: string): boolean =>
+    !own.has(address) && !/^(?:mailer-daemon|postmaster|support|abuse|help|b-[a-z2-7]{42})@/.test(address)
+  for (const pattern of [ALONE, IN_TRANSCRIPT, AT_START, LABELLED, ANY]) {
+    const found = listAddresses(Array.from(notice.matchAll(pattern), ([, address = '']) => address)).filter(isOther)
+    if (found.length > 0) return pattern === LABELLED || pattern === ANY ? found.slice(0, 1) : found
   }
-  return null
+  return []
 }
 
 const SPEC = String.raw`[^\s<>"'(),;:\[\]\\]{1,64}@[\w.-]{1,255}`
-const ALONE = new RegExp(String.raw`^[ \t*>-]*<?(?:mailto:|smtp:|rfc822;)?(${SPEC})>?[ \t]*(?::|$|\(|\.\.\.)`, 'gim')
+const ALONE = new RegExp(
+  String.raw`^[ \t*>-]*[<"]?(?:mailto:|smtp:|rfc822;)?(${SPEC})[>"]?[ \t]*(?::|$|\(|\[|\.\.\.)`,
+  'gim',
+)
+/** sendmail: `550 <ann@x.com>... User unknown`. Exchange and Zoho: `ann@x.com on Thu, 29 Apr 2007`, `ann@x.com Invalid Address`. */
+const IN_TRANSCRIPT = new RegExp(String.raw`^[45]\d\d[ -](?:[45]\.\d\.\d )?<(${SPEC})>\.\.\.`, 'gim')
+const AT_START = new RegExp(String.raw`^[ \t]*(${SPEC})[ \t]+(?:on \w{3},|[A-Z][a-z]+ )`, 'gm')
 const LABELLED = new RegExp(
   String.raw`(?:recipients?|user|addressee|address|to|mailbox|for|deliver(?:ed|y)?|reach|rcpt to)\b[^\n@]{0,60}?[\s:<"'(\[](${SPEC})`,
   'gi',
 )
 const ANY = new RegExp(`(${SPEC})`, 'g')
 
+/** Of several recipients: a reply in the line of this one, or before the next is named; else words there that say why. */
+function ownReason(notice: string, address: string, addresses: string[]): string | null {
+  if (addresses.length < 2) return null
+  const text = notice.toLowerCase()
+  const others = addresses.filter(other => other !== address)
+  let words: string | null = null
+  for (let at = text.indexOf(address); at !== -1; at = text.indexOf(address, at + address.length)) {
+    const ends = others.map(other => text.indexOf(other, at + address.length)).filter(end => end !== -1)
+    const start = text.lastIndexOf('\n', at) + 1
+    const [line = ''] = notice.slice(start, at + 600).split('\n', 1)
+    const section = /^[45]\d\d[ -]/.test(line) ? line : notice.slice(start, Math.min(at + 600, ...ends))
+    const reply = REPLIED.exec(section)?.[0]
+    if (reply) return oneLine(reply)
+    const after = notice.slice(at + address.length, Math.min(at + 600, ...ends))
+    if (saysWhy(withoutAddresses(after))) words ??= oneLine(after.replace(/^[>:\s)]+/, ''))
+  }
+  return words
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim().slice(0, 1000)
+}
+
 /** From the words after the recipient, or those of the whole notice: a reply of a server, if there is one. */
 function reasonOf(notice: string, address: string): string {
   const at = notice.toLowerCase().indexOf(address)
   const after = at === -1 ? notice : notice.slice(at + address.length)
-  const line = (text: string) => text.replace(/\s+/g, ' ').trim()
   const reply = REPLIED.exec(after)?.[0] ?? REPLIED.exec(notice)?.[0]
-  if (reply) return line(reply).slice(0, 1000)
-  const words = line(after.replace(/^[>:\s)]+/, '')).slice(0, 600)
-  const whole = line(notice).slice(0, 600)
-  return saysWhy(words) || (!saysWhy(whole) && words.length > 15) ? words : whole
-}
-
-function saysWhy(text: string): boolean {
-  const words = withoutAddresses(text)
-  return [NO_USER, FULL, TOO_LARGE, CONTENT, POLICY].some(cause => cause.test(words))
+  if (reply) return oneLine(reply)
+  const words = oneLine(after.replace(/^[>:\s)]+/, '')).slice(0, 600)
+  const whole = oneLine(notice).slice(0, 600)
+  const isReason = (text: string) => saysWhy(withoutAddresses(text))
+  return isReason(words) || (!isReason(whole) && words.length > 15) ? words : whole
 }
 
 /** A reply goes on until an empty line. */

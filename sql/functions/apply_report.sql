@@ -1,10 +1,13 @@
 DROP FUNCTION IF EXISTS apply_report(uuid, uuid, text, text, text, text, jsonb, uuid);
 
 -- Writes what a report says of a delivery that was taken by its receiver: its state, event, suppression and the status of
--- its email. It has one outcome more at most, `bounced` or `complained`; whatever comes after that changes nothing. One in
--- doubt has arrived, as somebody tells of it.
+-- its email. A delivery takes one such outcome; later reports change nothing. A delivery in doubt has arrived, as somebody
+-- tells of it.
 --
--- suppression   id of the row, when the address is to get no more
+-- outcome       bounced: the recipient is the cause; always with a suppression
+--               failed: refused for another cause (class), as a refusal in the session would be
+--               complained
+-- suppression   id of the row; null for failed
 -- Answers applied | settled | sending (its result is not written yet: to be tried again)
 CREATE FUNCTION apply_report(account uuid, delivery uuid, outcome text, reason text, reply text, class text, bounce jsonb,
   suppression uuid) RETURNS text
@@ -27,10 +30,11 @@ BEGIN
   END IF;
 
   UPDATE deliveries x SET
-    state = CASE outcome WHEN 'bounced' THEN 'bounced' ELSE 'delivered' END,
+    state = CASE outcome WHEN 'complained' THEN 'delivered' ELSE outcome END,
     complained = outcome = 'complained',
+    reported_class = CASE outcome WHEN 'failed' THEN apply_report.class END,
     next_at = NULL,
-    reason = CASE outcome WHEN 'bounced' THEN apply_report.reason END,
+    reason = CASE WHEN outcome <> 'complained' THEN apply_report.reason END,
     last_reply = coalesce(apply_report.reply, x.last_reply),
     updated_at = now()
   WHERE x.account_id = account AND x.id = delivery;

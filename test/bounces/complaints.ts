@@ -1,3 +1,12 @@
+/** The message itself, sent back by its receiver's staff, with no part that says what it is. */
+function plainComplaint(from: string, original: string): string {
+  return `From: ${from}\r\nTo: fbl@acme.com\r\nSubject: complaint about message from 203.0.113.7\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary="F0000EEE2-0000-2111"\r\n\r\n--F0000EEE2-0000-2111\r\nContent-Type: message/rfc822\r\nContent-Disposition: inline\r\n\r\nX-HmXmrOriginalRecipient: ann@hotmail.com\r\n${original}\r\n\r\n--F0000EEE2-0000-2111--\r\n`
+}
+
+/** What Apple Mail sends to the address of a List-Unsubscribe field, for its user. */
+export const appleUnsubscribe =
+  'From: ann@icloud.com\r\nTo: x@acme.com\r\nSubject: unsubscribe\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=UTF-8\r\nContent-Transfer-Encoding: quoted-printable\r\nAuto-Submitted: auto-replied\r\nX-Apple-Unsubscribe: true\r\n\r\nApple Mail sent this email to unsubscribe from the message =E2=80=9CHello=E2=80=9D.\r\n'
+
 /** Feedback reports as providers send them (RFC 5965), with `token` where they tell whom the message was from. */
 export function complaints(token: string): [name: string, raw: string][] {
   const returned = (fields = '') =>
@@ -40,5 +49,13 @@ export function complaints(token: string): [name: string, raw: string][] {
     ['bare line feeds', report(abuse + mail_from, returned()).replaceAll('\r\n', '\n')],
     ['a folded field', report(`${abuse}\r\nOriginal-Mail-From:\r\n <${token}>`, returned())],
     ['an empty line first', report(`\r\n${abuse}${mail_from}`, returned())],
+    ['JMRP, the message alone', plainComplaint('staff@hotmail.com', returned(`Return-Path: ${token}\r\n`))],
+    [
+      'Amazon',
+      plainComplaint(
+        'Complaints <complaints@email-abuse.amazonses.com>',
+        returned(`Received: a\r\nReceived: b\r\n\tenvelope-from ${token}\r\n`),
+      ),
+    ],
   ]
 }

@@ -451,7 +451,7 @@ const rows: Row[] = [
     'Недоставленное сообщение',
     `This is the mail system at host yandex.example.\n\nI'm sorry to have to inform you that your message could not\nbe delivered to one or more recipients.\n\nПисьмо не было доставлено.\n\n<ann@yandex.example>: 550 5.7.1 No such user!`,
     'ann@yandex.example',
-    'policy',
+    'recipient',
   ],
   [
     'Mimecast',
@@ -549,3 +549,55 @@ export const textDelays = [
   'Subject: Warning: could not send message for past 4 hours\r\n\r\n    **********************************************\r\n    **      THIS IS A WARNING MESSAGE ONLY      **\r\n    **  YOU DO NOT NEED TO RESEND YOUR MESSAGE  **\r\n    **********************************************\r\n\r\n   ----- The following addresses had transient non-fatal errors -----\r\n<ann@other.example>\r\n\r\nWarning: message still undelivered after 4 hours\r\nWill keep trying until message is 5 days old',
   'Subject: Delivery Status Notification (Delay)\r\n\r\nThis is an automatically generated Delivery Status Notification\r\n\r\nTHIS IS A WARNING MESSAGE ONLY.\r\n\r\nDelivery to the following recipient has been delayed:\r\n\r\n     ann@other.example\r\n\r\nMessage will be retried for 2 more day(s)',
 ].map(text => `From: MAILER-DAEMON@mx.example\r\nTo: b-token@send.acme.com\r\n${text}\r\n`)
+
+type Several = [name: string, raw: string, expected: [address: string, cause: string, sub_type: string][]]
+
+const SEVERAL: Several[] = [
+  [
+    'GMX',
+    `A message that you sent could not be delivered to one or more of\nits recipients. This is a permanent error. The following address\nfailed:\n\n"ann@other.example":\nSMTP error from remote server after RCPT command:\nhost: mx.other.example\n5.2.1 <ann@other.example>... User Unknown\n"bob@other.example":\nSMTP error from remote server after RCPT command:\nhost: mx.other.example\n5.2.2 <bob@other.example>... Mailbox Full\n\n--- The header of the original message is following. ---\n\nFrom: x@y.com\n`,
+    [
+      ['ann@other.example', 'recipient', 'NoEmail'],
+      ['bob@other.example', 'recipient', 'MailboxFull'],
+    ],
+  ],
+  [
+    'sendmail 5',
+    `   ----- Transcript of session follows -----\nWhile talking to other.example:\n>>> DATA\n<<< 554 5.7.1 Blocked by policy\n554 <ann@other.example>... 554 5.7.1 Blocked by policy\n550 gone.example (smtp)... 550 Host unknown\n554 <bob@gone.example>... 550 Host unknown (Authoritative answer from name server)\n\n   ----- Unsent message follows -----\nReceived: by x.example\n`,
+    [
+      ['ann@other.example', 'policy', 'General'],
+      ['bob@gone.example', 'recipient', 'NoEmail'],
+    ],
+  ],
+  [
+    'qmail',
+    `Hi. This is the qmail-send program at x.example.\nI'm afraid I wasn't able to deliver your message to the following addresses.\nThis is a permanent error; I've given up. Sorry it didn't work out.\n\n<ann@other.example>:\n192.0.2.1 does not like recipient.\nRemote host said: 550 5.1.1 User unknown\nGiving up on 192.0.2.1.\n\n<bob@other.example>:\n192.0.2.1 failed after I sent the message.\nRemote host said: 554 5.7.1 Blocked, see https://www.spamhaus.org\n\n--- Below this line is a copy of the message.\n\nTo: ann@other.example\n`,
+    [
+      ['ann@other.example', 'recipient', 'NoEmail'],
+      ['bob@other.example', 'policy', 'General'],
+    ],
+  ],
+  [
+    'Exchange 5.5',
+    `Your message\n\n  To:      x@y.com\n  Subject: Hello\n\ndid not reach the following recipient(s):\n\nann@other.example on Thu, 29 Apr 2007 16:51:51 -0500\n    The recipient name is not recognized\n    MSEXCH:IMS:A:B:EXCHANGE 0 (000C05A6) Unknown Recipient\nbob@other.example on Thu, 29 Apr 2007 16:51:51 -0500\n    The message exceeds the maximum size\n`,
+    [
+      ['ann@other.example', 'recipient', 'NoEmail'],
+      ['bob@other.example', 'size', 'MessageTooLarge'],
+    ],
+  ],
+  [
+    'X-Failed-Recipients',
+    `A message that you sent could not be delivered to all of its recipients:\n\n  ann@other.example\n    550 5.1.1 User unknown\n  bob@other.example\n    552 5.2.2 Mailbox full\n`,
+    [
+      ['ann@other.example', 'recipient', 'NoEmail'],
+      ['bob@other.example', 'recipient', 'MailboxFull'],
+    ],
+  ],
+]
+
+/** Notices in words about several recipients, with what is said of each. */
+export const severalNotices = SEVERAL.map(([name, text, expected]): Several => {
+  const failed = name === 'X-Failed-Recipients' ? `${name}: ann@other.example,\n  bob@other.example\n` : ''
+  const header = `From: MAILER-DAEMON@x.example\nTo: hello@acme.com\nSubject: failure notice\n${failed}`
+  return [name, `${header}\n${text}`, expected]
+})

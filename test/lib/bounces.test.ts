@@ -4,7 +4,8 @@ import { readReport } from '../../lib/bounces/read_report.ts'
 import { complaints } from '../bounces/complaints.ts'
 import { deliveryNotices, harmlessNotices, twoRecipients } from '../bounces/delivery_notices.ts'
 import { ordinaryMail } from '../bounces/ordinary_mail.ts'
-import { textDelays, textNotices } from '../bounces/text_notices.ts'
+import { asReceived, LINE_ENDS } from '../bounces/received.ts'
+import { severalNotices, textDelays, textNotices } from '../bounces/text_notices.ts'
 
 const read = (raw: string) => readReport(Buffer.from(raw))
 
@@ -67,6 +68,43 @@ t.test('each recipient of a notice has its own action', async t => {
       { address: 'bob@other.example', action: 'delivered' },
     ],
   })
+})
+
+t.test('a notice in words is read for each of its recipients', async t => {
+  for (const [name, raw, expected] of severalNotices) {
+    const report = read(raw)
+    const recipients = report?.kind === 'delivery' ? report.recipients : []
+    t.same(
+      recipients.map(one => {
+        const { class: cause, bounce } = judgeRecipient(one)
+        return [one.address, one.action, cause, bounce.subType]
+      }),
+      expected.map(([address, cause, sub_type]) => [address, 'failed', cause, sub_type]),
+      name,
+    )
+  }
+})
+
+t.test('readReport reads a notice whatever hops and line ends it came by', async t => {
+  const token = `b-${'a'.repeat(42)}@send.acme.com`
+  const all = [
+    ...deliveryNotices.map(({ name, raw }) => [name, raw] as const),
+    ...harmlessNotices,
+    ...textNotices.map(({ name, raw }) => [name, raw] as const),
+    ...textDelays.map(raw => ['delay', raw] as const),
+    ...complaints(token),
+    ...ordinaryMail,
+  ]
+  const lost = all.flatMap(([name, raw], n) => {
+    const expected = JSON.stringify(read(raw))
+    return LINE_ENDS.flatMap(end => {
+      const came = asReceived(raw, n).replaceAll('\r\n', end)
+      const found = JSON.stringify(read(came))
+      return found === expected ? [] : [`${name} with ${JSON.stringify(end)}`]
+    })
+  })
+  t.ok(all.length > 400, `${all.length}`)
+  t.same(lost, [])
 })
 
 t.test('what a stranger writes takes no long time', async t => {

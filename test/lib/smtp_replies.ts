@@ -48,7 +48,7 @@ export const realReplies: Row[] = [
   ['rcpt', '550 unknown user', GONE, NO_EMAIL],
   ['rcpt', '553 5.3.0 <ann@acme.com>... Addressee unknown, relay=[192.0.2.1]', GONE, NO_EMAIL],
   ['rcpt', '553 sorry, no mailbox here by that name (#5.1.1)', GONE, NO_EMAIL],
-  ['rcpt', '550 sorry, no mailbox here by that name. (#5.7.17)', POLICY, SOFT],
+  ['rcpt', '550 sorry, no mailbox here by that name. (#5.7.17)', GONE, NO_EMAIL],
   ['rcpt', '511 sorry, no mailbox here by that name (#5.1.1 - chkuser)', GONE, NO_EMAIL],
   ['rcpt', '550 5.1.1 User Unknown', GONE, NO_EMAIL],
   ['rcpt', '550 Invalid Recipient - https://community.mimecast.com/docs/DOC-1369#550 [x]', GONE, NO_EMAIL],

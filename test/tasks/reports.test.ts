@@ -10,10 +10,11 @@ import { purge } from '../../tasks/purge.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startSmtp } from '../../workers/smtp.ts'
 import { startApi } from '../api.ts'
-import { complaints } from '../bounces/complaints.ts'
+import { appleUnsubscribe, complaints } from '../bounces/complaints.ts'
 import { startInbox } from '../inbox.ts'
 import { receive } from '../receiving.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
+import { newListener, told, toldTypes } from '../told.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'
 
 const world = await openWorld(t, { SMTP_PORT: '0', PAUSE_BOUNCE_RATE: '10' })
@@ -113,23 +114,43 @@ t.test('a bounce that comes back by SMTP turns delivered into bounced, and suppr
   t.equal(again.events.filter(event => event.type === 'bounced').length, 1, 'a second one changes nothing')
 })
 
-t.test('a bounce for another cause suppresses nobody, and a delay changes nothing', async t => {
-  const account = await newAccount(world)
-  const [refused, late, full] = [
-    await send(account, 'a@y.com'),
-    await send(account, 'b@y.com'),
-    await send(account, 'c@y.com'),
+t.test('a late refusal ends as a refusal in the session does', async t => {
+  const account = await newListener(world)
+  const rows: [status: string, words: string, verdict: string, reason: string][] = [
+    ['5.1.1', 'No such user', 'bounced recipient', 'The receiver refused the recipient.'],
+    ['5.2.2', 'Mailbox full', 'bounced recipient', 'The receiver refused the recipient.'],
+    ['5.7.1', 'Blocked by policy', 'failed policy', 'The receiver refused it by its policy.'],
+    ['5.6.0', 'Message has a virus', 'failed content', 'The receiver refused the message.'],
+    ['5.3.4', 'Message too big', 'failed size', 'The receiver refused the message for its size.'],
+    ['5.1.8', 'Sender domain not found', 'failed sender', 'The receiver refused the sender.'],
+    ['4.4.7', 'Message expired', 'failed transient', 'The receiver did not take it in time.'],
   ]
-  await deliver([
-    { to: refused.path, raw: notice('a@y.com', { status: '5.7.1', words: 'Blocked by policy' }) },
-    { to: late.path, raw: notice('b@y.com', { status: '4.4.1', action: 'delayed' }) },
-    { to: full.path, raw: notice('c@y.com', { status: '5.2.2', words: 'Mailbox full' }) },
-  ])
-  t.match(await readEmail(world, account, refused.id), { status: 'bounced' })
-  t.match(await readEmail(world, account, late.id), { status: 'delivered', last_event: 'delivered' })
-  t.strictSame(await suppressed(account), ['c@y.com bounce'])
-  const [row] = await query('SELECT expires_at FROM suppressions WHERE account_id = $1', [account.id])
-  t.ok(row.expires_at > new Date(), 'a full mailbox is tried again')
+  for (const [status, words, verdict, reason] of rows) {
+    const to = `r${status}@y.com`
+    const { id, path } = await send(account, to)
+    await told(world, account.id)
+    await deliver([{ to: path, raw: notice(to, { status, words }) }])
+    const [outcome = '', cause = ''] = verdict.split(' ')
+    const { status: now, last_event, events } = await readEmail(world, account, id)
+    const event = events.at(-1) as Record<string, unknown>
+    const shown = [now, last_event, event.type, event.class, event.reason]
+    t.same(shown, [outcome, outcome, outcome, cause, reason], status)
+    const types = outcome === 'bounced' ? ['email.bounced', 'suppression.added'] : ['email.failed']
+    t.same((await toldTypes(world, account.id)).sort(), types, status)
+  }
+  t.same(await suppressed(account), ['r5.1.1@y.com bounce', 'r5.2.2@y.com bounce'])
+  const ends = await query('SELECT expires_at FROM suppressions WHERE account_id = $1 ORDER BY address', [account.id])
+  t.equal(ends[0].expires_at, null)
+  t.ok(ends[1].expires_at > new Date(), 'a full mailbox is suppressed for a time')
+})
+
+t.test('a delay changes nothing', async t => {
+  const account = await newAccount(world)
+  const late = await send(account, 'b@y.com')
+  await deliver([{ to: late.path, raw: notice('b@y.com', { status: '4.4.1', action: 'delayed' }) }])
+  const { status, last_event } = await readEmail(world, account, late.id)
+  t.same([status, last_event], ['delivered', 'delivered'])
+  t.same(await suppressed(account), [])
 })
 
 t.test('100 forged reports change nothing, and 100 true ones all count', async t => {
@@ -210,6 +231,16 @@ t.test('a complaint is the last word: status, event, and suppression', async t =
   t.strictSame(await suppressed(account), ['ann@y.com complaint'])
 })
 
+t.test('a complaint without a feedback part counts by its return path', async t => {
+  const account = await newAccount(world)
+  for (const [n, raw] of [appleUnsubscribe, complaints('x@y.com')[14]?.[1] ?? ''].entries()) {
+    const { id, path } = await send(account, `a${n}@y.com`)
+    await deliver([{ to: path, raw, from: 'ann@icloud.com' }])
+    t.equal((await readEmail(world, account, id)).status, 'complained')
+  }
+  t.same(await suppressed(account), ['a0@y.com complaint', 'a1@y.com complaint'])
+})
+
 t.test('a report that comes before the result is written waits for it', async t => {
   const account = await newAccount(world)
   const { id, path } = await send(account)
@@ -254,16 +285,29 @@ t.test(
   },
 )
 
-t.test('late bounces count for the reputation', async t => {
+t.test('check_reputation counts late bounces, and late refusals for policy and content', async t => {
   const account = await newAccount(world)
   const ids = await Promise.all(Array.from({ length: 4 }, (_, n) => acceptEmail(world, account, { to: recipients(n) })))
   await send_emails({ email_ids: ids }, captured)
   await captured.sender.idle()
   const rows = await query(
-    'SELECT recipient, mail_from FROM captured_messages m JOIN deliveries d ON d.id = m.delivery_id WHERE d.account_id = $1 LIMIT 21',
+    'SELECT recipient, mail_from FROM captured_messages m JOIN deliveries d ON d.id = m.delivery_id WHERE d.account_id = $1 LIMIT 41',
     [account.id],
   )
-  await deliver(rows.map(({ recipient, mail_from }) => ({ to: mail_from, raw: notice(recipient) })))
+  const causes = [
+    { status: '5.1.1', words: 'No such user' },
+    { status: '5.7.1', words: 'Blocked' },
+    { status: '5.6.0', words: 'Message has a virus' },
+    { status: '5.3.4', words: 'Message too big' },
+    { status: '4.4.7', words: 'Message expired' },
+  ]
+  await deliver(
+    rows.map(({ recipient, mail_from }, n) => {
+      // 7 of each of the first three, 10 of each of the others.
+      const cause = n < 21 ? n % 3 : 3 + (n % 2)
+      return { to: mail_from, raw: notice(recipient, causes[cause]) }
+    }),
+  )
   await check_reputation({}, { ...captured, config: world.config })
   const [row] = await query('SELECT pause_reason FROM accounts WHERE id = $1', [account.id])
   t.equal(row.pause_reason, '21 of the last 200 recipients bounced.')

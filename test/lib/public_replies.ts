@@ -1,0 +1,66 @@
+/**
+ * Replies that providers document, or that operators of mail servers have published. The table of rules was not written
+ * from them: they show what it does with replies that it has not seen.
+ */
+
+/** No mail can reach the recipient. */
+export const GONE = [
+  '550 5.1.6 recipient no longer on server: ann@icloud.com',
+  '552 5.2.2 <ann@icloud.com>: user is over quota (in reply to RCPT TO command)',
+  '550 5.1.1 <ann@icloud.com>: inactive email address (in reply to RCPT TO command)',
+  '550 5.1.1 unknown or illegal alias: ann@icloud.com',
+  '554 30 Sorry, your message to ann@aol.jp cannot be delivered. This mailbox is disabled (554.30)',
+  '550 5.2.1 The email account that you tried to reach is inactive. For more information, go to https://support.google.com/mail/?p=DisabledUser',
+  "553 5.1.2 We weren't able to find the recipient domain. Please check for any spelling errors",
+  '553 5.1.3 The recipient address <ann> is not a valid RFC 5321 address.',
+  '550 - Requested action not taken: no such user here',
+  '552 5.1.1 Boite du destinataire pleine. Recipient overquota. OFR_417 [417]',
+  '550 5.1.1 Adresse d au moins un destinataire invalide. Invalid recipient. OFR_416 [416]',
+  '550 5.2.1 ann@hot.ee is expired account',
+  '554 5.2.1 Inactive user',
+  '554 Invalid mailbox',
+  '554 5.7.1 <ann@acme.com>: Unknown recipient',
+  '550 5.1.1 Mail Refused - Address <ann@acme.com> Recipient Unknown',
+  '550 5.1.1 <ann@acme.com> recipient rejected',
+  '554 delivery error: dd Not a valid recipient - atlas315.free.mail.ne1.yahoo.com',
+  '550 5.1.1 The email account that you tried to reach does not exist. Please try double-checking the recipient',
+  '550 Recipient not found',
+]
+
+/** Something else, though the code may name the recipient. */
+export const ALIVE = [
+  "550 5.1.1 Connections will not be accepted from 192.0.2.25, because the ip is in Spamhaus's list",
+  '550 relaying denied for <ann@yahoo.com>',
+  '553 5.7.2 [TSS09] All messages from 192.0.2.25 will be permanently deferred; Retrying will NOT succeed.',
+  "554 5.7.1 Your message was rejected due to example.jp's DMARC policy.",
+  '554 5.7.1 [HME1] This message was blocked for failing both SPF and DKIM authentication checks.',
+  '550 5.7.0 Blocked - see https://support.proofpoint.com/dnsbl-lookup.cgi?ip=192.0.1.2',
+  '550 5.7.1 Your email was rejected due to having a domain present in the Spamhaus DBL',
+  '550 5.7.1 [CS01] Message rejected due to local policy.',
+  '554 RBL Reject.',
+  '552 Message rejected for spam or virus content',
+  '550 5.7.24 The SPF record of the sending domain has one or more suspicious entries.',
+  "550 5.7.26 Unauthenticated email from acme.com is not accepted due to domain's DMARC policy.",
+  '501 5.5.4 HELO/EHLO argument is invalid. https://support.google.com/mail/?p=helo',
+  '550 5.7.28 There is an unusual rate of unsolicited mail originating from your IP address.',
+  "552 5.3.4 The number of attachments (600) exceeds Google's limit of limit attachments.",
+  '554 5.4.6 Message exceeded 50 hops, this may indicate a mail loop.',
+  '550 5.7.1 The user or domain that you are sending to (or from) has a policy that prohibited the mail that you sent.',
+  '553 5.1.7 The sender address hello is not a valid RFC 5321 address.',
+  '554 5.6.0 Mail message is malformed. Not accepted.',
+  '550 5.7.25 The IP address sending this message does not have a PTR record setup',
+  '550 5.4.5 Daily SMTP relay limit exceeded for user.',
+  '550 5.4.318 Message expired, connection reset (SuspiciousRemoteServerError)',
+  '553 5.3.0 flpd594 DNSBL:RBL 521< 192.0.2.1 >_is_blocked.For assistance forward this email to abuse_rbl@abuse-att.net',
+  "554-mx.example.com Your access to this mail system has been rejected due to the sending MTA's poor reputation.",
+  '554 5.7.1 Service unavailable; Sender address [hello@acme.com] blocked using dbl.spamhaus.org',
+  '550 Rejected by header based Anti-Spoofing policy: hello@acme.com - https://community.mimecast.com/docs/DOC-1369#550',
+  '550 5.5.4 ETP208 Your IP 192.0.2.1 is listed by Invaluement.',
+  '550 The sending IP (192.0.2.1) is listed on https://spamrl.com/. Please resolve this and retry.',
+  '550 #5.7.1 Your access to submit messages to this e-mail system has been rejected.',
+  '550-"Email blocked by GeoIP spam filter. Listed by HOSTKARMA/JUNKEMAILFILTER. Country [IP], XX [192.0.2.1]"',
+  '554 5.7.105 SenderFilterConfig rejected',
+  '554 rejected due to virus',
+  '550 5.7.512 Access denied, message must be RFC 5322 section 3.6.2 compliant',
+  '591 ann@acme.com your host [192.0.2.1] is blacklisted by dnsbl.sorbs.net. Currently Sending Spam',
+]
