@@ -231,7 +231,7 @@ function addTrees(add: Add): void {
     topped(multi('mixed', [text('body'), file('n.txt', 'text/plain', 'note', 'inline')])),
     {
       text: 'body',
-      files: [{ filename: 'n.txt', content_type: 'text/plain', content: 'note' }],
+      files: [{ filename: 'n.txt', content_type: 'text/plain', disposition: 'inline', content: 'note' }],
     },
   )
   add(
@@ -256,7 +256,7 @@ function addTrees(add: Add): void {
 function addSpecial(add: Add): void {
   const ics = 'BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nEND:VCALENDAR\r\n'
   const invitation = part(['Content-Type: text/calendar; method=REQUEST; charset=utf-8'], ics)
-  const calendar = { filename: null, content_type: 'text/calendar; method=REQUEST', content: ics.trimEnd() }
+  const calendar = { filename: 'invite.ics', content_type: 'text/calendar; method=REQUEST', content: ics.trimEnd() }
   add('an invitation', topped(multi('alternative', [text('come'), html('<p>come</p>'), invitation])), {
     ...{ text: 'come', html: '<p>come</p>', files: [calendar] },
   })
@@ -316,7 +316,7 @@ function addSpecial(add: Add): void {
       text: 'It failed',
       files: [
         { filename: null, content_type: 'message/delivery-status', content: status },
-        { filename: null, content_type: 'message/rfc822', content: original },
+        { filename: 'Mine.eml', content_type: 'message/rfc822', content: original },
       ],
     },
   )
