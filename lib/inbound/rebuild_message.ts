@@ -9,8 +9,10 @@ export type Rebuilt = { pieces: Buffer[]; fields: ReadField[]; notes: string[] }
 
 type Level = { header: PartHeader; piece: number; boundary: string; hasParts: boolean; preamble: Buffer }
 
+const TAB = 9
 const LF = 10
 const CR = 13
+const SPACE = 32
 const CRLF = Buffer.from('\r\n')
 const NOTHING = Buffer.alloc(0)
 
@@ -38,6 +40,9 @@ class Rebuild {
   #isLineBegin = true
   /** What comes next is the content of a part, not what stands before or behind the parts. */
   #isContent = false
+
+  /** It belongs to a multipart that does not say where its parts begin. */
+  #isMistaken = false
 
   constructor(raw: Buffer) {
     this.#raw = raw
@@ -68,8 +73,10 @@ class Rebuild {
   #take(from: number, to: number): void {
     const content = this.#raw.subarray(from, to)
     const level = this.#levels.at(-1)
-    if (this.#isContent) this.#push(content)
-    else if (level && !level.hasParts && level.preamble === NOTHING) level.preamble = content
+    if (this.#isContent) {
+      this.#push(content)
+      if (this.#isMistaken) this.#noteText(content)
+    } else if (level && !level.hasParts && level.preamble === NOTHING) level.preamble = content
     this.#isContent = false
   }
 
@@ -101,12 +108,13 @@ class Rebuild {
     if (found.isCut) this.#notes.add('A header has lines that are no fields: they are not shown.')
     if (isRoot) this.#fields = readHeader(header.bytes)
     this.#isContent = header.boundary === null
+    this.#isMistaken = this.#isContent && header.type.startsWith('multipart/')
     if (header.boundary !== null) {
       const boundary = `${this.#seed}-${this.#count}`
       this.#levels.push({ header, piece: this.#pieces.length, boundary, hasParts: false, preamble: NOTHING })
       this.#delimiters.open(header.boundary)
       this.#pieces.push(writePartHeader(header, boundary))
-    } else this.#pieces.push(header.type.startsWith('multipart/') ? this.#asText(header) : header.bytes)
+    } else this.#pieces.push(this.#isMistaken ? writePartHeader(header, null) : header.bytes)
     this.#pieces.push(CRLF)
     this.#isLineBegin = true
     return body
@@ -117,16 +125,16 @@ class Rebuild {
       const { header, piece, boundary, hasParts, preamble } = this.#levels.pop() as Level
       if (hasParts) this.#writeDelimiter(`${boundary}--`)
       else {
-        this.#pieces[piece] = this.#asText(header)
+        this.#pieces[piece] = writePartHeader(header, null)
         this.#push(preamble)
+        this.#noteText(preamble)
       }
     }
   }
 
   /** A multipart without parts is shown as it is. */
-  #asText(header: PartHeader): Buffer {
-    this.#notes.add('It says that it has parts, but none begins in it: it is shown as text.')
-    return writePartHeader(header, null)
+  #noteText(content: Buffer): void {
+    if (!isBlank(content)) this.#notes.add('It says that it has parts, but none begins in it: it is shown as text.')
   }
 
   #push(content: Buffer): void {
@@ -140,6 +148,10 @@ class Rebuild {
     this.#pieces.push(Buffer.from(`${this.#isLineBegin ? '' : '\r\n'}--${boundary}\r\n`))
     this.#isLineBegin = true
   }
+}
+
+function isBlank(content: Buffer): boolean {
+  return content.every(byte => byte === SPACE || byte === TAB || byte === CR || byte === LF)
 }
 
 /** A message whose lines end in CR alone. */
