@@ -88,6 +88,7 @@ export function listReceivedMessages(): ReceivedMessage[] {
     messages.push({ name, raw: Buffer.isBuffer(entity) ? entity : write(entity), expected })
   addCharsets(add)
   addHeaders(add)
+  addRawWords(add)
   addTrees(add)
   addSpecial(add)
   addBroken(add)
@@ -188,6 +189,38 @@ function addHeaders(add: Add): void {
   })
 }
 
+/** 8-bit bytes inside of encoded words, which RFC 2047 2 forbids; these are the charsets that senders of such words use. */
+function addRawWords(add: Add): void {
+  const words: [charset: string, octets: string, expected: string][] = [
+    ['iso-8859-1', 'caf\xe9_au lait', 'café au lait'],
+    ['iso-8859-2', '\xb1\xe6=B1', 'ąćą'],
+    ['windows-1251', '\xcf\xf0\xe8', 'При'],
+    ['koi8-r', '\xf0\xd2\xc9', 'При'],
+    ['shift_jis', '\x83_\x83\x5c\x93\xfa', 'ダソ日'],
+    ['gb2312', '\xc4\xe3\xba\xc3', '你好'],
+    ['big5', '\xa4_\xa4@', '于一'],
+    ['euc-kr', '\xc7\xd1', '한'],
+    ['utf-8', 'caf\xc3\xa9', 'café'],
+    ['utf-8', 'caf\xe9', 'café'],
+    ['us-ascii', 'caf\xe9', 'café'],
+  ]
+  for (const [charset, octets, expected] of words) {
+    const word = `=?${charset}?Q?${octets}?=`
+    add(`8-bit bytes in a word of ${charset}`, topped(text('x'), [`From: ${word} <a@y.com>`, `Subject: ${word}`]), {
+      from: { name: expected, address: 'a@y.com' },
+      subject: expected,
+    })
+  }
+  const named = part(['Content-Type: x/y; name="=?iso-8859-2?Q?\xb1.txt?="'], 'x')
+  add('8-bit bytes in a word of a name', topped(multi('mixed', [text('x'), named])), {
+    files: [{ filename: 'ą.txt', content_type: 'x/y', content: 'x' }],
+  })
+  add('fields of two charsets', topped(text('x'), [`From: ${bytes('Åsa')} <a@y.com>`, 'Subject: Gr\xfc\xdfe']), {
+    from: { name: 'Åsa', address: 'a@y.com' },
+    subject: 'Grüße',
+  })
+}
+
 function addTrees(add: Add): void {
   const both = multi('alternative', [text('plain'), html('<p>rich</p>')])
   const pdf = file('a.pdf', 'application/pdf', 'pdf')
@@ -231,7 +264,7 @@ function addTrees(add: Add): void {
     topped(multi('mixed', [text('body'), file('n.txt', 'text/plain', 'note', 'inline')])),
     {
       text: 'body',
-      files: [{ filename: 'n.txt', content_type: 'text/plain', content: 'note' }],
+      files: [{ filename: 'n.txt', content_type: 'text/plain', disposition: 'inline', content: 'note' }],
     },
   )
   add(
@@ -241,6 +274,17 @@ function addTrees(add: Add): void {
       files: [{ ...image, filename: 'i.png' }],
     },
   )
+  const named = (type: string, name: string) => part([`Content-Type: ${type}; name="${name}"`], 'x')
+  add('texts with names', topped(multi('mixed', [named('text/plain', 'a'), named('text/html', 'b.html')])), {
+    text: 'x',
+    html: null,
+    files: [{ filename: 'b.html', content_type: 'text/html', disposition: 'attachment', content: 'x' }],
+  })
+  add('a text behind the root of related parts', topped(multi('related', [html('<p>'), text('note')])), {
+    html: '<p>',
+    text: null,
+    files: [{ filename: null, content_type: 'text/plain', disposition: 'attachment', content: 'note' }],
+  })
   add('a plain text beside an html one', topped(multi('mixed', [html('<p>'), text('a < b')])), {
     text: 'a < b',
     html: '<p>\n<div style="white-space: pre-wrap">a &lt; b</div>',
@@ -251,12 +295,26 @@ function addTrees(add: Add): void {
     text: 'see',
     files: [{ filename: 'fwd.eml', content_type: 'message/rfc822', content: forwarded }],
   })
+  const digest = multi('digest', [
+    part([], 'Subject: =?utf-8?Q?=C3=A9/?=\r\n\r\none'),
+    part([], 'From: a@y.com\r\n\r\ntwo'),
+  ])
+  add('a digest', topped(digest), {
+    text: null,
+    files: [
+      { filename: 'é_.eml', content_type: 'message/rfc822', content: 'Subject: =?utf-8?Q?=C3=A9/?=\r\n\r\none' },
+      { filename: 'message.eml', content_type: 'message/rfc822', content: 'From: a@y.com\r\n\r\ntwo' },
+    ],
+  })
+  add('a fragment', topped(part(['Content-Type: message/partial; id=x; number=1; total=2'], 'Subject: in\r\n\r\na')), {
+    files: [{ filename: null, content_type: 'message/partial', content: 'Subject: in\r\n\r\na' }],
+  })
 }
 
 function addSpecial(add: Add): void {
   const ics = 'BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nEND:VCALENDAR\r\n'
   const invitation = part(['Content-Type: text/calendar; method=REQUEST; charset=utf-8'], ics)
-  const calendar = { filename: null, content_type: 'text/calendar; method=REQUEST', content: ics.trimEnd() }
+  const calendar = { filename: 'invite.ics', content_type: 'text/calendar; method=REQUEST', content: ics.trimEnd() }
   add('an invitation', topped(multi('alternative', [text('come'), html('<p>come</p>'), invitation])), {
     ...{ text: 'come', html: '<p>come</p>', files: [calendar] },
   })
@@ -316,7 +374,7 @@ function addSpecial(add: Add): void {
       text: 'It failed',
       files: [
         { filename: null, content_type: 'message/delivery-status', content: status },
-        { filename: null, content_type: 'message/rfc822', content: original },
+        { filename: 'Mine.eml', content_type: 'message/rfc822', content: original },
       ],
     },
   )

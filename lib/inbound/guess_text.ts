@@ -9,11 +9,3 @@ export function guessText(bytes: Uint8Array): string {
     return western.decode(bytes)
   }
 }
-
-/** A message in pieces, with headers in UTF-8 (RFC 6532), whatever bytes they were written in. */
-export function repairHeaders(raw: Buffer, max: number): Buffer[] {
-  const end = [raw.indexOf('\r\n\r\n'), raw.indexOf('\n\n'), Math.min(raw.length, max)]
-  const length = Math.min(...end.filter(position => position >= 0))
-  const headers = raw.subarray(0, length)
-  return [Buffer.from(guessText(headers)), raw.subarray(length)]
-}

@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream'
 import { MailParser } from 'mailparser'
+import { Base64PartDecoder, type Note } from './base64_part.ts'
 import type { Decoder, FoundText, Internals, Line, Node, Split } from './mailparser_types.ts'
 import { MAX_HEADERS, MAX_PARTS } from './parsed_message.ts'
 import { QuotedDecoder } from './quoted_decoder.ts'
@@ -26,14 +27,19 @@ const MANY = new Set(['to', 'cc', 'bcc'])
 const GUESSED = 'guessed'
 const JAPANESE = /^(cs)?iso-?2022-?jp|^jis/i
 
-/** By this name the headers of a part tell its content type: its own, where mailparser guesses one by the file's name. */
+/** By this name the headers of a part tell what its sender declared, where mailparser guesses by the file's name. */
 export const DECLARED = ':declared'
-export type Declared = { type: string; method: string | undefined }
+export type Declared = { type: string; method: string | undefined; disposition: 'attachment' | 'inline' }
 
 /** mailparser without what is costly, and with the first of two headers, not the last one (reliability F13). */
 export class MailReader extends Base {
-  constructor() {
+  readonly #note: Note
+  /** Children so far, of each multipart. */
+  readonly #children = new WeakMap<Split, number>()
+
+  constructor(note: Note) {
     super(OPTIONS)
+    this.#note = note
   }
 
   override getDecoder(): Decoder {
@@ -63,21 +69,38 @@ export class MailReader extends Base {
   }
 
   override createNode(split: Split): Node {
-    if (split.encoding === 'quoted-printable') split.getDecoder = () => new QuotedDecoder()
     const type = split.contentType || ''
     // What is no type is text (RFC 2045 section 5.2).
     if (!type.includes('/')) split.contentType = 'text/plain'
-    // A text that was put in like a picture, by its name, is a file.
-    const isText = split.contentType === 'text/plain' || split.contentType === 'text/html'
-    if (isText && split.disposition === 'inline' && split.filename && !split.root) split.disposition = 'attachment'
+    const isText = this.#isText(split)
+    const disposition = dispositionOf(split)
+    // mailparser makes a file of it for this word alone.
+    if (!isText) split.disposition = 'attachment'
+    if (split.encoding === 'quoted-printable') split.getDecoder = () => new QuotedDecoder()
+    if (split.encoding === 'base64') split.getDecoder = () => new Base64PartDecoder(isText, this.#note)
     const node = super.createNode(split)
     node.flow = split.flowed ? { delSp: split.delSp } : null
     split.flowed = false // or mailparser would do it
     const charset = (split.charset || 'utf-8').toLowerCase().replace(/[^a-z0-9]+/g, '')
     if (['utf8', 'ascii', 'usascii'].includes(charset)) node.charset = GUESSED
     const { method } = split._parsedContentType.params
-    node.headers.set(DECLARED, { type, method } satisfies Declared)
+    node.headers.set(DECLARED, { type, method, disposition } satisfies Declared)
     return node
+  }
+
+  /**
+   * Whether a part belongs to the text of the message (RFC 8621 4.1.4, `isInline`). One that is put inline by its name is
+   * a file even as the first part: its name would be lost.
+   */
+  #isText(split: Split): boolean {
+    const { parentNode, contentType, disposition, filename } = split
+    const position = parentNode ? (this.#children.get(parentNode) ?? 0) : 0
+    if (parentNode) this.#children.set(parentNode, position + 1)
+    if (contentType !== 'text/plain' && contentType !== 'text/html') return false
+    if (disposition && disposition !== 'inline') return false
+    if (!parentNode) return true
+    if (filename && (disposition === 'inline' || position > 0)) return false
+    return position === 0 || parentNode.contentType !== 'multipart/related'
   }
 
   /** Plain texts are part of the HTML too where they do not say the same in other words. */
@@ -100,6 +123,17 @@ export class MailReader extends Base {
       : null
     return { type: 'text', text: texts.length > 0 ? texts.join('\n') : null, html }
   }
+}
+
+/** Without a word of its own a part is an attachment, but for a picture that the text refers to. */
+function dispositionOf({ disposition, parentNode, headers }: Split): Declared['disposition'] {
+  if (disposition) return disposition === 'inline' ? 'inline' : 'attachment' // RFC 2183 2.8
+  return isRelated(parentNode) && headers.hasHeader('Content-ID') ? 'inline' : 'attachment'
+}
+
+function isRelated(multipart: Split | false): boolean {
+  if (!multipart) return false
+  return multipart.contentType === 'multipart/related' || isRelated(multipart.parentNode)
 }
 
 function asHtml(text: string): string {

@@ -17,10 +17,8 @@ export type HeaderValues = {
 export type FoundFile = {
   type: 'attachment'
   content: Readable
-  contentDisposition?: string
   filename?: string
   cid?: string
-  related?: boolean
   headers: Map<string, unknown>
   release(): void
 }
@@ -29,6 +27,7 @@ export type FoundText = { type: 'text'; text: string | null; html: string | null
 
 /** What mailsplit tells of a part. */
 export type Split = {
+  parentNode: Split | false
   contentType: string | false
   charset: string | false
   root: boolean
@@ -37,6 +36,7 @@ export type Split = {
   filename: string | false
   flowed: boolean
   delSp: boolean
+  headers: { hasHeader(name: string): boolean }
   getDecoder(): Transform
   _parsedContentType: { params: Record<string, string> }
 }
@@ -57,7 +57,6 @@ export type Decoder = { decodeStream(charset: string): Transform }
 export type Internals = Omit<Transform, typeof Symbol.asyncIterator> & {
   tree: Node | false
   headers: Map<string, unknown> | false
-  headerLines: Line[] | false
   getDecoder(): Decoder
   processHeaders(lines: Line[]): Map<string, unknown>
   createNode(split: Split): Node

@@ -1,19 +1,20 @@
 import { Readable } from 'node:stream'
 import { parseContentType, safeFilename } from '../attachment.ts'
 import { GrowingBuffer } from '../growing_buffer.ts'
+import type { ReadField } from '../mime/header.ts'
 import { makeStorable } from '../storable.ts'
-import { repairHeaders } from './guess_text.ts'
 import { DECLARED, type Declared, MailReader } from './mail_reader.ts'
-import type { FoundFile, FoundText, HeaderValues, Line, Mailbox } from './mailparser_types.ts'
+import type { FoundFile, FoundText, HeaderValues, Mailbox } from './mailparser_types.ts'
+import { nameFile } from './name_file.ts'
 import {
   MAX_ENTRIES,
-  MAX_HEADERS,
   MAX_PARTS,
   MAX_TEXT,
   type ParsedAddress,
   type ParsedFile,
   type ParsedMessage,
 } from './parsed_message.ts'
+import { rebuildMessage } from './rebuild_message.ts'
 
 /** Why a message cannot be read, in plain words: another try would not help. */
 export class UnreadableError extends Error {}
@@ -25,12 +26,13 @@ const MAX_WORD = 998
 
 /** @throws {UnreadableError} */
 export async function readMessage(raw: Uint8Array<ArrayBuffer>): Promise<ParsedMessage> {
-  const reader = new MailReader()
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length)
-  const source = Readable.from(piecesOf(repairHeaders(bytes, MAX_HEADERS)))
+  const { pieces, fields, notes } = rebuildMessage(bytes)
+  const cuts = new Set(notes)
+  const reader = new MailReader(note => cuts.add(note))
+  const source = Readable.from(piecesOf(pieces))
   source.pipe(reader as unknown as NodeJS.WritableStream)
   const files: ParsedFile[] = []
-  const cuts = new Set<string>()
   let body: FoundText | null = null
   try {
     for await (const found of reader) {
@@ -53,8 +55,8 @@ export async function readMessage(raw: Uint8Array<ArrayBuffer>): Promise<ParsedM
     bcc: listAddresses(head.bcc, cuts),
     reply_to: listAddresses(head['reply-to'], cuts),
     subject: makeStorable(head.subject ?? ''),
-    message_id: messageId(reader.headerLines || []),
-    headers: listHeaders(reader.headerLines || [], cuts),
+    message_id: messageId(fields),
+    headers: listHeaders(fields, cuts),
     html: clipText(body.html, cuts),
     text: clipText(body.text, cuts),
     files,
@@ -80,14 +82,13 @@ async function readFile(found: FoundFile, max: number): Promise<ParsedFile> {
   for await (const chunk of found.content) content.append(chunk)
   found.release()
   const declared = found.headers.get(DECLARED) as Declared
-  const { contentDisposition, related, cid } = found
-  const isInline = contentDisposition === 'inline' || (!contentDisposition && related && cid)
+  const bytes = content.take() as Uint8Array<ArrayBuffer>
   return {
-    filename: found.filename ? safeFilename(found.filename) : null,
+    filename: found.filename ? safeFilename(found.filename) : nameFile(declared.type, bytes),
     content_type: typeOf(declared),
-    disposition: isInline ? 'inline' : 'attachment',
-    content_id: cid ? clip(cid) : null,
-    content: content.take() as Uint8Array<ArrayBuffer>,
+    disposition: declared.disposition,
+    content_id: found.cid ? clip(found.cid) : null,
+    content: bytes,
   }
 }
 
@@ -107,29 +108,26 @@ function listAddresses(field: { value: Mailbox[] } | { value: Mailbox[] }[] | un
     .map(({ name, address }): ParsedAddress => ({ name: clip(name), address: clip(address ?? '') }))
 }
 
-function listHeaders(lines: Line[], cuts: Set<string>): Record<string, string> {
+function listHeaders(fields: ReadField[], cuts: Set<string>): Record<string, string> {
   const values = new Map<string, string[]>()
-  for (const { key, line } of lines) {
-    const name = clip(key)
-    if (name === '') continue // a message without a header has one line of nothing
+  for (const field of fields) {
+    const name = clip(field.name)
     const known = values.get(name)
-    if (known) known.push(contentOf(line))
-    else if (values.size < MAX_ENTRIES) values.set(name, [contentOf(line)])
+    if (known) known.push(contentOf(field))
+    else if (values.size < MAX_ENTRIES) values.set(name, [contentOf(field)])
     else cuts.add(`It has headers of more than ${MAX_ENTRIES} names: the rest is not shown.`)
   }
   return Object.fromEntries(Array.from(values, ([name, all]) => [name, all.join('\n')]))
 }
 
 /** The first one as it was written: mailparser would end it in `>`, whatever it is. */
-function messageId(lines: Line[]): string | null {
-  const found = lines.find(({ key }) => key === 'message-id')
-  return (found && clip(contentOf(found.line))) || null
+function messageId(fields: ReadField[]): string | null {
+  const found = fields.find(({ name }) => name === 'message-id')
+  return (found && clip(contentOf(found))) || null
 }
 
-function contentOf(line: string): string {
-  const text = Buffer.from(line, 'latin1').toString()
-  const value = text.slice(text.indexOf(':') + 1).replace(/\r?\n(?=[ \t])/g, '')
-  return makeStorable(value.trim())
+function contentOf({ value }: ReadField): string {
+  return makeStorable(Buffer.from(value, 'latin1').toString().trim())
 }
 
 function clipText(text: string | null, cuts: Set<string>): string | null {

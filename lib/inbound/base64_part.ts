@@ -1,0 +1,145 @@
+import { Transform, type TransformCallback } from 'node:stream'
+
+const OTHERS = /[^A-Za-z0-9+/=]+/g
+const BLANKS = /^[ \t\r\n]*$/
+const GROUPS = /^[A-Za-z0-9+/]+={0,2}$/
+/** Base64 of four or more bytes hardly ever looks like it. */
+const WORD = /^[A-Z]?[a-z]+$|^[A-Z]+$/
+const TWO_WORDS = /[^\s=][ \t]+\S/g
+/** A line of base64 has 76 characters; longer ones are decoded before their end is there. */
+const MAX_REST = 10_000
+
+/** Takes down what was left out or taken for something else, in plain words. */
+export type Note = (note: string) => void
+
+/**
+ * Decodes base64 as it arrives (RFC 2045 6.8). Behind its padding it goes on with lines that are base64 themselves, as
+ * some senders join what was encoded in pieces. Words behind it, which mailing lists add to a text, are part of it in a
+ * text; in a file they are left out with a note. What begins with words is no base64, whatever is said: it stays as it is.
+ */
+export class Base64PartDecoder extends Transform {
+  readonly #isText: boolean
+  readonly #note: Note
+  #isBase64: boolean | null = null
+  #rest = ''
+  #letters = ''
+  /** Everything from the first padding or the first words on. */
+  #tail: string[] = []
+
+  constructor(isText: boolean, note: Note) {
+    super()
+    this.#isText = isText
+    this.#note = note
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    const text = this.#rest + chunk.toString('latin1')
+    const end = endOfLines(text)
+    this.#rest = text.slice(end)
+    if (end > 0) this.#read(text.slice(0, end))
+    done()
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#read(this.#rest)
+    this.#end()
+    const tail = this.#tail.join('').replace(/^=[=\s]{0,1000}/, '')
+    const words = tail === '' ? '' : this.#decodeLines(tail)
+    if (words && this.#isText) this.push(Buffer.from(`\n${words}`, 'latin1'))
+    else if (words) this.#note('There are words behind the base64 of a file: they are in the raw message only.')
+    done()
+  }
+
+  #read(text: string): void {
+    if (this.#tail.length > 0) {
+      this.#tail.push(text)
+      return
+    }
+    const words = findWords(text)
+    if (!BLANKS.test(text)) this.#isBase64 ??= words === -1 || !BLANKS.test(text.slice(0, words))
+    if (this.#isBase64 === false) {
+      this.push(Buffer.from(text, 'latin1'))
+      return
+    }
+    const padding = text.indexOf('=')
+    const stop = Math.min(...[words, padding, text.length].filter(position => position !== -1))
+    this.#decode(text.slice(0, stop))
+    if (stop < text.length) this.#tail.push(text.slice(stop))
+  }
+
+  /** Decodes lines up to the first that is not base64; returns that one and all that follow. */
+  #decodeLines(text: string): string {
+    const bytes = Buffer.allocUnsafe(text.length)
+    let length = 0
+    let words = ''
+    for (let at = 0; at < text.length; ) {
+      const next = nextLine(text, at)
+      const line = text.slice(at, next).trim()
+      if (line !== '' && (line.length % 4 !== 0 || !GROUPS.test(line) || WORD.test(line))) {
+        words = text.slice(at)
+        break
+      }
+      length += bytes.write(line, length, 'base64')
+      at = next
+    }
+    this.push(bytes.subarray(0, length))
+    return words
+  }
+
+  #decode(text: string): void {
+    const letters = this.#letters + text.replace(OTHERS, found => this.#skip(found))
+    const whole = letters.length - (letters.length % 4)
+    this.#letters = letters.slice(whole)
+    if (whole > 0) this.push(Buffer.from(letters.slice(0, whole), 'base64'))
+  }
+
+  #skip(found: string): string {
+    if (!BLANKS.test(found)) this.#note('The base64 of a part has characters that are not base64: they were skipped.')
+    return ''
+  }
+
+  /** The group that the padding or the end of the part completes. */
+  #end(): void {
+    if (this.#letters.length === 1) this.#note('The base64 of a part was cut short.')
+    this.push(Buffer.from(this.#letters, 'base64'))
+    this.#letters = ''
+  }
+}
+
+/** Where lines begin that are words, those before them included that cannot be base64; -1 without any. */
+function findWords(text: string): number {
+  TWO_WORDS.lastIndex = 0
+  for (let found = TWO_WORDS.exec(text); found; found = TWO_WORDS.exec(text)) {
+    const start = text.lastIndexOf('\n', found.index) + 1
+    TWO_WORDS.lastIndex = nextLine(text, found.index)
+    if (isWords(text.slice(start, TWO_WORDS.lastIndex))) return beforeOthers(text, start)
+  }
+  return -1
+}
+
+/** Blanks may have come into base64 on its way, but whole groups are between them then. */
+function isWords(line: string): boolean {
+  return line.split(/\s+/).some(word => word !== '' && (word.length % 4 !== 0 || !GROUPS.test(word)))
+}
+
+/** Behind the last whole line of base64: what is behind it may turn out to be words. */
+function endOfLines(text: string): number {
+  const end = beforeOthers(text, text.lastIndexOf('\n') + 1)
+  return text.length - end > MAX_REST ? text.length : end
+}
+
+/** Goes back to the end of the last line that is base64. */
+function beforeOthers(text: string, start: number): number {
+  let from = start
+  while (from > 0) {
+    const before = text.lastIndexOf('\n', from - 2) + 1
+    if (GROUPS.test(text.slice(before, from).trim())) return from
+    from = before
+  }
+  return from
+}
+
+function nextLine(text: string, at: number): number {
+  const lineFeed = text.indexOf('\n', at)
+  return lineFeed === -1 ? text.length : lineFeed + 1
+}

@@ -1,0 +1,92 @@
+import { type ReadField, readHeader, splitMessage } from '../mime/header.ts'
+import { readParameters } from '../mime/parameters.ts'
+import type { Delimiters } from './delimiters.ts'
+import { MAX_HEADERS } from './parsed_message.ts'
+import { repairHeader } from './repair_header.ts'
+
+/** `bytes` are whole lines in UTF-8. `boundary` has one character per byte; null without one, or without parts. */
+export type PartHeader = { bytes: Buffer; type: string; boundary: string | null; start: string | null }
+
+type Where = { isRoot: boolean; isDigest: boolean }
+
+const LF = 10
+const CR = 13
+const LONE_CR = /\r(?!\n)/
+const LONE_CRS = /\r(?!\n)/g
+
+/**
+ * Reads the header of a part that begins at `start`, and where its content begins. A line that is no field ends it
+ * (RFC 2046 5.1 asks for an empty line), as does a delimiter line. In the header of the message such lines are skipped
+ * where fields follow: `isCut` tells of it. Longer ones than MAX_HEADERS are left to whoever reads the message.
+ */
+export function readPartHeader(
+  raw: Buffer,
+  start: number,
+  delimiters: Delimiters,
+  { isRoot, isDigest }: Where,
+): { header: PartHeader; body: number; isCut: boolean } {
+  const end = findEnd(raw, start, delimiters)
+  const split = splitMessage(raw.subarray(start, end))
+  const all = readHeader(split.header)
+  const gap = findGap(split.header, all, isRoot)
+  const isCut = isRoot && gap !== null
+  const fields = isRoot || gap === null ? all : all.slice(0, gap.count)
+  const body = isRoot || gap === null ? end - split.body.length : start + gap.at
+  const bytes = joinFields(fields)
+  const field = fields.find(({ name }) => name === 'content-type')
+  if (!field && isDigest) {
+    // RFC 2046 5.1.5
+    return { header: plain(Buffer.concat([Buffer.from('Content-Type: message/rfc822\r\n'), bytes])), body, isCut }
+  }
+  const { value, parameters } = readParameters(field?.value ?? '')
+  if (!value.startsWith('multipart/')) return { header: { ...plain(bytes), type: value }, body, isCut }
+  const boundary = parameters.get('boundary')?.trimEnd() || null
+  return { header: { bytes, type: value, boundary, start: parameters.get('start') ?? null }, body, isCut }
+}
+
+/** The same header for a multipart of this boundary, or without one for a text. */
+export function writePartHeader({ bytes, type, start }: PartHeader, boundary: string | null): Buffer {
+  const others = readHeader(bytes).filter(({ name }) => name !== 'content-type')
+  const known = /^multipart\/[\w.+-]{1,60}$/.test(type) ? type : 'multipart/mixed'
+  const root = start && /^[!#-[\]-~]{1,200}$/.test(start) ? `; start="${start}"` : ''
+  const field = boundary === null ? 'text/plain' : `${known}; boundary="${boundary}"${root}`
+  return Buffer.concat([Buffer.from(`Content-Type: ${field}\r\n`), ...others.map(({ raw }) => raw)])
+}
+
+function plain(bytes: Buffer): PartHeader {
+  return { bytes, type: '', boundary: null, start: null }
+}
+
+/** Behind the empty line, at a delimiter line, or at the end. */
+function findEnd(raw: Buffer, start: number, delimiters: Delimiters): number {
+  for (let at = start; at < raw.length; ) {
+    if (delimiters.depth > 0 && delimiters.at(at)) return at
+    const lineFeed = raw.indexOf(LF, at)
+    const next = lineFeed === -1 ? raw.length : lineFeed + 1
+    if (raw[at] === LF || (raw[at] === CR && raw[at + 1] === LF)) return next
+    if (next - start > MAX_HEADERS) return next
+    at = next
+  }
+  return raw.length
+}
+
+/** The first lines between fields that are no field; an mbox begins with such a line, which is none of the message. */
+function findGap(header: Buffer, fields: ReadField[], isRoot: boolean): { at: number; count: number } | null {
+  let at = 0
+  for (const [count, { raw }] of fields.entries()) {
+    const start = raw.byteOffset - header.byteOffset
+    const isEnvelope = isRoot && at === 0 && /^>?From /.test(header.toString('latin1', 0, 6))
+    if (start !== at && !isEnvelope) return { at, count }
+    at = start + raw.length
+  }
+  return null
+}
+
+/** Lines that end in LF, as mailparser knows no other end. */
+function joinFields(fields: ReadField[]): Buffer {
+  const joined = repairHeader(Buffer.concat(fields.map(({ raw }) => raw)))
+  if (joined.length === 0) return joined
+  const text = joined.toString('latin1')
+  if (text.endsWith('\n') && !LONE_CR.test(text)) return joined
+  return Buffer.from(`${text}${/[\r\n]$/.test(text) ? '' : '\r\n'}`.replace(LONE_CRS, '\r\n'), 'latin1')
+}
