@@ -239,6 +239,17 @@ t.test('a key is taken by TLS only, and guesses are cut off', async t => {
   await client.ended()
 })
 
+t.test('AUTH is offered only after STARTTLS', async t => {
+  const client = await connectClient(t, port)
+  await client.reply()
+  const before = await client.command('EHLO client.test')
+  t.match(before, /^250-STARTTLS$/m)
+  t.notMatch(before, /AUTH/)
+  t.match(await client.command('STARTTLS'), /^220 /)
+  await client.upgrade()
+  t.match(await client.command('EHLO client.test'), /^250-AUTH PLAIN LOGIN\r?$/m)
+})
+
 t.test('no line of the log has a key, whatever fails', async t => {
   const lines: string[] = []
   const log = createLog('trace', { write: line => void lines.push(line) })
