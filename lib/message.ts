@@ -12,7 +12,10 @@ export type MessageAttachment = AttachmentHead & { size: number; read: () => Asy
 export type Message = {
   message_id: string // without angle brackets
   date: Date
+  /** In place of `date` in its field: as its author wrote it (RFC 5322 section 3.3). */
+  own_date?: string | undefined
   from: Mailbox
+  sender?: Mailbox | undefined
   to: Mailbox[]
   cc: Mailbox[]
   reply_to: Mailbox[]
@@ -31,7 +34,7 @@ export type MessageHead = Omit<Message, 'attachments'> & { attachments: Omit<Mes
 export type ComposedMessage = { fields: HeaderField[]; body: Buffer }
 
 /** Written by the composer alone; Bcc and signatures never come from a custom header. */
-const OURS = /^(?:from|to|cc|bcc|subject|date|message-id|mime-version|content-.*|dkim-signature)$/i
+const OURS = /^(?:from|sender|to|cc|bcc|subject|date|message-id|mime-version|content-.*|dkim-signature)$/i
 
 /**
  * Lays out an Internet Message (RFC 5322) with MIME (RFC 2045 to 2047): all but the content of its attachments. A custom
@@ -45,7 +48,7 @@ export function layOutMessage(message: MessageHead): Part {
     fields: [
       ...addressFields(message),
       textField('Subject', message.subject),
-      atomsField('Date', [message.date.toUTCString().replace('GMT', '+0000')]),
+      atomsField('Date', [message.own_date ?? message.date.toUTCString().replace('GMT', '+0000')]),
       atomsField('Message-ID', [`<${message.message_id}>`]),
       ...customFields(message),
       atomsField('MIME-Version', ['1.0']),
@@ -73,8 +76,9 @@ export function serializeHeader(fields: HeaderField[], first: string[] = []): Bu
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
 }
 
-function addressFields({ from, to, cc, reply_to }: MessageHead): HeaderField[] {
+function addressFields({ from, sender, to, cc, reply_to }: MessageHead): HeaderField[] {
   const fields = [mailboxesField('From', [from])]
+  if (sender) fields.push(mailboxesField('Sender', [sender]))
   if (to.length > 0) fields.push(mailboxesField('To', to))
   // Many readers expect a recipient in every message, and this names none (RFC 5322 section 3.4).
   else if (cc.length === 0) fields.push(atomsField('To', ['undisclosed-recipients:;']))
