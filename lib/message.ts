@@ -1,5 +1,5 @@
-import { type AttachmentHead, typeOfFile } from './mime/attachment.ts'
-import { filePart, multipart, type Part, textPart } from './mime/body.ts'
+import { type AttachmentHead, isInvitation, typeOfFile } from './mime/attachment.ts'
+import { filePart, invitationPart, multipart, type Part, textPart } from './mime/body.ts'
 import { atomsField, type HeaderField, rawField, textField } from './mime/field.ts'
 import { type Mailbox, mailboxesField } from './mime/mailbox.ts'
 
@@ -96,25 +96,34 @@ function customFields({ headers, reply_to }: MessageHead): HeaderField[] {
   return fields
 }
 
-/** As readers expect it: mixed(related(alternative(text, html), what html shows), files), only the levels needed. */
+/**
+ * As readers expect it: mixed(related(alternative(text, html, invitation), what html shows), files), only the levels needed.
+ * An invitation among the files would be one to open, where a calendar next to its text asks "Will you come?".
+ */
 function layOutBody({ text, html, attachments, seed }: MessageHead): Part {
+  const invitation = attachments.findIndex(({ content_type }) => isInvitation(content_type))
   const shown: Part[] = []
   const files: Part[] = []
   for (const [index, attachment] of attachments.entries()) {
+    if (index === invitation) continue
     if (html !== null && isShown(attachment)) shown.push(filePart(attachment, index, 'inline'))
     else files.push(filePart(attachment, index, 'attachment'))
   }
-  let part = layOutText(text, html, seed)
-  const root = text === null ? 'text/html' : 'multipart/alternative'
+  const forms = layOutText(text, html)
+  const invited = attachments[invitation]
+  if (invited) forms.push(invitationPart(invited, invitation))
+  const [only] = forms as [Part]
+  let part = forms.length === 1 ? only : multipart('alternative', forms, seed)
+  const root = forms.length === 1 ? 'text/html' : 'multipart/alternative'
   if (shown.length > 0) part = multipart('related', [part, ...shown], seed, [`type="${root}"`])
   if (files.length > 0) part = multipart('mixed', [part, ...files], seed)
   return part
 }
 
-function layOutText(text: string | null, html: string | null, seed: string): Part {
-  if (html === null) return textPart('plain', text ?? '')
-  if (text === null) return textPart('html', html)
-  return multipart('alternative', [textPart('plain', text), textPart('html', html)], seed)
+/** The plainest first. */
+function layOutText(text: string | null, html: string | null): Part[] {
+  if (html === null) return [textPart('plain', text ?? '')]
+  return text === null ? [textPart('html', html)] : [textPart('plain', text), textPart('html', html)]
 }
 
 /** Whether html can show it. Inline text would be read as more of the message. */

@@ -4,6 +4,7 @@ import { type Address, formatAddress, parseAddress } from '../address.ts'
 import { safeFilename } from '../attachment.ts'
 import { MAX_FILE_BYTES } from '../base64_decoder.ts'
 import { isReservedHeader } from '../headers.ts'
+import { isInvitation } from '../mime/attachment.ts'
 import { isFieldName } from '../mime/field.ts'
 import { address, addresses, CompleteEmail } from '../new_email.ts'
 import { UploadedContent, WrongContent } from '../uploaded_content.ts'
@@ -95,7 +96,7 @@ function toAttachment({ filename, content_type, disposition, content_id, content
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   const isTooLarge = bytes.length > MAX_FILE_BYTES
   return {
-    filename: safeFilename(filename ?? 'attachment'),
+    filename: safeFilename(filename ?? (isInvitation(content_type) ? 'invite.ics' : 'attachment')),
     content: isTooLarge
       ? new WrongContent(`is larger than ${MAX_FILE_BYTES} bytes`)
       : new UploadedContent(hash('sha256', bytes), bytes.length, { bytes }),
