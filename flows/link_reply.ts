@@ -5,7 +5,7 @@ import type { Secrets } from '../lib/secrets.ts'
 import type { EmailToParse } from '../sql/emails_to_parse.ts'
 import type { Queryable } from '../sql/pool.ts'
 import type { ReceivedEmailId } from '../sql/received_emails.ts'
-import { findAnsweredEmail, insertReply, markReport, type Reply } from '../sql/replies.ts'
+import { findRepliedEmail, insertReply, markReport, type NamedMessage, type Reply } from '../sql/replies.ts'
 import type { ReportedOutcome } from '../sql/reports.ts'
 import { applyReport, findReport } from './apply_report.ts'
 import { type ClassifyWork, classifyReply } from './classify_reply.ts'
@@ -30,7 +30,9 @@ export async function findRelation(
     return { is_listed: !deliveries.every(delivery => delivery), outcomes, reply: null }
   }
   const by_path = deliveries.find(delivery => delivery?.account_id === email.account_id)?.email_id
-  const email_id = by_path ?? (await findAnsweredEmail(work.pool, email.account_id, listAnswered(message.headers)))
+  const from = message.from?.address ?? ''
+  const named = listNamed(message.headers)
+  const email_id = by_path ?? (await findRepliedEmail(work.pool, email.account_id, named, from))
   if (!email_id) return { is_listed: true, outcomes: [], reply: null }
   const category = await classifyReply(work, email.account_id, ownText(message))
   return { is_listed: true, outcomes: [], reply: { email_id, category } }
@@ -49,19 +51,23 @@ export async function linkReply(tx: Queryable, id: ReceivedEmailId, relation: Re
   if (relation.reply) await insertReply(tx, id, relation.reply)
 }
 
-const OURS =
-  /<?((?<id>[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})@[^\s<>]{1,255}?)(?:>|\s|$)/gi
-/** As many as a thread that is alive still has at its end. */
-const MAX_ANSWERED = 20
+const OURS = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})@/i
+/** As many of ours as a thread that is alive still has at its end, and of those that clients gave to what they submitted. */
+const MAX_NAMED = { ours: 20, others: 100 }
 
-/** Ids of ours that a reply names: what it answers first, then what came before that, the newest first (RFC 5322 3.6.4). */
-function listAnswered(headers: Readonly<Record<string, string>>): { id: string; message_id: string }[] {
-  const found = (field: string) =>
-    Array.from(decodeIds((headers[field] ?? '').slice(-20_000)).matchAll(OURS), ([, message_id = '', id = '']) => ({
-      id,
-      message_id,
-    }))
-  return [...found('in-reply-to'), ...found('references').reverse()].slice(0, MAX_ANSWERED)
+/** Message ids that a reply names: what it answers first, then what came before that, the newest first (RFC 5322 3.6.4). */
+function listNamed(headers: Readonly<Record<string, string>>): NamedMessage[] {
+  const left = { ...MAX_NAMED }
+  return [...idsIn(headers['in-reply-to']), ...idsIn(headers.references).reverse()]
+    .map(message_id => ({ message_id, id: OURS.exec(message_id)?.[1] ?? null }))
+    .filter(({ id }) => left[id ? 'ours' : 'others']-- > 0)
+}
+
+/** Some clients leave out the angle brackets. */
+function idsIn(field = ''): string[] {
+  return decodeIds(field.slice(-20_000))
+    .split(/[\s<>]+/)
+    .filter(word => word.length <= 500 && /.@./.test(word))
 }
 
 const WORD = /=\?[^?\s]{1,40}\?([bq])\?([^?\s]{0,2000})\?=(?:\s+(?==\?))?/gi

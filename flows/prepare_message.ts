@@ -111,15 +111,19 @@ async function withContents(pool: Pool, email: EmailToSend): Promise<EmailToSend
 type Parts = { from: Mailbox; keys: DkimKey[]; files: StoredFile[]; readBlob: ReadBlob }
 
 async function compose(email: EmailToSend, { from, keys, files, readBlob }: Parts): Promise<Buffer> {
+  // Only mail that was submitted by SMTP has these two among its own.
+  const { Date: own_date, Sender: sender, ...headers } = email.headers
   const message: Message = {
     message_id: email.message_id,
     date: email.submitted_at,
+    own_date,
     from,
+    sender: sender === undefined ? undefined : mailbox(sender),
     to: email.to.map(mailbox),
     cc: email.cc.map(mailbox),
     reply_to: email.reply_to.map(mailbox),
     subject: email.subject,
-    headers: fieldsOf(email.headers),
+    headers: fieldsOf(headers),
     text: email.text,
     html: email.html,
     attachments: files.map(file => ({ ...file, read: () => readFile(() => readBlob(email.account_id, file.blob_id)) })),

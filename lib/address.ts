@@ -6,9 +6,9 @@ export type Address = { name: string | null; address: string; domain: string }
 // RFC 5322 3.2.3. No `i` flag beside `u` anywhere here: it would take U+212A for a k.
 const ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-"
 const ADDR_SPEC = new RegExp(`^([${ATEXT}]+(?:\\.[${ATEXT}]+)*)@([^@]+)$`)
-// Words and quoted strings; dots after the first word, as everybody writes `J. Doe` (RFC 5322 4.1).
-const PHRASE = new RegExp(`^(?![. ])(?:"(?:[^"\\\\]|\\\\.)*"|[${ATEXT}\\P{ASCII}. ])*$`, 'u')
 const QUOTED = /"((?:[^"\\]|\\.)*)"/g
+// Blanks that people copy along with an address.
+const AROUND = /^[\t\p{Zs}]+|[\t\p{Zs}]+$/gu
 const BARE_NAME = new RegExp(`^[${ATEXT}\\P{ASCII}]+(?: [${ATEXT}\\P{ASCII}]+)*$`, 'u')
 // RFC 1123 2.1. A last label that begins with a letter keeps out every spelling of an IPv4 address.
 const HOST = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
@@ -23,23 +23,36 @@ const MAX_LOCAL = 64
 const MAX_ADDRESS = 254
 
 /**
- * Reads exactly one mailbox, `email@domain` or `Name <email@domain>` (RFC 5322 3.4), or null. Stricter than the RFC:
- * no lists, groups, comments, routes, folding or space around the address; the local part a dot-atom of at most 64
- * ASCII characters (RFC 5321 4.1.2 advises against mailboxes that need quoting); the domain as `asciiDomain` says; the
- * address at most 254 characters (RFC 3696 erratum 1690), the text at most 1,000. Names are Unicode: no control or bidi
- * control characters, and no encoded-words, which would smuggle them in; runs of spaces become one.
+ * Reads exactly one mailbox, `email@domain` or `Name <email@domain>`, or null. The address is stricter than RFC 5322 3.4:
+ * no lists, groups, comments, routes or folding; the local part a dot-atom of at most 64 ASCII characters (RFC 5321 4.1.2
+ * advises against mailboxes that need quoting); the domain as `asciiDomain` says; the address at most 254 characters (RFC
+ * 3696 erratum 1690), the text at most 1,000.
+ *
+ * The name is wider than the RFC: everything before the one `<...>` at the end, as people write it, `Acme, Inc.` and
+ * `Acme (EU)` too. Quoted strings in it lose their quotes; runs of blanks become one space. No angle brackets outside of
+ * quotes, nothing that reads as a list of several mailboxes, no control or bidi control characters, and no encoded-words,
+ * which would smuggle them in.
  */
 export function parseAddress(text: string): Address | null {
-  if (text.length > MAX_TEXT) return null
-  const angle = text.endsWith('>') ? text.lastIndexOf('<') : -1
-  const name = angle === -1 ? null : parseName(text.slice(0, angle))
-  const spec = ADDR_SPEC.exec(angle === -1 ? text : text.slice(angle + 1, -1))
+  const mailbox = splitMailbox(text)
+  const name = mailbox && parseName(mailbox.phrase)
+  const spec = mailbox && ADDR_SPEC.exec(mailbox.spec)
   if (name === undefined || !spec) return null
 
   const [, local = '', written = ''] = spec
   const domain = asciiDomain(written)
   if (!domain || local.length > MAX_LOCAL || local.length + 1 + domain.length > MAX_ADDRESS) return null
   return { name, address: `${local}@${domain}`, domain }
+}
+
+/** The address as it is written and what stands before its `<`, neither of them checked; null when the text is too long. */
+export function splitMailbox(text: string): { phrase: string; spec: string } | null {
+  if (text.length > MAX_TEXT) return null
+  const trimmed = text.replace(AROUND, '')
+  const angle = trimmed.endsWith('>') ? trimmed.lastIndexOf('<') : -1
+  return angle === -1
+    ? { phrase: '', spec: trimmed }
+    : { phrase: trimmed.slice(0, angle), spec: trimmed.slice(angle + 1, -1) }
 }
 
 /**
@@ -67,10 +80,24 @@ export function formatAddress({ name, address }: Pick<Address, 'name' | 'address
   return `${BARE_NAME.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`} <${address}>`
 }
 
-/** What stands before the `<`: the name, null when there is none, undefined when it is refused. */
+/** The name that a phrase means, null when there is none, undefined when it is refused. */
 function parseName(phrase: string): string | null | undefined {
-  if (!PHRASE.test(phrase) || DECEPTIVE.test(phrase)) return undefined
-  const words = phrase.replace(QUOTED, (_, inner: string) => inner.replace(/\\(.)/g, '$1'))
+  const line = phrase.replaceAll('\t', ' ')
+  const unquoted = line.replace(QUOTED, '""')
+  if (DECEPTIVE.test(line) || /[<>]/.test(unquoted) || isList(unquoted)) return undefined
+  const words = line.replace(QUOTED, (_, inner: string) => inner.replace(/\\(.)/g, '$1'))
   const name = words.replace(/ +/g, ' ').trim()
   return ENCODED_WORD.test(name) ? undefined : name || null
+}
+
+/**
+ * Whether an address stands alone before a comma, as in `a@b.co, Jane <c@d.co>`: read as a name, the first of these two
+ * recipients would get nothing and nobody would notice. A word before a colon may name a group (RFC 5322 3.4).
+ */
+function isList(phrase: string): boolean {
+  const entries = phrase
+    .replace(/\([^()]*\)/g, '')
+    .split(/[,;]/)
+    .slice(0, -1)
+  return entries.some(entry => /^(?:[^:]*:)?\s*\S+@\S+\s*$/.test(entry))
 }

@@ -1,5 +1,5 @@
-import { type AttachmentHead, typeOfFile } from './mime/attachment.ts'
-import { filePart, multipart, type Part, textPart } from './mime/body.ts'
+import { type AttachmentHead, isInvitation, typeOfFile } from './mime/attachment.ts'
+import { filePart, invitationPart, multipart, type Part, textPart } from './mime/body.ts'
 import { atomsField, type HeaderField, rawField, textField } from './mime/field.ts'
 import { type Mailbox, mailboxesField } from './mime/mailbox.ts'
 
@@ -12,7 +12,10 @@ export type MessageAttachment = AttachmentHead & { size: number; read: () => Asy
 export type Message = {
   message_id: string // without angle brackets
   date: Date
+  /** In place of `date` in its field: as its author wrote it (RFC 5322 section 3.3). */
+  own_date?: string | undefined
   from: Mailbox
+  sender?: Mailbox | undefined
   to: Mailbox[]
   cc: Mailbox[]
   reply_to: Mailbox[]
@@ -31,7 +34,7 @@ export type MessageHead = Omit<Message, 'attachments'> & { attachments: Omit<Mes
 export type ComposedMessage = { fields: HeaderField[]; body: Buffer }
 
 /** Written by the composer alone; Bcc and signatures never come from a custom header. */
-const OURS = /^(?:from|to|cc|bcc|subject|date|message-id|mime-version|content-.*|dkim-signature)$/i
+const OURS = /^(?:from|sender|to|cc|bcc|subject|date|message-id|mime-version|content-.*|dkim-signature)$/i
 
 /**
  * Lays out an Internet Message (RFC 5322) with MIME (RFC 2045 to 2047): all but the content of its attachments. A custom
@@ -45,7 +48,7 @@ export function layOutMessage(message: MessageHead): Part {
     fields: [
       ...addressFields(message),
       textField('Subject', message.subject),
-      atomsField('Date', [message.date.toUTCString().replace('GMT', '+0000')]),
+      atomsField('Date', [message.own_date ?? message.date.toUTCString().replace('GMT', '+0000')]),
       atomsField('Message-ID', [`<${message.message_id}>`]),
       ...customFields(message),
       atomsField('MIME-Version', ['1.0']),
@@ -73,8 +76,9 @@ export function serializeHeader(fields: HeaderField[], first: string[] = []): Bu
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
 }
 
-function addressFields({ from, to, cc, reply_to }: MessageHead): HeaderField[] {
+function addressFields({ from, sender, to, cc, reply_to }: MessageHead): HeaderField[] {
   const fields = [mailboxesField('From', [from])]
+  if (sender) fields.push(mailboxesField('Sender', [sender]))
   if (to.length > 0) fields.push(mailboxesField('To', to))
   // Many readers expect a recipient in every message, and this names none (RFC 5322 section 3.4).
   else if (cc.length === 0) fields.push(atomsField('To', ['undisclosed-recipients:;']))
@@ -92,25 +96,34 @@ function customFields({ headers, reply_to }: MessageHead): HeaderField[] {
   return fields
 }
 
-/** As readers expect it: mixed(related(alternative(text, html), what html shows), files), only the levels needed. */
+/**
+ * As readers expect it: mixed(related(alternative(text, html, invitation), what html shows), files), only the levels needed.
+ * An invitation among the files would be one to open, where a calendar next to its text asks "Will you come?".
+ */
 function layOutBody({ text, html, attachments, seed }: MessageHead): Part {
+  const invitation = attachments.findIndex(({ content_type }) => isInvitation(content_type))
   const shown: Part[] = []
   const files: Part[] = []
   for (const [index, attachment] of attachments.entries()) {
+    if (index === invitation) continue
     if (html !== null && isShown(attachment)) shown.push(filePart(attachment, index, 'inline'))
     else files.push(filePart(attachment, index, 'attachment'))
   }
-  let part = layOutText(text, html, seed)
-  const root = text === null ? 'text/html' : 'multipart/alternative'
+  const forms = layOutText(text, html)
+  const invited = attachments[invitation]
+  if (invited) forms.push(invitationPart(invited, invitation))
+  const [only] = forms as [Part]
+  let part = forms.length === 1 ? only : multipart('alternative', forms, seed)
+  const root = forms.length === 1 ? 'text/html' : 'multipart/alternative'
   if (shown.length > 0) part = multipart('related', [part, ...shown], seed, [`type="${root}"`])
   if (files.length > 0) part = multipart('mixed', [part, ...files], seed)
   return part
 }
 
-function layOutText(text: string | null, html: string | null, seed: string): Part {
-  if (html === null) return textPart('plain', text ?? '')
-  if (text === null) return textPart('html', html)
-  return multipart('alternative', [textPart('plain', text), textPart('html', html)], seed)
+/** The plainest first. */
+function layOutText(text: string | null, html: string | null): Part[] {
+  if (html === null) return [textPart('plain', text ?? '')]
+  return text === null ? [textPart('html', html)] : [textPart('plain', text), textPart('html', html)]
 }
 
 /** Whether html can show it. Inline text would be read as more of the message. */

@@ -14,7 +14,7 @@ export const MAX_SUBJECT_LENGTH = 998
 const MAX_TAGS = 50
 
 /** One address that is refused by the given error name. */
-function address(name: ErrorName, field: string) {
+export function address(name: ErrorName, field: string) {
   return z.string().transform((text, context): Address => {
     return parseAddress(text) ?? refuse(context, name, `Invalid \`${field}\` field. ${expected(text)}`)
   })

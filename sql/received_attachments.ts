@@ -5,8 +5,9 @@ import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
-/** A file as its email shows it. It has an address to be downloaded from while it is kept. */
+/** A file, as its email and the list of its files show it. It has an address to be downloaded from while it is kept. */
 export const ReceivedAttachment = z.object({
+  object: z.literal('attachment'),
   id: z.string(),
   filename: z.string(),
   content_type: z.string(),
@@ -18,9 +19,7 @@ export const ReceivedAttachment = z.object({
   url: z.string().optional(),
 })
 
-/** And in a list of its own. */
-const ListedReceivedAttachment = z.object({ object: z.literal('attachment'), ...ReceivedAttachment.shape })
-export type ListedReceivedAttachment = z.infer<typeof ListedReceivedAttachment>
+export type ReceivedAttachment = z.infer<typeof ReceivedAttachment>
 
 /** Of an attachment `a`. `base_url`: of the server; the relative alias goes without it. */
 function attachmentObject(base_url: string): FragmentSqlToken {
@@ -50,10 +49,10 @@ export async function listReceivedAttachments(
   { account_id, id }: ReceivedEmailId,
   { limit, after, before }: Position,
   base_url: string,
-): Promise<Page<ListedReceivedAttachment>> {
+): Promise<Page<ReceivedAttachment>> {
   const mirrored = before ? { limit, after: before } : { limit, before: after ?? FIRST_ID }
   const page = await readPage(mirrored, async (where, order, limit) => {
-    const rows = await db.any(sql.type(z.object({ attachment: ListedReceivedAttachment }))`
+    const rows = await db.any(sql.type(z.object({ attachment: ReceivedAttachment }))`
       SELECT ${attachmentObject(base_url)} AS attachment FROM received_attachments a
       WHERE account_id = ${account_id} AND received_email_id = ${id} AND ${where} ORDER BY ${order} LIMIT ${limit}
     `)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Page, type Position, readPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
 import { attachmentsOf, ReceivedAttachment } from './received_attachments.ts'
-import { domainIdOf, matchingIds, type ReceivedEmailFilters } from './received_email_filters.ts'
+import { findFilterDomain, matchingIds, type ReceivedEmailFilters } from './received_email_filters.ts'
 
 /** What is absent is left out, and not null. */
 function absent<Schema extends z.ZodType>(schema: Schema) {
@@ -14,6 +14,7 @@ export const ListedReceivedEmail = z.object({
   object: z.literal('received_email'),
   id: z.string(),
   domain_id: z.string().nullable(),
+  mail_from: z.string(),
   to: z.array(z.string()),
   from: z.string(),
   from_name: z.string().nullable(),
@@ -49,7 +50,7 @@ export type ReceivedEmail = z.infer<typeof ReceivedEmail>
 function columns(base_url: string) {
   const path = sql.fragment`'/api/emails/receiving/' || r.id`
   return sql.fragment`
-    'received_email' AS object, r.id, r.domain_id, r."to", r.sender AS "from", r.from_name, r.subject,
+    'received_email' AS object, r.id, r.domain_id, r.mail_from, r."to", r.sender AS "from", r.from_name, r.subject,
     nullif(r.cc, '{}') AS cc, nullif(r.bcc, '{}') AS bcc, nullif(r.reply_to, '{}') AS reply_to,
     nullif(r.received_for, '{}') AS received_for, r.message_id, r.category, r.reply_to_email_id,
     r.read_at IS NOT NULL AS read, r.read_at, r.spf, r.verdicts, r.raw_blob_id IS NOT NULL AS raw_available,
@@ -67,13 +68,13 @@ export async function listReceivedEmails(
   base_url: string,
   filters: ReceivedEmailFilters = {},
 ): Promise<Page<ListedReceivedEmail>> {
-  const domain_id = await domainIdOf(db, account_id, filters.domain)
-  const isNone = domain_id === null || filters.isNone
+  const domain = await findFilterDomain(db, account_id, filters.domain)
+  const isNone = domain === null || filters.isNone
   return readPage(position, async (where, order, limit) => {
     if (isNone) return []
     return db.any(sql.type(ListedReceivedEmail)`
       SELECT ${columns(base_url)}
-      FROM (${matchingIds(account_id, { ...filters, domain_id }, where, order, limit)}) m
+      FROM (${matchingIds(account_id, { ...filters, domain }, where, order, limit)}) m
       JOIN received_emails r ON r.account_id = ${account_id} AND r.id = m.id
       ORDER BY ${order}
     `)
@@ -94,12 +95,24 @@ export async function findReceivedEmail(
   `)
 }
 
-const Raw = z.object({ raw_blob_id: z.string(), size: z.int() })
+const Raw = z.object({
+  raw_blob_id: z.string(),
+  size: z.int(),
+  mail_from: z.string(),
+  client: z.object({
+    address: z.string(),
+    helo: z.string(),
+    tls: z.string().nullable(),
+    protocol: z.string().optional(),
+  }),
+  received_at: z.date(),
+})
+export type Raw = z.infer<typeof Raw>
 
-/** Where its raw message lies, while that is kept. */
-export async function findRaw(db: Queryable, account_id: string, id: string): Promise<z.infer<typeof Raw> | null> {
+/** Where its raw message lies, while that is kept, and how it came. */
+export async function findRaw(db: Queryable, account_id: string, id: string): Promise<Raw | null> {
   return db.maybeOne(sql.type(Raw)`
-    SELECT raw_blob_id, size FROM received_emails
+    SELECT raw_blob_id, size, mail_from, client, created_at AS received_at FROM received_emails
     WHERE account_id = ${account_id} AND id = ${id} AND raw_blob_id IS NOT NULL AND state <> 'stored'
   `)
 }

@@ -2,8 +2,17 @@ import { z } from 'zod'
 import { SHORT_CONTENT } from './blobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
-/** Who brought a message: its address, what it called itself, what DNS calls it, and the TLS version it spoke. */
-export type SmtpClient = { address: string; helo: string; name: string | null; tls: string | null }
+/**
+ * Who brought a message: its address, what it called itself, what DNS calls it, the TLS version it spoke, and by which
+ * protocol (`ESMTPS` and so on, RFC 3848).
+ */
+export type SmtpClient = {
+  address: string
+  helo: string
+  name: string | null
+  tls: string | null
+  protocol?: string
+}
 
 /** A message, for one of the accounts that it is for. */
 export type NewReceivedEmail = {

@@ -5,19 +5,35 @@ import type { ReceivedEmailId } from './received_emails.ts'
 
 const Sent = z.object({ id: z.string() })
 
-/** The sent email that the first of these names, nearest first; a message id is without angle brackets. */
-export async function findAnsweredEmail(
+/** A message id that a reply names, without angle brackets; `id` is the email's that is in one of ours. */
+export type NamedMessage = { message_id: string; id: string | null }
+
+/**
+ * The sent email that the first of these names, nearest first. Several emails may have a message id that their client
+ * gave them: the one that went to `from`, who replies, comes first, then the newest.
+ */
+export async function findRepliedEmail(
   db: Queryable,
   account_id: string,
-  message_ids: { id: string; message_id: string }[],
+  named: NamedMessage[],
+  from: string,
 ): Promise<string | null> {
-  if (message_ids.length === 0) return null
+  if (named.length === 0) return null
   const found = await db.any(sql.type(Sent)`
-    SELECT e.id
-    FROM ROWS FROM (json_to_recordset(${JSON.stringify(message_ids)}::json) AS (id uuid, message_id text)) WITH ORDINALITY
+    SELECT f.id
+    FROM ROWS FROM (json_to_recordset(${JSON.stringify(named)}::json) AS (id uuid, message_id text)) WITH ORDINALITY
       AS m(id, message_id, position)
-    JOIN emails e ON e.account_id = ${account_id} AND e.id = m.id AND lower(e.message_id) = lower(m.message_id)
-    ORDER BY m.position LIMIT 1
+    CROSS JOIN LATERAL (
+      SELECT e.id FROM emails e
+      WHERE e.account_id = ${account_id} AND e.id = m.id AND lower(e.message_id) = lower(m.message_id)
+      UNION ALL
+      SELECT k.email_id FROM kept_message_ids k
+      WHERE k.account_id = ${account_id} AND k.message_id = lower(m.message_id)
+    ) f
+    ORDER BY m.position, EXISTS (
+      SELECT FROM deliveries d
+      WHERE d.account_id = ${account_id} AND d.email_id = f.id AND lower(d.recipient) = lower(${from})
+    ) DESC, f.id DESC LIMIT 1
   `)
   return found[0]?.id ?? null
 }

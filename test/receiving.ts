@@ -72,6 +72,24 @@ export function asStored(raw: string | Buffer): Buffer {
   return Buffer.concat([ends.push(Buffer.from(raw)), ends.end()])
 }
 
+const TRACE = /^Return-Path: <.*>\r\nReceived: from .+ \(\[.+\]\)\r\n\tby .+ with \w+\r\n\tid .+; .+ \+0000\r\n/
+
+/** What was stored, of a raw message as it is served: our fields on top are taken away. */
+export function withoutTrace(served: Buffer): Buffer {
+  const [trace] = TRACE.exec(served.toString('latin1')) ?? []
+  if (!trace) throw new Error(`no trace fields in ${JSON.stringify(served.toString('latin1').slice(0, 200))}`)
+  return served.subarray(trace.length)
+}
+
+/** A stored message without the Return-Path fields of its sender, which are not served. */
+export function withoutReturnPath(stored: Buffer): Buffer {
+  const text = stored.toString('latin1')
+  const empty = `\r\n${text}`.indexOf('\r\n\r\n')
+  const end = empty === -1 ? text.length : empty
+  const header = text.slice(0, end).replace(/^Return-Path[ \t]*:.*\r\n(?:[ \t].*\r\n)*/gim, '')
+  return Buffer.from(header + text.slice(end), 'latin1')
+}
+
 /** A raw message as nodemailer writes it. */
 export async function compose(message: SendMailOptions): Promise<Buffer> {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })

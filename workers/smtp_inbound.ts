@@ -50,6 +50,7 @@ export async function startInbound(foundation: Foundation, blobs: Blobs, limits:
       helo: session.hostNameAppearsAs,
       name: null,
       tls: session.secure ? versionOf(session) : null,
+      protocol: protocolOf(session),
     }
     const recipients = [...(envelopes.get(session) as Parties).values()]
     try {
@@ -113,6 +114,13 @@ function withinTime(received: Promise<void>, stream: SMTPServerDataStream, ms: n
     })
     received.then(resolve, reject).finally(() => clearTimeout(timer))
   })
+}
+
+/** RFC 3848; RFC 6531 section 3.7.3 for a message that asked for SMTPUTF8. */
+function protocolOf({ transmissionType, envelope }: SMTPServerSession): string {
+  return (envelope as { smtpUtf8?: boolean }).smtpUtf8
+    ? transmissionType.replace(/^ESMTP/, 'UTF8SMTP')
+    : transmissionType
 }
 
 function versionOf({ tlsOptions }: SMTPServerSession): string | null {

@@ -6,15 +6,20 @@ import type { Blobs } from '../flows/blobs.ts'
 import type { RequestKey, SendingParty } from '../flows/draft_email.ts'
 import { createPrepareDrafts } from '../flows/prepare_drafts.ts'
 import type { Foundation } from '../flows/run_process.ts'
-import type { Address } from '../lib/address.ts'
+import { type Address, formatAddress } from '../lib/address.ts'
+import { now } from '../lib/clock.ts'
+import { ApiError } from '../lib/errors.ts'
+import { keptDate, keptMessageId } from '../lib/inbound/kept_fields.ts'
 import { parseMessage } from '../lib/inbound/parse_message.ts'
 import type { ParsedMessage } from '../lib/inbound/parsed_message.ts'
 import type { IncomingContent } from '../lib/inbound/smtp_content.ts'
 import type { SmtpLimits } from '../lib/inbound/smtp_limits.ts'
 import { SmtpReplyError } from '../lib/inbound/smtp_reply_error.ts'
-import { SubmittedEmail, submittedEmail } from '../lib/inbound/submitted_email.ts'
+import { refuseAuthors, SubmittedEmail, submittedEmail } from '../lib/inbound/submitted_email.ts'
 import { Semaphore } from '../lib/semaphore.ts'
+import { listSendingDomains } from '../sql/capable_domains.ts'
 import type { Draft } from '../sql/drafts.ts'
+import type { Pool } from '../sql/pool.ts'
 
 /** Long messages that are in memory at once, whole; others are not read on meanwhile. */
 const LONG_AT_ONCE = 2
@@ -30,10 +35,13 @@ export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits
   const accept = async (party: SendingParty, envelope: Address[], raw: Buffer): Promise<string> => {
     const key = keyOf(envelope, raw)
     const message = await readMessage(raw)
+    const refused = refuseAuthors(message)
+    if (refused) throw new ApiError('invalid_from_address', refused)
     const email = parse(SubmittedEmail, submittedEmail(message, envelope))
     // Without a Message-ID the same bytes may well be meant twice.
-    const [draft] = await prepareDrafts(party, [email], message.message_id === null ? null : key)
-    const { id } = await acceptEmail(toEnvelope(draft as Draft, envelope))
+    const [draft] = (await prepareDrafts(party, [email], message.message_id === null ? null : key)) as [Draft]
+    draft.refusal ??= await refuseSender(foundation.pool, party, email)
+    const { id } = await acceptEmail(withOwnFields(toEnvelope(draft, envelope), message, email))
     return id
   }
 
@@ -71,4 +79,27 @@ function toEnvelope(draft: Draft, envelope: Address[]): Draft {
   const addresses = new Set(envelope.map(({ address }) => address.toLowerCase()))
   const recipients = draft.recipients.filter(({ recipient }) => addresses.has(recipient.toLowerCase()))
   return { ...draft, recipients: recipients.map(recipient => ({ ...recipient, visible_in: 'to' })) }
+}
+
+/** Who sends for somebody else needs the right to send for both. */
+async function refuseSender(
+  pool: Pool,
+  { account_id, domain_id }: SendingParty,
+  { from, sender }: SubmittedEmail,
+): Promise<ApiError | null> {
+  if (!sender || sender.domain === from.domain) return null
+  // A key for one domain sends from that one alone: another draft than one from there is refused anyway.
+  const names = domain_id === null ? await listSendingDomains(pool, account_id, [sender.domain]) : []
+  if (names.includes(sender.domain)) return null
+  return new ApiError(
+    'validation_error',
+    `The Sender field names ${sender.domain}, which this API key may not send from.`,
+  )
+}
+
+/** The fields that a client writes itself and people or programs later look for: its Message-ID, Date and Sender. */
+function withOwnFields(draft: Draft, { headers }: ParsedMessage, { sender }: SubmittedEmail): Draft {
+  const date = keptDate(headers, now())
+  const own = { ...(date && { Date: date }), ...(sender && { Sender: formatAddress(sender) }) }
+  return { ...draft, message_id: keptMessageId(headers) ?? draft.message_id, headers: { ...draft.headers, ...own } }
 }

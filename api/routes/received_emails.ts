@@ -1,6 +1,8 @@
 import Router from '@koa/router'
 import { z } from 'zod'
 import { notFound } from '../../lib/errors.ts'
+import { deliveredMessage } from '../../lib/inbound/delivered_message.ts'
+import { traceFields } from '../../lib/inbound/trace_fields.ts'
 import {
   deleteReceivedEmail,
   findRaw,
@@ -55,6 +57,9 @@ receivedEmails.get('/emails/receiving/:id/raw', fullAccess, async ctx => {
   const id = parseId('Email', ctx.params.id)
   const raw = await findRaw(ctx.pool, account_id, id)
   if (!raw) throw notFound('Email')
-  const file = { filename: `${id}.eml`, content_type: 'message/rfc822', size: raw.size }
-  sendFile(ctx, file, await beginReading(ctx.blobs.read(account_id, raw.raw_blob_id), raw.size))
+  const trace = traceFields({ ...raw, id, by: ctx.config.HELO_NAME })
+  const stored = { size: raw.size, pieces: ctx.blobs.read(account_id, raw.raw_blob_id) }
+  const { size, pieces } = await deliveredMessage(trace, stored)
+  const file = { filename: `${id}.eml`, content_type: 'message/rfc822', size }
+  sendFile(ctx, file, await beginReading(pieces, size))
 })

@@ -22,7 +22,7 @@ const OPTIONS = {
 
 /** Reading one of them takes a second for a megabyte: a thousand recipients are far shorter. */
 const MAX_LINE = 256 * 1024
-const ONE = new Set(['from', 'reply-to', 'subject'])
+const ONE = new Set(['from', 'sender', 'reply-to', 'subject'])
 const MANY = new Set(['to', 'cc', 'bcc'])
 const GUESSED = 'guessed'
 const JAPANESE = /^(cs)?iso-?2022-?jp|^jis/i

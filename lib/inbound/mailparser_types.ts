@@ -6,6 +6,7 @@ type Addresses = { value: Mailbox[] }
 
 export type HeaderValues = {
   from?: Addresses
+  sender?: Addresses
   to?: Addresses | Addresses[]
   cc?: Addresses | Addresses[]
   bcc?: Addresses | Addresses[]

@@ -16,6 +16,10 @@ export type ParsedFile = {
 /** What a message says, decoded: every text is Unicode without halves of characters and NUL. */
 export type ParsedMessage = {
   from: ParsedAddress | null
+  /** All of From, `from` the first of them (RFC 5322 section 3.6.2). */
+  authors: ParsedAddress[]
+  /** Of the field of that name. */
+  sender: ParsedAddress | null
   to: ParsedAddress[]
   cc: ParsedAddress[]
   bcc: ParsedAddress[]

@@ -48,8 +48,11 @@ export async function readMessage(raw: Uint8Array<ArrayBuffer>): Promise<ParsedM
   }
   const head = Object.fromEntries(reader.headers || []) as HeaderValues
   body ??= reader.getTextContent()
+  const authors = listAddresses(head.from, cuts)
   return {
-    from: listAddresses(head.from, cuts)[0] ?? null,
+    from: authors[0] ?? null,
+    authors,
+    sender: listAddresses(head.sender, cuts)[0] ?? null,
     to: listAddresses(head.to, cuts),
     cc: listAddresses(head.cc, cuts),
     bcc: listAddresses(head.bcc, cuts),

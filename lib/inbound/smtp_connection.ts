@@ -59,7 +59,7 @@ export class BoundedConnection extends SMTPConnection {
 
   override send(code: number, data?: string | string[], context?: string | false): void {
     const isEnhanced = typeof data === 'string' && ENHANCED.test(data)
-    super.send(code, data, isEnhanced ? false : context)
+    super.send(code, Array.isArray(data) ? this.#withoutClearAuth(data) : data, isEnhanced ? false : context)
     if (code >= 500) this.#errors++
     if (code === 421 || this._closing || this._closed) this.#stop()
     else if (code === 354) this.#startData()
@@ -72,6 +72,14 @@ export class BoundedConnection extends SMTPConnection {
     this.#stop()
     super._onClose()
     this.emit('gone')
+  }
+
+  /**
+   * The reply to EHLO. The library offers AUTH before STARTTLS as well and then answers 538: by that time a client that
+   * believed the offer has sent its password in the clear (RFC 4954 section 4).
+   */
+  #withoutClearAuth(lines: string[]): string[] {
+    return this.secure ? lines : lines.filter(line => !/^AUTH\b/i.test(line))
   }
 
   /** Whoever talks before the greeting is refused, so it is worth a wait: most such clients send nothing but spam. */

@@ -4,8 +4,9 @@ import { type Address, formatAddress, parseAddress } from '../address.ts'
 import { safeFilename } from '../attachment.ts'
 import { MAX_FILE_BYTES } from '../base64_decoder.ts'
 import { isReservedHeader } from '../headers.ts'
+import { isInvitation } from '../mime/attachment.ts'
 import { isFieldName } from '../mime/field.ts'
-import { addresses, CompleteEmail } from '../new_email.ts'
+import { address, addresses, CompleteEmail } from '../new_email.ts'
 import { UploadedContent, WrongContent } from '../uploaded_content.ts'
 import { MAX_ENTRIES, type ParsedAddress, type ParsedFile, type ParsedMessage } from './parsed_message.ts'
 
@@ -20,8 +21,22 @@ export const SubmittedEmail = CompleteEmail.extend({
   cc: recipients('cc'),
   bcc: recipients('bcc'),
   reply_to: addresses('validation_error', 'reply_to', MAX_ENTRIES),
+  sender: address('validation_error', 'Sender').nullable(),
   headers: z.record(z.string(), z.string()),
 })
+export type SubmittedEmail = z.output<typeof SubmittedEmail>
+
+/**
+ * Why the fields that say who wrote a message and who sent it are refused, or null. RFC 5322 section 3.6.2 allows several
+ * authors, but most receivers refuse such mail, as no single domain could vouch for it (RFC 7489 section 6.6.1).
+ */
+export function refuseAuthors({ authors, headers }: Pick<ParsedMessage, 'authors' | 'headers'>): string | null {
+  const isRepeated = (name: string) => headers[name]?.includes('\n')
+  const count = new Set(authors.map(({ address }) => keyOf(address))).size
+  if (count > 1) return `From names ${count} authors, which most servers refuse. Name one, and the others in Reply-To.`
+  if (isRepeated('from')) return 'The message has several From fields.'
+  return isRepeated('sender') ? 'The message has several Sender fields.' : null
+}
 
 /** A message as a SubmittedEmail, not validated. Recipients of the envelope that its header does not show are blind copies. */
 export function submittedEmail(message: ParsedMessage, envelope: Address[]): Record<string, unknown> {
@@ -35,6 +50,7 @@ export function submittedEmail(message: ParsedMessage, envelope: Address[]): Rec
     cc,
     bcc: Array.from(hidden, ([key, address]) => (shown.has(key) ? [] : [address])).flat(),
     reply_to: formatAll(message.reply_to),
+    sender: senderOf(message),
     // An encoded line break is a slip at its end.
     subject: message.subject.replace(/[\r\n]+/g, ' ').trimEnd(),
     html: message.html,
@@ -42,6 +58,12 @@ export function submittedEmail(message: ParsedMessage, envelope: Address[]): Rec
     headers: customHeaders(message.headers),
     attachments: message.files.map(toAttachment),
   }
+}
+
+/** Left out where it is the author: RFC 5322 section 3.6.2 asks for it only where it is somebody else. */
+function senderOf({ from, sender }: ParsedMessage): string | null {
+  if (!sender?.address || keyOf(sender.address) === keyOf(from?.address ?? '')) return null
+  return format(sender)
 }
 
 /** Words without an address, such as `Undisclosed recipients <>`, name nobody. */
@@ -74,7 +96,7 @@ function toAttachment({ filename, content_type, disposition, content_id, content
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   const isTooLarge = bytes.length > MAX_FILE_BYTES
   return {
-    filename: safeFilename(filename ?? 'attachment'),
+    filename: safeFilename(filename ?? (isInvitation(content_type) ? 'invite.ics' : 'attachment')),
     content: isTooLarge
       ? new WrongContent(`is larger than ${MAX_FILE_BYTES} bytes`)
       : new UploadedContent(hash('sha256', bytes), bytes.length, { bytes }),

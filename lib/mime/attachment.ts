@@ -36,6 +36,23 @@ export function attachmentFields(head: AttachmentHead, disposition: 'attachment'
   return [...fields, atomsField('Content-ID', [`<${content_id}>`])]
 }
 
+/** Whether it is an invitation, or an answer to one: what a mail program does with it is in its type (RFC 6047 section 2.4). */
+export function isInvitation(content_type: string | null): boolean {
+  const { type, parameters } = parseContentType(content_type ?? '') ?? { type: '', parameters: [] }
+  return type === 'text/calendar' && parameters.some(({ name }) => name === 'method')
+}
+
+/** Of an invitation that is a form of the body and no file. Throws as above. */
+export function invitationFields({ content_type, filename }: AttachmentHead): HeaderField[] {
+  const atoms = typeAtoms(content_type, filename)
+  // iCalendar is UTF-8 (RFC 5545 section 3.1.4), and text without a charset is ASCII.
+  const charset = atoms.some(atom => /^charset=/i.test(atom)) ? [] : ['charset=utf-8;']
+  return [
+    atomsField('Content-Type', [...atoms, ...charset, `name="${plainFilename(safeFilename(filename))}"`]),
+    atomsField('Content-Transfer-Encoding', ['base64']),
+  ]
+}
+
 /** `type/subtype` of what is given, else by the name's extension; a message is bytes of any type. Throws as above. */
 export function typeOfFile(content_type: string | null, filename: string): string {
   return contentTypeOf(content_type, filename).type

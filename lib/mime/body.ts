@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type AttachmentHead, attachmentFields } from './attachment.ts'
+import { type AttachmentHead, attachmentFields, invitationFields } from './attachment.ts'
 import { base64Lines, base64LinesLength } from './base64.ts'
 import { atomsField, type HeaderField } from './field.ts'
 
@@ -32,6 +32,11 @@ export function filePart(
   disposition: 'attachment' | 'inline',
 ): Part {
   return { fields: attachmentFields(head, disposition), body: [{ attachment, length: base64LinesLength(head.size) }] }
+}
+
+/** An invitation of `size` bytes as a form of the body. Throws as `attachmentFields` does. */
+export function invitationPart(head: AttachmentHead & { size: number }, attachment: number): Part {
+  return { fields: invitationFields(head), body: [{ attachment, length: base64LinesLength(head.size) }] }
 }
 
 /**

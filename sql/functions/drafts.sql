@@ -101,6 +101,14 @@ BEGIN
   FROM unnest(drafts) AS d
   WHERE d.position = ANY (accepted);
 
+  -- A Message-ID of ours begins with the id of its email, by which replies find it.
+  IF EXISTS (SELECT FROM unnest(drafts) AS d WHERE left(d.message_id, 36) <> d.id::text) THEN
+    INSERT INTO kept_message_ids (account_id, message_id, email_id)
+    SELECT d.account_id, lower(d.message_id), d.id
+    FROM unnest(drafts) AS d
+    WHERE left(d.message_id, 36) <> d.id::text AND d.position = ANY (accepted);
+  END IF;
+
   IF EXISTS (SELECT FROM unnest(drafts) AS d WHERE d.attachments <> '{}') THEN
     INSERT INTO attachments (account_id, id, email_id, position, filename, content_type, content_disposition, content_id,
       path, blob_id)

@@ -6,7 +6,7 @@ import { naughtyStrings } from '../naughty_strings.ts'
 import { compose, receive, store } from '../receiving.ts'
 import { openWork } from '../sending.ts'
 import { query } from '../varied_emails.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { addDomain, newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
@@ -30,6 +30,7 @@ t.test('an email has the fields of the specification, and those alone that it ha
     object: 'received_email',
     id: bare,
     domain_id: account.domain_id,
+    mail_from: 'x@y.com',
     to: ['me@acme.com'],
     from: 'ann@y.com',
     from_name: null,
@@ -98,6 +99,27 @@ t.test('what is not read yet is nowhere shown, and cannot be changed', async t =
     t.match(answer, { status: 404, body: { name: 'not_found' } }, `${method} ${tail}`)
     t.equal(answer.text, (await api.request(method, `${path}/${unknown}${tail}`)).text)
   }
+})
+
+t.test('an email for two domains of its account is one, and is listed for both', async t => {
+  const other = await newAccount(world)
+  const second = { account_id: other.id, id: uuid(), name: `${uuid().slice(-12)}.com`, status: 'verified' as const }
+  await addDomain(world.pool, world.secrets, second)
+  const domains = [other.domain, second.name]
+  const mail = async (received_for: string[], header = '') =>
+    receive(work, other, `From: ann@y.com\r\nSubject: invoice\r\n${header}\r\nx`, { received_for })
+  const one = await mail([`me@${other.domain}`], `To: <@${second.name}>, x@${second.name}\r\n`)
+  const both = await mail(domains.map(domain => `Me@${domain.toUpperCase()}`))
+  const list = async (filters: Record<string, string>) =>
+    (await api.request('GET', `${path}?${query(filters)}`, { key: other.key })).body.data.map(({ id }) => id)
+  t.same(await list({}), [both, one])
+  for (const domain of [other.domain, other.domain_id]) t.same(await list({ domain }), [both, one])
+  for (const domain of [second.name, second.id]) t.same(await list({ domain }), [both])
+  t.same(await list({ domain: second.name, to: `me@${other.domain}`, q: 'invoice', read: 'false' }), [both])
+  t.same(await list({ domain: second.name, to: 'nobody@y.com' }), [])
+  t.same(await list({ domain: second.name, after: both }), [])
+  t.same(await list({ domain: other.domain, limit: '1', after: both }), [one])
+  t.same(await list({ domain: other.domain, limit: '1', before: one }), [both])
 })
 
 t.test('filters let through what they name, newest first, page by page', async t => {

@@ -4,6 +4,7 @@ import { parseEmails } from '../../flows/parse_email.ts'
 import { startSmtp } from '../../workers/smtp.ts'
 import { openStage, type Stage } from '../bench/stage.ts'
 import { listReceivedMessages, varyReceivedMessages } from '../received_messages.ts'
+import { withoutReturnPath, withoutTrace } from '../receiving.ts'
 
 const PORT = 4186
 
@@ -76,7 +77,9 @@ async function bring(
   if (one.status !== 200) return `one: ${one.status}`
   const answer = await get(stage, `/emails/receiving/${id.id}/raw`)
   if (answer.status !== 200) return `raw: ${answer.status}`
-  return withCrlf(answer.bytes) === withCrlf(raw) ? null : 'raw is not what was sent'
+  return withCrlf(withoutTrace(answer.bytes)) === withCrlf(withoutReturnPath(Buffer.from(withCrlf(raw), 'latin1')))
+    ? null
+    : 'raw is not what was sent'
 }
 
 async function get({ key }: Stage, path: string): Promise<{ status: number; bytes: Buffer }> {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import emailAddresses from 'email-addresses'
 import fc from 'fast-check'
 import t from 'tap'
-import { asciiDomain, formatAddress, parseAddress } from '../../lib/address.ts'
+import { type Address, asciiDomain, formatAddress, parseAddress } from '../../lib/address.ts'
 
 const label63 = 'a'.repeat(63)
 const domain189 = `${label63}.${label63}.${'b'.repeat(58)}.co`
@@ -36,13 +36,40 @@ const accepted: [string, (string | null)?, string?][] = [
   ['"J \\"D\\" \\\\ Doe" <a@b.co>', 'J "D" \\ Doe', 'a@b.co'],
   ['John "Jack" Doe <a@b.co>', 'John Jack Doe', 'a@b.co'],
   ['"c@d.co" <a@b.co>', 'c@d.co', 'a@b.co'],
+  // Names that RFC 5322 wants quoted, as people write them.
+  ['Acme, Inc. <a@b.co>', 'Acme, Inc.', 'a@b.co'],
+  ['Doe, Jane <a@b.co>', 'Doe, Jane', 'a@b.co'],
+  ['Doe, jane@c.co <a@b.co>', 'Doe, jane@c.co', 'a@b.co'],
+  ['Acme (EU) <a@b.co>', 'Acme (EU)', 'a@b.co'],
+  ['Acme (EU, US) <a@b.co>', 'Acme (EU, US)', 'a@b.co'],
+  ['Acme :) <a@b.co>', 'Acme :)', 'a@b.co'],
+  ['Support: Acme <a@b.co>', 'Support: Acme', 'a@b.co'],
+  ['Jane: <a@b.co>', 'Jane:', 'a@b.co'],
+  ['Jane @ Work, Inc <a@b.co>', 'Jane @ Work, Inc', 'a@b.co'],
+  ['me@acme.com via X <a@b.co>', 'me@acme.com via X', 'a@b.co'],
+  ['a@b.co <a@b.co>', 'a@b.co', 'a@b.co'],
+  ['[Acme] #1; \\o/ <a@b.co>', '[Acme] #1; \\o/', 'a@b.co'],
+  ['. Jane <a@b.co>', '. Jane', 'a@b.co'],
+  ['5" disk <a@b.co>', '5" disk', 'a@b.co'],
+  ['"Jane <a@b.co>', '"Jane', 'a@b.co'],
+  ['Jane" <a@b.co>', 'Jane"', 'a@b.co'],
+  ['"Jane\\" <a@b.co>', '"Jane\\"', 'a@b.co'],
+  ['"Doe, Jane" (EU) <a@b.co>', 'Doe, Jane (EU)', 'a@b.co'],
+  // Blanks around.
+  [' a@b.co', null, 'a@b.co'],
+  ['\ta@b.co\u00a0', null, 'a@b.co'],
+  ['  Jane  <a@b.co> ', 'Jane', 'a@b.co'],
+  ['Jane\tDoe\t<a@b.co>', 'Jane Doe', 'a@b.co'],
 ]
 
 const refused = [
   // One entry, two mailboxes; another mailbox than the one that is read (reliability F12).
   ...list(`
     b@y.com, evil@z.com ¦ b@y.com,evil@z.com ¦ b@y.com; evil@z.com ¦ b@y.com> ...<evil@z.com ¦ b@y.com> ...<evil@z.com>
-    <b@y.com> <evil@z.com> ¦ b@y.com <evil@z.com> ¦ Jane <b@y.com>, <evil@z.com> ¦ b@y.com evil@z.com ¦ b@y.com\0@z.com
+    <b@y.com> <evil@z.com> ¦ Jane <b@y.com>, <evil@z.com> ¦ b@y.com evil@z.com ¦ b@y.com\0@z.com
+    b@y.com, Evil <evil@z.com> ¦ b@y.com; Evil <evil@z.com> ¦ b@y.com (Jane), Evil <evil@z.com> ¦ b@y.com, <evil@z.com>
+    "b"@y.com, Evil <evil@z.com> ¦ friends: b@y.com, Evil <evil@z.com> ¦ Jane, b@y.com, Evil <evil@z.com>
+    Jane <b@y.com>, Evil <evil@z.com> ¦ Jane <evil@z.com>, b@y.com ¦ Jane > <evil@z.com>
     <b@y.com>evil@z.com ¦ "b@y.com> x"@z.com ¦ friends: b@y.com, evil@z.com; ¦ undisclosed-recipients:;
     <@z.com:b@y.com> ¦ <@z.com,@x.com:b@y.com> ¦ b@y.com SIZE=1 ¦ <b@y.com> NOTIFY=NEVER
   `),
@@ -56,13 +83,11 @@ const refused = [
   ' ',
   // Space, folding and comments.
   ...list(`
-    a @b.co ¦ a@ b.co ¦ a@b .co ¦ < a@b.co> ¦ (c)a@b.co ¦ a(c)@b.co ¦ a@(c)b.co ¦ a@b.co(c) ¦ Jane (c) Doe <a@b.co>
+    a @b.co ¦ a@ b.co ¦ a@b .co ¦ < a@b.co> ¦ (c)a@b.co ¦ a(c)@b.co ¦ a@(c)b.co ¦ a@b.co(c) ¦ <a@b.co>(c)
   `),
-  ' a@b.co',
-  'a@b.co ',
-  'Jane <a@b.co> ',
   'Jane\r\n Doe <a@b.co>',
-  'Jane\tDoe <a@b.co>',
+  'Jane <a@b.co>\r\n',
+  'Jane <a@b.co>\0',
   // Local parts.
   ...list(`
     .a@b.co ¦ a.@b.co ¦ a..b@b.co ¦ "a"@b.co ¦ "a b"@b.co ¦ "a\\"b"@b.co ¦ a"b"@b.co ¦ a."b".c@b.co ¦ a\\@b@b.co
@@ -79,8 +104,7 @@ const refused = [
   `a@${label63}a.co`,
   // Names.
   ...list(`
-    Doe, Jane <a@b.co> ¦ Jane @ Work <a@b.co> ¦ Jane: <a@b.co> ¦ "Jane <a@b.co> ¦ Jane" <a@b.co> ¦ "Jane\\" <a@b.co>
-    . Jane <a@b.co> ¦ Jane\u0000 <a@b.co> ¦ Jane\u0085Doe <a@b.co> ¦ Jane\u2028Doe <a@b.co> ¦ "Jane\u2029Doe" <a@b.co>
+    Jane\u0000 <a@b.co> ¦ Jane\u0085Doe <a@b.co> ¦ Jane\u2028Doe <a@b.co> ¦ "Jane\u2029Doe" <a@b.co>
     Jane\u001b[31m <a@b.co> ¦ Jane \u202eeoD <a@b.co> ¦ Jane \u2066Doe\u2069 <a@b.co> ¦ Jane \ud83d <a@b.co>
     =?utf-8?q?Jane=0D=0ABcc:_evil?= <a@b.co> ¦ "=?UTF-8?B?SmFuZQ==?=" <a@b.co>
   `),
@@ -114,10 +138,10 @@ const mangled = fc
 const pieced = fc.array(shard, { maxLength: 12 }).map(pieces => pieces.join(''))
 const anyText = fc.oneof(valid, mangled, pieced, fc.string({ unit: 'binary', maxLength: 40 }))
 
-t.test('it reads nothing else, and nothing otherwise, than a full RFC 5322 parser held to the same rules', async t => {
+t.test('a full RFC 5322 parser reads the same', async t => {
   t.doesNotThrow(() =>
     fc.assert(
-      fc.property(anyText, text => same(parseAddress(text), byTheBook(text))),
+      fc.property(anyText, text => isByTheBook(text, parseAddress(text))),
       { numRuns: 20_000 },
     ),
   )
@@ -160,13 +184,31 @@ function shown(text: string): string {
   return JSON.stringify(text).replace(/[^ -~]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** The library is lax and slow (46 ms for a thousand brackets), but a second reading of the same grammar. */
-function byTheBook(text: string) {
-  if (text.length > 1000 || /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u.test(text) || /^ | $/.test(text)) return null
-  const mailbox = emailAddresses.parseOneAddress({ input: text, rfc6532: true, startAt: 'mailbox' })
-  if (mailbox?.type !== 'mailbox' || mailbox.parts.comments.some(space => space.tokens.includes('('))) return null
+/**
+ * The library is lax and slow (46 ms for a thousand brackets), but a second reading of the same grammar: a mailbox that it
+ * reads is read the same, and nothing is read as one mailbox where it reads several.
+ */
+function isByTheBook(text: string, parsed: Address | null): boolean {
+  const input = text.replace(/^[\t\p{Zs}]+|[\t\p{Zs}]+$/gu, '')
+  if (text.length > 1000) return parsed === null
+  // By the RFC `Jane @ Work, Inc <a@b.co>` are two mailboxes; to us and to whoever writes it, it is a name.
+  const list = emailAddresses.parseAddressList({
+    input: input.replace(/\s+@|@\s+/g, ' at '),
+    rfc6532: true,
+    strict: true,
+  })
+  if (list && (list.length > 1 || list[0]?.type === 'group')) return parsed === null
+  const mailbox = emailAddresses.parseOneAddress({ input, rfc6532: true, startAt: 'mailbox' })
+  const expected = mailbox?.type === 'mailbox' ? heldToRules(mailbox, input) : undefined
+  return expected === undefined || same(parsed, expected)
+}
+
+/** Undefined when our reading is another one by intent: comments belong to the name. */
+function heldToRules(mailbox: emailAddresses.ParsedMailbox, input: string): Address | null | undefined {
+  if (/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u.test(input.replaceAll('\t', ' '))) return null
   const written = mailbox.parts.address.tokens
-  if (text !== written && !text.endsWith(`<${written}>`)) return null
+  if (input !== written && !input.endsWith(`<${written}>`)) return null
+  if (mailbox.parts.comments.some(space => space.tokens.includes('('))) return undefined
 
   const [local = '', domain = '', ...rest] = written.split('@')
   const ascii = asciiDomain(domain)
@@ -175,9 +217,8 @@ function byTheBook(text: string) {
   return { name: mailbox.name || null, address: `${local}@${ascii}`, domain: ascii }
 }
 
-// The library loses the spaces around a quoted word in a longer name.
-function same(a: ReturnType<typeof parseAddress>, b: ReturnType<typeof parseAddress>): boolean {
-  return (
-    a?.address === b?.address && a?.domain === b?.domain && a?.name?.replace(/ /g, '') === b?.name?.replace(/ /g, '')
-  )
+// The library loses the blanks around a quoted word in a longer name.
+function same(a: Address | null, b: Address | null): boolean {
+  const nameOf = (address: Address | null) => address?.name?.replace(/[ \t]/g, '') || null
+  return a?.address === b?.address && a?.domain === b?.domain && nameOf(a) === nameOf(b)
 }

@@ -103,7 +103,17 @@ async function mailparser(source: Buffer, mail: Message): Promise<Seen> {
   }
 }
 
-function composeByReference({ message_id, reply_to, from, to, cc, text, html, ...same }: Message): Promise<Buffer> {
+function composeByReference({
+  message_id,
+  reply_to,
+  from,
+  sender: _,
+  to,
+  cc,
+  text,
+  html,
+  ...same
+}: Message): Promise<Buffer> {
   const named = ({ name, address }: Mailbox) => ({ name: name ?? '', address })
   const mailboxes = { from: named(from), to: to.map(named), cc: cc.map(named), replyTo: reply_to.map(named) }
   const bodies = { text: text ?? undefined, html: html ?? undefined }

@@ -88,7 +88,7 @@ t.test('a type is as given, or goes by the extension, and a message is bytes lik
   t.equal(await type('a.DOCX'), 'Content-Type: application/vnd.openxmlformats-officedocument.wordprocessingml.document')
   t.equal(await type('a.unknown'), 'Content-Type: application/octet-stream')
   t.equal(await type('pdf'), 'Content-Type: application/pdf')
-  t.equal(await type('a.ics', 'text/calendar; method=REQUEST; name="b"'), 'Content-Type: text/calendar; method=REQUEST')
+  t.equal(await type('a.ics', 'text/calendar; component=x; name="b"'), 'Content-Type: text/calendar; component=x')
   for (const composite of ['message/rfc822', 'message/partial; id=a; number=1', 'Multipart/mixed; boundary=x']) {
     t.equal(await type('a.eml', composite), 'Content-Type: application/octet-stream')
   }

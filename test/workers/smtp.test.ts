@@ -45,7 +45,12 @@ t.test('what a client sends is stored, read, and shown', async t => {
   t.match((await api.request('GET', '/api/emails/receiving')).body, { has_more: false, data: [{ id: rows[0].id }] })
   const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'test' }
   const raw = await fetch(`${api.url}/api/emails/receiving/${rows[0].id}/raw`, { headers })
-  t.match(await raw.text(), /^From: =\?UTF-8\?Q\?=C3=96rjan\?= <orjan@y.com>\r\n/)
+  const text = await raw.text()
+  t.match(
+    text,
+    /^Return-Path: <orjan@y\.com>\r\nReceived: from \S+ \(\[127\.0\.0\.1\]\)\r\n\tby mailbrook\.test with ESMTP\r\n/,
+  )
+  t.match(text, /\+0000\r\nFrom: =\?UTF-8\?Q\?=C3=96rjan\?= <orjan@y.com>\r\n/)
 })
 
 t.test('a stranger’s address is refused', async t => {

@@ -1,37 +1,23 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { createBlobs } from '../../flows/blobs.ts'
 import { createApiKey } from '../../flows/create_api_key.ts'
-import type { Foundation } from '../../flows/run_process.ts'
 import { generateApiKey } from '../../lib/api_key.ts'
 import { createLog } from '../../lib/log.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
-import { smtpLimits } from '../../workers/smtp_listener.ts'
-import { startSubmission } from '../../workers/smtp_submission.ts'
 import { startApi } from '../api.ts'
-import { certificates } from '../certificates.ts'
 import { formsOf } from '../dump.ts'
 import { startInbox } from '../inbox.ts'
 import { openWork } from '../sending.ts'
-import { connectClient, openClient, type SmtpClient } from '../smtp_client.ts'
+import { connectClient, openClient } from '../smtp_client.ts'
+import { acceptedId, listenForSubmission, logIn, openTls, submissionSettings } from '../submission.ts'
 import { newListener, told } from '../told.ts'
 import { addDomain, newAccount, openWorld } from '../world.ts'
 
-const directory = await mkdtemp(join(tmpdir(), 'mailbrook-submission-'))
-t.teardown(() => rm(directory, { recursive: true }))
-const SMTP_TLS_CERT = join(directory, 'tls.crt')
-const SMTP_TLS_KEY = join(directory, 'tls.key')
-await writeFile(SMTP_TLS_CERT, certificates.one.cert)
-await writeFile(SMTP_TLS_KEY, certificates.one.key)
-
-const world = await openWorld(t, { SMTP_TLS_CERT, SMTP_TLS_KEY, SMTP_GREETING_DELAY_MS: '0' })
+const world = await openWorld(t, await submissionSettings(t))
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
-const port = await start(t, world)
+const port = await listenForSubmission(t, world)
 const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text, values).then(result => result.rows)
 
 t.test('an application that only speaks SMTP sends as by POST /emails', async t => {
@@ -69,7 +55,7 @@ t.test('an application that only speaks SMTP sends as by POST /emails', async t 
     status: 'queued',
   })
   const [{ headers }] = await query('SELECT headers FROM email_contents WHERE email_id = $1', [id])
-  t.strictSame(headers, { 'X-Order': '17', 'In-Reply-To': '<a@b.com>' })
+  t.strictSame(headers, { 'X-Order': '17', 'In-Reply-To': '<a@b.com>', Date: headers.Date })
   const files = await query(
     'SELECT filename, content_type, size FROM attachments a JOIN blobs b ON b.id = a.blob_id WHERE email_id = $1',
     [id],
@@ -79,10 +65,10 @@ t.test('an application that only speaks SMTP sends as by POST /emails', async t 
 })
 
 t.test('a message goes to its envelope, whoever its header shows', async t => {
-  const client = await logIn(t, account.key)
+  const client = await logIn(t, account.key, port)
   const raw = `From: a@${account.domain}\r\nTo: One@y.com, two@y.com\r\nSubject: x\r\n\r\nHello`
   for (const to of ['one@y.com', 'two@y.com']) {
-    const id = idOf(await client.send(to, raw))
+    const id = acceptedId(await client.send(to, raw))
     t.strictSame(
       (await recipientsOf(id)).map(recipient => recipient.toLowerCase()),
       [to],
@@ -95,7 +81,7 @@ t.test('who stands in the envelope alone is shown to nobody', async t => {
   const { request } = await startApi(t, world, listener.key)
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
-  const client = await logIn(t, listener.key)
+  const client = await logIn(t, listener.key, port)
   const nobody = { to: [], cc: [], lines: ['To: undisclosed-recipients:;'] }
   const cases: [string, { to: string[]; cc: string[]; lines: string[] }][] = [
     ['', nobody],
@@ -109,7 +95,7 @@ t.test('who stands in the envelope alone is shown to nobody', async t => {
     for (const bcc of [['a@hidden.com', 'b@hidden.com'], ['a@hidden.com']]) {
       const envelope = [...bcc, ...shown]
       const raw = `From: x@${listener.domain}\r\n${header}Subject: x\r\n\r\nHello`
-      const id = idOf(await client.send([...envelope, 'A@hidden.com'], raw))
+      const id = acceptedId(await client.send([...envelope, 'A@hidden.com'], raw))
       const begin = inbox.messages.length
       await send_emails({ email_ids: [id] }, work)
       await work.sender.idle()
@@ -132,12 +118,12 @@ t.test('who stands in the envelope alone is shown to nobody', async t => {
 })
 
 t.test('a message has as many recipients as the listener takes, wherever its header shows them', async t => {
-  const client = await logIn(t, account.key)
+  const client = await logIn(t, account.key, port)
   const envelope = Array.from({ length: 100 }, (_, i) => `r${i}@y.com`)
   const others = Array.from({ length: 100 }, (_, i) => `o${i}@y.com`)
   const list = (addresses: string[]) => addresses.join(',\r\n ')
   for (const header of ['', `To: ${list(envelope)}\r\nCc: ${list(others)}\r\n`]) {
-    const id = idOf(await client.send(envelope, `From: a@${account.domain}\r\n${header}Subject: x\r\n\r\nHello`))
+    const id = acceptedId(await client.send(envelope, `From: a@${account.domain}\r\n${header}Subject: x\r\n\r\nHello`))
     t.strictSame((await recipientsOf(id)).sort(), envelope.toSorted())
   }
   await client.command('MAIL FROM:<a@y.com>')
@@ -148,7 +134,7 @@ t.test('a message has as many recipients as the listener takes, wherever its hea
 t.test('no message is refused for a header that is merely unusual', async t => {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
-  const client = await logIn(t, account.key)
+  const client = await logIn(t, account.key, port)
   const custom = [
     'X_Foo: 1',
     'Comments: first',
@@ -164,7 +150,7 @@ t.test('no message is refused for a header that is merely unusual', async t => {
   const subject = 'Subject: =?utf-8?q?one=0Atwo=0A?='
   const to = 'To: "J\u200e" <b@y.com>'
   const raw = [`From: a@${account.domain}`, to, subject, ...custom, ...unwritable, '', 'Hello'].join('\r\n')
-  const id = idOf(await client.send('b@y.com', Buffer.from(raw)))
+  const id = acceptedId(await client.send('b@y.com', Buffer.from(raw)))
   await send_emails({ email_ids: [id] }, work)
   const [message] = await inbox.waitFor(1)
   const [head = ''] = (message?.raw.toString() ?? '').split('\r\n\r\n')
@@ -178,16 +164,16 @@ t.test('no message is refused for a header that is merely unusual', async t => {
 })
 
 t.test('the same message twice is accepted once, when it has a Message-ID', async t => {
-  const client = await logIn(t, account.key)
+  const client = await logIn(t, account.key, port)
   const raw = `From: a@${account.domain}\r\nTo: b@y.com\r\nMessage-ID: <${uuid()}@y.com>\r\n\r\nHello`
-  const first = idOf(await client.send('b@y.com', raw))
-  t.equal(idOf(await client.send('b@y.com', raw)), first)
-  t.not(idOf(await client.send('c@y.com', raw)), first)
+  const first = acceptedId(await client.send('b@y.com', raw))
+  t.equal(acceptedId(await client.send('b@y.com', raw)), first)
+  t.not(acceptedId(await client.send('c@y.com', raw)), first)
 })
 
 t.test('what the API would refuse is refused, by its name', async t => {
   const other = await newAccount(world)
-  const client = await logIn(t, account.key)
+  const client = await logIn(t, account.key, port)
   const from = (address: string, more = '') => `From: ${address}\r\nTo: b@y.com\r\nSubject: x\r\n${more}\r\nHello`
   const cases: [string, RegExp][] = [
     [from(`a@${other.domain}`), /^554 5\.6\.0 validation_error: The .+ domain is not verified/],
@@ -202,14 +188,14 @@ t.test('what the API would refuse is refused, by its name', async t => {
 
   await query('UPDATE accounts SET paused_at = now() WHERE id = $1', [account.id])
   t.match(
-    await (await logIn(t, account.key)).send('b@y.com', from(`a@${account.domain}`)),
+    await (await logIn(t, account.key, port)).send('b@y.com', from(`a@${account.domain}`)),
     /^550 5\.7\.1 reputation_paused: /,
   )
   await query('UPDATE accounts SET paused_at = NULL WHERE id = $1', [account.id])
 
   await query("INSERT INTO plans VALUES ('none', 0, 0) ON CONFLICT DO NOTHING")
   await query("UPDATE accounts SET plan = 'none' WHERE id = $1", [other.id])
-  const quota = await logIn(t, other.key)
+  const quota = await logIn(t, other.key, port)
   t.match(await quota.send('b@y.com', from(`a@${other.domain}`)), /^452 4\.7\.1 daily_quota_exceeded: /)
 })
 
@@ -218,7 +204,7 @@ t.test('a key for one domain sends from that one', async t => {
   await addDomain(world.pool, world.secrets, domain)
   const permission = 'sending_access' as const
   const limits = { account_id: account.id, name: 'one domain', permission, domain_id: domain.id, expires_at: null }
-  const client = await logIn(t, await createApiKey(world.pool, world.secrets, limits))
+  const client = await logIn(t, await createApiKey(world.pool, world.secrets, limits), port)
   const raw = (name: string) => `From: a@${name}\r\nTo: b@y.com\r\nSubject: x\r\n\r\nHello`
   t.match(await client.send('b@y.com', raw(domain.name)), /^250 /)
   t.match(await client.send('b@y.com', raw(account.domain)), /^554 5\.6\.0 validation_error: This API key may not send/)
@@ -228,7 +214,7 @@ t.test('a key is taken by TLS only, and guesses are cut off', async t => {
   const clear = await openClient(t, port)
   t.match(await clear.command(`AUTH PLAIN ${plain(account.key)}`), /^538 /)
   t.match(await clear.command('MAIL FROM:<a@y.com>'), /^530 /)
-  const port2 = await start(t, world)
+  const port2 = await listenForSubmission(t, world)
   for (let n = 0; n < 5; n++) {
     const client = await openTls(t, port2)
     t.match(await client.command(`AUTH PLAIN ${plain(`mb_${n}`)}`), /^535 5\.7\.8 invalid_api_key: /)
@@ -239,10 +225,21 @@ t.test('a key is taken by TLS only, and guesses are cut off', async t => {
   await client.ended()
 })
 
+t.test('AUTH is offered only after STARTTLS', async t => {
+  const client = await connectClient(t, port)
+  await client.reply()
+  const before = await client.command('EHLO client.test')
+  t.match(before, /^250-STARTTLS$/m)
+  t.notMatch(before, /AUTH/)
+  t.match(await client.command('STARTTLS'), /^220 /)
+  await client.upgrade()
+  t.match(await client.command('EHLO client.test'), /^250-AUTH PLAIN LOGIN\r?$/m)
+})
+
 t.test('no line of the log has a key, whatever fails', async t => {
   const lines: string[] = []
   const log = createLog('trace', { write: line => void lines.push(line) })
-  const logged = await start(t, { ...world, log })
+  const logged = await listenForSubmission(t, { ...world, log })
   const stranger = generateApiKey()
   const raw = `From: a@${account.domain}\r\nTo: b@y.com\r\nSubject: x\r\n\r\nHello`
   const heard: string[] = []
@@ -269,43 +266,14 @@ t.test('no line of the log has a key, whatever fails', async t => {
 
 t.test('sends are limited together with those of the API', async t => {
   const limited = { ...world, config: { ...world.config, SENDS_PER_MINUTE: 2 } }
-  const client = await logIn(t, account.key, await start(t, limited))
+  const client = await logIn(t, account.key, await listenForSubmission(t, limited))
   const raw = `From: a@${account.domain}\r\nTo: b@y.com\r\nSubject: x\r\n\r\nHello`
   for (const reply of [/^250 /, /^250 /]) t.match(await client.send('b@y.com', raw), reply)
   t.match(await client.command('MAIL FROM:<a@y.com>'), /^451 4\.7\.1 rate_limit_exceeded: /)
 })
 
-async function start(t: Test, foundation: Foundation): Promise<number> {
-  const blobs = createBlobs(foundation)
-  const { port, stop } = await startSubmission(foundation, blobs, smtpLimits(foundation.config), 0)
-  t.teardown(stop)
-  return port
-}
-
-async function openTls(t: Test, at = port): Promise<SmtpClient> {
-  const client = await connectClient(t, at)
-  await client.reply()
-  await client.command('EHLO client.test')
-  await client.command('STARTTLS')
-  await client.upgrade()
-  await client.command('EHLO client.test')
-  return client
-}
-
-async function logIn(t: Test, key: string, at = port): Promise<SmtpClient> {
-  const client = await openTls(t, at)
-  t.match(await client.command('AUTH LOGIN'), /^334 /)
-  await client.command(Buffer.from('user').toString('base64'))
-  t.match(await client.command(Buffer.from(key).toString('base64')), /^235 /)
-  return client
-}
-
 function plain(key: string): string {
   return Buffer.from(`\0user\0${key}`).toString('base64')
-}
-
-function idOf(reply: string): string {
-  return /^250 2\.0\.0 Accepted as (\S+)$/.exec(reply)?.[1] ?? reply
 }
 
 async function recipientsOf(id: string): Promise<string[]> {
