@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { asciiDomain, parseAddress } from './address.ts'
 import { now } from './clock.ts'
+import { withTwins } from './twins.ts'
 
 const Address = z.string().transform((text, context) => {
   const address = parseAddress(text)
@@ -12,15 +13,17 @@ const Address = z.string().transform((text, context) => {
 const Reason = z.enum(['bounce', 'complaint', 'manual', 'import'])
 
 /** An address that is to get no more mail (contract 17). Without `expires_at` for good. */
-export const NewSuppression = z.object({
-  email: Address,
-  reason: Reason.default('manual'),
-  expires_at: z.iso
-    .datetime({ offset: true, error: 'must be a time such as 2027-01-31T12:00:00Z' })
-    .refine(text => new Date(text) > now(), 'lies in the past')
-    .nullish()
-    .transform(text => (text ? new Date(text).toISOString() : null)),
-})
+export const NewSuppression = withTwins(
+  z.object({
+    email: Address,
+    reason: Reason.default('manual'),
+    expires_at: z.iso
+      .datetime({ offset: true, error: 'must be a time such as 2027-01-31T12:00:00Z' })
+      .refine(text => new Date(text) > now(), 'lies in the past')
+      .nullish()
+      .transform(text => (text ? new Date(text).toISOString() : null)),
+  }),
+)
 export type NewSuppression = z.infer<typeof NewSuppression>
 
 /** What is no address or domain is looked for as it is, and not found. */

@@ -3,20 +3,23 @@ import { parseAddress } from './address.ts'
 import { atMost } from './fields.ts'
 import { addresses, From, Subject } from './new_email.ts'
 import { MAX_PART } from './template.ts'
+import { withTwins } from './twins.ts'
 import { Alias, MAX_VARIABLES, VariableKey, VariableValue } from './variables.ts'
 
 export const MAX_NAME = 255
 
-const NewVariable = z
-  .object({
-    key: VariableKey,
-    type: z.enum(['string', 'number']).default('string'),
-    fallback_value: VariableValue.nullish().transform(value => value ?? null),
-  })
-  .refine(({ type, fallback_value: value }) => value === null || typeof value === type, {
-    path: ['fallback_value'],
-    error: 'is not of the type of its variable',
-  })
+const NewVariable = withTwins(
+  z
+    .object({
+      key: VariableKey,
+      type: z.enum(['string', 'number']).default('string'),
+      fallback_value: VariableValue.nullish().transform(value => value ?? null),
+    })
+    .refine(({ type, fallback_value: value }) => value === null || typeof value === type, {
+      path: ['fallback_value'],
+      error: 'is not of the type of its variable',
+    }),
+)
 
 const variables = z
   .array(NewVariable)
@@ -32,7 +35,7 @@ const MAX_REPLY_TO = 5_000
 /** Addresses as a list, or as the text that the API answers: joined by commas. */
 const replyTo = z.preprocess(
   value => (typeof value === 'string' && value.length <= MAX_REPLY_TO ? splitAtCommas(value) : value),
-  addresses('validation_error', 'reply_to').nullish(),
+  addresses('validation_error').nullish(),
 )
 
 const fields = {
@@ -47,11 +50,11 @@ const fields = {
 }
 
 /** The body of POST /templates (contract 8). */
-export const NewTemplate = z.object(fields)
+export const NewTemplate = withTwins(z.object(fields))
 export type NewTemplate = z.output<typeof NewTemplate>
 
 /** The body of PATCH /templates/:id: what is left out stays, null clears. */
-export const TemplateChange = z.object(fields).partial()
+export const TemplateChange = withTwins(z.object(fields).partial())
 export type TemplateChange = z.output<typeof TemplateChange>
 
 /** The body of POST /templates/:id/duplicate, which may be left out. */

@@ -47,8 +47,8 @@ t.test('an email of a wrong shape refuses all, by the name of its error and its 
   const cases: [unknown, string, string][] = [
     [email({ to: undefined }), 'missing_required_field', 'emails[1].to: Missing `to` field.'],
     [email({ to: Array(51).fill('b@b.com') }), 'validation_error', 'emails[1].to: Invalid `to` field: at most 50'],
-    [email({ to: ['bob'] }), 'invalid_to_address', 'emails[1].to.0: Invalid `to` field.'],
-    [email({ from: 'ann' }), 'invalid_from_address', 'emails[1].from: Invalid `from` field.'],
+    [email({ to: ['bob'] }), 'invalid_to_address', 'emails[1].to.0: Invalid `to.0` field: '],
+    [email({ from: 'ann' }), 'invalid_from_address', 'emails[1].from: Invalid `from` field: '],
     [email({ from: 'ann@not-mine.com' }), 'validation_error', 'emails[1]: The not-mine.com domain is not verified.'],
     [email({ to: 'x@example.com' }), 'validation_error', 'emails[1]: All `to` recipients are suppressed.'],
     ['email', 'validation_error', 'emails[1]: Invalid body'],
@@ -82,7 +82,7 @@ t.test('a permissive batch sends what it can and tells of the rest', async t => 
   t.equal(body.data.length, 2)
   t.match(body, {
     errors: [
-      { index: 0, message: /^emails\[0\]\.to\.0: / },
+      { index: 0, message: /^emails\[0\]\.to: Invalid `to` field: / },
       { index: 2, message: /^emails\[2\]: The not-mine.com domain/ },
       { index: 3, message: 'emails[3].subject: Missing `subject` field.' },
     ],

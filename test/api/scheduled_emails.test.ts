@@ -39,6 +39,15 @@ t.test('a phrase is relative to now', async t => {
   t.ok(Math.abs(Date.parse(scheduled_at) - Date.now() - 2 * HOUR) < 60_000, scheduled_at)
 })
 
+t.test('scheduledAt schedules as scheduled_at does', async t => {
+  const { id } = (await send({ scheduledAt: 'in 2 hours' })).body
+  t.equal((await read(id)).status, 'scheduled')
+  const scheduled_at = inMs(5 * HOUR)
+  t.match(await patch(id, { scheduledAt: scheduled_at }), { status: 200, body: { scheduled_at } })
+  const batch = await api.request('POST', '/api/emails/batch', { body: [{ ...email, scheduledAt: 'in 2 hours' }] })
+  t.equal((await read(batch.body.data[0]?.id as string)).status, 'scheduled')
+})
+
 t.test('PATCH moves it, row and deliveries together', async t => {
   const id = await schedule()
   const scheduled_at = inMs(5 * HOUR)

@@ -59,18 +59,18 @@ t.test('each field of addresses refuses what is not one mailbox, by its own name
     ...[`${'a'.repeat(65)}@b.com`, `a@${'b'.repeat(250)}.com`, 'a@b.com\u202e', 'x'.repeat(100_000)],
   ]) {
     const shown = encodeURIComponent(text.slice(0, 30))
-    t.match(refusal({ from: text }), `invalid_from_address Invalid \`from\` field. Expected ${form}, got "`, shown)
+    t.match(refusal({ from: text }), `invalid_from_address Invalid \`from\` field: expected ${form}, got "`, shown)
     for (const field of ['to', 'cc', 'bcc']) {
-      const name = `invalid_to_address Invalid \`${field}\` field. Expected ${form}, got "`
-      t.match(refusal({ [field]: text }), name, shown)
-      t.match(refusal({ [field]: ['e@f.com', text] }), name, shown)
+      const named = (place: string) => `invalid_to_address Invalid \`${place}\` field: expected ${form}, got "`
+      t.match(refusal({ [field]: text }), named(field), shown)
+      t.match(refusal({ [field]: ['e@f.com', text] }), named(`${field}.1`), shown)
     }
-    t.match(refusal({ reply_to: text }), 'validation_error Invalid `reply_to` field.', shown)
+    t.match(refusal({ reply_to: text }), 'validation_error Invalid `reply_to` field: ', shown)
   }
 })
 
 t.test('what it was given is shown clipped', async t => {
-  t.equal((refusal({ to: 'x'.repeat(5_000) }) ?? '').length, 197)
+  t.equal((refusal({ to: 'x'.repeat(5_000) }) ?? '').length, 196)
 })
 
 t.test('a list may hold 50 addresses, 100 headers and 50 tags', async t => {
