@@ -5,7 +5,7 @@ import type { ErrorName } from './errors.ts'
 import { atMost, clip, record, refuse } from './fields.ts'
 import { MAX_HEADERS, validateHeaders } from './headers.ts'
 import { NewAttachments } from './new_attachment.ts'
-import { parseSchedule } from './schedule.ts'
+import { readSchedule } from './schedule.ts'
 import { withTwins } from './twins.ts'
 import { Alias, TemplateRef, Variables } from './variables.ts'
 
@@ -42,13 +42,19 @@ const headers = record(z.string()).superRefine((given, context) => {
 
 const MOMENT = 'expected an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am"'
 
-/** A moment, of a phrase by the database's clock; whether it lies ahead, and how far, is for Postgres to say. */
+/** By the database's clock. A moment that cannot be is refused later, after the Idempotency-Key (contract 1). */
 const ScheduledAt = z
   .string()
-  .transform((text, context) => parseSchedule(text, now()) ?? refuse(context, 'validation_error', MOMENT))
+  .transform((text, context) => readSchedule(text, now()) ?? refuse(context, 'validation_error', MOMENT))
 
 /** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
 const notYet = z.null('is not supported yet').optional()
+
+/** An email that asks to be tracked would go out untracked. */
+const tracking = z
+  .boolean()
+  .refine(is_on => !is_on, 'tracking is not available yet')
+  .nullish()
 
 export const From = address('invalid_from_address')
 export const Subject = z
@@ -72,6 +78,8 @@ export const CompleteEmail = z.object({
   scheduled_at: ScheduledAt.nullish(),
   template_id: z.guid().nullish(),
   topic_id: z.guid().nullish(),
+  track_opens: tracking,
+  track_clicks: tracking,
   poll: notYet,
 })
 export type CompleteEmail = z.output<typeof CompleteEmail>

@@ -15,6 +15,8 @@ const fields = CompleteEmail.pick({
   headers: true,
   tags: true,
   scheduled_at: true,
+  track_opens: true,
+  track_clicks: true,
 }).extend({ subject: Subject.nullish() })
 
 /** The body of POST /emails/receiving/:id/reply (contract 4.5). */

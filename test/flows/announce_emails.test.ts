@@ -242,7 +242,7 @@ t.test('nothing is written that nobody listens to', async t => {
       account_id: account.id,
       id: await acceptEmail(world, account, { scheduled_at: new Date(Date.now() + HOUR).toISOString() }),
     }
-    await rescheduleEmail(pool, email, new Date(Date.now() + 2 * HOUR))
+    await rescheduleEmail(pool, email, { at: new Date(Date.now() + 2 * HOUR), is_now: false, fault: null })
     await cancelEmail(pool, email)
     const id = await acceptEmail(world, account)
     await settle(id, { 'x@y.com': { outcome: 'bounced', bounce, suppression_id: uuid() } })

@@ -99,6 +99,15 @@ t.test('a subject is one line of 998 characters at most', async t => {
   }
 })
 
+t.test('an email that asks to be tracked is refused', async t => {
+  for (const field of ['track_opens', 'track_clicks', 'trackOpens', 'trackClicks']) {
+    for (const off of [false, null]) t.equal(refusal({ [field]: off }), null)
+    const name = `validation_error Invalid \`${field}\` field: `
+    t.equal(refusal({ [field]: true }), `${name}tracking is not available yet`)
+    for (const wrong of ['true', 1, 0, {}]) t.match(refusal({ [field]: wrong }), name, JSON.stringify(wrong))
+  }
+})
+
 t.test('headers that the message is made of, or that would break it, are refused', async t => {
   for (const name of [
     ...['From', 'to', 'CC', 'Bcc', 'Reply-To', 'Subject', 'Sender', 'Date', 'Message-ID', 'MIME-Version', 'Received'],
