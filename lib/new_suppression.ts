@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { asciiDomain, parseAddress } from './address.ts'
 import { now } from './clock.ts'
+import { atMost } from './fields.ts'
 import { withTwins } from './twins.ts'
 
 const Address = z.string().transform((text, context) => {
@@ -26,6 +27,21 @@ export const NewSuppression = withTwins(
 )
 export type NewSuppression = z.infer<typeof NewSuppression>
 
+/** Of each list of a batch (contract 17). */
+const MAX_BATCH = 1_000
+
+function batch<Schema extends z.ZodType>(schema: Schema) {
+  return atMost(MAX_BATCH, 'of them', z.array(schema)).refine(list => list.length > 0, 'must not be empty')
+}
+
+/** The body of POST /suppressions/batch/add. */
+export const AddedAddresses = z.object({ emails: batch(Address) })
+
+/** The body of POST /suppressions/batch/remove: by one or the other. */
+export const RemovedSuppressions = z
+  .object({ emails: batch(Address).optional(), ids: batch(z.guid().toLowerCase()).optional() })
+  .refine(({ emails, ids }) => !emails !== !ids, 'expected either `emails` or `ids`')
+
 /** What is no address or domain is looked for as it is, and not found. */
 const line = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,320}$/u, 'must be one line of at most 320 characters')
 
@@ -33,4 +49,5 @@ export const SuppressionQuery = z.object({
   email: line.transform(text => parseAddress(text)?.address ?? text).optional(),
   domain: line.transform(text => asciiDomain(text) ?? text).optional(),
   reason: Reason.optional(),
+  origin: z.enum(['bounce', 'complaint', 'manual']).optional(),
 })
