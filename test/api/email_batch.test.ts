@@ -93,6 +93,37 @@ t.test('a permissive batch sends what it can and tells of the rest', async t => 
   t.match((await send([email({ to: 'x' }), 1], permissive)).body, { data: [], errors: [{ index: 0 }, { index: 1 }] })
 })
 
+t.test('text that cannot be stored refuses its own email alone', async t => {
+  const unstorable = ['a\0b', 'a\ud800b', '\udc00']
+  for (const [n, text] of unstorable.entries()) {
+    const reason = `contains a ${text.includes('\0') ? 'NUL character' : 'lone surrogate'}.`
+    for (const [wrong, place] of [
+      [email({ subject: text }), 'subject '],
+      [email({ headers: { 'X-A': text } }), 'headers.X-A '],
+      [email({ headers: { [text]: 'a' } }), 'headers has a key that '],
+      [email({ attachments: [{ filename: text, content: 'eA==' }] }), 'attachments[0].filename '],
+      [text, 'body '],
+    ] as const) {
+      const message = `emails[1]: It cannot be stored: ${place}${reason}`
+      const { status, body } = await send([email(), wrong, email()], permissive)
+      t.equal(status, 200)
+      t.equal(body.data.length, 2)
+      t.same((body as unknown as { errors: unknown[] }).errors, [{ index: 1, message }])
+      const strict = await send([email(), wrong, email()])
+      t.match(strict, { status: 422, body: { name: 'validation_error' } })
+      t.equal(strict.body.message, message)
+    }
+    const items = [email(), email({ subject: text })]
+    const headers = { ...permissive, 'idempotency-key': `unstorable ${n}` }
+    const first = await send(items, headers)
+    const again = await send(items, headers)
+    t.equal(again.text, first.text)
+    t.equal(again.headers.get('idempotent-replayed'), 'true')
+  }
+  const deep = JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`)
+  t.match(await send([email(), { ...email(), tags: deep }], permissive), { status: 422, body: { message: /nested/ } })
+})
+
 t.test('the same key replays the answer byte for byte, and another payload or validation is refused', async t => {
   const headers = { 'idempotency-key': 'batch' }
   const items = [email(), email({ subject: 'two' })]
