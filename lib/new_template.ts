@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { parseAddress } from './address.ts'
-import { atMost } from './fields.ts'
+import type { ErrorName } from './errors.ts'
+import { atMost, refuse } from './fields.ts'
 import { addresses, From, Subject } from './new_email.ts'
-import { MAX_PART } from './template.ts'
+import { hasPlaceholder, MAX_PART } from './template.ts'
 import { withTwins } from './twins.ts'
 import { Alias, MAX_VARIABLES, VariableKey, VariableValue } from './variables.ts'
 
@@ -29,6 +30,17 @@ const part = z.string().max(MAX_PART)
 const emptyIsNull = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess(value => (value === '' ? null : value), schema)
 
+/** Why a template's `from` or `reply_to` is refused that names a variable: the mail would show the placeholder itself. */
+export const NOT_RENDERED = 'placeholders are replaced only in `subject`, `html` and `text`'
+
+function withoutPlaceholders<Schema extends z.ZodType>(name: ErrorName, schema: Schema) {
+  return z.preprocess((value, context) => {
+    const has = [value].flat().some(text => typeof text === 'string' && hasPlaceholder(text))
+    if (has) refuse(context, name, NOT_RENDERED)
+    return value
+  }, schema)
+}
+
 /** To look for commas outside quotes takes the square of a hostile text's length. */
 const MAX_REPLY_TO = 5_000
 
@@ -43,8 +55,8 @@ const fields = {
   html: part,
   subject: emptyIsNull(Subject.nullish()),
   text: part.nullish(),
-  from: emptyIsNull(From.nullish()),
-  reply_to: emptyIsNull(replyTo),
+  from: emptyIsNull(withoutPlaceholders('invalid_from_address', From.nullish())),
+  reply_to: emptyIsNull(withoutPlaceholders('validation_error', replyTo)),
   alias: Alias.nullish(),
   variables: atMost(MAX_VARIABLES, 'variables', variables.nullish()),
 }
