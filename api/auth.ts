@@ -45,7 +45,9 @@ export function authenticate(findCaller: (key: string) => Promise<Caller | null>
 
 function bearerKey(authorization: string[]): string {
   const [value, another] = authorization
-  if (!value?.trim()) throw new ApiError('missing_api_key', 'Missing API key in the authorization header.')
+  // A variable that is not set leaves the scheme alone.
+  if (!value || /^\s*(?:bearer\s*)?$/i.test(value))
+    throw new ApiError('missing_api_key', 'Missing API key in the authorization header.')
   const [, key] = /^bearer +(\S+)$/i.exec(value.trim()) ?? []
   return another === undefined && key ? key : ''
 }

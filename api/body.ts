@@ -35,14 +35,15 @@ export async function readBytes(request: IncomingMessage): Promise<Buffer> {
   }
 }
 
-export function parseJson(bytes: Buffer): unknown {
+/** `check` says why the value cannot be stored, or null. */
+export function parseJson(bytes: Buffer, check: (value: unknown) => string | null = findUnstorable): unknown {
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))
   } catch (cause) {
     throw new ApiError('validation_error', 'The body is not valid JSON.', { cause })
   }
-  const reason = findUnstorable(value)
+  const reason = check(value)
   if (reason) throw new ApiError('validation_error', `The body cannot be stored: ${reason}.`)
   return value
 }

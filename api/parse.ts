@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ApiError, type ErrorName, notFound } from '../lib/errors.ts'
+import { twinOf } from '../lib/twins.ts'
 import type { Position } from '../sql/page.ts'
 import type { Context } from './context.ts'
 
@@ -13,21 +14,33 @@ export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, 
   if (result.success) return result.data
   const { issues } = result.error
   const issue = issues.find(isMissing) ?? (issues[0] as z.core.$ZodIssue)
-  throw toApiError(issue, place && `${[place, ...issue.path].join('.')}: `)
+  const path = givenPath(issue.path, value)
+  throw toApiError(issue, path.join('.'), place && `${[place, ...path].join('.')}: `)
+}
+
+/** The path of an issue as the caller wrote it: by the camelCase name, and without the list that one value stands for. */
+function givenPath(path: PropertyKey[], body: unknown): string[] {
+  const given: string[] = []
+  let value = body
+  for (const key of path) {
+    if (typeof key === 'number' && !Array.isArray(value)) continue
+    const members = Object(value)
+    const twin = twinOf(String(key))
+    given.push(members[key] === undefined && Object.hasOwn(members, twin) ? twin : String(key))
+    value = members[given.at(-1) as string]
+  }
+  return given
 }
 
 function isMissing(issue: z.core.$ZodIssue): boolean {
   return issue.input === undefined && issue.path.length > 0 && issue.code === 'invalid_type'
 }
 
-function toApiError(issue: z.core.$ZodIssue, prefix: string): ApiError {
-  const field = issue.path.join('.')
+function toApiError(issue: z.core.$ZodIssue, field: string, prefix: string): ApiError {
   if (isMissing(issue)) return new ApiError('missing_required_field', `${prefix}Missing \`${field}\` field.`)
-  if (issue.code === 'custom' && issue.params?.name) {
-    return new ApiError(issue.params.name as ErrorName, `${prefix}${issue.message}`)
-  }
+  const { name = 'validation_error', is_sentence = false } = (issue.code === 'custom' && issue.params) || {}
   const what = field ? `Invalid \`${field}\` field: ` : 'Invalid body: '
-  return new ApiError('validation_error', `${prefix}${what}${issue.message}`)
+  return new ApiError(name as ErrorName, `${prefix}${is_sentence ? '' : what}${issue.message}`)
 }
 
 /** What ids of a resource look like: the id as Postgres takes it, or null. Most are UUIDs. */

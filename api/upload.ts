@@ -3,6 +3,7 @@ import { unavailable } from '../flows/accept_emails.ts'
 import { ApiError } from '../lib/errors.ts'
 import { extractStrings, TooLargeError } from '../lib/extract_strings.ts'
 import { Semaphore } from '../lib/semaphore.ts'
+import { findTooDeep, findUnstorable } from '../lib/storable.ts'
 import { decodeContents, replaceContents } from '../lib/uploaded_content.ts'
 import { ArrivingFiles } from './arriving_files.ts'
 import { MAX_BODY_BYTES, parseJson, readBytes, requireIdentity } from './body.ts'
@@ -63,10 +64,15 @@ function giveUp(ctx: Context): (error: unknown) => never {
   }
 }
 
+/** Of a batch only what no email of it could have: the route looks at each (api/routes/email_batch.ts). */
+function findUnstorableEmail(body: unknown): string | null {
+  return Array.isArray(body) ? findTooDeep(body) : findUnstorable(body)
+}
+
 async function readSmall(ctx: Context): Promise<unknown> {
   const bytes = await readBytes(ctx.req)
   if (bytes.length === 0) return undefined
-  const body = parseJson(bytes)
+  const body = parseJson(bytes, findUnstorableEmail)
   decodeContents(body)
   return body
 }
@@ -90,7 +96,7 @@ async function readFiles(ctx: Context): Promise<unknown> {
   try {
     const skeleton = await extractStrings(bounded(ctx.req), limits, part => files.take(part))
     if (skeleton.bytes.length === 0) return undefined
-    const body = parseJson(skeleton.bytes)
+    const body = parseJson(skeleton.bytes, findUnstorableEmail)
     replaceContents(body, text => files.contents[skeleton.indexOf(text) as number])
     return body
   } catch (error) {

@@ -1,15 +1,17 @@
 import { ApiError, notFound } from '../lib/errors.ts'
+import type { Schedule, ScheduleFault } from '../lib/schedule.ts'
 import { announceEmails } from '../sql/announce.ts'
 import type { EmailId } from '../sql/emails.ts'
 import type { Pool, Queryable } from '../sql/pool.ts'
-import { cancelScheduled, lockScheduled, moveScheduled, type ScheduleFault } from '../sql/scheduled_emails.ts'
+import { cancelScheduled, lockScheduled, moveScheduled } from '../sql/scheduled_emails.ts'
 import { lockUsage, refundEmail } from '../sql/usage.ts'
 
 /** Moves an email that is still pending. @throws {ApiError} 404, or 422 when it is not pending or the time is not right */
-export async function rescheduleEmail(pool: Pool, email: EmailId, scheduled_at: Date): Promise<void> {
+export async function rescheduleEmail(pool: Pool, email: EmailId, schedule: Schedule): Promise<void> {
+  const { at: scheduled_at } = schedule
   await pool.transaction(async tx => {
     await requirePending(tx, email, 'rescheduled')
-    const fault = await moveScheduled(tx, email, scheduled_at)
+    const fault = schedule.fault ?? (await moveScheduled(tx, email, scheduled_at))
     if (fault) throw scheduleError(fault)
     await announceEmails(tx, [{ ...told(email), type: 'scheduled', more: { scheduled_at } }])
   })

@@ -1,36 +1,55 @@
 import { notFound } from '../lib/errors.ts'
 import type { Pool } from '../sql/pool.ts'
 import {
+  type AddedSuppression,
   deleteExpiredSuppressions,
-  deleteSuppression,
+  deleteSuppressions,
   type NewSuppressionRow,
   type Suppression,
   type SuppressionRef,
-  upsertSuppression,
+  upsertSuppressions,
 } from '../sql/suppressions.ts'
 import { announce } from './announce.ts'
 
-/** Suppresses an address. One that was before is changed, which is told to nobody: it gets no mail before and after. */
-export async function addSuppression(
+/** Suppresses addresses. One that was before is changed, which is told to nobody: it gets no mail before and after. */
+export async function addSuppressions(
   pool: Pool,
-  row: NewSuppressionRow,
-): Promise<{ is_new: boolean; suppression: Suppression }> {
+  account_id: string,
+  rows: NewSuppressionRow[],
+): Promise<AddedSuppression[]> {
   return pool.transaction(async tx => {
-    const { is_new, suppression } = await upsertSuppression(tx, row)
-    const added = { account_id: row.account_id, type: 'suppression.added' as const, data: () => suppression }
-    if (is_new) await announce(tx, [added])
-    return { is_new, suppression }
+    const added = await upsertSuppressions(tx, account_id, rows)
+    const fresh = new Set(added.filter(({ is_new }) => is_new).map(({ suppression }) => suppression))
+    const happenings = [...fresh].map(suppression => {
+      return { account_id, type: 'suppression.added' as const, data: () => suppression }
+    })
+    await announce(tx, happenings)
+    return added
   })
 }
 
-/** Its address gets mail again. Answers its id. @throws {ApiError} 404 */
-export async function removeSuppression(pool: Pool, account_id: string, ref: SuppressionRef): Promise<string> {
+/** These addresses get mail again. Returns what was removed; an address that was not suppressed stays as it is. */
+export async function removeSuppressions(
+  pool: Pool,
+  account_id: string,
+  named: { ids?: string[]; addresses?: string[] },
+): Promise<Suppression[]> {
   return pool.transaction(async tx => {
-    const suppression = await deleteSuppression(tx, account_id, ref)
-    if (!suppression) throw notFound('Suppression')
-    await announce(tx, [{ account_id, type: 'suppression.removed', data: () => suppression }])
-    return suppression.id
+    const removed = await deleteSuppressions(tx, account_id, named)
+    const happenings = removed.map(suppression => {
+      return { account_id, type: 'suppression.removed' as const, data: () => suppression }
+    })
+    await announce(tx, happenings)
+    return removed
   })
+}
+
+/** Its address gets mail again. Returns its id. @throws {ApiError} 404 */
+export async function removeSuppression(pool: Pool, account_id: string, ref: SuppressionRef): Promise<string> {
+  const named = 'id' in ref ? { ids: [ref.id] } : { addresses: [ref.address] }
+  const [removed] = await removeSuppressions(pool, account_id, named)
+  if (!removed) throw notFound('Suppression')
+  return removed.id
 }
 
 /** Those that have expired have done nothing since: that is told when they are deleted. Answers how many it were. */

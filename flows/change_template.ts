@@ -2,8 +2,8 @@ import { formatAddress } from '../lib/address.ts'
 import { now } from '../lib/clock.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { newId } from '../lib/ids.ts'
-import { MAX_NAME, type NewTemplate, type TemplateChange } from '../lib/new_template.ts'
-import { listVariableKeys } from '../lib/template.ts'
+import { MAX_NAME, type NewTemplate, NOT_RENDERED, type TemplateChange } from '../lib/new_template.ts'
+import { hasPlaceholder, listVariableKeys } from '../lib/template.ts'
 import { MAX_VARIABLES } from '../lib/variables.ts'
 import type { Pool } from '../sql/pool.ts'
 import { isDuplicate } from '../sql/retry.ts'
@@ -69,14 +69,24 @@ export async function changeTemplate(
   return changed.catch(aliasError)
 }
 
-/** Makes the newest version the one that is sent. @throws {ApiError} 404 */
+/** Makes the newest version the one that is sent. @throws {ApiError} 404, or 422 when it could not be sent as it is meant */
 export async function publishTemplate(pool: Pool, account_id: string, ref: string): Promise<Published> {
   const published = await pool.transaction(async tx => {
     await lockTemplate(tx, account_id, ref)
+    const found = await findNewestVersion(tx, account_id, ref)
+    if (found) requireRendered(found)
     return publishNewest(tx, account_id, ref)
   })
   if (!published) throw notFound('Template')
   return published
+}
+
+/** Templates were stored that have placeholders where none is replaced. */
+function requireRendered({ sender, reply_to }: TemplateContent): void {
+  for (const [field, texts] of Object.entries({ from: [sender ?? ''], reply_to })) {
+    if (texts.some(hasPlaceholder))
+      throw new ApiError('validation_error', `Invalid \`${field}\` field: ${NOT_RENDERED}`)
+  }
 }
 
 async function insertDraft(

@@ -28,7 +28,8 @@ export async function draftEmails(
   return resolved.map((result, position) => {
     if (!(result instanceof ApiError)) return toDraft(party, result, request, simulator_domain)
     const empty = { ...(emails[position] as NewEmail), ...NOTHING }
-    return { ...toDraft(party, empty, request, simulator_domain), refusal: result }
+    const refusal = scheduleRefusal(empty) ?? result
+    return { ...toDraft(party, empty, request, simulator_domain), refusal }
   })
 }
 
@@ -50,6 +51,7 @@ export function toDraft(
 ): Draft {
   const id = newId()
   const recipients = recipientsOf(email, simulator_domain)
+  const { scheduled_at: schedule } = email
   return {
     account_id: party.account_id,
     id,
@@ -71,16 +73,23 @@ export function toDraft(
     html: email.html ?? null,
     text: email.text ?? null,
     template_id: email.template_id ?? null,
-    scheduled_at: email.scheduled_at ?? null,
+    scheduled_at: schedule && !schedule.is_now ? schedule.at : null,
     attachments: [],
     recipients,
   }
 }
 
-function refusalOf({ topic_id, scheduled_at }: CompleteEmail, recipients: DraftRecipient[]): ApiError | null {
-  if (topic_id) return notFound('Topic') // nobody has topics yet: each is as unknown as any other
-  if (!scheduled_at || !recipients.some(({ simulated }) => simulated)) return null
+function refusalOf(email: CompleteEmail, recipients: DraftRecipient[]): ApiError | null {
+  const late = scheduleRefusal(email)
+  if (late) return late
+  if (email.topic_id) return notFound('Topic') // nobody has topics yet: each is as unknown as any other
+  const { scheduled_at: schedule } = email
+  if (!schedule || schedule.is_now || !recipients.some(({ simulated }) => simulated)) return null
   return new ApiError('validation_error', 'The simulator cannot be combined with `scheduled_at`.')
+}
+
+function scheduleRefusal({ scheduled_at: schedule }: Pick<CompleteEmail, 'scheduled_at'>): ApiError | null {
+  return schedule?.fault ? scheduleError(schedule.fault) : null
 }
 
 /** One delivery per address, however often it is named; the first place it is named counts. */

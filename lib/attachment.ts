@@ -1,3 +1,5 @@
+import { extension } from 'mime-types'
+
 /** Characters in a file name. */
 export const MAX_FILENAME = 255
 /** Characters in a content type, its parameters included. */
@@ -84,6 +86,25 @@ export function parseContentType(text: string): ContentType | null {
 /** A content type that nobody validated, or, where it is none, that of any bytes. */
 export function safeContentType(content_type: string): string {
   return parseContentType(content_type) ? content_type : 'application/octet-stream'
+}
+
+/** The last segment of a URL's path, else `attachment` with the extension of the type, if it has one. */
+export function defaultFilename(url: string | null, content_type: string | null): string {
+  const segment = URL.parse(url ?? '')
+    ?.pathname.split('/')
+    .at(-1)
+  if (segment) return safeFilename(decoded(segment))
+  const end = content_type === null ? false : extension(content_type)
+  return end ? `attachment.${end}` : 'attachment'
+}
+
+/** A segment with a percent sign that encodes nothing stays as it is. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
 }
 
 /** What is left of a name that nobody validated, or that came with received mail: one that would be accepted. */

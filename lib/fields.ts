@@ -1,9 +1,15 @@
 import { z } from 'zod'
 import type { ErrorName } from './errors.ts'
 
-/** A custom issue that is answered by an error name of its own. */
+/** An issue with an error name of its own. `message` continues "Invalid `to` field: ", as all messages of issues do. */
 export function refuse(context: z.RefinementCtx, name: ErrorName, message: string): typeof z.NEVER {
   context.addIssue({ code: 'custom', message, params: { name } })
+  return z.NEVER
+}
+
+/** The same with a whole sentence as its message. */
+export function refuseWhole(context: z.RefinementCtx, name: ErrorName, message: string): typeof z.NEVER {
+  context.addIssue({ code: 'custom', message, params: { name, is_sentence: true } })
   return z.NEVER
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { validateAttachment } from './attachment.ts'
+import { defaultFilename, validateAttachment } from './attachment.ts'
 import { atMost, refuse } from './fields.ts'
+import { withTwins } from './twins.ts'
 import { UploadedContent, WrongContent } from './uploaded_content.ts'
 
 /** Bytes of one file are bounded where it is decoded (lib/base64_decoder.ts). */
@@ -13,26 +14,37 @@ const content = z.unknown().transform((value, context): UploadedContent | null =
   if (value instanceof UploadedContent) return value
   if (value === undefined || value === null) return null
   const reason = value instanceof WrongContent ? value.fault : 'must be base64 text'
-  return refuse(context, 'validation_error', `Invalid \`content\` field: it ${reason}.`)
+  return refuse(context, 'validation_error', reason)
 })
 
-const NewAttachment = z
+const fields = z
   .object({
-    filename: z.string(),
+    filename: z.string().nullish(),
     content: content.optional(),
     path: z.string().max(MAX_PATH).nullish(),
     content_type: z.string().nullish(),
     content_disposition: z.enum(['attachment', 'inline']).nullish(),
-    content_id: z.string().nullish(),
+    // As in a Content-ID field, or without its brackets.
+    content_id: z
+      .string()
+      .transform(id => id.replace(/^<(.*)>$/s, '$1'))
+      .nullish(),
   })
   .superRefine((attachment, context) => {
     if (!attachment.content === !attachment.path) {
-      refuse(context, 'invalid_attachment', 'An attachment must have either `content` or `path`.')
+      refuse(context, 'invalid_attachment', 'it must have either `content` or `path`')
     }
-    const refused = validateAttachment(attachment)
+    const refused = validateAttachment({ ...attachment, filename: filenameOf(attachment) })
     if (refused) context.addIssue({ code: 'custom', path: [refused.field], message: refused.reason })
   })
+const NewAttachment = withTwins(fields).transform(file => ({ ...file, filename: filenameOf(file) }))
 export type NewAttachment = z.output<typeof NewAttachment>
+
+type Described = { filename?: string | null; path?: string | null; content_type?: string | null }
+
+function filenameOf({ filename, path, content_type }: Described): string {
+  return filename ?? defaultFilename(path ?? null, content_type ?? null)
+}
 
 const list = z
   .array(NewAttachment)

@@ -3,6 +3,7 @@ import { asciiDomain } from './address.ts'
 import { registrableDomain } from './domain_name.ts'
 import { type RecordedDomain, TRACKING_SUBDOMAIN } from './domain_records.ts'
 import { clip } from './fields.ts'
+import { withTwins } from './twins.ts'
 
 const Capability = z.enum(['enabled', 'disabled'])
 
@@ -27,17 +28,18 @@ const changeable = {
 }
 
 /** A domain to add (contract 5.2). */
-export const NewDomain = z.object({
+export const DomainFields = z.object({
   name: z.string(),
   region: z.enum(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1']).optional(),
   ...changeable,
 })
+export const NewDomain = withTwins(DomainFields)
 export type NewDomain = z.infer<typeof NewDomain>
 
 const Fixed = z.undefined({ error: 'cannot be changed' }).optional()
 
 /** What is to be different of a domain: what is left out stays. */
-export const DomainChange = z.object({ name: Fixed, region: Fixed, ...changeable })
+export const DomainChange = withTwins(z.object({ name: Fixed, region: Fixed, ...changeable }))
 export type DomainChange = z.infer<typeof DomainChange>
 
 /** In characters, without the dot at its end (RFC 1035 section 2.3.4). */

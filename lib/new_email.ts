@@ -5,7 +5,8 @@ import type { ErrorName } from './errors.ts'
 import { atMost, clip, record, refuse } from './fields.ts'
 import { MAX_HEADERS, validateHeaders } from './headers.ts'
 import { NewAttachments } from './new_attachment.ts'
-import { parseSchedule } from './schedule.ts'
+import { readSchedule } from './schedule.ts'
+import { withTwins } from './twins.ts'
 import { Alias, TemplateRef, Variables } from './variables.ts'
 
 /** Of each of `to`, `cc` and `bcc`. */
@@ -14,23 +15,23 @@ export const MAX_SUBJECT_LENGTH = 998
 const MAX_TAGS = 50
 
 /** One address that is refused by the given error name. */
-export function address(name: ErrorName, field: string) {
+export function address(name: ErrorName) {
   return z.string().transform((text, context): Address => {
-    return parseAddress(text) ?? refuse(context, name, `Invalid \`${field}\` field. ${expected(text)}`)
+    return parseAddress(text) ?? refuse(context, name, expected(text))
   })
 }
 
 function expected(text: string): string {
-  return `Expected \`email@domain\` or \`Name <email@domain>\`, got ${clip(text)}.`
+  return `expected \`email@domain\` or \`Name <email@domain>\`, got ${clip(text)}`
 }
 
 /** A list of addresses; one string stands for a list of one. */
-export function addresses(name: ErrorName, field: string, max: number = MAX_RECIPIENTS) {
-  const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name, field)))
+export function addresses(name: ErrorName, max: number = MAX_RECIPIENTS) {
+  const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name)))
   return atMost(max, 'addresses', list)
 }
 
-const recipients = (field: string) => addresses('invalid_to_address', field)
+const recipients = () => addresses('invalid_to_address')
 
 const token = z.string().regex(/^[A-Za-z0-9_-]{1,256}$/, 'must be 1 to 256 letters, digits, _ or -')
 
@@ -39,18 +40,23 @@ const headers = record(z.string()).superRefine((given, context) => {
   if (refused) context.addIssue({ code: 'custom', message: `${clip(refused.name)} ${refused.reason}` })
 })
 
-const MOMENT =
-  'Invalid `scheduled_at` field: expected an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am".'
+const MOMENT = 'expected an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am"'
 
-/** A moment, of a phrase by the database's clock; whether it lies ahead, and how far, is for Postgres to say. */
+/** By the database's clock. A moment that cannot be is refused later, after the Idempotency-Key (contract 1). */
 const ScheduledAt = z
   .string()
-  .transform((text, context) => parseSchedule(text, now()) ?? refuse(context, 'validation_error', MOMENT))
+  .transform((text, context) => readSchedule(text, now()) ?? refuse(context, 'validation_error', MOMENT))
 
 /** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
 const notYet = z.null('is not supported yet').optional()
 
-export const From = address('invalid_from_address', 'from')
+/** An email that asks to be tracked would go out untracked. */
+const tracking = z
+  .boolean()
+  .refine(is_on => !is_on, 'tracking is not available yet')
+  .nullish()
+
+export const From = address('invalid_from_address')
 export const Subject = z
   .string()
   .max(MAX_SUBJECT_LENGTH)
@@ -59,19 +65,21 @@ export const Subject = z
 /** An email as it is to be sent: nothing is left to be filled in. `template_id` tells where its parts came from. */
 export const CompleteEmail = z.object({
   from: From,
-  to: recipients('to').refine(list => list.length > 0, 'at least one recipient'),
+  to: recipients().refine(list => list.length > 0, 'at least one recipient'),
   subject: Subject,
   html: z.string().nullish(),
   text: z.string().nullish(),
-  cc: recipients('cc').nullish(),
-  bcc: recipients('bcc').nullish(),
-  reply_to: addresses('validation_error', 'reply_to').nullish(),
+  cc: recipients().nullish(),
+  bcc: recipients().nullish(),
+  reply_to: addresses('validation_error').nullish(),
   headers: atMost(MAX_HEADERS, 'headers', headers.nullish()),
   tags: atMost(MAX_TAGS, 'tags', z.array(z.object({ name: token, value: token })).nullish()),
   attachments: NewAttachments.nullish(),
   scheduled_at: ScheduledAt.nullish(),
   template_id: z.guid().nullish(),
   topic_id: z.guid().nullish(),
+  track_opens: tracking,
+  track_clicks: tracking,
   poll: notYet,
 })
 export type CompleteEmail = z.output<typeof CompleteEmail>
@@ -81,17 +89,19 @@ const Template = z
   .refine(({ id, alias }) => ((id ?? null) === null) !== ((alias ?? null) === null), 'expected either `id` or `alias`')
 
 /** The body of POST /emails: its shape only, nothing that depends on rows or time (contract 3.1). */
-export const NewEmail = CompleteEmail.extend({
-  from: From.nullish(),
-  subject: Subject.nullish(),
-  template_id: TemplateRef.nullish(),
-  template: Template.nullish(),
-  variables: Variables,
-}).superRefine(checkTogether, { when: () => true })
+export const NewEmail = withTwins(
+  CompleteEmail.extend({
+    from: From.nullish(),
+    subject: Subject.nullish(),
+    template_id: TemplateRef.nullish(),
+    template: Template.nullish(),
+    variables: Variables,
+  }).superRefine(checkTogether, { when: () => true }),
+)
 export type NewEmail = z.output<typeof NewEmail>
 
 /** The body of PATCH /emails/:id (contract 3.5). */
-export const Reschedule = z.object({ scheduled_at: ScheduledAt })
+export const Reschedule = withTwins(z.object({ scheduled_at: ScheduledAt }))
 
 /**
  * What fields ask of each other: with a template `from` and `subject` may be missing, and `html` and `text` must be. Asked

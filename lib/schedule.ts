@@ -5,6 +5,28 @@ const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?
 
 const LONGEST = 100
 
+const HORIZON_MS = 30 * 24 * 60 * 60_000
+
+/** A time is as good as the clock it was made by: so far beyond either end it still counts. */
+const TOLERANCE_MS = 2_000
+
+export type ScheduleFault = 'schedule_past' | 'schedule_too_far'
+
+/** `is_now`: it has come already, so nothing needs to wait for it. `fault`: why nothing can be sent then. */
+export type Schedule = { at: Date; is_now: boolean; fault: ScheduleFault | null }
+
+/**
+ * The schedule a text asks for; null when it names no moment. Judged by the same reading of the clock that its phrases
+ * are relative to, so "in 30 days" is never too far and "now" never past, however long the request takes after that.
+ */
+export function readSchedule(text: string, now: Date): Schedule | null {
+  const at = parseSchedule(text, now)
+  if (!at) return null
+  const ahead = at.getTime() - now.getTime()
+  const fault = ahead < -TOLERANCE_MS ? 'schedule_past' : ahead > HORIZON_MS + TOLERANCE_MS ? 'schedule_too_far' : null
+  return { at, is_now: ahead <= 0, fault }
+}
+
 /**
  * The moment a text names: an ISO 8601 timestamp, or an English phrase such as "in 2 hours" or "tomorrow at 9am",
  * relative to `now` and in UTC, which lib/config.ts makes the zone of the process; what could lie behind or ahead lies

@@ -39,6 +39,10 @@ export function listVariableKeys(...sources: string[]): string[] {
   return [...keys].filter(key => /^\w+$/.test(key) && !RESERVED.has(key) && !OURS.has(key))
 }
 
+export function hasPlaceholder(source: string): boolean {
+  return source.search(PLACEHOLDER) >= 0
+}
+
 /**
  * Puts values in place of placeholders (contract 8.1): `{{key}}`, `{{{key}}}` without HTML escaping, `{{key|fallback}}`.
  * One pass: a value is never looked into again, and whatever is not a placeholder stays as it is.

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import type { ScheduleFault } from '../lib/schedule.ts'
 import type { EmailId } from './emails.ts'
 import { type Queryable, sql } from './pool.ts'
 
-const ScheduleFault = z.enum(['schedule_past', 'schedule_too_far'])
-export type ScheduleFault = z.infer<typeof ScheduleFault>
+const Fault = z.enum(['schedule_past', 'schedule_too_far'])
 
 const Scheduled = z.object({ status: z.string(), is_pending: z.boolean() })
 
@@ -26,14 +26,14 @@ export async function lockScheduled(
   return { status: email.status, is_pending: email.status === 'scheduled' && deliveries.every(({ waits }) => waits) }
 }
 
-/** Answers why it cannot be, by the database's clock, having done nothing. */
+/** Answers why it cannot be, by the database's clock (sql/functions/schedule_fault.sql), having done nothing. */
 export async function moveScheduled(
   tx: Queryable,
   { account_id, id }: EmailId,
   scheduled_at: Date,
 ): Promise<ScheduleFault | null> {
   const at = scheduled_at.toISOString()
-  const { fault } = await tx.one(sql.type(z.object({ fault: ScheduleFault.nullable() }))`
+  const { fault } = await tx.one(sql.type(z.object({ fault: Fault.nullable() }))`
     SELECT schedule_fault(${at}) AS fault
   `)
   if (fault) return fault

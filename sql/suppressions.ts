@@ -6,14 +6,20 @@ import { type Queryable, sql } from './pool.ts'
 export const SuppressionReason = z.enum(['import', 'manual', 'bounce', 'complaint'])
 export type SuppressionReason = z.infer<typeof SuppressionReason>
 
+/** Where it came from, as the resend package names it: whoever imports a list adds it by hand. */
+export const SuppressionOrigin = z.enum(['bounce', 'complaint', 'manual'])
+export type SuppressionOrigin = z.infer<typeof SuppressionOrigin>
+
 /** An address that the account must not write to (contract 17). `cause`: what the server said. */
 export const Suppression = z.object({
   object: z.literal('suppression'),
   id: z.string(),
   email: z.string(),
   reason: SuppressionReason,
+  origin: SuppressionOrigin,
   cause: z.string().nullable(),
   source_email_id: z.string().nullable(),
+  source_id: z.string().nullable(),
   scope: z.literal('account'),
   expires_at: z.date().nullable(),
   created_at: z.date(),
@@ -21,7 +27,8 @@ export const Suppression = z.object({
 export type Suppression = z.infer<typeof Suppression>
 
 const columns = sql.fragment`
-  'suppression' AS object, id, address AS email, reason, cause, source_email_id, 'account' AS scope, expires_at, created_at
+  'suppression' AS object, id, address AS email, reason, suppression_origin(reason) AS origin, cause, source_email_id,
+  source_email_id AS source_id, 'account' AS scope, expires_at, created_at
 `
 
 /** One that has expired does nothing, and is as good as deleted (tasks/purge.ts). */
@@ -32,18 +39,20 @@ export type SuppressionFilter = {
   email?: string | undefined
   domain?: string | undefined
   reason?: SuppressionReason | undefined
+  origin?: SuppressionOrigin | undefined
 }
 
 export async function listSuppressions(
   db: Queryable,
   account_id: string,
-  { email, domain, reason }: SuppressionFilter,
+  { email, domain, reason, origin }: SuppressionFilter,
   position: Position,
 ): Promise<Page<Suppression>> {
   const filters = [
     ...(email === undefined ? [] : [sql.fragment`address = lower(${email})`]),
     ...(domain === undefined ? [] : [sql.fragment`substring(address FROM '[^@]*$') = lower(${domain})`]),
     ...(reason === undefined ? [] : [sql.fragment`reason = ${reason}`]),
+    ...(origin === undefined ? [] : [sql.fragment`suppression_origin(reason) = ${origin}`]),
   ]
   return readPage(position, (where, order, limit) =>
     db.any(sql.type(Suppression)`
@@ -72,22 +81,30 @@ export async function findSuppression(
 }
 
 export type NewSuppressionRow = {
-  account_id: string
   id: string
   address: string
   reason: SuppressionReason
   expires_at: string | null
 }
 
-/** What is there already keeps the stronger reason and the later end. `is_new`: it was not, or had expired. */
-export async function upsertSuppression(
+export type AddedSuppression = { is_new: boolean; suppression: Suppression }
+
+/**
+ * Adds each address, once; the result has the order of the rows. One that is there already keeps the stronger reason and
+ * the later end. `is_new`: it was not there, or had expired.
+ */
+export async function upsertSuppressions(
   db: Queryable,
-  { account_id, id, address, reason, expires_at }: NewSuppressionRow,
-): Promise<{ is_new: boolean; suppression: Suppression }> {
+  account_id: string,
+  rows: NewSuppressionRow[],
+): Promise<AddedSuppression[]> {
   const strengths = sql.array(SuppressionReason.options, 'text')
-  const suppression = await db.one(sql.type(Suppression)`
+  const stored = await db.any(sql.type(Suppression)`
     INSERT INTO suppressions AS s (account_id, id, address, reason, expires_at)
-    VALUES (${account_id}, ${id}, lower(${address}), ${reason}, ${expires_at})
+    SELECT DISTINCT ON (lower(address)) ${account_id}::uuid, id, lower(address), reason, expires_at
+    FROM json_to_recordset(${JSON.stringify(rows)}::json)
+      AS (id uuid, address text, reason text, expires_at timestamptz)
+    ORDER BY lower(address) -- two statements in different order would deadlock
     ON CONFLICT (account_id, address) DO UPDATE SET (id, reason, cause, source_email_id, created_at, expires_at) = (
       SELECT excluded.id, excluded.reason, excluded.cause, excluded.source_email_id, excluded.created_at, excluded.expires_at
       WHERE s.expires_at <= now()
@@ -99,17 +116,26 @@ export async function upsertSuppression(
     )
     RETURNING ${columns}
   `)
-  return { is_new: suppression.id === id, suppression }
+  const ids = new Set(rows.map(({ id }) => id))
+  const added = stored.map(suppression => ({ is_new: ids.has(suppression.id), suppression }))
+  const byAddress = new Map(added.map(each => [each.suppression.email, each]))
+  return rows.map(({ address }) => byAddress.get(address.toLowerCase()) as AddedSuppression)
 }
 
-/** Answers what it was. Null: there is none. */
-export async function deleteSuppression(
+/** Returns what was deleted. */
+export async function deleteSuppressions(
   db: Queryable,
   account_id: string,
-  ref: SuppressionRef,
-): Promise<Suppression | null> {
-  return db.maybeOne(sql.type(Suppression)`
-    DELETE FROM suppressions WHERE account_id = ${account_id} AND ${isNamed(ref)} AND ${isActive} RETURNING ${columns}
+  { ids = [], addresses = [] }: { ids?: string[]; addresses?: string[] },
+): Promise<Suppression[]> {
+  return db.any(sql.type(Suppression)`
+    DELETE FROM suppressions WHERE account_id = ${account_id} AND address IN (
+      SELECT address FROM suppressions
+      WHERE account_id = ${account_id} AND ${isActive} AND (id = ANY (${sql.array(ids, 'uuid')})
+        OR address = ANY (ARRAY(SELECT lower(a) FROM unnest(${sql.array(addresses, 'text')}) AS a)))
+      ORDER BY address FOR UPDATE
+    )
+    RETURNING ${columns}
   `)
 }
 

@@ -1,6 +1,7 @@
 import Router from '@koa/router'
 import { ApiError } from '../../lib/errors.ts'
 import { NewEmail } from '../../lib/new_email.ts'
+import { findUnstorable } from '../../lib/storable.ts'
 import type { BatchError } from '../../sql/batches.ts'
 import { sendingAccess } from '../auth.ts'
 import type { Context, Services, State } from '../context.ts'
@@ -43,7 +44,7 @@ function readEmails(ctx: Context, is_permissive: boolean) {
   const errors: BatchError[] = []
   for (const [index, item] of body.entries()) {
     try {
-      emails.push(parse(NewEmail, item, `emails[${index}]`))
+      emails.push(readEmail(item, `emails[${index}]`))
       indexes.push(index)
     } catch (error) {
       if (!is_permissive || !(error instanceof ApiError)) throw error
@@ -51,4 +52,10 @@ function readEmails(ctx: Context, is_permissive: boolean) {
     }
   }
   return { emails, indexes, errors }
+}
+
+function readEmail(item: unknown, place: string): NewEmail {
+  const reason = findUnstorable(item)
+  if (reason) throw new ApiError('validation_error', `${place}: It cannot be stored: ${reason}.`)
+  return parse(NewEmail, item, place)
 }

@@ -32,9 +32,9 @@ emails.get('/emails/:id', fullAccess, async ctx => {
 emails.patch('/emails/:id', fullAccess, readBody, async ctx => {
   const email = { account_id: ctx.state.caller.account_id, id: parseId('Email', ctx.params.id) }
   if (!(await isEmail(ctx.pool, email.account_id, email.id))) throw notFound('Email')
-  const { scheduled_at } = parse(Reschedule, ctx.state.body)
-  await rescheduleEmail(ctx.pool, email, scheduled_at)
-  ctx.body = { object: 'email', id: email.id, scheduled_at }
+  const { scheduled_at: schedule } = parse(Reschedule, ctx.state.body)
+  await rescheduleEmail(ctx.pool, email, schedule)
+  ctx.body = { object: 'email', id: email.id, scheduled_at: schedule.at }
 })
 
 emails.post('/emails/:id/cancel', fullAccess, async ctx => {

@@ -1,11 +1,16 @@
 import Router from '@koa/router'
-import { addSuppression, removeSuppression } from '../../flows/change_suppressions.ts'
-import { parseAddress } from '../../lib/address.ts'
+import { addSuppressions, removeSuppression, removeSuppressions } from '../../flows/change_suppressions.ts'
+import { type Address, parseAddress } from '../../lib/address.ts'
 import { notFound } from '../../lib/errors.ts'
 import { newId } from '../../lib/ids.ts'
-import { NewSuppression, SuppressionQuery } from '../../lib/new_suppression.ts'
+import { AddedAddresses, NewSuppression, RemovedSuppressions, SuppressionQuery } from '../../lib/new_suppression.ts'
 import { simulatedOutcome } from '../../lib/simulator.ts'
-import { findSuppression, listSuppressions, type SuppressionRef } from '../../sql/suppressions.ts'
+import {
+  type AddedSuppression,
+  findSuppression,
+  listSuppressions,
+  type SuppressionRef,
+} from '../../sql/suppressions.ts'
 import { fullAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
 import type { Context, Services, State } from '../context.ts'
@@ -15,17 +20,48 @@ export const suppressions = new Router<State, Services>()
 
 suppressions.post('/suppressions', fullAccess, readBody, async ctx => {
   const { email, ...fields } = parse(NewSuppression, ctx.state.body)
-  if (simulatedOutcome(email, ctx.config.SIMULATOR_DOMAIN)) throw invalid('The simulator is never suppressed.')
-  const { account_id } = ctx.state.caller
-  const row = { account_id, id: newId(), address: email.address, ...fields }
-  const { is_new, suppression } = await addSuppression(ctx.pool, row)
+  const [added] = await addSuppressions(ctx.pool, ctx.state.caller.account_id, [{ ...newRow(ctx, email), ...fields }])
+  const { is_new, suppression } = added as AddedSuppression
   ctx.status = is_new ? 201 : 200
   ctx.body = suppression
 })
 
+suppressions.post('/suppressions/batch/add', fullAccess, readBody, async ctx => {
+  const { emails } = parse(AddedAddresses, ctx.state.body)
+  const rows = emails.map(email => ({ ...newRow(ctx, email), reason: 'manual' as const, expires_at: null }))
+  const added = await addSuppressions(ctx.pool, ctx.state.caller.account_id, rows)
+  ctx.body = { data: added.map(({ suppression: { id, email } }) => ({ object: 'suppression', id, email })) }
+})
+
+/** In the order of the request. One that is not there is not `deleted`; named by its address, it has no id. */
+suppressions.post('/suppressions/batch/remove', fullAccess, readBody, async ctx => {
+  const { emails, ids } = parse(RemovedSuppressions, ctx.state.body)
+  const addresses = emails?.map(({ address }) => address.toLowerCase())
+  const removed = await removeSuppressions(ctx.pool, ctx.state.caller.account_id, {
+    ...(ids ? { ids } : { addresses }),
+  })
+  const found = new Map(
+    removed.flatMap(({ id, email }) => [
+      [id, { id, email }],
+      [email, { id, email }],
+    ]),
+  )
+  ctx.body = {
+    data: (ids ?? addresses ?? []).map(name => {
+      const { id, email } = found.get(name) ?? { id: ids ? name : null, email: ids ? null : name }
+      return { object: 'suppression', id, email, deleted: found.has(name) }
+    }),
+  }
+})
+
+function newRow(ctx: Context, email: Address): { id: string; address: string } {
+  if (simulatedOutcome(email, ctx.config.SIMULATOR_DOMAIN)) throw invalid('The simulator is never suppressed.')
+  return { id: newId(), address: email.address }
+}
+
 suppressions.get('/suppressions', fullAccess, async ctx => {
-  const given = { email: single(ctx, 'email'), domain: single(ctx, 'domain'), reason: single(ctx, 'reason') }
-  const filter = parse(SuppressionQuery, given)
+  const names = ['email', 'domain', 'reason', 'origin']
+  const filter = parse(SuppressionQuery, Object.fromEntries(names.map(name => [name, single(ctx, name)])))
   ctx.body = await listSuppressions(ctx.pool, ctx.state.caller.account_id, filter, parseOptionalPage(ctx))
 })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { registrableDomain } from '../domain_name.ts'
 import type { DomainRecord } from '../domain_records.ts'
+import { withTwins } from '../twins.ts'
 import type { AskProvider } from './ask.ts'
 import { type Host, readHosts, readSaved } from './namecheap_xml.ts'
 import type { ZoneRecord } from './plan.ts'
@@ -10,11 +11,7 @@ const User = z.string().regex(/^[\x21-\x7e]{1,100}$/, 'is not a name of Namechea
 const Key = z.string().regex(/^[\x21-\x7e]{8,1000}$/, 'is not a key')
 
 /** `user_name`: whose domain it is, if not of who calls. */
-export const NamecheapCredentials = z.preprocess(
-  value =>
-    isObject(value) ? { api_key: value.apiKey, api_user: value.apiUser, user_name: value.userName, ...value } : value,
-  z.object({ api_key: Key, api_user: User, user_name: User.nullish() }),
-)
+export const NamecheapCredentials = withTwins(z.object({ api_key: Key, api_user: User, user_name: User.nullish() }))
 export type NamecheapCredentials = z.infer<typeof NamecheapCredentials>
 
 /** Seconds. */
@@ -96,8 +93,4 @@ function zoneRecord(zone: string, { Name, Type, Address }: Host): ZoneRecord {
 function newHost(zone: string, { type, name, value, priority }: DomainRecord): Host {
   const Address = type === 'TXT' ? value : `${value}.`
   return { Name: hostIn(zone, name), Type: type, Address, MXPref: String(priority ?? 10), TTL }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -10,18 +10,18 @@ import { address, addresses, CompleteEmail } from '../new_email.ts'
 import { UploadedContent, WrongContent } from '../uploaded_content.ts'
 import { MAX_ENTRIES, type ParsedAddress, type ParsedFile, type ParsedMessage } from './parsed_message.ts'
 
-const recipients = (field: string) => addresses('invalid_to_address', field, MAX_ENTRIES)
+const recipients = () => addresses('invalid_to_address', MAX_ENTRIES)
 
 /**
  * What may be submitted: as POST /emails takes it, but `to` may be empty, and whom its header shows was decided by its
  * sender. The limits are those of the listener and of the parser.
  */
 export const SubmittedEmail = CompleteEmail.extend({
-  to: recipients('to'),
-  cc: recipients('cc'),
-  bcc: recipients('bcc'),
-  reply_to: addresses('validation_error', 'reply_to', MAX_ENTRIES),
-  sender: address('validation_error', 'Sender').nullable(),
+  to: recipients(),
+  cc: recipients(),
+  bcc: recipients(),
+  reply_to: addresses('validation_error', MAX_ENTRIES),
+  sender: address('validation_error').nullable(),
   headers: z.record(z.string(), z.string()),
 })
 export type SubmittedEmail = z.output<typeof SubmittedEmail>

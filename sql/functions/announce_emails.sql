@@ -1,4 +1,5 @@
 DROP FUNCTION IF EXISTS announce_suppressions(text, suppressions[]);
+DROP FUNCTION IF EXISTS suppression_origin(text);
 DROP FUNCTION IF EXISTS suppressed_data(uuid, text, boolean, text);
 DROP FUNCTION IF EXISTS undetermined_bounce(text);
 
@@ -81,12 +82,18 @@ LANGUAGE sql STABLE AS $$
   END)
 $$;
 
+-- Where an address came from, as the resend package names it: whoever imports a list adds it by hand.
+CREATE FUNCTION suppression_origin(reason text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE reason WHEN 'import' THEN 'manual' ELSE reason END
+$$;
+
 -- event: added | removed. rows: as they are, or were; may be null.
 CREATE FUNCTION announce_suppressions(event text, rows suppressions[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM announce(ARRAY(
     SELECT ROW(s.account_id, 'suppression.' || event, jsonb_build_object('object', 'suppression', 'id', s.id,
-      'email', s.address, 'reason', s.reason, 'cause', s.cause, 'source_email_id', s.source_email_id, 'scope', 'account',
+      'email', s.address, 'reason', s.reason, 'origin', suppression_origin(s.reason), 'cause', s.cause,
+      'source_email_id', s.source_email_id, 'source_id', s.source_email_id, 'scope', 'account',
       'expires_at', iso_time(s.expires_at), 'created_at', iso_time(s.created_at)))::announcement
     FROM unnest(rows) AS s
     WHERE is_heard(s.account_id, 'suppression.' || event)

@@ -48,6 +48,8 @@ const access: Record<string, 'sending' | 'full' | 'dashboard'> = {
   'POST /domains/:id/verify': 'full',
   'POST /domains/:id/dkim/rotate': 'full',
   'POST /suppressions': 'full',
+  'POST /suppressions/batch/add': 'full',
+  'POST /suppressions/batch/remove': 'full',
   'GET /suppressions': 'full',
   'GET /suppressions/:id': 'full',
   'DELETE /suppressions/:id': 'full',

@@ -130,15 +130,15 @@ t.test('an attachment without content and path, or with both, is an invalid_atta
 t.test('what is wrong with an attachment is told with its place', async t => {
   const content = base64('x')
   const cases: [Record<string, unknown>, string, RegExp][] = [
-    [{ content }, 'missing_required_field', /`attachments.0.filename`/],
-    [{ filename: 'x', content: 'not base64!' }, 'validation_error', /base64/],
+    [{ content, filename: 5 }, 'validation_error', /`attachments.0.filename`/],
+    [{ filename: 'x', content: 'not base64!' }, 'validation_error', /`attachments.0.content`.*base64/],
     [{ filename: 'x', content: `data:image/png;base64,${content}` }, 'validation_error', /data:/],
     [{ filename: 'x', content: 5 }, 'validation_error', /base64/],
     [{ filename: 'x', content: { sha256: 'x', size: 1 } }, 'validation_error', /base64/],
     [{ filename: 'x\r\nBcc: eve@e.com', content }, 'validation_error', /filename.*line break/],
     [{ filename: '../x', content }, 'validation_error', /filename.*path/],
     [{ filename: 'x', content, content_type: 'text/html\r\nX: y' }, 'validation_error', /content_type/],
-    [{ filename: 'x', content, content_id: '<x>' }, 'validation_error', /content_id/],
+    [{ filename: 'x', content, content_id: '<x' }, 'validation_error', /content_id/],
     [{ filename: 'x', content, content_disposition: 'hidden' }, 'validation_error', /content_disposition/],
     [{ filename: 'x', path: 'file:///etc/passwd' }, 'validation_error', /attachments.0.path/],
     [{ filename: 'x', path: 'http://127.0.0.1/x' }, 'validation_error', /attachments.0.path/],

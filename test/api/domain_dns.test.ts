@@ -146,7 +146,7 @@ t.test('what is missing or no credential is refused by name', async t => {
     ['godaddy', { ...GODADDY, key: 'with:colon' }, 'validation_error', /`key`/],
     ['namecheap', { apiUser: 'x' }, 'missing_required_field', /`api_key`/],
     ['namecheap', { apiKey: NAMECHEAP.apiKey }, 'missing_required_field', /`api_user`/],
-    ['namecheap', { ...NAMECHEAP, userName: 'ü' }, 'validation_error', /`user_name`/],
+    ['namecheap', { ...NAMECHEAP, userName: 'ü' }, 'validation_error', /`userName`/],
     ['namecheap', [NAMECHEAP], 'validation_error', /body/],
   ] as const) {
     t.match(await ask('POST', `${path}/dns/${kind}`, body), { status: 422, body: { name, message } })

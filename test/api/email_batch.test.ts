@@ -47,8 +47,8 @@ t.test('an email of a wrong shape refuses all, by the name of its error and its 
   const cases: [unknown, string, string][] = [
     [email({ to: undefined }), 'missing_required_field', 'emails[1].to: Missing `to` field.'],
     [email({ to: Array(51).fill('b@b.com') }), 'validation_error', 'emails[1].to: Invalid `to` field: at most 50'],
-    [email({ to: ['bob'] }), 'invalid_to_address', 'emails[1].to.0: Invalid `to` field.'],
-    [email({ from: 'ann' }), 'invalid_from_address', 'emails[1].from: Invalid `from` field.'],
+    [email({ to: ['bob'] }), 'invalid_to_address', 'emails[1].to.0: Invalid `to.0` field: '],
+    [email({ from: 'ann' }), 'invalid_from_address', 'emails[1].from: Invalid `from` field: '],
     [email({ from: 'ann@not-mine.com' }), 'validation_error', 'emails[1]: The not-mine.com domain is not verified.'],
     [email({ to: 'x@example.com' }), 'validation_error', 'emails[1]: All `to` recipients are suppressed.'],
     ['email', 'validation_error', 'emails[1]: Invalid body'],
@@ -82,7 +82,7 @@ t.test('a permissive batch sends what it can and tells of the rest', async t => 
   t.equal(body.data.length, 2)
   t.match(body, {
     errors: [
-      { index: 0, message: /^emails\[0\]\.to\.0: / },
+      { index: 0, message: /^emails\[0\]\.to: Invalid `to` field: / },
       { index: 2, message: /^emails\[2\]: The not-mine.com domain/ },
       { index: 3, message: 'emails[3].subject: Missing `subject` field.' },
     ],
@@ -91,6 +91,37 @@ t.test('a permissive batch sends what it can and tells of the rest', async t => 
   t.match((await send([email()], permissive)).body, { data: [{ id: /./ }], errors: [] })
   t.match((await send([email({ to: 'x@example.com' })], permissive)).body, { data: [], errors: [{ index: 0 }] })
   t.match((await send([email({ to: 'x' }), 1], permissive)).body, { data: [], errors: [{ index: 0 }, { index: 1 }] })
+})
+
+t.test('text that cannot be stored refuses its own email alone', async t => {
+  const unstorable = ['a\0b', 'a\ud800b', '\udc00']
+  for (const [n, text] of unstorable.entries()) {
+    const reason = `contains a ${text.includes('\0') ? 'NUL character' : 'lone surrogate'}.`
+    for (const [wrong, place] of [
+      [email({ subject: text }), 'subject '],
+      [email({ headers: { 'X-A': text } }), 'headers.X-A '],
+      [email({ headers: { [text]: 'a' } }), 'headers has a key that '],
+      [email({ attachments: [{ filename: text, content: 'eA==' }] }), 'attachments[0].filename '],
+      [text, 'body '],
+    ] as const) {
+      const message = `emails[1]: It cannot be stored: ${place}${reason}`
+      const { status, body } = await send([email(), wrong, email()], permissive)
+      t.equal(status, 200)
+      t.equal(body.data.length, 2)
+      t.same((body as unknown as { errors: unknown[] }).errors, [{ index: 1, message }])
+      const strict = await send([email(), wrong, email()])
+      t.match(strict, { status: 422, body: { name: 'validation_error' } })
+      t.equal(strict.body.message, message)
+    }
+    const items = [email(), email({ subject: text })]
+    const headers = { ...permissive, 'idempotency-key': `unstorable ${n}` }
+    const first = await send(items, headers)
+    const again = await send(items, headers)
+    t.equal(again.text, first.text)
+    t.equal(again.headers.get('idempotent-replayed'), 'true')
+  }
+  const deep = JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`)
+  t.match(await send([email(), { ...email(), tags: deep }], permissive), { status: 422, body: { message: /nested/ } })
 })
 
 t.test('the same key replays the answer byte for byte, and another payload or validation is refused', async t => {

@@ -56,6 +56,13 @@ t.test('the order of fields and white space are no difference', async t => {
   }
 })
 
+t.test('a camelCase name is another payload than its snake_case twin', async t => {
+  const key = newKey()
+  const { id } = await send(key, { ...email, replyTo: 'ann@b.com' })
+  t.match(await send(key, { ...email, replyTo: 'ann@b.com' }), { status: 200, id, replayed: 'true' })
+  t.match(await send(key, { ...email, reply_to: 'ann@b.com' }), conflict)
+})
+
 t.test('any difference in meaning is a conflict, and sends nothing', async t => {
   const key = newKey()
   const { id } = await send(key)

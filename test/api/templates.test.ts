@@ -309,3 +309,30 @@ t.test('GET lists 20 newest first, by status and by words', async t => {
     ...['alias', 'created_at', 'id', 'name', 'object', 'published_at', 'status', 'subject', 'updated_at'],
   ])
 })
+
+t.test('a placeholder where none is replaced is refused at once', async t => {
+  const id = await create({ from: 'hi@acme.com' })
+  for (const text of ['{{name}} <hi@acme.com>', '{{{name|x}}} <hi@acme.com>', 'hi@{{domain}}', '{{ sender }}']) {
+    for (const [field, name] of [
+      ['from', 'invalid_from_address'],
+      ['reply_to', 'validation_error'],
+      ['replyTo', 'validation_error'],
+    ] as const) {
+      const message = `Invalid \`${field}\` field: placeholders are replaced only in \`subject\`, \`html\` and \`text\``
+      for (const answer of [await post({ ...small, [field]: text }), await patch(id, { [field]: text })]) {
+        t.match(answer, { status: 422, body: { name } }, text)
+        t.equal(answer.body.message, message)
+      }
+    }
+  }
+  t.match(await patch(id, { reply_to: ['a@b.com', '{{name}} <a@b.com>'] }), { status: 422 })
+  t.match(await patch(id, { from: '{name} <hi@acme.com>' }), { status: 200 }, 'which is no placeholder')
+
+  await world.pool.pg.query(`UPDATE template_versions SET sender = '{{name}} <hi@acme.com>' WHERE template_id = $1`, [
+    id,
+  ])
+  t.match(await publish(id), { status: 422, body: { name: 'validation_error', message: /^Invalid `from` field: / } })
+  t.match(await read(id), { status: 'draft' })
+  await patch(id, { from: 'hi@acme.com' })
+  t.match(await publish(id), { status: 200 })
+})

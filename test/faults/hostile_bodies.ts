@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { NewEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '../../lib/new_email.ts'
 
 export type Post = { text: string; headers: Record<string, string> }
 
@@ -68,7 +68,7 @@ const plausibleChange: fc.Arbitrary<Change> = fc
   .constantFrom(...Object.keys(plausible))
   .chain(field => fc.record({ field: fc.constant(field), how: fc.constant('set'), value: plausible[field] ?? value }))
 const wildChange: fc.Arbitrary<Change> = fc.record({
-  field: fc.constantFrom(...Object.keys(NewEmail.shape), 'From', '__proto__', 'constructor', 'toJSON', ''),
+  field: fc.constantFrom(...Object.keys(CompleteEmail.shape), 'From', '__proto__', 'constructor', 'toJSON', ''),
   how: fc.constantFrom('set', 'set', 'set', 'leave out', 'wrap'),
   value,
 })

@@ -6,7 +6,7 @@ import { describeBounce } from '../../lib/bounce.ts'
 import { announceEmails } from '../../sql/announce.ts'
 import { type ClaimedDelivery, claimDeliveries, type DeliveryResult, settleDeliveries } from '../../sql/deliveries.ts'
 import { applyReportedOutcome } from '../../sql/reports.ts'
-import { upsertSuppression } from '../../sql/suppressions.ts'
+import { upsertSuppressions } from '../../sql/suppressions.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { startApi } from '../api.ts'
@@ -176,13 +176,8 @@ t.test('what comes back later is told of with the suppression that it brings', a
 })
 
 t.test('who is suppressed or reserved is told of when the email is accepted', async t => {
-  await upsertSuppression(pool, {
-    account_id: account.id,
-    id: uuid(),
-    address: 'no@y.com',
-    reason: 'complaint',
-    expires_at: null,
-  })
+  const row = { id: uuid(), address: 'no@y.com', reason: 'complaint', expires_at: null } as const
+  await upsertSuppressions(pool, account.id, [row])
   const id = await acceptEmail(world, account, { to: ['x@y.com', 'NO@y.com'], bcc: ['a@example.com'] })
   const suppressed = [
     ['NO@y.com', 'The address is on the suppression list.', 'OnAccountSuppressionList', 'complaint'],
@@ -242,7 +237,7 @@ t.test('nothing is written that nobody listens to', async t => {
       account_id: account.id,
       id: await acceptEmail(world, account, { scheduled_at: new Date(Date.now() + HOUR).toISOString() }),
     }
-    await rescheduleEmail(pool, email, new Date(Date.now() + 2 * HOUR))
+    await rescheduleEmail(pool, email, { at: new Date(Date.now() + 2 * HOUR), is_now: false, fault: null })
     await cancelEmail(pool, email)
     const id = await acceptEmail(world, account)
     await settle(id, { 'x@y.com': { outcome: 'bounced', bounce, suppression_id: uuid() } })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import {
   clipFilename,
+  defaultFilename,
   MAX_CONTENT_ID,
   MAX_CONTENT_TYPE,
   MAX_FILENAME,
@@ -45,6 +46,25 @@ t.test(
     t.equal(safeFilename('invoice\u202efdp.exe'), 'invoice_fdp.exe')
   },
 )
+
+t.test('a file without a name is called by its path, or by its type', async t => {
+  for (const [url, type, name] of [
+    ['https://a.com/files/report.pdf?version=2#page', null, 'report.pdf'],
+    ['https://a.com/R%C3%A9sum%C3%A9%20(final).docx', 'text/plain', 'Résumé (final).docx'],
+    ['https://a.com/100%.pdf', null, '100%.pdf'],
+    ['https://a.com/a%2F..%2Fetc%00', null, 'a_.._etc_'],
+    [`https://a.com/${'x'.repeat(300)}.pdf`, null, `${'x'.repeat(MAX_FILENAME - 4)}.pdf`],
+    ['https://a.com/files/', 'image/png', 'attachment.png'],
+    ['https://a.com', null, 'attachment'],
+    [null, 'text/plain; charset=utf-8', 'attachment.txt'],
+    [null, 'message/rfc822', 'attachment.eml'],
+    [null, 'application/x-unheard-of', 'attachment'],
+    [null, null, 'attachment'],
+  ] as const) {
+    t.equal(defaultFilename(url, type), name)
+    t.equal(validateFilename(name), null)
+  }
+})
 
 t.test('a name that is too long keeps its extension and whole characters', async t => {
   t.equal(clipFilename('report.pdf', 10), 'report.pdf')

@@ -59,18 +59,18 @@ t.test('each field of addresses refuses what is not one mailbox, by its own name
     ...[`${'a'.repeat(65)}@b.com`, `a@${'b'.repeat(250)}.com`, 'a@b.com\u202e', 'x'.repeat(100_000)],
   ]) {
     const shown = encodeURIComponent(text.slice(0, 30))
-    t.match(refusal({ from: text }), `invalid_from_address Invalid \`from\` field. Expected ${form}, got "`, shown)
+    t.match(refusal({ from: text }), `invalid_from_address Invalid \`from\` field: expected ${form}, got "`, shown)
     for (const field of ['to', 'cc', 'bcc']) {
-      const name = `invalid_to_address Invalid \`${field}\` field. Expected ${form}, got "`
-      t.match(refusal({ [field]: text }), name, shown)
-      t.match(refusal({ [field]: ['e@f.com', text] }), name, shown)
+      const named = (place: string) => `invalid_to_address Invalid \`${place}\` field: expected ${form}, got "`
+      t.match(refusal({ [field]: text }), named(field), shown)
+      t.match(refusal({ [field]: ['e@f.com', text] }), named(`${field}.1`), shown)
     }
-    t.match(refusal({ reply_to: text }), 'validation_error Invalid `reply_to` field.', shown)
+    t.match(refusal({ reply_to: text }), 'validation_error Invalid `reply_to` field: ', shown)
   }
 })
 
 t.test('what it was given is shown clipped', async t => {
-  t.equal((refusal({ to: 'x'.repeat(5_000) }) ?? '').length, 197)
+  t.equal((refusal({ to: 'x'.repeat(5_000) }) ?? '').length, 196)
 })
 
 t.test('a list may hold 50 addresses, 100 headers and 50 tags', async t => {
@@ -96,6 +96,15 @@ t.test('a subject is one line of 998 characters at most', async t => {
   t.match(refusal({ subject: 'x'.repeat(999) }), /^validation_error Invalid `subject` field: /)
   for (const subject of ['a\r\nBcc: e@e.com', 'a\n', '\rb', 'a\r\n b']) {
     t.equal(refusal({ subject }), 'validation_error Invalid `subject` field: must be one line')
+  }
+})
+
+t.test('an email that asks to be tracked is refused', async t => {
+  for (const field of ['track_opens', 'track_clicks', 'trackOpens', 'trackClicks']) {
+    for (const off of [false, null]) t.equal(refusal({ [field]: off }), null)
+    const name = `validation_error Invalid \`${field}\` field: `
+    t.equal(refusal({ [field]: true }), `${name}tracking is not available yet`)
+    for (const wrong of ['true', 1, 0, {}]) t.match(refusal({ [field]: wrong }), name, JSON.stringify(wrong))
   }
 })
 

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import fc from 'fast-check'
 import t from 'tap'
-import { parseSchedule } from '../../lib/schedule.ts'
+import { parseSchedule, readSchedule } from '../../lib/schedule.ts'
 
 const HOUR = 3_600_000
 const NOW = new Date('2026-11-21T16:00:00Z') // a Saturday
@@ -68,6 +69,29 @@ t.test('a phrase is the same moment wherever the process runs, on days whose clo
     for (const at of ofDay.slice(0, 3)) t.match(new Date(at).toJSON(), /T02:30:00/)
   }
   for (const other of others) t.strictSame(other, inUtc)
+})
+
+t.test('a schedule lies between now and 30 days ahead, with 2 s to spare at both ends', async t => {
+  const moments = fc.date({ min: new Date('2020-01-01'), max: new Date('2090-01-01'), noInvalidDate: true })
+  const MONTH = 30 * 24 * HOUR
+  fc.assert(
+    fc.property(moments, fc.integer({ min: -3_000, max: 3_000 }), (now, ms) => {
+      const read = (ahead: number) => readSchedule(new Date(now.getTime() + ahead).toJSON(), now)
+      t.same(read(ms), {
+        at: new Date(now.getTime() + ms),
+        is_now: ms <= 0,
+        fault: ms < -2_000 ? 'schedule_past' : null,
+      })
+      t.equal(read(MONTH + ms)?.fault, ms > 2_000 ? 'schedule_too_far' : null)
+      for (const phrase of ['now', 'Now', ' now ']) {
+        t.match(readSchedule(phrase, now), { is_now: true, fault: null }, phrase)
+      }
+      for (const phrase of ['in 30 days', 'in 720 hours', '30 days from now', 'in 1 second']) {
+        t.match(readSchedule(phrase, now), { is_now: false, fault: null }, phrase)
+      }
+      t.match(readSchedule('in 31 days', now), { fault: 'schedule_too_far' })
+    }),
+  )
 })
 
 t.test('the past is a moment like any other', async t => {

@@ -92,7 +92,7 @@ async function wins(change: string, id: string): Promise<boolean> {
   const email = { account_id: account.id, id }
   try {
     if (change === 'canceled') await cancelEmail(world.pool, email)
-    else await rescheduleEmail(world.pool, email, new Date(Date.now() + HOUR))
+    else await rescheduleEmail(world.pool, email, { at: new Date(Date.now() + HOUR), is_now: false, fault: null })
     return true
   } catch (error) {
     if (error instanceof ApiError && error.statusCode === 422) return false
