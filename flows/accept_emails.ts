@@ -1,10 +1,10 @@
 import { coalesce } from '../lib/coalesce.ts'
 import { ApiError } from '../lib/errors.ts'
 import { type Accepted, type Draft, insertEmails, listStoredEmails } from '../sql/drafts.ts'
-import { NoAnswerError, NotConnectedError, type Pool, type Queryable } from '../sql/pool.ts'
+import { NoAnswerError, type Pool, type Queryable } from '../sql/pool.ts'
 import { isRefusedData, retryConflicts, splitOnRefusal } from '../sql/retry.ts'
 import { faultError } from './draft_email.ts'
-import { readBack } from './read_back.ts'
+import { isAway, readBack } from './read_back.ts'
 
 export type AcceptedEmail = { id: string; replayed: boolean }
 export type AcceptEmail = (draft: Draft) => Promise<AcceptedEmail>
@@ -88,19 +88,11 @@ async function acceptPart(pool: Pool, drafts: Draft[]): Promise<(AcceptedEmail |
     if (isRefusedData(error)) throw error
     if (!(error instanceof NoAnswerError)) return drafts.map(() => unavailable(error))
     // Without an answer the commit may have happened: it is read back, and never inserted again.
-    const stored = await findStored(pool, drafts, error)
-    return drafts.map(draft => (stored?.has(draft.id) ? { id: draft.id, replayed: false } : unavailable(error)))
+    const ids = drafts.map(draft => draft.id)
+    const stored = await readBack(pool, error, () => listStoredEmails(pool, ids)).catch(unavailable)
+    if (stored instanceof ApiError) return drafts.map(() => stored)
+    return drafts.map(({ id }) => (stored.includes(id) ? { id, replayed: false } : unavailable(error)))
   }
-}
-
-/** Null while the database cannot be asked: then nothing is known to be stored. */
-async function findStored(pool: Pool, drafts: Draft[], lost: NoAnswerError): Promise<Set<string> | null> {
-  const ids = drafts.map(draft => draft.id)
-  return readBack(pool, lost, async () => new Set(await listStoredEmails(pool, ids)))
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof NotConnectedError || error instanceof NoAnswerError
 }
 
 export function unavailable(cause: unknown): ApiError {

@@ -91,7 +91,7 @@ async function openOnce(pool: Pool, batch: NewBatch, request: BatchRequest): Pro
     return await retryConflicts(() => open(pool, batch, request))
   } catch (error) {
     if (!(error instanceof NoAnswerError)) throw error
-    if (await readBack(pool, error, () => findBatch(pool, batch))) return true
+    if (await readBack(pool, error, () => findBatch(pool, batch)).catch(() => null)) return true
     throw unavailable(error)
   }
 }
