@@ -9,23 +9,38 @@ import { headerValues } from './errors.ts'
 const REMEMBER_MS = 4_000
 const MAX_REMEMBERED = 10_000
 
-/** Finds the caller of a key, asking the database once in 4 s for each key; concurrent requests share one question. */
-export function createFindCaller(pool: Pool, pepper: Buffer): (key: string) => Promise<Caller | null> {
-  const known = new Map<string, { caller: Promise<Caller | null>; until: number }>()
+type Remembered = { caller: Promise<Caller | null>; until: number }
 
-  return key => {
-    const now = performance.now()
-    const remembered = known.get(key)
-    if (remembered && remembered.until > now) return remembered.caller
+/**
+ * Finds the caller of a key, asking the database once in 4 s for each key, and again when the key has expired meanwhile;
+ * concurrent requests share one question.
+ */
+export function createFindCaller(pool: Pool, pepper: Buffer): (key: string) => Promise<Caller | null> {
+  const known = new Map<string, Remembered>()
+
+  const ask = (key: string): Remembered => {
+    const asked_at = performance.now()
     const caller = findCaller(pool, hashApiKey(key, pepper))
+    const asked = { caller, until: asked_at + REMEMBER_MS }
     if (known.size >= MAX_REMEMBERED) known.clear()
-    known.set(key, { caller, until: now + REMEMBER_MS })
-    // Neither a failure nor a key that does not exist (yet) is remembered.
-    caller.then(
-      found => found ?? known.delete(key),
-      () => known.delete(key),
-    )
-    return caller
+    known.set(key, asked)
+    const forget = () => {
+      if (known.get(key) === asked) known.delete(key)
+    }
+    // Neither a failure nor a key that does not exist (yet) is remembered, and none for longer than it is valid.
+    caller.then(found => {
+      if (!found) forget()
+      else asked.until = Math.min(asked.until, asked_at + (found.expires_in_ms ?? REMEMBER_MS))
+    }, forget)
+    return asked
+  }
+
+  return async key => {
+    const remembered = known.get(key)
+    if (!remembered || remembered.until <= performance.now()) return ask(key).caller
+    const caller = await remembered.caller
+    // It may have expired while somebody else's question was waited for.
+    return remembered.until > performance.now() ? caller : ask(key).caller
   }
 }
 

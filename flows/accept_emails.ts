@@ -1,9 +1,10 @@
 import { coalesce } from '../lib/coalesce.ts'
 import { ApiError } from '../lib/errors.ts'
 import { type Accepted, type Draft, insertEmails, listStoredEmails } from '../sql/drafts.ts'
-import { NotConnectedError, type Pool, type Queryable, sqlState } from '../sql/pool.ts'
+import { NoAnswerError, type Pool, type Queryable } from '../sql/pool.ts'
 import { isRefusedData, retryConflicts, splitOnRefusal } from '../sql/retry.ts'
 import { faultError } from './draft_email.ts'
+import { isAway, readBack } from './read_back.ts'
 
 export type AcceptedEmail = { id: string; replayed: boolean }
 export type AcceptEmail = (draft: Draft) => Promise<AcceptedEmail>
@@ -51,8 +52,8 @@ export function createAcceptEmail(pool: Pool): AcceptEmail {
     max_weight: MAX_WEIGHT,
     weigh: draft => (draft.html?.length ?? 0) + (draft.text?.length ?? 0),
     patience: { ms: PATIENCE_MS, error: () => unavailable(new Error('too many requests wait for their commit')) },
-    // No connection was free for two seconds: whoever waits has waited too.
-    concerns_all: error => error instanceof ApiError && error.cause instanceof NotConnectedError,
+    // Postgres was away for longer than two seconds: whoever waits has waited too.
+    concerns_all: error => error instanceof ApiError && isAway(error.cause),
   })
 
   return async draft => {
@@ -85,17 +86,13 @@ async function acceptPart(pool: Pool, drafts: Draft[]): Promise<(AcceptedEmail |
     return await retryConflicts(() => acceptEmails(pool, drafts))
   } catch (error) {
     if (isRefusedData(error)) throw error
-    if (error instanceof NotConnectedError || sqlState(error) !== null) return drafts.map(() => unavailable(error))
+    if (!(error instanceof NoAnswerError)) return drafts.map(() => unavailable(error))
     // Without an answer the commit may have happened: it is read back, and never inserted again.
-    const stored = await findStored(pool, drafts)
-    return drafts.map(draft => (stored.has(draft.id) ? { id: draft.id, replayed: false } : unavailable(error)))
+    const ids = drafts.map(draft => draft.id)
+    const stored = await readBack(pool, error, () => listStoredEmails(pool, ids)).catch(unavailable)
+    if (stored instanceof ApiError) return drafts.map(() => stored)
+    return drafts.map(({ id }) => (stored.includes(id) ? { id, replayed: false } : unavailable(error)))
   }
-}
-
-/** Nothing is known to be stored while the database cannot be asked. */
-async function findStored(pool: Pool, drafts: Draft[]): Promise<Set<string>> {
-  const ids = drafts.map(draft => draft.id)
-  return new Set(await listStoredEmails(pool, ids).catch(() => []))
 }
 
 export function unavailable(cause: unknown): ApiError {

@@ -2,7 +2,7 @@ import { coalesce } from '../lib/coalesce.ts'
 import { newId } from '../lib/ids.ts'
 import type { IncomingContent } from '../lib/inbound/smtp_content.ts'
 import { Semaphore } from '../lib/semaphore.ts'
-import { NoAnswerError, NotConnectedError, type Pool } from '../sql/pool.ts'
+import { NoAnswerError, type Pool } from '../sql/pool.ts'
 import {
   insertReceivedEmails,
   listStoredReceivedEmails,
@@ -11,6 +11,7 @@ import {
 } from '../sql/received_emails.ts'
 import { splitOnRefusal } from '../sql/retry.ts'
 import type { Blobs } from './blobs.ts'
+import { isAway, readBack } from './read_back.ts'
 import type { Foundation } from './run_process.ts'
 
 /** A recipient of an envelope, and whose it is. */
@@ -47,8 +48,8 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
       max_weight: MAX_WEIGHT,
       weigh: emails => emails.reduce((sum, { bytes }) => sum + 1_000 + (bytes?.length ?? 0), 0),
       patience: { ms: PATIENCE_MS, error: () => new Error('too many messages wait for their commit') },
-      // No connection was free for two seconds: whoever waits has waited too.
-      concerns_all: error => error instanceof NotConnectedError,
+      // Postgres was away for longer than two seconds: whoever waits has waited too.
+      concerns_all: isAway,
     },
   )
   const long = new Semaphore(LONG_AT_ONCE)
@@ -113,13 +114,8 @@ async function storeMessages(pool: Pool, messages: Message[]): Promise<(null | E
   } catch (error) {
     if (!(error instanceof NoAnswerError)) throw error
     // Without an answer the commit may have happened: it is read back, and never stored again.
-    const stored = await findStored(pool, messages)
-    return messages.map(emails => (emails.every(({ id }) => stored.has(id)) ? null : error))
+    const ids = messages.flat().map(({ account_id, id }) => ({ account_id, id }))
+    const stored = await readBack(pool, error, () => listStoredReceivedEmails(pool, ids))
+    return messages.map(emails => (emails.every(({ id }) => stored.includes(id)) ? null : error))
   }
-}
-
-/** Nothing is known to be stored while the database cannot be asked: who tries again is recognised by what it sends. */
-async function findStored(pool: Pool, messages: Message[]): Promise<Set<string>> {
-  const emails = messages.flat().map(({ account_id, id }) => ({ account_id, id }))
-  return new Set(await listStoredReceivedEmails(pool, emails).catch(() => []))
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, readConfig } from '../lib/config.ts'
 import { AlreadyToldError, StartupError } from '../lib/errors.ts'
 import { createLog, type Log, reportFatal } from '../lib/log.ts'
@@ -55,6 +56,9 @@ const SAME_SIGNAL_MS = 1_000
 /** What is left open when everything has stopped, such as a connection to a database that is gone, is cut off. */
 const LINGER_MS = 3_000
 
+/** A start that is under way when the signal comes gets so long: it may wait for a database that hangs. */
+const START_MS = 5_000
+
 /**
  * Starts something and stops it on SIGTERM, SIGINT or SIGHUP (its terminal was closed); a signal that comes later on
  * ends the process at once. An error that nobody expected also stops it, with code 1: what was begun is finished before
@@ -75,7 +79,8 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, onSignal)
   process.on('uncaughtException', onError) // rejections that nobody handles as well
   try {
-    const running = await start()
+    const running = await Promise.race([start(), stopped.promise.then(() => sleep(START_MS, null, { ref: false }))])
+    if (!running) process.exit(1)
     await Promise.race([stopped.promise, ...(running.failed ? [running.failed] : [])]).catch(report)
     await running.stop()
   } catch (error) {

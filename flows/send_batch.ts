@@ -13,10 +13,11 @@ import {
 } from '../sql/batches.ts'
 import { type Draft, type Fault, RequestFault } from '../sql/drafts.ts'
 import type { Listener } from '../sql/listener.ts'
-import { NotConnectedError, type Pool, sqlState } from '../sql/pool.ts'
+import { NoAnswerError, type Pool } from '../sql/pool.ts'
 import { retryConflicts } from '../sql/retry.ts'
 import { concurrent, keyConflict, unavailable } from './accept_emails.ts'
 import { faultError, type RequestKey } from './draft_email.ts'
+import { readBack } from './read_back.ts'
 import type { Foundation } from './run_process.ts'
 import { waitUntilSettled } from './wait_for_batch.ts'
 
@@ -89,8 +90,8 @@ async function openOnce(pool: Pool, batch: NewBatch, request: BatchRequest): Pro
   try {
     return await retryConflicts(() => open(pool, batch, request))
   } catch (error) {
-    if (error instanceof ApiError || error instanceof NotConnectedError || sqlState(error) !== null) throw error
-    if (await findBatch(pool, batch).catch(() => null)) return true
+    if (!(error instanceof NoAnswerError)) throw error
+    if (await readBack(pool, error, () => findBatch(pool, batch)).catch(() => null)) return true
     throw unavailable(error)
   }
 }

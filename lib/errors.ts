@@ -72,5 +72,8 @@ export function notFound(resource: string): ApiError {
 /** The process cannot start. Its message is all an operator needs: one clear line, no stack. */
 export class StartupError extends Error {}
 
+/** Postgres cannot be reached, or is lost. Its causes repeat: the log limits what it says of them (lib/log.ts). */
+export class OutageError extends Error {}
+
 /** The process cannot go on, and whoever knew why has said so. */
 export class AlreadyToldError extends Error {}

@@ -1,6 +1,7 @@
-import { type DestinationStream, type Logger, pino } from 'pino'
+import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
 import { hideApiKeys } from './api_key.ts'
 import { StartupError } from './errors.ts'
+import { isOutage, kindOf, OUTAGE, Repeats } from './repeats.ts'
 
 export type Log = Logger
 
@@ -23,10 +24,27 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
     level,
     base: { pid: process.pid },
-    hooks: { streamWrite: safeLine },
+    hooks: { streamWrite: safeLine, logMethod: limitRepeats(new Repeats()) },
     redact: { paths: [...rowPaths, ...secretPaths.flatMap(anywhere)], censor: '[redacted]' },
   }
   return destination ? pino(options, destination) : pino(options)
+}
+
+/** All of them go through here, so that no loop and no request has to think of it. */
+function limitRepeats(repeats: Repeats) {
+  return function (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
+    const [record, message] = args as [unknown, unknown]
+    if (isOfOutage(record)) {
+      repeats.tell(`${level} ${kindOf(String(message))}`, left_out => {
+        method.apply(this, left_out > 0 ? ([{ ...record, left_out }, message] as Parameters<LogFn>) : args)
+      })
+    } else method.apply(this, args)
+  }
+}
+
+function isOfOutage(record: unknown): record is object {
+  if (typeof record !== 'object' || record === null) return false
+  return (OUTAGE in record && record[OUTAGE] === true) || ('err' in record && isOutage(record.err))
 }
 
 /** A key may be in any text, such as a path that it was pasted into. */

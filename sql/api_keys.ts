@@ -9,19 +9,28 @@ export const Caller = z.object({
   permission: z.enum(['full_access', 'sending_access']),
   domain_id: z.string().nullable(),
   usable: z.boolean(),
+  /** Until it expires; null: never, or it has. */
+  expires_in_ms: z.number().nullable(),
 })
 export type Caller = z.infer<typeof Caller>
 
-/** Looks a key up by its hash and notes that it was used, at most once a minute. Postgres' clock decides on expiry. */
+/**
+ * Looks a key up by its hash and notes that it was used, at most once a minute; one that is revoked or has expired is
+ * refused, which is no use. Postgres' clock decides on expiry.
+ */
 export async function findCaller(db: Queryable, hash: Buffer): Promise<Caller | null> {
   return db.maybeOne(sql.type(Caller)`
-    WITH used AS (
-      UPDATE api_keys SET last_used_at = now()
-      WHERE hash = ${sql.binary(hash)} AND coalesce(last_used_at < now() - interval '1 minute', true)
+    WITH found AS (
+      SELECT account_id, id AS key_id, permission, domain_id, last_used_at,
+        revoked_at IS NULL AND coalesce(expires_at > now(), true) AS usable,
+        CASE WHEN expires_at > now() THEN extract(epoch FROM expires_at - now())::float8 * 1000 END AS expires_in_ms
+      FROM api_keys WHERE hash = ${sql.binary(hash)}
+    ), used AS (
+      UPDATE api_keys SET last_used_at = now() FROM found
+      WHERE api_keys.hash = ${sql.binary(hash)} AND found.usable
+        AND coalesce(found.last_used_at < now() - interval '1 minute', true)
     )
-    SELECT account_id, id AS key_id, permission, domain_id,
-      revoked_at IS NULL AND coalesce(expires_at > now(), true) AS usable
-    FROM api_keys WHERE hash = ${sql.binary(hash)}
+    SELECT account_id, key_id, permission, domain_id, usable, expires_in_ms FROM found
   `)
 }
 

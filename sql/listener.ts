@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { LostConnectionError } from './outage.ts'
 
 /** What is announced about one id, from the moment it is followed. */
 export type Following = {
@@ -39,7 +40,7 @@ export function createListener(database_url: string, channel: string, onError: (
     const lose = (error: Error) => {
       if (isLost) return // it may tell so twice, and by then there is another one
       isLost = true
-      if (!isClosed) onError(error)
+      if (!isClosed) onError(new LostConnectionError(error))
       connection = null
       client.end().catch(() => {}) // it is lost already
       wakeAll()

@@ -1,6 +1,11 @@
 import { createSqlTag, type QuerySqlToken } from '@slonik/sql-tag'
 import pg from 'pg'
 import type { z } from 'zod'
+import { newId } from '../lib/ids.ts'
+import { LostConnectionError, NoAnswerError, NotConnectedError, sqlState } from './outage.ts'
+import { cutOff, Watchdog } from './watchdog.ts'
+
+export { NoAnswerError, NotConnectedError, sqlState } from './outage.ts'
 
 export const sql = createSqlTag()
 
@@ -20,63 +25,68 @@ export type Pool = Queryable & {
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
   /** For libraries that take a pg pool. */
   pg: pg.Pool
+  /** Whether Postgres answers. */
+  watchdog: Watchdog
   end(): Promise<void>
 }
 
 export type PoolOptions = { max?: number; application_name?: string; onError?: (error: Error) => void }
 
-/** No connection was free or could be made in time: nothing was sent, so nothing was done. */
-export class NotConnectedError extends Error {
-  constructor(cause: unknown) {
-    // A refused connection to a name with several addresses is an AggregateError with an empty message.
-    const inner = cause instanceof AggregateError ? cause.errors[0] : cause
-    super(inner instanceof Error ? inner.message : String(inner), { cause })
-  }
-}
-
-/** Postgres did not answer, or no more: what was sent to it may be done, or not. */
-export class NoAnswerError extends Error {
-  constructor(cause: Error) {
-    super(cause.message, { cause })
-  }
-}
-
 /** Connections of a pool, which every process has one of. */
 export const POOL_CONNECTIONS = 10
 
-/** The client gives up a little after the server would have: only a dead network gets this far. */
+/** A statement may take so long, and a second more for each megabyte in it. */
 const STATEMENT_TIMEOUT_MS = 15_000
-const QUERY_TIMEOUT_MS = 17_000
+const LARGE = 1 << 20
+/** The client gives up a little after the server would have: only one connection that hangs gets this far. */
+const LATE_MS = 2_000
+
+/** The backend of a connection is found by its name, which no other connection has: a process id may be used again. */
+class NamedClient extends pg.Client {
+  readonly session: string
+  readonly made_at = performance.now()
+
+  constructor(config: pg.ClientConfig) {
+    const session = `${config.application_name} ${newId().slice(-12)}`
+    super({ ...config, application_name: session })
+    this.session = session
+  }
+}
 
 /**
  * A pool of connections in which nothing waits without a bound: for a connection 2 s, for a lock 3 s, for a statement
- * 15 s, for the network 17 s.
+ * 15 s, for a Postgres that does not reply to anything 2.5 s.
  */
 export function createPool(database_url: string, options: PoolOptions = {}): Pool {
   const pool = new pg.Pool({
+    Client: NamedClient as unknown as new () => pg.Client,
     connectionString: database_url,
     max: options.max ?? POOL_CONNECTIONS,
     application_name: options.application_name ?? 'mailbrook',
     connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 30_000,
     statement_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
+    query_timeout: STATEMENT_TIMEOUT_MS + LATE_MS,
     lock_timeout: 3_000,
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
     types: { getTypeParser: getTypeParser as typeof pg.types.getTypeParser },
   })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on('error', options.onError ?? (() => {}))
+  pool.on('error', error => options.onError?.(new LostConnectionError(error)))
+  const watchdog = new Watchdog(database_url)
+  const connections = { pool, watchdog }
 
   return {
-    ...queryable((text, values, name) => withClient(pool, session => session(text, values, name))),
-    transaction: work => withClient(pool, session => inTransaction(session, work)),
+    ...queryable((text, values, name) => withClient(connections, session => session(text, values, name))),
+    transaction: work => withClient(connections, session => inTransaction(session, work)),
     pg: pool,
+    watchdog,
     end: () => pool.end(),
   }
 }
 
+type Connections = { pool: pg.Pool; watchdog: Watchdog }
 type Session = (text: string, values?: unknown[], name?: string) => Promise<pg.QueryResult>
 
 function queryable(session: Session): Queryable {
@@ -106,17 +116,18 @@ function atMostOne<Row>(rows: Row[]): Row | null {
   return rows[0] ?? null
 }
 
-async function withClient<T>(pool: pg.Pool, work: (session: Session) => Promise<T>): Promise<T> {
-  const client = await connect(pool)
+async function withClient<T>(connections: Connections, work: (session: Session) => Promise<T>): Promise<T> {
+  const client = await connect(connections)
   let broken: Error | undefined
   const session: Session = async (text, values, name) => {
+    if (broken) throw new NoAnswerError(broken, client.session)
     try {
-      return await client.query({ text, values, name } as pg.QueryConfig)
+      return await connections.watchdog.watch(() => run(client, { text, values, name }))
     } catch (error) {
-      // Postgres answered with a SQLSTATE: the session is sound. Anything else leaves it in an unknown state.
-      if (sqlState(error) !== null) throw error
+      if (isSound(error)) throw error
       broken = error as Error
-      throw new NoAnswerError(broken)
+      cutOff(client)
+      throw new NoAnswerError(broken, client.session)
     }
   }
   // A connection lost while checked out reports here as well as to its query, whose error is the one we throw.
@@ -132,9 +143,49 @@ async function withClient<T>(pool: pg.Pool, work: (session: Session) => Promise<
   }
 }
 
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+/** Of many megabytes one alone takes longer to arrive and to be stored than other statements may take altogether. */
+async function run(client: pg.PoolClient, query: pg.QueryConfig): Promise<pg.QueryResult> {
+  const length = lengthOf(query.values)
+  if (length < LARGE) return client.query(query)
+  const statement_timeout = STATEMENT_TIMEOUT_MS + Math.ceil((length / LARGE) * 1_000)
+  await client.query(`SET statement_timeout = ${statement_timeout}`)
+  const reset = () => client.query('RESET statement_timeout').catch(() => {}) // refused in a lost transaction, which undoes it
   try {
-    return await pool.connect()
+    const result = await client.query({ ...query, query_timeout: statement_timeout + LATE_MS } as pg.QueryConfig)
+    await reset()
+    return result
+  } catch (error) {
+    if (isSound(error)) await reset()
+    throw error
+  }
+}
+
+/** Postgres answered with a SQLSTATE and did not end the session over it. Anything else leaves it in an unknown state. */
+function isSound(error: unknown): boolean {
+  return /^(?!57P0[123]|08)/.test(sqlState(error) ?? '08')
+}
+
+function lengthOf(values: unknown[] = []): number {
+  return values.reduce<number>((sum, value) => {
+    if (typeof value === 'string' || value instanceof Uint8Array) return sum + value.length
+    return Array.isArray(value) ? sum + lengthOf(value) : sum
+  }, 0)
+}
+
+type Connection = pg.PoolClient & NamedClient
+
+async function connect({ pool, watchdog }: Connections): Promise<Connection> {
+  for (;;) {
+    if (!(await watchdog.mayConnect())) throw new NotConnectedError(new Error('Postgres does not reply'))
+    const client = await connectOne(pool)
+    if (client.made_at > watchdog.silent_at) return client
+    client.release(true) // from before the network was away: it may be forgotten at the other end
+  }
+}
+
+async function connectOne(pool: pg.Pool): Promise<Connection> {
+  try {
+    return (await pool.connect()) as Connection
   } catch (cause) {
     throw new NotConnectedError(cause)
   }
@@ -160,9 +211,4 @@ const INT8 = 20
 
 function getTypeParser(oid: number, format?: 'text' | 'binary') {
   return oid === INT8 ? Number : pg.types.getTypeParser(oid, format)
-}
-
-/** The SQLSTATE Postgres answered, or null when it did not answer: connection lost, refused, timed out. */
-export function sqlState(error: unknown): string | null {
-  return error instanceof pg.DatabaseError ? (error.code ?? null) : null
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import { now } from '../lib/clock.ts'
+import { LostConnectionError, sqlState } from './outage.ts'
 import type { Pool } from './pool.ts'
 
 /** `reset_s`: until the window ends, at least 1. */
@@ -58,7 +59,7 @@ async function ask(pool: Pool, { values, ...query }: Upsert): Promise<pg.QueryRe
 
 function tell(onError: Limit['onError']): (error: unknown) => never {
   return error => {
-    onError(error)
+    onError(sqlState(error) === null ? new LostConnectionError(error as Error) : error)
     throw error
   }
 }

@@ -1,139 +1,64 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
-import { StartupError } from '../lib/errors.ts'
-import { type Cluster, isAlive, openCluster } from './embedded_postgres_cluster.ts'
-import { findServer, launchServer, type Server, type Settings, signal, stopServer } from './embedded_postgres_server.ts'
+import type { RestartLimits } from '../lib/restarts.ts'
+import { type Cluster, openCluster } from './embedded_postgres_cluster.ts'
+import { Keeper } from './embedded_postgres_keeper.ts'
+import { killServer, type Settings, stopServer } from './embedded_postgres_server.ts'
+import { isLast, join, type Membership, urlOf } from './embedded_postgres_session.ts'
 
-/** `owned`: no other Mailbrook runs on it. `stop` ends the server, or leaves it to whoever still shares it. */
-export type EmbeddedPostgres = { url: string; owned: boolean; stop(): Promise<void> }
-
-/** `share`: for short commands, which join a running Mailbrook. `settings`: of the server, by name, should we start it. */
-export type Options = { share?: boolean; settings?: Settings }
-
-const PATIENCE = 30_000 // ms, while another start or stop is under way
-
-// Session locks, since they end with the process that holds them, whichever way it ends. Two keys each: ours, then which.
-const LOCKS = 0x6d61696c
-const MAIN = 1 // exclusive: the one Mailbrook of this database
-const USER = 2 // shared by all who use the server; exclusive by the one who ends it
+/** `owned`: no other Mailbrook runs on it. */
+export type EmbeddedPostgres = {
+  url: string
+  owned: boolean
+  /** Rejects when the server has ended and cannot be started again. */
+  failed: Promise<never>
+  /** Ends the server, or leaves it to whoever still shares it. */
+  stop(): Promise<void>
+  /** The same when it does not answer: without waiting for what it has to finish. */
+  kill(): Promise<void>
+}
 
 /**
- * Starts PostgreSQL in `directory`, or takes over the one that a killed Mailbrook left running there.
+ * `share`: for short commands, which join a running Mailbrook. `settings`: of the server, by name, should we start it.
+ * `restarts`: of a server that ends; of each `onRestart` is told.
+ */
+export type Options = {
+  share?: boolean
+  settings?: Settings
+  restarts?: RestartLimits
+  onRestart?: (pause_ms: number, reason: string) => void
+}
+
+/**
+ * Starts PostgreSQL in `directory`, or takes over the one that a killed Mailbrook left running there. Unless it is shared,
+ * one that ends is started again, on the same port.
  * Throws StartupError, also when another Mailbrook runs there, unless asked to share it.
  */
 export async function startEmbeddedPostgres(directory: string, options: Options = {}): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(directory)
-  const limit = performance.now() + PATIENCE
-  while (performance.now() < limit) {
-    const joined = await tryToJoin(cluster, options)
-    if (joined) return joined
-    await sleep(50)
-  }
-  throw new StartupError(`The database in ${directory} is kept busy by another process (see ${cluster.log})`)
+  const membership = await join(cluster, options)
+  return options.share ? share(cluster, membership) : keep(cluster, membership, options)
 }
 
-type Session = { server: Server; client: pg.Client }
-
-/** Null when the server went away meanwhile, or is about to. */
-async function tryToJoin(
-  cluster: Cluster,
-  { share = false, settings = {} }: Options,
-): Promise<EmbeddedPostgres | null> {
-  const session = (await connect(cluster, await findServer(cluster))) ?? (await launch(cluster, settings))
-  if (!session) return null
-  try {
-    const owned = await takeLocks(session.client, cluster, share)
-    await createDatabase(session.client)
-    return membership(session, urlOf(cluster, session.server, 'mailbrook'), share, owned)
-  } catch (error) {
-    await session.client.end().catch(() => {})
-    if (isPassing(error)) return null
-    throw error instanceof pg.DatabaseError ? new StartupError(`${cluster.data}: ${error.message}`) : error
-  }
-}
-
-async function launch(cluster: Cluster, settings: Settings): Promise<Session | null> {
-  const server = await launchServer(cluster, settings)
-  try {
-    return await connect(cluster, server)
-  } catch (error) {
-    if (server) await stopServer(server)
-    throw error
-  }
-}
-
-/** To the database that is always there. That the password fits on both sides (SCRAM) proves the server to be ours. */
-async function connect(cluster: Cluster, server: Server | null): Promise<Session | null> {
-  if (!server) return null
-  const client = new pg.Client({
-    connectionString: urlOf(cluster, server, 'postgres'),
-    application_name: `mailbrook ${process.pid}`,
-    connectionTimeoutMillis: 5_000,
-  })
-  client.on('error', () => {}) // the server ended: whoever uses it notices on connections of their own
-  try {
-    await client.connect()
-    return { server, client }
-  } catch (error) {
-    if (!(error instanceof pg.DatabaseError) || error.code !== '28P01') return null
-    throw new StartupError(`${cluster.directory}/postgres_password is not the password of ${cluster.data}`)
-  }
-}
-
-/** Answers whether no other Mailbrook runs. */
-async function takeLocks(client: pg.Client, { directory }: Cluster, share: boolean): Promise<boolean> {
-  if (!(await ask(client, 'pg_try_advisory_lock_shared', USER))) throw new Passing()
-  if (!share && (await ask(client, 'pg_try_advisory_lock', MAIN))) return true
-
-  const { rows } = await client.query(
-    `SELECT substring(application_name FROM '[0-9]+')::int AS pid FROM pg_locks JOIN pg_stat_activity USING (pid)
-     WHERE locktype = 'advisory' AND classid = $1 AND objid = $2 AND granted`,
-    [LOCKS, MAIN],
-  )
-  if (share) return rows.length === 0
-  if (rows.length === 0 || !isAlive(rows[0].pid)) throw new Passing() // killed: Postgres is about to notice
-  throw new StartupError(`Mailbrook is already running in ${directory}, process ${rows[0].pid}`)
-}
-
-async function ask(client: pg.Client, lockFunction: string, key: number): Promise<boolean> {
-  const { rows } = await client.query(`SELECT ${lockFunction}($1::int, $2::int) AS done`, [LOCKS, key])
-  return rows[0].done
-}
-
-async function createDatabase(client: pg.Client): Promise<void> {
-  const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = 'mailbrook'")
-  if (rowCount === 0) await client.query('CREATE DATABASE mailbrook')
-}
-
-class Passing extends Error {}
-
-/** What another start or stop at the same moment causes, and the next try will not meet. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return /^57P|^42P04|^23505/.test(error.code ?? '') // shutting down; created by two
-  return !(error instanceof StartupError)
-}
-
-function membership({ server, client }: Session, url: string, share: boolean, owned: boolean): EmbeddedPostgres {
-  const stopWithUs = () => signal(server.pid, 'SIGINT') // the last resort, when the process exits without stop
-  if (!share) process.once('exit', stopWithUs)
+/** For a short command: whoever leaves last ends it. */
+function share(cluster: Cluster, { server, client, owned }: Membership): EmbeddedPostgres {
   const leave = async () => {
-    if (!share || (await isLast(client))) await stopServer(server)
-    process.off('exit', stopWithUs)
+    if (await isLast(client)) await stopServer(server)
     await client.end().catch(() => {})
   }
   let left: Promise<void> | undefined
-  return { url, owned, stop: () => (left ??= leave()) }
+  const stop = () => (left ??= leave())
+  return { url: urlOf(cluster, server, 'mailbrook'), owned, failed: new Promise(() => {}), stop, kill: stop }
 }
 
-/** Giving up the own share first, then asking for all: of several that leave at once, exactly one gets it. */
-async function isLast(client: pg.Client): Promise<boolean> {
-  try {
-    await ask(client, 'pg_advisory_unlock_shared', USER)
-    return await ask(client, 'pg_try_advisory_lock', USER)
-  } catch {
-    return false // the server is gone
+/** For the Mailbrook that runs on it. */
+function keep(cluster: Cluster, membership: Membership, options: Options): EmbeddedPostgres {
+  const { owned, server } = membership
+  const keeper = new Keeper(cluster, membership, options)
+  let left: Promise<void> | undefined
+  return {
+    url: urlOf(cluster, server, 'mailbrook'),
+    owned,
+    failed: keeper.failed,
+    stop: () => (left ??= keeper.stop(stopServer)),
+    kill: () => (left ??= keeper.stop(killServer)),
   }
 }
-
-const urlOf = ({ password }: Cluster, { port }: Server, database: string) =>
-  `postgres://mailbrook:${password}@127.0.0.1:${port}/${database}`

@@ -11,7 +11,7 @@ export type Server = { pid: number; port: number; gone(): Promise<boolean> }
 
 /** Server settings by name. One process on one machine needs neither a socket file nor more connections. */
 export type Settings = Record<string, string>
-const settings: Settings = {
+const defaults: Settings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '100',
@@ -20,8 +20,12 @@ const settings: Settings = {
   log_checkpoints: 'off',
 }
 
+/** `port`: the one to listen on, else any that is free. `signal` ends a start that is under way. */
+export type Launch = { settings?: Settings; port?: number; signal?: AbortSignal }
+
 const START_LIMIT = 300_000 // ms; recovery after a crash under load takes its time
-const FAST_LIMIT = 20_000 // ms
+const FAST_LIMIT = 20_000 // ms; a checkpoint is written
+const HUNG_LIMIT = 1_000 // ms
 const LOG_LIMIT = 10_000_000 // bytes
 
 /** Whether one runs on the cluster in this directory, which need not exist. */
@@ -40,11 +44,14 @@ export async function findServer(cluster: Cluster): Promise<Server | null> {
 }
 
 /** Null when the port or the cluster has been taken meanwhile: worth another try. */
-export async function launchServer(cluster: Cluster, more: Settings): Promise<Server | null> {
-  const port = await findFreePort()
+export async function launchServer(cluster: Cluster, launch: Launch = {}): Promise<Server | null> {
+  const port = launch.port ?? (await findFreePort())
   const log = await openLog(cluster.log)
   const start = (await log.stat()).size
-  const all = Object.entries({ ...settings, ...more, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const all = Object.entries({ ...defaults, ...launch.settings, port }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ])
   const child = cluster.runner.run(cluster.postgres, ['-D', cluster.data, ...all], {
     detached: true, // a process group of its own: Ctrl-C in the terminal reaches only us, and we stop Postgres last
     stdio: ['ignore', log.fd, log.fd],
@@ -55,7 +62,8 @@ export async function launchServer(cluster: Cluster, more: Settings): Promise<Se
   if (!child.pid) throw new StartupError(`Cannot run ${cluster.postgres}`)
 
   const server = { pid: child.pid, port, gone: async () => child.exitCode !== null || child.signalCode !== null }
-  if (await becomesReady(cluster, server)) return server
+  if (await becomesReady(cluster, server, launch.signal)) return server
+  launch.signal?.throwIfAborted()
 
   const output = (await readFile(cluster.log)).toString('utf8', start)
   if (/could not bind|lock file .* already exists|still in use/.test(output)) return null
@@ -63,10 +71,19 @@ export async function launchServer(cluster: Cluster, more: Settings): Promise<Se
 }
 
 /** Clients are cut off and their transactions rolled back; what was committed is on disk in either case. */
-export async function stopServer({ pid, gone }: Server): Promise<void> {
-  for (const name of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
+export function stopServer(server: Server): Promise<void> {
+  return endServer(server, ['SIGINT', 'SIGQUIT', 'SIGKILL'], FAST_LIMIT)
+}
+
+/** Ends one that does not answer, and so would not heed a request to stop either. */
+export function killServer(server: Server): Promise<void> {
+  return endServer(server, ['SIGQUIT', 'SIGKILL'], HUNG_LIMIT)
+}
+
+async function endServer({ pid, gone }: Server, signals: NodeJS.Signals[], limit_ms: number): Promise<void> {
+  for (const name of signals) {
     signal(pid, name)
-    const limit = performance.now() + FAST_LIMIT
+    const limit = performance.now() + limit_ms
     while (performance.now() < limit) {
       if (await gone()) return
       await sleep(10)
@@ -82,11 +99,12 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-async function becomesReady(cluster: Cluster, server: Server): Promise<boolean> {
+async function becomesReady(cluster: Cluster, server: Server, aborted?: AbortSignal): Promise<boolean> {
   const limit = performance.now() + START_LIMIT
   while (!(await server.gone())) {
     const file = await readPidFile(cluster)
     if (file?.pid === server.pid && file.ready) return true
+    if (aborted?.aborted) await killServer(server)
     if (performance.now() > limit) await stopServer(server)
     await sleep(10)
   }

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Config } from '../lib/config.ts'
 import { StartupError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import type { EmbeddedPostgres } from './embedded_postgres.ts'
 
 export const DATA_DIRECTORY = join(import.meta.dirname, '..', '.data')
 
@@ -14,19 +16,23 @@ const KEY_LENGTH = 44
 const GOODBYE_MS = 2_000
 
 /** The configuration with a database: the one of DATABASE_URL, or the embedded one of `.data/`. */
-export type LocalDatabase = { config: Config; stop(): Promise<void> }
+export type LocalDatabase = Pick<EmbeddedPostgres, 'stop' | 'kill' | 'failed'> & { config: Config }
+
+const elsewhere = { stop: async () => {}, kill: async () => {}, failed: new Promise<never>(() => {}) }
 
 /** `share`: for a short command, which joins a running Mailbrook. @throws {StartupError} */
-export async function openDatabase(config: Config, share: boolean): Promise<LocalDatabase> {
-  if (config.DATABASE_URL) return { config, stop: async () => {} }
+export async function openDatabase(config: Config, share: boolean, log?: Log): Promise<LocalDatabase> {
+  if (config.DATABASE_URL) return { config, ...elsewhere }
   // A production install has no embedded Postgres, so it is not loaded unless it is asked for.
   const { startEmbeddedPostgres } = await import('./embedded_postgres.ts')
   await makeDirectory(DATA_DIRECTORY)
-  const postgres = await startEmbeddedPostgres(DATA_DIRECTORY, { share })
+  const onRestart = (pause_ms: number, reason: string) =>
+    log?.error({ pause_ms, reason }, 'the embedded Postgres has ended and is started again')
+  const postgres = await startEmbeddedPostgres(DATA_DIRECTORY, { share, onRestart })
   try {
     const SECRET_KEY = config.SECRET_KEY ?? (await readSecretKey())
     const stop = () => (share ? postgres.stop() : waitForGoodbyes(postgres.url).then(postgres.stop))
-    return { config: { ...config, DATABASE_URL: postgres.url, SECRET_KEY }, stop }
+    return { ...postgres, config: { ...config, DATABASE_URL: postgres.url, SECRET_KEY }, stop }
   } catch (error) {
     await postgres.stop()
     throw error

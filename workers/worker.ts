@@ -16,6 +16,7 @@ import type { Log } from '../lib/log.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
 import { waitAtMost } from '../lib/wait_at_most.ts'
 import { graphileLogger, RUNNER_CONNECTIONS } from '../sql/graphile.ts'
+import { LostConnectionError } from '../sql/outage.ts'
 import { deleteHeartbeats, upsertHeartbeats } from '../sql/worker_heartbeats.ts'
 import { taskList } from '../tasks/index.ts'
 import type { Work } from '../tasks/task.ts'
@@ -108,7 +109,9 @@ async function startRunner(
 ): Promise<Runner> {
   const events = new EventEmitter() as WorkerEvents
   events.on('pool:create', ({ workerPool }) => pool_ids.add(workerPool.id))
-  events.on('pool:listen:error', ({ error }) => log.error({ err: error, lane }, 'the job queue lost its connection'))
+  events.on('pool:listen:error', ({ error }) =>
+    log.error({ err: new LostConnectionError(error as Error), lane }, 'the job queue lost its connection'),
+  )
   return run({
     connectionString: config.DATABASE_URL,
     maxPoolSize: RUNNER_CONNECTIONS,

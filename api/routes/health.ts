@@ -8,9 +8,15 @@ const PATIENCE_MS = 2_500
 
 export const health = new Router<State, Services>()
 
-/** The process lives. */
-health.get('/healthz', ctx => {
-  ctx.body = { status: 'ok' }
+/** An outage that lasts longer may be one of this process alone, which to start again would end. */
+const OUTAGE_MS = 30_000
+
+/** The process lives, and Postgres has run a statement for it within 30 s, or does so now. */
+health.get('/healthz', async ctx => {
+  const { watchdog } = ctx.pool
+  const isServing = performance.now() < watchdog.answered_at + OUTAGE_MS || (await watchdog.probe()) === 'serves'
+  ctx.status = isServing ? 200 : 503
+  ctx.body = isServing ? { status: 'ok' } : { status: 'unavailable', reason: 'the database does not answer' }
 })
 
 /** It can serve: not stopping, the database reachable, its migrations applied. */

@@ -85,6 +85,34 @@ t.test('a key serves until it expires', async t => {
   t.match(await api.request('GET', '/api/emails', { key: current }), { status: 200 })
 })
 
+t.test('a key that expires while it is used serves no request after that', async t => {
+  const expires_at = Date.now() + 700
+  const key = await newKey({ expires_at: new Date(expires_at).toISOString() })
+  const asked: number[] = []
+  for (;;) {
+    const at = Date.now()
+    if ((await api.request('GET', '/api/emails', { key })).status !== 200) break
+    asked.push(at)
+  }
+  t.ok(asked.length > 1, 'the later ones from memory')
+  t.same(
+    asked.filter(at => at >= expires_at),
+    [],
+  )
+})
+
+t.test('a key that is refused is not used', async t => {
+  const keys = [
+    await newKey({ expires_at: new Date(Date.now() - 1).toISOString() }),
+    await newKey({ expires_at: null }),
+  ]
+  const hashes = keys.map(key => hashApiKey(key, world.secrets.pepper))
+  await revokeApiKey(world.pool, null, hashes[1] as Buffer)
+  for (const key of keys) t.match((await api.request('GET', '/api/emails', { key })).body, invalid)
+  const { rows } = await world.pool.pg.query('SELECT last_used_at FROM api_keys WHERE hash = ANY ($1)', [hashes])
+  t.same(rows, [{ last_used_at: null }, { last_used_at: null }])
+})
+
 t.test('a key that is revoked is refused 5 seconds later, however busy it is', async t => {
   const key = await newKey({ expires_at: null })
   const ask = () => api.request('GET', '/api/emails', { key })

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { generateApiKey } from '../../lib/api_key.ts'
-import { ApiError } from '../../lib/errors.ts'
+import { ApiError, OutageError } from '../../lib/errors.ts'
 import { createLog } from '../../lib/log.ts'
+import { kindOf } from '../../lib/repeats.ts'
 
 /** What a log writes, as text. */
 function written(write: (log: ReturnType<typeof createLog>) => void, level = 'trace'): string {
@@ -80,4 +81,41 @@ t.test('an API key is not written, whatever field it is in', async t => {
   })
   t.notMatch(text, key.slice(3))
   for (const line of text.trimEnd().split('\n')) t.doesNotThrow(() => JSON.parse(line))
+})
+
+t.test('an outage writes one line a second of each kind, with the number of those left out', async t => {
+  const lines: { msg: string; n?: number; left_out?: number }[] = []
+  const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
+  const away = new OutageError('connect ECONNREFUSED')
+  const refused = new ApiError('sending_service_unavailable', 'x', { cause: away })
+  const flushed = new Promise(resolve => setTimeout(resolve, 1_100))
+  for (let n = 0; n < 100; n++) {
+    log.error({ err: refused, n }, 'a request failed')
+    log.error({ err: Object.assign(new Error('x'), { code: '57P03' }), n }, `Failed task ${n} (${n}.${n}ms): ${n}`)
+    log.warn({ err: new AggregateError([away]), n }, 'a request failed')
+    log.error({ err: new Error('a defect'), n }, 'a defect')
+  }
+  const shown = () => lines.filter(({ msg }) => msg !== 'a defect').map(({ n, left_out }) => [n, left_out])
+  t.same(shown(), [
+    [0, undefined],
+    [0, undefined],
+    [0, undefined],
+  ])
+  t.equal(lines.length, 103, 'a defect is no outage')
+  await flushed
+  t.same(shown().slice(3), [
+    [99, 98],
+    [99, 98],
+    [99, 98],
+  ])
+})
+
+t.test('messages are of one kind whatever ids, numbers and errors are in them', async t => {
+  const kinds = [
+    'Error with notify listener (trying again in 888ms): connect ECONNREFUSED 127.0.0.1:41851',
+    'Error with notify listener (trying again in 12ms): Connection terminated unexpectedly',
+  ].map(kindOf)
+  t.equal(new Set(kinds).size, 1)
+  t.equal(kindOf("Failed to complete jobs '1', '22', '3':\nError: x"), kindOf("Failed to complete jobs '9':\nerror: y"))
+  t.not(kindOf('Failed to complete jobs'), kindOf('Failed to fail jobs'))
 })

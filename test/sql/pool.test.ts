@@ -143,9 +143,9 @@ t.test('nothing waits without a bound', async t => {
       ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'application_name') ORDER BY name`,
   )
   t.strictSame(
-    rows.map(({ name, setting }) => `${name} ${setting}`),
+    rows.map(({ name, setting }) => `${name} ${setting.replace(/ [0-9a-f]{12}$/, ' (id)')}`),
     [
-      'application_name mailbrook',
+      'application_name mailbrook (id)',
       'idle_in_transaction_session_timeout 30000',
       'lock_timeout 3000',
       'statement_timeout 15000',

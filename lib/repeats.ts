@@ -1,0 +1,60 @@
+import { OutageError } from './errors.ts'
+
+/** Lines of one kind are written so long apart at the least. */
+const INTERVAL_MS = 1_000
+
+/** Marks a record as one that an outage of Postgres repeats, where its error does not tell. It is not written. */
+export const OUTAGE = Symbol('outage')
+
+type Write = (left_out: number) => void
+type Kind = { left_out: number; last: Write | null }
+
+/**
+ * An outage of Postgres shows in every request and in every loop. Of each kind of line the first is written at once, then
+ * the last of each second with the number of those that were left out before it.
+ */
+export class Repeats {
+  readonly #kinds = new Map<string, Kind>()
+
+  tell(kind: string, write: Write): void {
+    const known = this.#kinds.get(kind)
+    if (!known) {
+      write(0)
+      this.#kinds.set(kind, { left_out: 0, last: null })
+      this.#flushLater(kind)
+      return
+    }
+    if (known.last) known.left_out++
+    known.last = write
+  }
+
+  #flushLater(kind: string): void {
+    const flush = () => {
+      const { left_out, last } = this.#kinds.get(kind) as Kind
+      this.#kinds.delete(kind)
+      if (!last) return
+      last(left_out)
+      this.#kinds.set(kind, { left_out: 0, last: null })
+      this.#flushLater(kind)
+    }
+    setTimeout(flush, INTERVAL_MS).unref()
+  }
+}
+
+/** A message without what differs from one to the next: ids, numbers, and the error that some end in. */
+export function kindOf(message: string): string {
+  return message
+    .replace(/:.*/s, '')
+    .replace(/\b[0-9a-f]*\d[0-9a-f.]*/g, '#')
+    .replace(/'#'(, '#')*/g, '#')
+}
+
+/** SQLSTATEs: connections, resources that are used up, an operator's stop or a limit, the system; a standby. */
+const STATES = /^(08|53|57|58)...$|^25006$/
+
+/** Whether Postgres is away, as an error or one of its causes says. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (error instanceof OutageError || STATES.test(String((error as NodeJS.ErrnoException).code))) return true
+  return isOutage(error.cause) || (error instanceof AggregateError && error.errors.some(isOutage))
+}

@@ -1,0 +1,98 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Running } from '../flows/run_process.ts'
+import type { Config } from '../lib/config.ts'
+import { AlreadyToldError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { Restarts } from '../lib/restarts.ts'
+import { probe } from '../sql/watchdog.ts'
+import { STARTED, type Told } from './services.ts'
+
+const FILE = join(import.meta.dirname, 'services.ts')
+const PAUSE_MS = 200
+
+/**
+ * A process of services that is started again when it ends. Elsewhere a supervisor does that; `npm start` has none, and
+ * the job queue gives up when Postgres ends under a job.
+ */
+export class KeptServices implements Running {
+  readonly #told: Told
+  readonly #log: Log
+  readonly #restarts = new Restarts()
+  readonly #leaving = new AbortController()
+  readonly #failure = Promise.withResolvers<never>()
+  #child: ChildProcess
+  #keeping: Promise<void>
+
+  /** @throws {AlreadyToldError} when it cannot start at all: starting it again would not help */
+  static async start({ DATABASE_URL, SECRET_KEY }: Config, log: Log): Promise<KeptServices> {
+    const services = new KeptServices({ DATABASE_URL, SECRET_KEY }, log)
+    if (!(await starts(services.#child))) throw new AlreadyToldError()
+    services.#keeping = services.#keep()
+    return services
+  }
+
+  private constructor(told: Told, log: Log) {
+    this.#told = told
+    this.#log = log
+    this.#child = this.#fork()
+    this.#keeping = Promise.resolve()
+    this.#failure.promise.catch(() => {})
+    process.once('exit', this.#endWithUs)
+  }
+
+  get failed(): Promise<never> {
+    return this.#failure.promise
+  }
+
+  async stop(): Promise<void> {
+    this.#leaving.abort()
+    this.#child.kill('SIGTERM')
+    await this.#keeping
+    process.off('exit', this.#endWithUs)
+    if (this.#child.exitCode !== 0) throw new AlreadyToldError()
+  }
+
+  async #keep(): Promise<void> {
+    const { signal } = this.#leaving
+    for (;;) {
+      await ended(this.#child)
+      const pause_ms = signal.aborted ? null : this.#restarts.next()
+      if (pause_ms === null) return this.#failure.reject(new AlreadyToldError())
+      this.#log.error({ pause_ms }, 'the process of the services has ended and is started again')
+      await this.#untilServed(pause_ms).catch(() => {})
+      if (signal.aborted) return
+      this.#child = this.#fork()
+      if (await starts(this.#child)) this.#restarts.started()
+    }
+  }
+
+  #fork(): ChildProcess {
+    const child = fork(FILE)
+    child.on('error', error => this.#log.error({ err: error }, 'the process of the services cannot be reached'))
+    child.send(this.#told)
+    return child
+  }
+
+  /** Without a database it would end again at once. */
+  async #untilServed(pause_ms: number): Promise<void> {
+    const { signal } = this.#leaving
+    await sleep(pause_ms, undefined, { signal })
+    while ((await probe(this.#told.DATABASE_URL as string)) !== 'serves') await sleep(PAUSE_MS, undefined, { signal })
+  }
+
+  /** The last resort, when this process exits without `stop`. */
+  readonly #endWithUs = () => this.#child.kill('SIGKILL')
+}
+
+/** False when it ends instead. */
+async function starts(child: ChildProcess): Promise<boolean> {
+  const started = once(child, 'message').then(([message]) => message === STARTED)
+  return Promise.race([started, ended(child).then(() => false)])
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+}

@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startServer } from '../api/server.ts'
+import { type Foundation, layFoundation, type Running, superviseProcess } from '../flows/run_process.ts'
+import { SANDBOX_DOMAIN, setUp } from '../flows/set_up.ts'
+import { type Config, readConfig } from '../lib/config.ts'
+import { StartupError } from '../lib/errors.ts'
+import { createLog } from '../lib/log.ts'
+import { relayUrls } from '../lib/relay_urls.ts'
+import { migrate } from '../sql/migrate.ts'
+import type { Watchdog } from '../sql/watchdog.ts'
+import { startSmtp } from './smtp.ts'
+import { startWorker } from './worker.ts'
+
+/** What a process of services is told by the one that keeps the embedded Postgres, and what it says once it runs. */
+export type Told = Pick<Config, 'DATABASE_URL' | 'SECRET_KEY'>
+export const STARTED = 'started'
+
+/** The API, a worker and SMTP in one process, on a database that is brought up to date first. */
+export async function startServices(config: Config): Promise<Running> {
+  await migrate(config.DATABASE_URL as string)
+  const foundation = await layFoundation(config, createLog(config.LOG_LEVEL))
+  const { failed, stop } = await startOn(foundation)
+  return { failed, stop: () => stopUnlessAway(foundation.pool.watchdog, stop) }
+}
+
+async function startOn(foundation: Foundation): Promise<Running> {
+  const stops = [() => foundation.pool.end()]
+  const stop = async () => {
+    for (const stopOne of stops.splice(0).reverse()) await stopOne()
+  }
+  try {
+    const worker = await startWorker(foundation)
+    stops.push(worker.stop)
+    const server = await startServer(foundation)
+    stops.push(server.stop)
+    const smtp = await startSmtp(foundation)
+    stops.push(smtp.stop)
+    // Last, when nothing can fail any more: a key that was made and never shown would be lost.
+    const key = await setUp(foundation.pool, foundation.secrets)
+    console.log(welcome(foundation.config, key, smtp.port))
+    return { stop, failed: worker.failed as Promise<never> }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Without a database for so long, nothing that is still to be done can be: with what follows less than 10 s in all. */
+const AWAY_MS = 3_000
+const PAUSE_MS = 200
+
+/** Finishes what was begun, however long it takes, unless the database is dead or hangs. */
+async function stopUnlessAway(watchdog: Watchdog, stop: () => Promise<void>): Promise<void> {
+  let isOver = false
+  const stopping = stop().finally(() => {
+    isOver = true
+  })
+  stopping.catch(() => {}) // also when nobody waits for it any more
+  for (let served_at = performance.now(); !isOver; await Promise.race([stopping, sleep(PAUSE_MS)])) {
+    if ((await watchdog.probe()) === 'serves') served_at = performance.now()
+    else if (!isOver && performance.now() > served_at + AWAY_MS) {
+      throw new StartupError('The database does not answer: what was under way is left as it is.')
+    }
+  }
+  await stopping
+}
+
+function welcome(config: Config, key: string | null, smtp_port: number): string {
+  const api = `${config.BASE_URL}/api`
+  const isCaptured = config.MAIL_TRANSPORT === 'capture'
+  const to = isCaptured ? `anna@${SANDBOX_DOMAIN}` : `delivered@${config.SIMULATOR_DOMAIN}`
+  const body = { from: `Mailbrook <hello@${SANDBOX_DOMAIN}>`, to: [to], subject: 'Hello', html: '<p>It works.</p>' }
+  const shown = key ?? 'YOUR_API_KEY'
+  return [
+    '',
+    `Mailbrook is at ${api}`,
+    key
+      ? `API key (shown this once): ${key}`
+      : 'Another API key: npm run admin -- key create --account default --name NAME',
+    isCaptured
+      ? 'Mail is captured, nothing leaves this machine: npm run admin -- captured list'
+      : config.MAIL_TRANSPORT === 'direct'
+        ? 'Mail goes to the servers of its recipients'
+        : `Mail leaves by ${relayUrls(config)
+            .map(url => new URL(url).host)
+            .join(', ')}`,
+    '',
+    'Send one:',
+    '',
+    `curl ${api}/emails -H 'Authorization: Bearer ${shown}' -H 'Content-Type: application/json' \\`,
+    `  -d '${JSON.stringify(body)}'`,
+    '',
+    'Receive one, by SMTP:',
+    '',
+    `printf 'From: bob@y.com\\nSubject: Hi\\n\\nHello!\\n' | curl smtp://localhost:${smtp_port} --mail-from bob@y.com \\`,
+    `  --mail-rcpt anna@${SANDBOX_DOMAIN} -T - && curl ${api}/emails/receiving -H 'Authorization: Bearer ${shown}'`,
+    '',
+  ].join('\n')
+}
+
+/** Ends with the process that started it, however that ends. */
+async function startForParent(): Promise<Running> {
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  const [told] = (await once(process, 'message')) as [Told]
+  const running = await startServices({ ...readConfig(), ...told })
+  process.send?.(STARTED)
+  process.channel?.unref()
+  return running
+}
+
+if (import.meta.main) await superviseProcess(startForParent)
