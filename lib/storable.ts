@@ -1,3 +1,5 @@
+import type { Turns } from './turns.ts'
+
 /** Deepest nesting of a request's JSON: an object that holds only plain values has one level. */
 export const MAX_DEPTH = 100
 
@@ -10,7 +12,21 @@ type Fault = { path: string; reason: string }
  * refuses NUL and lone surrogates in text, and one such row would fail the statement it shares with other callers.
  */
 export function findUnstorable(value: unknown, maxDepth: number = MAX_DEPTH): string | null {
-  const fault = findFault(value, maxDepth, maxDepth)
+  return explain(findFault(value, maxDepth, maxDepth))
+}
+
+/** The same in turns, of which each item of an array takes one. */
+export async function findUnstorableInTurns(value: unknown, turns: Turns): Promise<string | null> {
+  if (!Array.isArray(value)) return findUnstorable(value)
+  for (const [i, item] of value.entries()) {
+    const fault = findFault(item, MAX_DEPTH - 1, MAX_DEPTH)
+    if (fault) return explain({ path: `[${i}]${fault.path}`, reason: fault.reason })
+    await turns.rest()
+  }
+  return null
+}
+
+function explain(fault: Fault | null): string | null {
   if (!fault) return null
   const path = fault.path.replace(/^\./, '')
   // A clipped path may end in half a character, which could not be stored either.
