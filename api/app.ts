@@ -10,6 +10,7 @@ import { ApiError, notFound } from '../lib/errors.ts'
 import { Connections } from '../lib/fetch/connections.ts'
 import { fetchPolicy } from '../lib/fetch_safely.ts'
 import { createListener, type Listener } from '../sql/listener.ts'
+import { answerJson } from './answer_json.ts'
 import { authenticate, createFindCaller, fullAccess } from './auth.ts'
 import type { Middleware, Services, State } from './context.ts'
 import { answerErrors } from './errors.ts'
@@ -78,6 +79,7 @@ export function createApp(foundation: Foundation): App {
   for (const resource of resources) api.use(resource.routes())
 
   app.use(closeWhenStopping as Koa.Middleware)
+  app.use(answerJson as Koa.Middleware)
   // Around the errors, to see them as they are answered.
   if (requestLog) app.use(logRequests(requestLog) as Koa.Middleware)
   app.use(answerErrors as Koa.Middleware)

@@ -8,7 +8,7 @@ import { headerValues } from './errors.ts'
 const KEY = /^[\x20-\x7e]{1,255}$/
 
 /** The request's Idempotency-Key with the meaning of its body, or null without one (contract 1.3). */
-export function readRequestKey(ctx: Context, route: string): RequestKey | null {
+export async function readRequestKey(ctx: Context, route: string): Promise<RequestKey | null> {
   const [key, another] = headerValues(ctx.req, 'idempotency-key')
   if (key === undefined) return null
   if (another !== undefined || !KEY.test(key)) {
@@ -17,5 +17,5 @@ export function readRequestKey(ctx: Context, route: string): RequestKey | null {
       'The `Idempotency-Key` header must have 1 to 255 printable characters.',
     )
   }
-  return { route, key, fingerprint: fingerprint(ctx.method, route, ctx.state.body).toString('hex') }
+  return { route, key, fingerprint: (await fingerprint(ctx.method, route, ctx.state.body)).toString('hex') }
 }

@@ -5,7 +5,7 @@ import { readRequestKey } from './idempotency.ts'
 
 /** Accepts the email that a request asks for. Answers its id, of the first such request if it is one with the same key. */
 export async function sendEmail(ctx: Context, email: NewEmail, route: string): Promise<string> {
-  const key = readRequestKey(ctx, route)
+  const key = await readRequestKey(ctx, route)
   const [draft] = await ctx.prepareDrafts(ctx.state.caller, [email], key)
   const { id, replayed } = await ctx.acceptEmail(draft as Draft)
   if (replayed) ctx.set('idempotent-replayed', 'true')

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
-import { unavailable } from '../flows/accept_emails.ts'
 import { ApiError } from '../lib/errors.ts'
 import { extractStrings, TooLargeError } from '../lib/extract_strings.ts'
 import { Semaphore } from '../lib/semaphore.ts'
-import { findTooDeep, findUnstorable } from '../lib/storable.ts'
+import { findUnstorable } from '../lib/storable.ts'
 import { decodeContents, replaceContents } from '../lib/uploaded_content.ts'
 import { ArrivingFiles } from './arriving_files.ts'
-import { MAX_BODY_BYTES, parseJson, readBytes, requireIdentity } from './body.ts'
+import { MAX_BODY_BYTES, parseBody, readBytes, requireIdentity } from './body.ts'
+import { holdBody, SHORT } from './body_budget.ts'
 import type { Context, Middleware } from './context.ts'
 
 /** A body is read as a whole up to this length: longer ones have a file in them, or several. */
@@ -16,44 +16,32 @@ const SMALL = 1024 * 1024
 const MAX_UPLOAD_BYTES = 160 * 1024 * 1024
 const MAX_FILES = 1_000
 
-/** What all uploads of a process may take of its memory, and about what one takes; the others wait unread. */
-const BUDGET = new Semaphore(64 * 1024 * 1024)
+/**
+ * What the files of all uploads of a process may take of its memory while they pass through it, and about what those of
+ * one take; the others wait unread. What is around the files is a body like others (body_budget.ts).
+ */
+const FILES_BUDGET = new Semaphore(64 * 1024 * 1024)
 const ONE_UPLOAD = 4 * 1024 * 1024
-
-/** The same for what is read as a whole, where bodies up to TINY take nothing: they never wait for others. */
-const SMALL_BUDGET = new Semaphore(8 * 1024 * 1024)
-const TINY = 64 * 1024
-const PATIENCE_MS = 5_000
 
 const CONTENT_PATHS = [
   ['attachments', '*', 'content'],
   ['*', 'attachments', '*', 'content'],
 ] as const
 
+/** Room that a body holds in the budget of all bodies until it is answered. */
+type Held = { release: () => void }
+
 /** As `readBody`, for emails: the content of an attachment becomes an UploadedContent, or a WrongContent. */
 export const readEmailBody: Middleware = async (ctx, next) => {
   requireIdentity(ctx.req)
   const length = Number(ctx.get('content-length') || Number.POSITIVE_INFINITY)
-  if (length > SMALL) {
-    ctx.state.body = await readLarge(ctx, length).catch(giveUp(ctx))
-    await next()
-    return
-  }
-  const bytes = length > TINY ? length : 0
-  await acquireInTime(bytes)
+  const held: Held = { release: length > SMALL ? () => {} : await holdBody(length) }
   try {
-    ctx.state.body = await readSmall(ctx)
+    ctx.state.body = length > SMALL ? await readLarge(ctx, length, held).catch(giveUp(ctx)) : await readSmall(ctx)
     await next()
   } finally {
-    SMALL_BUDGET.release(bytes) // what was read of it lives until it is answered
+    held.release()
   }
-}
-
-async function acquireInTime(bytes: number): Promise<void> {
-  if (bytes === 0) return
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(unavailable(new Error('too many bodies wait to be read'))), PATIENCE_MS)
-  await SMALL_BUDGET.acquire(bytes, late.signal).finally(() => clearTimeout(timer))
 }
 
 /** What was not read cannot be skipped: the connection is of no more use. */
@@ -64,39 +52,43 @@ function giveUp(ctx: Context): (error: unknown) => never {
   }
 }
 
-/** Of a batch only what no email of it could have: the route looks at each (api/routes/email_batch.ts). */
+/** The route looks at each email of a batch, as one that cannot be stored may be the only one to be refused. */
 function findUnstorableEmail(body: unknown): string | null {
-  return Array.isArray(body) ? findTooDeep(body) : findUnstorable(body)
+  return Array.isArray(body) ? null : findUnstorable(body)
 }
 
 async function readSmall(ctx: Context): Promise<unknown> {
-  const bytes = await readBytes(ctx.req)
-  if (bytes.length === 0) return undefined
-  const body = parseJson(bytes, findUnstorableEmail)
+  const body = await parseBody(await readBytes(ctx.req, SMALL), findUnstorableEmail)
   decodeContents(body)
   return body
 }
 
 /** Of a long body only what is around the files is kept and parsed; these go to the store as they arrive. */
-async function readLarge(ctx: Context, length: number): Promise<unknown> {
+async function readLarge(ctx: Context, length: number, held: Held): Promise<unknown> {
   if (Number.isFinite(length) && length > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES)
   const gone = new AbortController()
   ctx.req.once('close', () => gone.abort(notWhole(new Error('the client went away while it waited'))))
-  await BUDGET.acquire(ONE_UPLOAD, gone.signal)
+  await FILES_BUDGET.acquire(ONE_UPLOAD, gone.signal)
   try {
-    return await readFiles(ctx)
+    return await readFiles(ctx, Math.min(length, MAX_BODY_BYTES), held)
   } finally {
-    BUDGET.release(ONE_UPLOAD)
+    FILES_BUDGET.release(ONE_UPLOAD)
   }
 }
 
-async function readFiles(ctx: Context): Promise<unknown> {
+/** `most`: bytes that there can be around the files. */
+async function readFiles(ctx: Context, most: number, held: Held): Promise<unknown> {
   const files = new ArrivingFiles(ctx.blobs, ctx.state.caller.account_id)
   const limits = { paths: CONTENT_PATHS, max_bytes: MAX_BODY_BYTES, max_strings: MAX_FILES }
+  let isHeld = false
+  const onLength = async (length: number) => {
+    if (isHeld || length <= SHORT) return
+    isHeld = true
+    held.release = await holdBody(most)
+  }
   try {
-    const skeleton = await extractStrings(bounded(ctx.req), limits, part => files.take(part))
-    if (skeleton.bytes.length === 0) return undefined
-    const body = parseJson(skeleton.bytes, findUnstorableEmail)
+    const skeleton = await extractStrings(bounded(ctx.req), { ...limits, onLength }, part => files.take(part))
+    const body = await parseBody(skeleton.bytes, findUnstorableEmail)
     replaceContents(body, text => files.contents[skeleton.indexOf(text) as number])
     return body
   } catch (error) {

@@ -26,6 +26,7 @@ export async function extractStrings(
   let bytes = 0
   for await (const piece of text) {
     for (const part of extractor.push(piece)) await take(part)
+    await options.onLength?.(extractor.length)
     bytes += piece.length
     if (bytes >= TURN_BYTES) {
       bytes = 0

@@ -4,23 +4,13 @@ export const MAX_DEPTH = 100
 const MAX_PATH = 200
 
 type Fault = { path: string; reason: string }
-/** What is wrong with a text; `prefix` begins the reason. */
-type Judge = (text: string, prefix: string) => Fault | null
 
 /**
  * Why parsed JSON cannot be stored, with the path to it (`tags[0].value contains a NUL character`), or null. Postgres
  * refuses NUL and lone surrogates in text, and one such row would fail the statement it shares with other callers.
  */
 export function findUnstorable(value: unknown, maxDepth: number = MAX_DEPTH): string | null {
-  return describe(findFault(value, maxDepth, maxDepth, faultOf))
-}
-
-/** As `findUnstorable`, of its depth alone. */
-export function findTooDeep(value: unknown, maxDepth: number = MAX_DEPTH): string | null {
-  return describe(findFault(value, maxDepth, maxDepth, () => null))
-}
-
-function describe(fault: Fault | null): string | null {
+  const fault = findFault(value, maxDepth, maxDepth)
   if (!fault) return null
   const path = fault.path.replace(/^\./, '')
   // A clipped path may end in half a character, which could not be stored either.
@@ -28,21 +18,21 @@ function describe(fault: Fault | null): string | null {
 }
 
 // The path is put together on the way out, so that what is fine costs nothing.
-function findFault(value: unknown, levels: number, maxDepth: number, judge: Judge): Fault | null {
-  if (typeof value === 'string') return judge(value, '')
+function findFault(value: unknown, levels: number, maxDepth: number): Fault | null {
+  if (typeof value === 'string') return faultOf(value, '')
   if (typeof value !== 'object' || value === null) return null
   if (levels === 0) return { path: '', reason: `is nested deeper than ${maxDepth} levels` }
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
-      const fault = findFault(value[i], levels - 1, maxDepth, judge)
+      const fault = findFault(value[i], levels - 1, maxDepth)
       if (fault) return { path: `[${i}]${fault.path}`, reason: fault.reason }
     }
     return null
   }
   for (const key of Object.keys(value)) {
-    const unnamed = judge(key, 'has a key that ')
+    const unnamed = faultOf(key, 'has a key that ')
     if (unnamed) return unnamed
-    const fault = findFault((value as Record<string, unknown>)[key], levels - 1, maxDepth, judge)
+    const fault = findFault((value as Record<string, unknown>)[key], levels - 1, maxDepth)
     if (fault) return { path: `.${key}${fault.path}`, reason: fault.reason }
   }
   return null

@@ -29,7 +29,7 @@ export async function insertBatch(tx: Queryable, batch: NewBatch): Promise<boole
   const count = await tx.run(sql.unsafe`
     INSERT INTO batches (account_id, id, key, fingerprint, deadline, drafts, indexes, errors, slice_size)
     VALUES (${batch.account_id}, ${batch.id}, ${batch.key}, decode(${batch.fingerprint}, 'hex'),
-      now() + make_interval(secs => ${batch.deadline_ms / 1000}), ${draftsJson(batch.drafts)},
+      now() + make_interval(secs => ${batch.deadline_ms / 1000}), ${await draftsJson(batch.drafts)}::json,
       ${sql.array(batch.indexes, 'int4')}, ${JSON.stringify(batch.errors)}, ${batch.slice_size})
     ON CONFLICT (account_id, key) DO NOTHING
   `)

@@ -1,5 +1,7 @@
+import type { ValueExpression } from '@slonik/sql-tag'
 import { z } from 'zod'
 import type { ApiError } from '../lib/errors.ts'
+import { encodeJson } from '../lib/json/write_json.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** One recipient of a draft. Made in Node so that rows, children and the job go in one statement. */
@@ -89,13 +91,18 @@ export type Accepted = z.infer<typeof Accepted>
 /** One round trip and, outside a transaction, one commit for all drafts; one outcome for each, in their order. */
 export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
   return db.any(sql.prepared('accept_emails', Accepted)`
-    SELECT position, outcome, answer, retry_after FROM accept_emails(${draftsJson(drafts)}::json) ORDER BY position
+    SELECT position, outcome, answer, retry_after FROM accept_emails(${await draftsJson(drafts)}::json) ORDER BY position
   `)
 }
 
-/** As the functions take them: each knows its position. */
-export function draftsJson(drafts: Draft[]): string {
-  return JSON.stringify(drafts.map((draft, position) => ({ position, ...draft })))
+/** Characters of text and html from which on drafts are written piece by piece, which takes a little longer. */
+const LONG = 256 * 1024
+
+/** As the functions take them: each knows its position. The bytes of a JSON text are its binary form as well. */
+export async function draftsJson(drafts: Draft[]): Promise<ValueExpression> {
+  const positioned = drafts.map((draft, position) => ({ position, ...draft }))
+  const length = drafts.reduce((sum, { html, text }) => sum + (html?.length ?? 0) + (text?.length ?? 0), 0)
+  return length < LONG ? JSON.stringify(positioned) : sql.binary(await encodeJson(positioned))
 }
 
 /** Which of these ids are stored: asked after a commit whose answer was lost. */

@@ -1,9 +1,10 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { FIRST_ID, firstId, idsOf, LAST_ID, previousId } from '../lib/id_ranges.ts'
 import { searchedTerms } from '../lib/search_terms.ts'
 import { findDomainByName } from './domains.ts'
 import { ListedEmail, listedColumns } from './emails.ts'
-import { type Page, type Position, readPage } from './page.ts'
+import { type Ids, type Page, type Position, readHeavyPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
 import { findTemplateId } from './templates.ts'
 
@@ -37,19 +38,35 @@ export async function listEmails(
 ): Promise<Page<ListedEmail>> {
   const domain_id = await domainIdOf(db, account_id, filters.domain)
   const template_id = await templateIdOf(db, account_id, filters.template)
-  const isNone = domain_id === null || template_id === null || filters.folder?.length === 0
+  if (domain_id === null || template_id === null || filters.folder?.length === 0) {
+    return { object: 'list', has_more: false, data: [] }
+  }
+  const row = (id: FragmentSqlToken) => sql.fragment`
+    SELECT ${listedColumns} FROM emails e WHERE e.account_id = ${account_id} AND e.id = ${id}
+  `
   const isFiltered = Object.values(filters).some(value => value !== undefined)
-  return readPage(position, async (where, order, limit) => {
-    if (isNone) return []
-    if (isFiltered) {
-      const q = filters.q === undefined ? undefined : await foldCase(db, filters.q)
-      const given = toSearch(account_id, position, { ...filters, q }, { domain_id, template_id })
-      return search(db, account_id, given, position, limit)
-    }
-    return db.any(sql.type(ListedEmail)`
-      SELECT ${listedColumns} FROM emails e WHERE e.account_id = ${account_id} AND ${where} ORDER BY ${order} LIMIT ${limit}
-    `)
-  })
+  if (!isFiltered) return readHeavyPage(db, position, { type: ListedEmail, ids: allIds(account_id), row })
+
+  const q = filters.q === undefined ? undefined : await foldCase(db, filters.q)
+  const given = toSearch(account_id, position, { ...filters, q }, { domain_id, template_id })
+  const ids = searchedIds(account_id, given, position)
+  return readHeavyPage(db, position, { type: ListedEmail, ids, row, name: 'search_emails' })
+}
+
+function allIds(account_id: string): Ids {
+  return (where, order, limit) => sql.fragment`
+    SELECT id FROM emails WHERE account_id = ${account_id} AND ${where} ORDER BY ${order} LIMIT ${limit}
+  `
+}
+
+function searchedIds(account_id: string, given: Search, { before }: Position): Ids {
+  const is_ascending = before !== undefined
+  return (_where, _order, limit) => sql.fragment`
+    SELECT s.id
+    FROM search_emails(${account_id}, ${JSON.stringify(given)}::json, ${limit}, ${is_ascending}) WITH ORDINALITY
+      AS s(id, position)
+    ORDER BY s.position
+  `
 }
 
 /** Undefined when none is asked for, null when there is no such domain. */
@@ -68,18 +85,6 @@ async function foldCase(db: Queryable, text: string): Promise<string> {
   if (!/\P{ASCII}/u.test(text)) return text.toLowerCase()
   const { folded } = await db.one(sql.type(z.object({ folded: z.string() }))`SELECT fold_case(${text}) AS folded`)
   return folded
-}
-
-async function search(db: Queryable, account_id: string, given: Search, { before }: Position, limit: number) {
-  const is_ascending = before !== undefined
-  return db.any(sql.prepared('search_emails', ListedEmail)`
-    SELECT ${listedColumns}
-    FROM search_emails(${account_id}, ${JSON.stringify(given)}::json, ${limit}, ${is_ascending}) WITH ORDINALITY
-      AS s(id, position)
-    -- OFFSET 0 keeps it to one row after the other, where the planner might read the whole table.
-    CROSS JOIN LATERAL (SELECT * FROM emails e WHERE e.account_id = ${account_id} AND e.id = s.id OFFSET 0) e
-    ORDER BY s.position
-  `)
 }
 
 /** As the type email_search of sql/functions/search_emails.sql. */

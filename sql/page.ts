@@ -1,5 +1,6 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
-import { sql } from './pool.ts'
+import { z } from 'zod'
+import { type Queryable, sql } from './pool.ts'
 
 /** Where a page of a list lies; `id` cursors are exclusive. */
 export type Position = { limit: number; after?: string | undefined; before?: string | undefined }
@@ -7,18 +8,81 @@ export type Position = { limit: number; after?: string | undefined; before?: str
 /** A page of a list, newest first (contract 1.1). */
 export type Page<Row> = { object: 'list'; has_more: boolean; data: Row[] }
 
+/** JSON of a page whose rows may be large, at most: what comes after it is the next page's. */
+export const MAX_PAGE_BYTES = 16 * 1024 * 1024
+
 /**
  * Reads one page by keyset, never by offset. `list` gets the condition, order and limit to put into its query: one row
- * more than asked for, which tells whether there are more.
+ * more than asked for, which tells whether there are more. For rows that are always small: a thousand of them, as large
+ * as the API lets them become, must stay below MAX_PAGE_BYTES. All others are a `HeavyList`.
  */
 export async function readPage<Row>(
-  { limit, after, before }: Position,
+  position: Position,
   list: (where: FragmentSqlToken, order: FragmentSqlToken, limit: number) => Promise<Row[]>,
 ): Promise<Page<Row>> {
-  // Without a type of its own, a cursor is of the type of the ids.
-  const where = after ? sql.fragment`id < ${after}` : before ? sql.fragment`id > ${before}` : sql.fragment`true`
-  const order = before ? sql.fragment`id ASC` : sql.fragment`id DESC`
-  const rows = await list(where, order, limit + 1)
+  const { limit, before } = position
+  const rows = await list(condition(position), direction(position), limit + 1)
   const data = rows.slice(0, limit)
   return { object: 'list', has_more: rows.length > limit, data: before ? data.reverse() : data }
+}
+
+/** The query of the ids of a page, in its order, found by an index before anything else of the rows is read. */
+export type Ids = (where: FragmentSqlToken, order: FragmentSqlToken, limit: number) => FragmentSqlToken
+
+/** A list of rows whose size strangers or callers choose. */
+export type HeavyList<Shape extends z.ZodRawShape> = {
+  type: z.ZodObject<Shape>
+  ids: Ids
+  /** The query of the one row of an id. */
+  row: (id: FragmentSqlToken) => FragmentSqlToken
+  /** Of the prepared statement; then the text of the queries must not depend on the position. */
+  name?: string
+}
+
+/**
+ * As `readPage`, but the page ends before its rows are larger than `max_bytes` of JSON, and has one row at least. Postgres
+ * weighs the rows and sends only those of the page. A page that ends early leaves out the rows farthest from the cursor,
+ * so that the walk goes on with them.
+ */
+export async function readHeavyPage<Shape extends z.ZodRawShape>(
+  db: Queryable,
+  position: Position,
+  { type, ids, row, name }: HeavyList<Shape>,
+  max_bytes: number = MAX_PAGE_BYTES,
+): Promise<Page<z.output<z.ZodObject<Shape>>>> {
+  const { limit, before } = position
+  const query = name ? sql.prepared(name, HeavyRow) : sql.type(HeavyRow)
+  const rows = await db.any(query`
+    WITH matching AS MATERIALIZED (
+      SELECT i.id, row_number() OVER () AS n FROM (${ids(condition(position), direction(position), limit + 1)}) i
+    ),
+    -- OFFSET 0 keeps each row to itself: read, weighed and forgotten, and found by its id.
+    fitting AS MATERIALIZED (
+      SELECT w.id, w.n FROM (
+        SELECT m.id, m.n, sum(l.bytes) OVER (ORDER BY m.n) AS bytes
+        FROM matching m
+        CROSS JOIN LATERAL (
+          SELECT octet_length(to_json(x)::text) AS bytes FROM (${row(sql.fragment`m.id`)} OFFSET 0) x OFFSET 0
+        ) l
+        WHERE m.n <= ${limit}
+      ) w
+      WHERE w.n = 1 OR w.bytes <= ${max_bytes}
+    )
+    SELECT (SELECT count(*) FROM matching) > (SELECT count(*) FROM fitting) AS has_more, x.*
+    FROM fitting f CROSS JOIN LATERAL (${row(sql.fragment`f.id`)} OFFSET 0) x
+    ORDER BY f.n
+  `)
+  const data = rows.map(found => type.parse(found))
+  return { object: 'list', has_more: rows[0]?.has_more ?? false, data: before ? data.reverse() : data }
+}
+
+const HeavyRow = z.looseObject({ has_more: z.boolean() })
+
+function condition({ after, before }: Position): FragmentSqlToken {
+  // Without a type of its own, a cursor is of the type of the ids.
+  return after ? sql.fragment`id < ${after}` : before ? sql.fragment`id > ${before}` : sql.fragment`true`
+}
+
+function direction({ before }: Position): FragmentSqlToken {
+  return before ? sql.fragment`id ASC` : sql.fragment`id DESC`
 }

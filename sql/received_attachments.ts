@@ -1,7 +1,7 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { FIRST_ID } from '../lib/id_ranges.ts'
-import { type Page, type Position, readPage } from './page.ts'
+import { type Page, type Position, readHeavyPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
@@ -33,15 +33,24 @@ function attachmentObject(base_url: string): FragmentSqlToken {
   `
 }
 
-/** Those of an email `r`, in their order there; null without any. */
-export function attachmentsOf(base_url: string): FragmentSqlToken {
+/** Those of an email `r`, in their order there, the first so many; null without any. */
+export function attachmentsOf(base_url: string, limit?: number): FragmentSqlToken {
   return sql.fragment`
     (
-      SELECT jsonb_agg(${attachmentObject(base_url)} ORDER BY a.position) FROM received_attachments a
-      WHERE a.account_id = r.account_id AND a.received_email_id = r.id
+      SELECT jsonb_agg(${attachmentObject(base_url)} ORDER BY a.position) FROM (
+        SELECT * FROM received_attachments a WHERE a.account_id = r.account_id AND a.received_email_id = r.id
+        ORDER BY a.position LIMIT ${limit ?? null}
+      ) a
     )
   `
 }
+
+/** How many an email `r` has; null without any. */
+export const attachmentsCount = sql.fragment`
+  nullif((
+    SELECT count(*) FROM received_attachments a WHERE a.account_id = r.account_id AND a.received_email_id = r.id
+  ), 0)
+`
 
 /** In the order of their ids, which is the one that they were read in: not the newest first, they came together. */
 export async function listReceivedAttachments(
@@ -51,14 +60,18 @@ export async function listReceivedAttachments(
   base_url: string,
 ): Promise<Page<ReceivedAttachment>> {
   const mirrored = before ? { limit, after: before } : { limit, before: after ?? FIRST_ID }
-  const page = await readPage(mirrored, async (where, order, limit) => {
-    const rows = await db.any(sql.type(z.object({ attachment: ReceivedAttachment }))`
-      SELECT ${attachmentObject(base_url)} AS attachment FROM received_attachments a
+  const page = await readHeavyPage(db, mirrored, {
+    type: z.object({ attachment: ReceivedAttachment }),
+    ids: (where, order, limit) => sql.fragment`
+      SELECT id FROM received_attachments
       WHERE account_id = ${account_id} AND received_email_id = ${id} AND ${where} ORDER BY ${order} LIMIT ${limit}
-    `)
-    return rows.map(row => row.attachment)
+    `,
+    row: attachment_id => sql.fragment`
+      SELECT ${attachmentObject(base_url)} AS attachment FROM received_attachments a
+      WHERE a.account_id = ${account_id} AND a.id = ${attachment_id}
+    `,
   })
-  return { ...page, data: page.data.reverse() }
+  return { ...page, data: page.data.map(row => row.attachment).reverse() }
 }
 
 const StoredFile = z.object({ filename: z.string(), content_type: z.string(), blob_id: z.string(), size: z.int() })

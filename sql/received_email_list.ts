@@ -1,7 +1,8 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
-import { type Page, type Position, readPage } from './page.ts'
+import { type Page, type Position, readHeavyPage } from './page.ts'
 import { type Queryable, sql } from './pool.ts'
-import { attachmentsOf, ReceivedAttachment } from './received_attachments.ts'
+import { attachmentsCount, attachmentsOf, ReceivedAttachment } from './received_attachments.ts'
 import { findFilterDomain, matchingIds, type ReceivedEmailFilters } from './received_email_filters.ts'
 
 /** What is absent is left out, and not null. */
@@ -9,7 +10,15 @@ function absent<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullable().transform(value => value ?? undefined)
 }
 
-/** As it is listed: the specification's received_email but html, text and headers. */
+/** A list shows so many attachments of an email, so many bytes of its addresses, and so many characters of its subject. */
+const LISTED_ATTACHMENTS = 20
+const LISTED_ADDRESSES = 16 * 1024
+const LISTED_SUBJECT = 1_000
+
+/**
+ * As it is listed: the specification's received_email without html, text and headers. `attachments` are the first 20 of
+ * `attachments_count`. `recipients_count` is there when addresses are left out: how many all its lists have together.
+ */
 export const ListedReceivedEmail = z.object({
   object: z.literal('received_email'),
   id: z.string(),
@@ -34,31 +43,38 @@ export const ListedReceivedEmail = z.object({
   raw: absent(z.object({ download_url: z.string() })),
   raw_url: absent(z.string()),
   attachments: absent(z.array(ReceivedAttachment)),
+  attachments_count: absent(z.int()),
+  recipients_count: absent(z.int()),
   parse_error: absent(z.string()),
   created_at: z.date(),
 })
 export type ListedReceivedEmail = z.infer<typeof ListedReceivedEmail>
 
-export const ReceivedEmail = ListedReceivedEmail.extend({
+export const ReceivedEmail = ListedReceivedEmail.omit({ recipients_count: true }).extend({
   html: absent(z.string()),
   text: absent(z.string()),
   headers: absent(z.record(z.string(), z.string())),
 })
 export type ReceivedEmail = z.infer<typeof ReceivedEmail>
 
-/** `base_url`: of the server; the relative aliases go without it. */
+/** Of `received_emails r`, but its lists of addresses and its attachments. */
 function columns(base_url: string) {
   const path = sql.fragment`'/api/emails/receiving/' || r.id`
   return sql.fragment`
-    'received_email' AS object, r.id, r.domain_id, r.mail_from, r."to", r.sender AS "from", r.from_name, r.subject,
-    nullif(r.cc, '{}') AS cc, nullif(r.bcc, '{}') AS bcc, nullif(r.reply_to, '{}') AS reply_to,
-    nullif(r.received_for, '{}') AS received_for, r.message_id, r.category, r.reply_to_email_id,
-    r.read_at IS NOT NULL AS read, r.read_at, r.spf, r.verdicts, r.raw_blob_id IS NOT NULL AS raw_available,
+    'received_email' AS object, r.id, r.domain_id, r.mail_from, r.sender AS "from", r.from_name, r.message_id, r.category,
+    r.reply_to_email_id, r.read_at IS NOT NULL AS read, r.read_at, r.spf, r.verdicts,
+    r.raw_blob_id IS NOT NULL AS raw_available,
     CASE WHEN r.raw_blob_id IS NOT NULL THEN jsonb_build_object('download_url', ${base_url} || ${path} || '/raw') END AS raw,
     CASE WHEN r.raw_blob_id IS NOT NULL THEN ${path} || '/raw' END AS raw_url,
-    ${attachmentsOf(base_url)} AS attachments, r.parse_error, r.created_at
+    ${attachmentsCount} AS attachments_count, r.parse_error, r.created_at
   `
 }
+
+/** The lists of addresses of `r`, or those that were clipped. */
+const addressesOf = (lists: FragmentSqlToken) => sql.fragment`
+  ${lists}."to", nullif(${lists}.cc, '{}') AS cc, nullif(${lists}.bcc, '{}') AS bcc,
+  nullif(${lists}.reply_to, '{}') AS reply_to, nullif(${lists}.received_for, '{}') AS received_for
+`
 
 /** Newest first. What is not read yet is not shown. */
 export async function listReceivedEmails(
@@ -69,15 +85,18 @@ export async function listReceivedEmails(
   filters: ReceivedEmailFilters = {},
 ): Promise<Page<ListedReceivedEmail>> {
   const domain = await findFilterDomain(db, account_id, filters.domain)
-  const isNone = domain === null || filters.isNone
-  return readPage(position, async (where, order, limit) => {
-    if (isNone) return []
-    return db.any(sql.type(ListedReceivedEmail)`
-      SELECT ${columns(base_url)}
-      FROM (${matchingIds(account_id, { ...filters, domain }, where, order, limit)}) m
-      JOIN received_emails r ON r.account_id = ${account_id} AND r.id = m.id
-      ORDER BY ${order}
-    `)
+  if (domain === null || filters.isNone) return { object: 'list', has_more: false, data: [] }
+  return readHeavyPage(db, position, {
+    type: ListedReceivedEmail,
+    ids: (where, order, limit) => matchingIds(account_id, { ...filters, domain }, where, order, limit),
+    row: id => sql.fragment`
+      SELECT ${columns(base_url)}, left(r.subject, ${LISTED_SUBJECT}) AS subject, ${addressesOf(sql.fragment`l`)},
+        l.total AS recipients_count, ${attachmentsOf(base_url, LISTED_ATTACHMENTS)} AS attachments
+      FROM received_emails r
+      CROSS JOIN LATERAL clip_recipients(
+        (r.received_for, r."to", r.cc, r.bcc, r.reply_to, NULL)::clipped_recipients, ${LISTED_ADDRESSES}) l
+      WHERE r.account_id = ${account_id} AND r.id = ${id}
+    `,
   })
 }
 
@@ -88,7 +107,8 @@ export async function findReceivedEmail(
   base_url: string,
 ): Promise<ReceivedEmail | null> {
   return db.maybeOne(sql.type(ReceivedEmail)`
-    SELECT ${columns(base_url)}, c.html, c.text, nullif(c.headers, '{}') AS headers
+    SELECT ${columns(base_url)}, r.subject, ${addressesOf(sql.fragment`r`)}, ${attachmentsOf(base_url)} AS attachments,
+      c.html, c.text, nullif(c.headers, '{}') AS headers
     FROM received_emails r
     LEFT JOIN received_contents c ON c.account_id = r.account_id AND c.received_email_id = r.id
     WHERE r.account_id = ${account_id} AND r.id = ${id} AND r.state <> 'stored'

@@ -2,6 +2,7 @@ import Router from '@koa/router'
 import { ApiError } from '../../lib/errors.ts'
 import { NewEmail } from '../../lib/new_email.ts'
 import { findUnstorable } from '../../lib/storable.ts'
+import { Turns } from '../../lib/turns.ts'
 import type { BatchError } from '../../sql/batches.ts'
 import { sendingAccess } from '../auth.ts'
 import type { Context, Services, State } from '../context.ts'
@@ -16,8 +17,8 @@ export const emailBatch = new Router<State, Services>()
 
 emailBatch.post('/emails/batch', sendingAccess, limitSends, readEmailBody, async ctx => {
   const is_permissive = readValidation(ctx) === 'permissive'
-  const { emails, indexes, errors } = readEmails(ctx, is_permissive)
-  const key = readRequestKey(ctx, is_permissive ? '/emails/batch permissive' : '/emails/batch')
+  const { emails, indexes, errors } = await readEmails(ctx, is_permissive)
+  const key = await readRequestKey(ctx, is_permissive ? '/emails/batch permissive' : '/emails/batch')
   const { account_id } = ctx.state.caller
   const drafts = await ctx.prepareDrafts(ctx.state.caller, emails, null)
   const { answer, replayed } = await ctx.sendBatch({ account_id, key, is_permissive, drafts, indexes, errors })
@@ -34,7 +35,7 @@ function readValidation(ctx: Context): 'strict' | 'permissive' {
 }
 
 /** Strict: the first email of a wrong shape refuses them all. Permissive: it is left out. */
-function readEmails(ctx: Context, is_permissive: boolean) {
+async function readEmails(ctx: Context, is_permissive: boolean) {
   const { body } = ctx.state
   if (!Array.isArray(body) || body.length < 1 || body.length > MAX_EMAILS) {
     throw new ApiError('validation_error', `Invalid body: expected an array of 1 to ${MAX_EMAILS} emails.`)
@@ -42,6 +43,7 @@ function readEmails(ctx: Context, is_permissive: boolean) {
   const emails: NewEmail[] = []
   const indexes: number[] = []
   const errors: BatchError[] = []
+  const turns = new Turns()
   for (const [index, item] of body.entries()) {
     try {
       emails.push(readEmail(item, `emails[${index}]`))
@@ -50,6 +52,7 @@ function readEmails(ctx: Context, is_permissive: boolean) {
       if (!is_permissive || !(error instanceof ApiError)) throw error
       errors.push({ index, message: error.message })
     }
+    await turns.rest()
   }
   return { emails, indexes, errors }
 }

@@ -6,13 +6,13 @@ import { NewTemplate, TemplateChange, TemplateCopy } from '../../lib/new_templat
 import { TemplateRef } from '../../lib/variables.ts'
 import { deleteTemplate, findTemplate, findTemplateId, listTemplates, TemplateStatus } from '../../sql/templates.ts'
 import { fullAccess } from '../auth.ts'
-import { readBody } from '../body.ts'
+import { readBody, readTemplateBody } from '../body.ts'
 import type { Context, Services, State } from '../context.ts'
 import { parse, parsePage, single } from '../parse.ts'
 
 export const templates = new Router<State, Services>()
 
-templates.post('/templates', fullAccess, readBody, async ctx => {
+templates.post('/templates', fullAccess, readTemplateBody, async ctx => {
   const { account_id } = ctx.state.caller
   const id = await createTemplate(ctx.pool, account_id, parse(NewTemplate, ctx.state.body))
   ctx.status = 201
@@ -39,7 +39,7 @@ templates.get('/templates/:id', fullAccess, async ctx => {
   ctx.body = template
 })
 
-templates.patch('/templates/:id', fullAccess, readBody, async ctx => {
+templates.patch('/templates/:id', fullAccess, readTemplateBody, async ctx => {
   const id = await requireTemplate(ctx)
   await changeTemplate(ctx.pool, ctx.state.caller.account_id, id, parse(TemplateChange, ctx.state.body))
   ctx.body = { object: 'template', id }

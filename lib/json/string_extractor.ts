@@ -9,6 +9,8 @@ export type ExtractOptions = {
   /** Of the skeleton, at most. */
   max_bytes: number
   max_strings: number
+  /** Told how long the skeleton has become; nothing more is read until it is done. */
+  onLength?: (bytes: number) => Promise<void>
 }
 
 /** Bytes of the string of that number, in order. The last part, perhaps empty, ends it. */
@@ -50,6 +52,11 @@ export class StringExtractor {
     this.#options = options
     this.#path = new PathTracker(options.paths)
     this.#skeleton = new GrowingBuffer(options.max_bytes)
+  }
+
+  /** Of the skeleton, in bytes, so far. */
+  get length(): number {
+    return this.#skeleton.length
   }
 
   push(piece: Buffer): StringPart[] {

@@ -182,7 +182,7 @@ async function abandon(key: string, count: number, deadline_ms: number): Promise
       account_id: account.id,
       id: uuid(),
       key,
-      fingerprint: fingerprint('POST', '/emails/batch', emails(count)).toString('hex'),
+      fingerprint: (await fingerprint('POST', '/emails/batch', emails(count))).toString('hex'),
       deadline_ms,
     },
     ...{ drafts, indexes: drafts.map((_, index) => index), errors: [], slice_size: 50 },

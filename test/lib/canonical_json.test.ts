@@ -40,13 +40,13 @@ t.test('it says the same as JSON and does not see the order of keys', async t =>
 })
 
 t.test('a fingerprint is of the method, the route and the body', async t => {
-  const of = (...args: Parameters<typeof fingerprint>) => fingerprint(...args).toString('hex')
+  const of = async (...args: Parameters<typeof fingerprint>) => (await fingerprint(...args)).toString('hex')
   const expected = createHash('sha256').update('POST\n/emails\n{"a":1,"b":"in 2 hours"}').digest('hex')
-  t.equal(of('POST', '/emails', { b: 'in 2 hours', a: 1 }), expected)
-  t.not(of('POST', '/emails/batch', { b: 'in 2 hours', a: 1 }), expected)
-  t.not(of('PATCH', '/emails', { b: 'in 2 hours', a: 1 }), expected)
-  t.not(of('POST', '/emails', { b: 'in 3 hours', a: 1 }), expected)
-  t.not(of('POST', '/emails', { b: 'in 2 hours', a: '1' }), expected)
+  t.equal(await of('POST', '/emails', { b: 'in 2 hours', a: 1 }), expected)
+  t.not(await of('POST', '/emails/batch', { b: 'in 2 hours', a: 1 }), expected)
+  t.not(await of('PATCH', '/emails', { b: 'in 2 hours', a: 1 }), expected)
+  t.not(await of('POST', '/emails', { b: 'in 3 hours', a: 1 }), expected)
+  t.not(await of('POST', '/emails', { b: 'in 2 hours', a: '1' }), expected)
 })
 
 function reversed(value: unknown): unknown {

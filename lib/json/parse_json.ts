@@ -1,0 +1,53 @@
+import { Turns } from '../turns.ts'
+import { type JsonLimits, JsonScanner } from './scanner.ts'
+
+/** Bytes that are looked at before the time is. */
+const STEP = 256 * 1024
+
+/** The text of an array is parsed item by item from here on. */
+const LONG = 64 * 1024
+
+// A byte order mark is one only at the beginning of the whole.
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const utf8OfItem = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+const BLANKS = new Set(Buffer.from(' \t\r\n'))
+
+/**
+ * JSON.parse of UTF-8 that strangers send, within limits that are looked at before anything is parsed, and without
+ * keeping the event loop for longer than one item of an array takes, or the whole of anything else.
+ *
+ * @throws {JsonLimitError} @throws {SyntaxError} @throws {TypeError} when the bytes are not UTF-8
+ */
+export async function parseJson(bytes: Buffer, limits: JsonLimits, turns: Turns = new Turns()): Promise<unknown> {
+  const scanner = new JsonScanner(bytes, limits)
+  while (!scanner.isDone) {
+    scanner.scan(STEP)
+    await turns.rest()
+  }
+  return scanner.isArray && bytes.length > LONG
+    ? parseItems(bytes, scanner.cuts, turns)
+    : JSON.parse(utf8.decode(bytes))
+}
+
+async function parseItems(bytes: Buffer, cuts: number[], turns: Turns): Promise<unknown[]> {
+  const [open = 0] = cuts
+  const close = cuts.at(-1) as number
+  const mark = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0
+  const isWhole = close > open && bytes[close] === 0x5d && isBlank(bytes, mark, open) && isBlank(bytes, close + 1)
+  if (!isWhole) throw new SyntaxError('no array and nothing else')
+  if (cuts.length === 2 && isBlank(bytes, open + 1, close)) return []
+
+  const items: unknown[] = []
+  for (let i = 1; i < cuts.length; i++) {
+    items.push(JSON.parse(utf8OfItem.decode(bytes.subarray((cuts[i - 1] as number) + 1, cuts[i]))))
+    await turns.rest()
+  }
+  return items
+}
+
+function isBlank(bytes: Buffer, start: number, end: number = bytes.length): boolean {
+  for (let at = start; at < end; at++) if (!BLANKS.has(bytes[at] as number)) return false
+  return true
+}

@@ -1,0 +1,116 @@
+/** What a JSON text may hold. Keys and values are counted by what stands before them: `[`, `{`, `,` and `:`. */
+export type JsonLimits = {
+  /** Levels of nesting: an object that holds only plain values has one. */
+  depth: number
+  /** Keys and values of the text, or of one item when the text is an array. */
+  values: number
+  /** Keys and values of all items of an array. */
+  total: number
+}
+
+export class JsonLimitError extends Error {
+  override readonly name = 'JsonLimitError'
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/**
+ * Looks through the bytes of a JSON text before anything is parsed: JSON.parse takes a second for ten megabytes of
+ * brackets, and 500 MB. Only counts; whether the text is JSON is for JSON.parse to say.
+ */
+export class JsonScanner {
+  /** When the text is an array: where its bracket opens, its commas, and where it closes. */
+  readonly cuts: number[] = []
+  readonly #bytes: Buffer
+  readonly #limits: JsonLimits
+  #at = 0
+  #depth = 0
+  #values = 0
+  #total = 0
+  #isInString = false
+  #isArray: boolean | null = null
+
+  constructor(bytes: Buffer, limits: JsonLimits) {
+    this.#bytes = bytes
+    this.#limits = limits
+  }
+
+  get isDone(): boolean {
+    return this.#at >= this.#bytes.length
+  }
+
+  /** Null when there is neither an array nor an object. */
+  get isArray(): boolean | null {
+    return this.#isArray
+  }
+
+  /** @throws {JsonLimitError} */
+  scan(length: number): void {
+    const end = Math.min(this.#at + length, this.#bytes.length)
+    while (this.#at < end) this.#at = this.#isInString ? this.#skipString(end) : this.#skipStructure(end)
+  }
+
+  #skipString(end: number): number {
+    const bytes = this.#bytes
+    let at = this.#at
+    while (at < end) {
+      const byte = bytes[at++]
+      if (byte === BACKSLASH) at++
+      else if (byte === QUOTE) {
+        this.#isInString = false
+        break
+      }
+    }
+    return at
+  }
+
+  #skipStructure(end: number): number {
+    const bytes = this.#bytes
+    for (let at = this.#at; at < end; at++) {
+      const byte = bytes[at]
+      if (byte === QUOTE) {
+        this.#isInString = true
+        return at + 1
+      }
+      if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) this.#open(at, byte === OPEN_ARRAY)
+      else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) this.#close(at)
+      else if (byte === COMMA || byte === COLON) this.#count(at)
+    }
+    return end
+  }
+
+  #open(at: number, isArray: boolean): void {
+    if (this.#isArray === null) {
+      this.#isArray = isArray
+      if (isArray) this.cuts.push(at)
+    }
+    if (++this.#depth > this.#limits.depth) {
+      throw new JsonLimitError(`is nested deeper than ${this.#limits.depth} levels`)
+    }
+    this.#count(-1)
+  }
+
+  #close(at: number): void {
+    if (this.#depth === 1 && this.#isArray) this.cuts.push(at)
+    if (this.#depth > 0) this.#depth--
+  }
+
+  #count(at: number): void {
+    const { values, total } = this.#limits
+    const isItem = at >= 0 && this.#depth === 1 && this.#isArray
+    if (isItem) {
+      this.cuts.push(at)
+      this.#values = 0
+    }
+    if (++this.#values > values)
+      throw new JsonLimitError(`has more than ${values.toLocaleString('en')} keys and values`)
+    if (++this.#total > total) throw new JsonLimitError(`has more than ${total.toLocaleString('en')} keys and values`)
+  }
+}

@@ -1,0 +1,19 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** So long a step may take before others get their turn of the event loop. */
+const MAX_MS = 8
+
+/** Long work that is done in steps. Between them `rest` lets others have their turn, once these steps have had theirs. */
+export class Turns {
+  #since = performance.now()
+
+  get isOver(): boolean {
+    return performance.now() - this.#since > MAX_MS
+  }
+
+  async rest(): Promise<void> {
+    if (!this.isOver) return
+    await setImmediate()
+    this.#since = performance.now()
+  }
+}
