@@ -38,10 +38,10 @@ async function deliverBy(queue: RelayQueue<Relay>, relay: Relay, outgoing: Outgo
   const destination = domainOf(outgoing.recipient)
   let isEnded = false
   let isFree = false
-  const free = () => {
+  const free = (isAnswered: boolean) => {
     if (isFree) return
     isFree = true
-    queue.free(relay, destination, isEnded)
+    queue.free(relay, destination, isEnded, isAnswered)
   }
   const fence = async () => {
     const allowed = await outgoing.fence()
@@ -53,7 +53,7 @@ async function deliverBy(queue: RelayQueue<Relay>, relay: Relay, outgoing: Outgo
   }
   const onSilence = () => {
     const isAside = outgoing.onSilence?.() === true
-    if (isAside) free()
+    if (isAside) free(false)
     return isAside
   }
   try {
@@ -64,6 +64,6 @@ async function deliverBy(queue: RelayQueue<Relay>, relay: Relay, outgoing: Outgo
     }))
     return outcome
   } finally {
-    free()
+    free(true)
   }
 }

@@ -41,10 +41,11 @@ export class RelayPlaces {
     this.#moved_at = performance.now()
   }
 
-  free(destination: string, isEnded: boolean): void {
+  /** `isAnswered`: not for one that was set aside, of which nothing was heard. */
+  free(destination: string, isEnded: boolean, isAnswered: boolean): void {
     this.#active--
     if (isEnded) this.#ended--
-    this.#moved_at = performance.now()
+    if (isAnswered) this.#moved_at = performance.now()
     const left = this.#of(destination) - 1
     if (left > 0) this.#destinations.set(destination, left)
     else this.#destinations.delete(destination)
@@ -71,8 +72,8 @@ export class RelayQueue<Relay extends HasPlaces> {
     return this.#takeNow(relays, destination) ?? this.#wait(relays, destination, signal)
   }
 
-  free({ places }: Relay, destination: string, isEnded: boolean): void {
-    places.free(destination, isEnded)
+  free({ places }: Relay, destination: string, isEnded: boolean, isAnswered: boolean): void {
+    places.free(destination, isEnded, isAnswered)
     this.#admit()
   }
 
