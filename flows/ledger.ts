@@ -17,13 +17,18 @@ import { insist } from './insist.ts'
 export type Ledger = {
   /** Whether the final dot may be written. Each token that was fenced must be settled, by the same object. */
   fence(token: Token): Promise<boolean>
+  /** Gives back the place of one that was fenced and waits for a very long time. It must still be settled. */
+  setAside(token: Token): void
   /** Writes a result, however long Postgres is away: it is forgotten only by `giveUp`. False: the token was outdated. */
   settle(token: ClaimedDelivery, verdict: Verdict): Promise<boolean>
   /** From now on a result that cannot be written is left to the sweep. */
   giveUp(): void
 }
 
-/** `max_fenced`: deliveries between fence and result at the most, which is what a killed worker can leave in doubt. */
+/**
+ * `max_fenced`: deliveries between fence and result at the most, without those set aside. With them it is what a killed
+ * worker can leave in doubt.
+ */
 type Options = { lease_seconds: number; max_fenced: number }
 
 export function createLedger(pool: Pool, log: Log, { lease_seconds, max_fenced }: Options): Ledger {
@@ -64,6 +69,9 @@ export function createLedger(pool: Pool, log: Log, { lease_seconds, max_fenced }
       }
       fenced.add(token)
       return fenceMany(token)
+    },
+    setAside(token) {
+      if (fenced.delete(token)) room.release()
     },
     async settle(token, verdict) {
       const { account_id, id, attempt, lease_owner, email_id } = token

@@ -44,6 +44,8 @@ export class Pipeline {
   readonly #toSend: Lanes<Waiting>
   readonly #messages: SharedMessages
   readonly #stopping = new AbortController()
+  /** Of those held, how many wait for the reply of a silent server. */
+  #aside = 0
   /** By destination, how many are not being sent yet. */
   readonly #unsent = new Map<string, number>()
   #idlers: (() => void)[] = []
@@ -54,7 +56,7 @@ export class Pipeline {
     this.#router = new Router({
       ...deps,
       // There is to be room for the mail of others.
-      isFull: lane => this.#toPrepare.count(lane) > CAPACITY - this.held.size,
+      isFull: lane => this.#toPrepare.count(lane) > CAPACITY - this.load,
       onLane: (delivery, lane) => this.#place(delivery, lane),
       onVerdict: (delivery, verdict) => void this.#settleUnsent(delivery, verdict),
     })
@@ -62,6 +64,11 @@ export class Pipeline {
     this.#toPrepare = new Lanes(PREPARED_AHEAD, share)
     this.#toSend = new Lanes(transport.concurrency, share)
     this.#messages = new SharedMessages(deps.prepareMessage, deps.room)
+  }
+
+  /** Deliveries held that count against CAPACITY. */
+  get load(): number {
+    return this.held.size - this.#aside
   }
 
   /** Destinations of which at least so many deliveries wait here. */
@@ -151,6 +158,14 @@ export class Pipeline {
   async #send({ delivery, lane, sender, message }: Waiting): Promise<void> {
     const { log, config, secrets, transport, ledger } = this.#deps
     const { signal } = this.#stopping
+    let isAside = false
+    const onSilence = () => {
+      // As many as have a place, so that a kill never leaves more in doubt than twice the connections.
+      if (this.#aside >= transport.concurrency) return false
+      isAside = true
+      this.#setAside(delivery, lane)
+      return true
+    }
     let verdict: Verdict
     try {
       const outcome = await transport.deliver({
@@ -162,6 +177,7 @@ export class Pipeline {
         transport: sender.transport,
         message,
         fence: async () => !signal.aborted && ledger.fence(delivery),
+        onSilence,
         signal,
       })
       verdict = judge(outcome, delivery, config)
@@ -169,9 +185,24 @@ export class Pipeline {
       log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
       verdict = judgeError(error, delivery)
     }
-    this.#toSend.free(lane)
+    if (isAside) this.#endAside(lane)
+    else this.#toSend.free(lane)
     this.#pump()
     await this.#settle(delivery, verdict)
+  }
+
+  /** Its server may answer in ten minutes: until then others have its place. Its lease is extended as before. */
+  #setAside(delivery: ClaimedDelivery, lane: string): void {
+    this.#aside++
+    this.#toSend.setAside(lane)
+    this.#deps.ledger.setAside(delivery)
+    this.#pump()
+    this.#deps.onRoom()
+  }
+
+  #endAside(lane: string): void {
+    this.#aside--
+    this.#toSend.endAside(lane)
   }
 
   #settleUnsent(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {

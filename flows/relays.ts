@@ -1,8 +1,10 @@
 import type { Config } from '../lib/config.ts'
 import type { Transport } from '../lib/deliver.ts'
-import { deliverInTurn } from '../lib/failover.ts'
+import { deliverInTurn, type Relay } from '../lib/failover.ts'
 import type { Log } from '../lib/log.ts'
+import { RelayPlaces, RelayQueue } from '../lib/relay_queue.ts'
 import { relayUrls } from '../lib/relay_urls.ts'
+import { Silence } from '../lib/silence.ts'
 import type { SmtpTimeouts } from '../lib/smtp_server.ts'
 import { createSmtpTransport, relayServer } from '../lib/smtp_transport.ts'
 
@@ -17,30 +19,30 @@ type Options = {
   note: (fault: string | null) => Promise<void>
 }
 
-/** The relays of the configuration, each with its own connections and breaker. Mail that must have TLS gets none without. */
+/** The relays of the configuration, each with its own connections and breakers. Mail that must have TLS gets none without. */
 export function createRelays({ config, log, timeouts, note }: Options): Transport {
   const servers = relayUrls(config).map(url => relayServer(url, config.HELO_NAME))
   const tell = watchFaults(servers.length, repeatSeldom(log, note))
   const connections = config.SEND_CONNECTIONS
-  const relays = servers.map((server, i) => {
+  const queue = new RelayQueue<Relay>()
+  const relays = { opportunistic: [] as Relay[], enforced: [] as Relay[] }
+  const transports = servers.flatMap((server, i) => {
+    const shared = { places: new RelayPlaces(connections, timeouts.stall), silence: new Silence() }
     const plain = createSmtpTransport(server, timeouts, connections, fault => tell(i, fault))
-    if (server.secure || server.require_tls) return { opportunistic: plain, enforced: plain }
     // What one domain asks for and the relay has not is no fault of the others.
-    const strict = { ...server, require_tls: true, ignore_tls: false }
-    return { opportunistic: plain, enforced: createSmtpTransport(strict, timeouts, connections) }
+    const strict =
+      server.secure || server.require_tls
+        ? plain
+        : createSmtpTransport({ ...server, require_tls: true, ignore_tls: false }, timeouts, connections)
+    relays.opportunistic.push({ ...shared, deliver: plain.deliver })
+    relays.enforced.push({ ...shared, deliver: strict.deliver })
+    return [plain, strict]
   })
   return {
-    concurrency: connections,
-    deliver: outgoing =>
-      deliverInTurn(
-        relays.map(relay => relay[outgoing.tls]),
-        outgoing,
-      ),
+    concurrency: connections * servers.length,
+    deliver: outgoing => deliverInTurn(queue, relays[outgoing.tls], outgoing),
     close() {
-      for (const { opportunistic, enforced } of relays) {
-        opportunistic.close()
-        enforced.close()
-      }
+      for (const transport of transports) transport.close()
     },
   }
 }

@@ -81,7 +81,7 @@ export function createSender(deps: Dependencies): Sender {
   const claim = coalesce<string[] | null, void>(
     async wishes => {
       const answers = wishes.map(() => undefined)
-      const limit = Math.min(CLAIM, CAPACITY - pipeline.held.size)
+      const limit = Math.min(CLAIM, CAPACITY - pipeline.load)
       if (limit <= 0 || isStopping) {
         more = true
         return answers
@@ -92,7 +92,7 @@ export function createSender(deps: Dependencies): Sender {
       const claimed = await claimDeliveries(pool, { ...lease, limit, email_ids, busy_destinations })
       for (const delivery of claimed) pipeline.take(delivery)
       more = claimed.length === limit || busy_destinations.length > 0 || (more && email_ids !== undefined)
-      refill_at = Math.floor(pipeline.held.size / 2)
+      refill_at = Math.floor(pipeline.load / 2)
       return answers
     },
     { in_flight: 1, max_items: CAPACITY },
@@ -103,7 +103,7 @@ export function createSender(deps: Dependencies): Sender {
   }
 
   function onRoom(): void {
-    if (!more || isStopping || pipeline.held.size > refill_at) return
+    if (!more || isStopping || pipeline.load > refill_at) return
     more = false
     claimDue()
   }

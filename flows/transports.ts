@@ -20,7 +20,7 @@ type Kind = NonNullable<Outgoing['transport']>
 /** The transports of this process, each made when mail first asks for it: as its domain says, else as MAIL_TRANSPORT does. */
 export function createTransport(options: Options): Transport {
   const usual = defaultTransport(options.config)
-  const isRelayed = relayUrls(options.config).length > 0
+  const relays = relayUrls(options.config).length
   const made = new Map<Kind, Transport>()
   const of = (kind: Kind): Transport => {
     const transport = made.get(kind) ?? makers[kind](options)
@@ -29,7 +29,7 @@ export function createTransport(options: Options): Transport {
   }
   return {
     // Where some mail is captured and some is not, connections count.
-    concurrency: isRelayed ? options.config.SEND_CONNECTIONS : of(usual).concurrency,
+    concurrency: relays > 0 ? options.config.SEND_CONNECTIONS * relays : of(usual).concurrency,
     // What is known or asked of a receiver's servers says nothing of mail that does not go there.
     async route(destination, transport) {
       const kind = transport ?? usual

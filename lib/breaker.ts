@@ -38,6 +38,11 @@ export class Breaker {
     this.#probe_at = this.#now() + this.#pause
   }
 
+  /** What was let through says nothing either way: the next one may be the probe. */
+  abstained(): void {
+    if (this.#isProbing) this.#probe_at = this.#now()
+  }
+
   succeeded(): void {
     this.#failures = 0
     this.#pause = FIRST_PAUSE_MS

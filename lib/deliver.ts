@@ -14,6 +14,11 @@ export type Outgoing = Wishes & {
   message: Buffer
   /** Awaited before the final dot is written; false means that it must not be. */
   fence: () => Promise<boolean>
+  /**
+   * Called when no reply to the final dot has come for a while. True: the delivery was set aside, so it goes on waiting and
+   * holds no place any more. False: there is no room for it among those set aside; it is called again after as long.
+   */
+  onSilence?: () => boolean
   /** Aborted when the process wants to stop: whoever has not passed the fence gives up at once. */
   signal: AbortSignal
 }

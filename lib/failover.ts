@@ -1,23 +1,69 @@
-import type { Outcome, Outgoing, Transport } from './deliver.ts'
+import { domainOf } from './address.ts'
+import type { Outcome, Outgoing } from './deliver.ts'
+import type { RelayPlaces, RelayQueue } from './relay_queue.ts'
+import type { Silence } from './silence.ts'
+
+/** One of several servers that take the same mail. */
+export type Relay = { places: RelayPlaces; silence: Silence; deliver(outgoing: Outgoing): Promise<Outcome> }
 
 /**
- * Tries servers in order, each message anew: the next one only when the one before said nothing of the message, and has not
- * been let past its fence. So the first has all mail again as soon as it lives, which its breaker finds out.
+ * Tries relays in order, each message anew: the next one only when the one before said nothing of the message and has not
+ * been let past its fence, or is stalled. So the first has all mail again as soon as it lives, which its breakers find out.
  */
-export async function deliverInTurn(transports: Transport[], outgoing: Outgoing): Promise<Outcome> {
+export async function deliverInTurn(
+  queue: RelayQueue<Relay>,
+  relays: readonly Relay[],
+  outgoing: Outgoing,
+): Promise<Outcome> {
   let isFenced = false
   const fence = () => {
     isFenced = true
     return outgoing.fence()
   }
   const reasons: string[] = []
-  let outcome: Outcome | undefined
-  for (const transport of transports) {
-    outcome = await transport.deliver({ ...outgoing, fence })
+  for (let untried = relays; ; ) {
+    const relay = await queue.take(untried, domainOf(outgoing.recipient), outgoing.signal)
+    if (!relay) return { outcome: 'released', reason: 'The worker stopped.' }
+    const outcome = await deliverBy(queue, relay, { ...outgoing, fence })
     if (outcome.outcome !== 'deferred' || !outcome.is_unanswered) return outcome
     reasons.push(outcome.reason)
-    if (isFenced) break
+    untried = untried.filter(other => other !== relay)
+    if (isFenced || untried.length === 0) return { ...outcome, reason: reasons.join(' ') }
   }
-  if (!outcome) throw new Error('there is no server to try')
-  return { ...outcome, reason: reasons.join(' ') } as Outcome
+}
+
+/** Holds a place of the relay until it has answered, or the message is set aside. */
+async function deliverBy(queue: RelayQueue<Relay>, relay: Relay, outgoing: Outgoing): Promise<Outcome> {
+  const { places, silence } = relay
+  const destination = domainOf(outgoing.recipient)
+  let isEnded = false
+  let isFree = false
+  const free = (isAnswered: boolean) => {
+    if (isFree) return
+    isFree = true
+    queue.free(relay, destination, isEnded, isAnswered)
+  }
+  const fence = async () => {
+    const allowed = await outgoing.fence()
+    if (allowed) {
+      isEnded = true
+      places.ended()
+    }
+    return allowed
+  }
+  const onSilence = () => {
+    const isAside = outgoing.onSilence?.() === true
+    if (isAside) free(false)
+    return isAside
+  }
+  try {
+    const closed = silence.refuses(places.total)
+    if (closed) return { outcome: 'deferred', class: 'infrastructure', is_unanswered: true, reason: closed }
+    const { outcome } = await silence.watch({ ...outgoing, fence, onSilence }, places.total, async watched => ({
+      outcome: await relay.deliver(watched),
+    }))
+    return outcome
+  } finally {
+    free(true)
+  }
 }

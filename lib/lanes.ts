@@ -1,7 +1,7 @@
 /** Of `active` slots so many were taken while it was unproven. */
-type Lane<T> = { waiting: T[]; active: number; unproven: number; parked: number }
+type Lane<T> = { waiting: T[]; active: number; unproven: number; parked: number; aside: number }
 
-/** What a destination may hold, and whether it is known to give slots back soon. */
+/** What a destination may hold, those set aside included, and whether it is known to give slots back soon. */
 export type Share = { slots: number; isProven: boolean }
 
 /**
@@ -47,7 +47,7 @@ export class Lanes<T> {
     for (const [destination, lane] of this.#lanes) {
       if (lane.waiting.length === 0) continue
       const weight = this.#weigh(lane.waiting[0] as T)
-      const { slots, isProven } = this.#shareOf(destination)
+      const { slots, isProven } = this.#shareOf(destination, lane.aside)
       if (!fits(weight, lane.active, slots)) continue
       if (!isProven && !fits(weight, this.#unproven, half(this.#slots))) continue
       // What is lighter does not overtake it, or it would wait for ever.
@@ -89,6 +89,18 @@ export class Lanes<T> {
     this.#drop(destination, lane)
   }
 
+  /** Frees the slot of an item that may take very long, until `endAside`. It is left out of `count` from now on. */
+  setAside(destination: string): void {
+    this.#lane(destination).aside++
+    this.free(destination)
+  }
+
+  endAside(destination: string): void {
+    const lane = this.#lane(destination)
+    lane.aside--
+    this.#drop(destination, lane)
+  }
+
   /** Items of a destination: waiting, active or parked. */
   count(destination: string): number {
     const lane = this.#lanes.get(destination)
@@ -110,23 +122,24 @@ export class Lanes<T> {
     return items
   }
 
-  #shareOf(destination: string): Share {
+  /** With a limit of its own, a destination knows of the items set aside: its server sees their connections. */
+  #shareOf(destination: string, aside: number): Share {
     if (typeof this.#share === 'number') return { slots: this.#share, isProven: true }
     const share = this.#share(destination)
     if (!share) return { slots: half(this.#slots), isProven: true }
-    return { slots: Math.min(share.slots, this.#slots - this.#active), isProven: share.isProven }
+    return { slots: Math.min(share.slots - aside, this.#slots - this.#active), isProven: share.isProven }
   }
 
   #lane(destination: string): Lane<T> {
     const found = this.#lanes.get(destination)
     if (found) return found
-    const lane: Lane<T> = { waiting: [], active: 0, unproven: 0, parked: 0 }
+    const lane: Lane<T> = { waiting: [], active: 0, unproven: 0, parked: 0, aside: 0 }
     this.#lanes.set(destination, lane)
     return lane
   }
 
   #drop(destination: string, lane: Lane<T>): void {
-    if (lane.active + lane.parked + lane.waiting.length === 0) this.#lanes.delete(destination)
+    if (lane.active + lane.parked + lane.aside + lane.waiting.length === 0) this.#lanes.delete(destination)
   }
 }
 

@@ -26,7 +26,17 @@ export type SmtpTimeouts = {
   message: number
   /** From the final dot to its reply. */
   dot: number
+  /** From the final dot until the delivery is set aside: it goes on waiting, without a place. Default: 30 s. */
+  silence?: number
+  /**
+   * A relay whose connections are all in use and that has answered nothing for so long, with a message ended, is passed
+   * over for the next one. Default: 1 s.
+   */
+  stall?: number
 }
+
+export const SILENCE_MS = 30_000
+export const STALL_MS = 1_000
 
 export const DEFAULT_TIMEOUTS: SmtpTimeouts = { connect: 60_000, message: 300_000, dot: 600_000 }
 

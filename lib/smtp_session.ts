@@ -5,7 +5,7 @@ import { judgeReply } from './refusal.ts'
 import { Attempt } from './smtp_attempt.ts'
 import { connectError, printable, type ServerError } from './smtp_error.ts'
 import { formatReply, parseReply, type Stage } from './smtp_reply.ts'
-import { connectionOptions, type SmtpServer, type SmtpTimeouts } from './smtp_server.ts'
+import { connectionOptions, SILENCE_MS, type SmtpServer, type SmtpTimeouts } from './smtp_server.ts'
 
 /** A message may be this slow (bytes per ms) without losing its connection. */
 const SLOWEST = 10
@@ -15,11 +15,22 @@ const QUIT_MS = 2_000
 
 class DeadlineError extends Error {}
 
+/** What a step can do about its own deadline. */
+type Deadline = {
+  /** Calls `act` after so many ms instead. */
+  restart: (ms: number, act: () => void) => void
+  /** Fails the step, which has had so many ms. */
+  expire: (ms: number) => void
+  ignoreSignal: () => void
+}
+
 /** An open and authenticated connection to a server. One message at a time. */
 export class SmtpSession {
   sent = 0
   /** The server ended the connection before it looked at the last message. */
   wasStale = false
+  /** Its last message was set aside: it is not counted among the connections in use, and not used again. */
+  isAside = false
   #connection: SMTPConnection
   #timeouts: SmtpTimeouts
   #server: SmtpServer
@@ -95,10 +106,10 @@ export class SmtpSession {
     // RFC 1870: who announces that it takes less is not sent it all.
     const envelope = { from: outgoing.mail_from, to: [outgoing.recipient], size: outgoing.message.length }
     const message_ms = this.#timeouts.message + outgoing.message.length / SLOWEST
-    return this.#within(message_ms, outgoing.signal, (restart, ignoreSignal) => {
+    return this.#within(message_ms, outgoing.signal, deadline => {
       attempt.onDot = () => {
-        restart(this.#timeouts.dot)
-        ignoreSignal()
+        deadline.ignoreSignal()
+        this.#awaitReply(this.#timeouts.dot, deadline, outgoing)
       }
       return new Promise<string>((resolve, reject) => {
         this.#connection.send(envelope, attempt.content, (error, info) => {
@@ -106,6 +117,20 @@ export class SmtpSession {
           else resolve(formatReply((info as { response: string }).response))
         })
       })
+    })
+  }
+
+  /** For `left` ms more; whenever the server has been silent for long, asks for the delivery to be set aside. */
+  #awaitReply(left: number, deadline: Deadline, outgoing: Outgoing): void {
+    const { dot, silence = SILENCE_MS } = this.#timeouts
+    const { restart, expire } = deadline
+    if (left <= silence || this.isAside) {
+      restart(left, () => expire(dot))
+      return
+    }
+    restart(silence, () => {
+      this.isAside = outgoing.onSilence?.() ?? false
+      this.#awaitReply(left - silence, deadline, outgoing)
     })
   }
 
@@ -145,11 +170,7 @@ export class SmtpSession {
   }
 
   /** Runs a step of the conversation; at its deadline, or when aborted, the connection is destroyed. */
-  #within<T>(
-    ms: number,
-    signal: AbortSignal,
-    step: (restart: (ms: number) => void, ignoreSignal: () => void) => Promise<T>,
-  ): Promise<T> {
+  #within<T>(ms: number, signal: AbortSignal, step: (deadline: Deadline) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const fail = (error: Error) => {
         settle()
@@ -157,8 +178,8 @@ export class SmtpSession {
         reject(error)
       }
       const onAbort = () => fail(new Error('stopped'))
-      const onDeadline = (limit: number) => fail(new DeadlineError(`no answer in ${Math.round(limit / 1000)} s`))
-      let timer = new PatientTimer(ms, () => onDeadline(ms))
+      const expire = (limit: number) => fail(new DeadlineError(`no answer in ${Math.round(limit / 1000)} s`))
+      let timer = new PatientTimer(ms, () => expire(ms))
       const settle = () => {
         timer.clear()
         signal.removeEventListener('abort', onAbort)
@@ -167,12 +188,12 @@ export class SmtpSession {
       this.#onClose = () => fail(new Error('the server closed the connection'))
       if (signal.aborted) return onAbort()
       signal.addEventListener('abort', onAbort)
-      const restart = (limit: number) => {
+      const restart = (limit: number, act: () => void) => {
         timer.clear()
-        timer = new PatientTimer(limit, () => onDeadline(limit))
+        timer = new PatientTimer(limit, act)
       }
       const ignoreSignal = () => signal.removeEventListener('abort', onAbort)
-      step(restart, ignoreSignal).then(resolve, reject).finally(settle)
+      step({ restart, expire, ignoreSignal }).then(resolve, reject).finally(settle)
     })
   }
 

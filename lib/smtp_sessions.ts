@@ -10,7 +10,7 @@ type Idle = { host: string; session: SmtpSession; timer: NodeJS.Timeout }
 
 const RANK: Record<Protection, number> = { none: 0, encrypted: 1, verified: 2 }
 
-/** Connections of many hosts that wait for another message, at most so many with those in use. */
+/** Connections of many hosts that wait for another message, at most so many with those in use and not set aside. */
 export class Sessions {
   readonly #idle: Idle[] = []
   readonly #busy = new Set<SmtpSession>()
@@ -35,7 +35,7 @@ export class Sessions {
 
   /** Before a new one is opened: the one that waits for the longest makes room. */
   makeRoom(): void {
-    if (this.#idle.length + this.#busy.size < this.#most) return
+    if (this.#idle.length + this.#inUse() < this.#most) return
     const oldest = this.#idle.shift()
     if (!oldest) return
     clearTimeout(oldest.timer)
@@ -61,9 +61,15 @@ export class Sessions {
     }
   }
 
+  #inUse(): number {
+    let count = 0
+    for (const { isAside } of this.#busy) if (!isAside) count++
+    return count
+  }
+
   #giveBack(host: string, session: SmtpSession): void {
     if (!session.isOpen) return
-    if (session.sent >= MESSAGES_PER_CONNECTION) {
+    if (session.sent >= MESSAGES_PER_CONNECTION || session.isAside) {
       session.quit()
       return
     }

@@ -62,9 +62,15 @@ export function createDirectTransport(options: DirectOptions): Transport {
     for (const server of servers) {
       const protection = await demand(server, policy, outgoing)
       if (!protection) continue
-      const wait = limits.admit(providerOf(server.host))
+      const provider = providerOf(server.host)
+      const wait = limits.admit(provider)
       if (wait) return { outcome: 'released', ...wait }
-      const tried = await hosts.send({ server, protection, until, outgoing })
+      const onSilence = () => {
+        limits.failed(provider)
+        return outgoing.onSilence?.() ?? false
+      }
+      const most = limits.share(provider).slots
+      const tried = await hosts.send({ server, protection, until, most, outgoing: { ...outgoing, onSilence } })
       learn(server, tried)
       if (policy?.mode === 'testing' && tried.protection) {
         await reportTest(server, policy, tried.protection, outgoing, log)

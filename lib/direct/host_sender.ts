@@ -1,6 +1,7 @@
 import { Breaker } from '../breaker.ts'
 import type { Outcome, Outgoing } from '../deliver.ts'
 import { Memory } from '../memory.ts'
+import { Silence } from '../silence.ts'
 import { SmtpConnectError } from '../smtp_error.ts'
 import { formatReply } from '../smtp_reply.ts'
 import type { SmtpServer, SmtpTimeouts } from '../smtp_server.ts'
@@ -28,14 +29,24 @@ export type HostOptions = {
  */
 export type HostTry = { outcome: Outcome; isOver: boolean; hasAnswered: boolean | null; protection: Protection | null }
 
-/** One attempt at one host, protected at least so well, with connections until that moment (of performance.now). */
-export type HostAttempt = { server: MailServer; protection: Protection; until: number; outgoing: Outgoing }
+/**
+ * One attempt at one host, protected at least so well, with connections until that moment (of performance.now). None is
+ * made while `most` messages to the host are set aside.
+ */
+export type HostAttempt = {
+  server: MailServer
+  protection: Protection
+  until: number
+  most: number
+  outgoing: Outgoing
+}
 
 /** Sends to hosts by name, over connections that are kept while there is mail. Those that are not there are left alone. */
 export class HostSender {
   readonly #options: HostOptions
   readonly #sessions: Sessions
   readonly #breakers = new Memory<Breaker>(REMEMBERED_HOSTS)
+  readonly #silences = new Memory<Silence>(REMEMBERED_HOSTS)
   readonly #withoutTls = new Memory<true>(REMEMBERED_HOSTS)
 
   constructor(options: HostOptions) {
@@ -44,6 +55,14 @@ export class HostSender {
   }
 
   async send(attempt: HostAttempt): Promise<HostTry> {
+    const { server, most, outgoing } = attempt
+    const silence = this.#silenceOf(server.host)
+    const closed = silence.refuses(most)
+    if (closed) return notTried(`${server.host} is silent. ${closed}`)
+    return silence.watch(outgoing, most, watched => this.#send({ ...attempt, outgoing: watched }))
+  }
+
+  async #send(attempt: HostAttempt): Promise<HostTry> {
     const { server, protection, outgoing } = attempt
     const kept = this.#sessions.take(server.host, protection)
     if (kept) {
@@ -62,7 +81,7 @@ export class HostSender {
     const { server, protection, outgoing } = attempt
     const breaker = this.#breakerOf(server.host, protection)
     const closed = breaker.refuses()
-    if (closed) return withoutConnection({ outcome: 'deferred', class: 'infrastructure', reason: closed }, false)
+    if (closed) return notTried(closed)
     try {
       const session = await this.#open(attempt)
       breaker.succeeded()
@@ -133,6 +152,12 @@ export class HostSender {
     }
   }
 
+  #silenceOf(host: string): Silence {
+    const silence = this.#silences.get(host) ?? new Silence()
+    this.#silences.set(host, silence, BREAKER_MS)
+    return silence
+  }
+
   /** A host without TLS is no failure to those who do not ask for it. */
   #breakerOf(host: string, protection: Protection): Breaker {
     const name = `${host} ${protection}`
@@ -140,6 +165,10 @@ export class HostSender {
     this.#breakers.set(name, breaker, BREAKER_MS)
     return breaker
   }
+}
+
+function notTried(reason: string): HostTry {
+  return withoutConnection({ outcome: 'deferred', class: 'infrastructure', reason }, false)
 }
 
 function withoutConnection(outcome: Outcome, isOver: boolean): HostTry {

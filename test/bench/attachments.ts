@@ -101,6 +101,7 @@ async function open(sink_url: string): Promise<(count: number, size: number) => 
     prepareMessage,
     ledger: {
       fence: async () => true,
+      setAside() {},
       async settle(_token, { outcome }) {
         if (outcome !== 'delivered') throw new Error(outcome)
         return true

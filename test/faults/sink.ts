@@ -14,6 +14,8 @@ export type SinkOptions = {
   ledger_file?: string
   /** Only counts, for benchmarks. */
   discard?: boolean
+  /** Takes messages over and does not reply, until `speak`. */
+  silent?: boolean
   /** Instead of `220 sink`; `dribble` never gets to the end of it. 421 closes the connection. */
   greeting?: string
   /** The answer to EHLO, such as `502 5.5.1 What?`. */
@@ -31,6 +33,8 @@ export type Sink = {
   readonly messages: number
   /** Resolves as soon as so many messages were taken over since the start. */
   arrived(messages: number): Promise<void>
+  /** Gives the replies that are owed, and all later ones at once. */
+  speak(): void
   close(): Promise<void>
 }
 
@@ -53,6 +57,11 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
   const counts = { connections: 0, messages: 0 }
   const waiters = new Set<{ messages: number; resolve: () => void }>()
   const attempts = new Map<string, number>()
+  const owed: (() => void)[] = []
+  const hold = (reply: () => void) => {
+    if (options.silent) owed.push(reply)
+    return options.silent === true
+  }
   const take = (mail_from: string, rcpts: string[], content: Buffer) => {
     counts.messages += rcpts.length
     for (const waiting of waiters) if (counts.messages >= waiting.messages) waiting.resolve()
@@ -64,7 +73,7 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
     const { greeting, ehlo, starttls } = options
-    serve(socket, { greeting, ehlo, starttls, attempts, take })
+    serve(socket, { greeting, ehlo, starttls, attempts, take, hold })
   })
   server.listen(options.port ?? 0, host)
   await once(server, 'listening')
@@ -85,6 +94,10 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
         const waiting = { messages, resolve: () => waiters.delete(waiting) && resolve() }
         waiters.add(waiting)
       }),
+    speak() {
+      options.silent = false
+      for (const reply of owed.splice(0)) reply()
+    },
     async close() {
       server.close()
       for (const socket of sockets) socket.destroy()
@@ -104,6 +117,7 @@ async function main(): Promise<void> {
       discard: { type: 'boolean' },
       greeting: { type: 'string' },
       ehlo: { type: 'string' },
+      silent: { type: 'boolean' },
     },
   })
   const sink = await startSink({ ...values, port: Number(values.port), ledger_file: values.ledger })

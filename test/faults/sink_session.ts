@@ -7,6 +7,8 @@ export type Terms = {
   /** How often each greylisted recipient was tried, over all connections. */
   attempts: Map<string, number>
   take(mail_from: string, rcpts: string[], content: Buffer): void
+  /** True: the reply is given later. */
+  hold?(reply: () => void): boolean
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -132,6 +134,7 @@ class Session {
     this.terms.take(this.mail_from, this.rcpts, content)
     if (this.asked('drop-post-dot')) this.socket.destroy()
     if (this.asked('hang-post-dot')) return null
+    if (this.terms.hold?.(() => this.reply('250 2.0.0 Ok'))) return null
     const delay = /^slow250-(\d+)/.exec(this.asked('slow250-'))?.[1]
     if (!delay) return '250 2.0.0 Ok'
     setTimeout(() => this.reply('250 2.0.0 Ok'), Number(delay))
