@@ -1,5 +1,5 @@
 import { judgeRecipient } from '../lib/bounces/judge.ts'
-import { readReport } from '../lib/bounces/read_report.ts'
+import { readReport, seemsReport } from '../lib/bounces/read_report.ts'
 import type { Report, ReportedRecipient } from '../lib/bounces/report.ts'
 import { newId } from '../lib/ids.ts'
 import { explainVerdict } from '../lib/smtp_reply.ts'
@@ -13,7 +13,12 @@ export type ReadReport = {
   isReport: boolean
   /** What is to be written of deliveries: none when it proves nothing, or nothing has failed. */
   outcomes: ReportedOutcome[]
+  /** Why it changes nothing, although it should: null when there is nothing that it should change. */
+  fault: string | null
 }
+
+const UNREAD = 'It looks like a report, and could not be read.'
+const UNKNOWN = 'It is about no delivery: it came to no return path of ours, and shows none.'
 
 const RETURN_PATH = /b-[a-z2-7]{42}@[\w.-]{1,255}/gi
 /** More of them are somebody's game. */
@@ -24,18 +29,41 @@ const MAX_TOKENS = 5
  * path it came to and no other, whomever it names. The receiver of a mail alone knows its return path. A complaint does not
  * come back to it, and shows it in what it returns.
  */
-export async function findReport(raw: Uint8Array, received_for: string[], find: FindDelivery): Promise<ReadReport> {
+export async function findReport(
+  raw: Uint8Array,
+  { mail_from, received_for }: { mail_from: string; received_for: string[] },
+  find: FindDelivery,
+): Promise<ReadReport> {
   const report = readReport(raw)
-  if (!report) return { isReport: false, outcomes: [] }
-  const shown = report.kind === 'complaint' ? report.texts : []
-  const tokens = [...received_for, ...shown].flatMap(text => text.toLowerCase().match(RETURN_PATH) ?? [])
-  const outcomes = new Map<string, ReportedOutcome>()
+  const shown = report?.kind === 'complaint' ? report.texts : []
+  const deliveries = await findNamed([...received_for, ...shown], find)
+  if (!report) {
+    const path = deliveries.length === 0 ? 'none' : mail_from === '' ? 'null' : 'path'
+    return { isReport: false, outcomes: [], fault: seemsReport(raw, path) ? UNREAD : null }
+  }
+  const outcomes = new Map(
+    deliveries.flatMap(delivery => {
+      const outcome = outcomeOf(report, delivery)
+      return outcome ? [[outcome.delivery_id, outcome]] : []
+    }),
+  )
+  const hasFailed = report.kind === 'complaint' || report.recipients.some(({ action }) => action === 'failed')
+  return {
+    isReport: true,
+    outcomes: [...outcomes.values()],
+    fault: hasFailed && deliveries.length === 0 ? UNKNOWN : null,
+  }
+}
+
+/** The deliveries whose return paths stand in these texts. */
+async function findNamed(texts: string[], find: FindDelivery): Promise<ReportedDelivery[]> {
+  const tokens = texts.flatMap(text => text.toLowerCase().match(RETURN_PATH) ?? [])
+  const found: ReportedDelivery[] = []
   for (const token of [...new Set(tokens)].slice(0, MAX_TOKENS)) {
     const delivery = await find(token)
-    const outcome = delivery && outcomeOf(report, delivery)
-    if (outcome) outcomes.set(outcome.delivery_id, outcome)
+    if (delivery) found.push(delivery)
   }
-  return { isReport: true, outcomes: [...outcomes.values()] }
+  return found
 }
 
 /** @throws while a delivery is being sent: its own outcome is written first */

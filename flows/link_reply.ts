@@ -7,6 +7,7 @@ import type { Queryable } from '../sql/pool.ts'
 import type { ReceivedEmailId } from '../sql/received_emails.ts'
 import { findRepliedEmail, insertReply, markReport, type NamedMessage, type Reply } from '../sql/replies.ts'
 import type { ReportedOutcome } from '../sql/reports.ts'
+import { insertUnappliedReport } from '../sql/unapplied_reports.ts'
 import { applyReport, findReport } from './apply_report.ts'
 import { type ClassifyWork, classifyReply } from './classify_reply.ts'
 import { findReturnPath } from './find_return_path.ts'
@@ -14,7 +15,13 @@ import { findReturnPath } from './find_return_path.ts'
 type LinkWork = ClassifyWork & { secrets: Secrets }
 
 /** What a received email has to do with those that were sent: it answers one, tells what became of some, or neither. */
-export type Relation = { is_listed: boolean; outcomes: ReportedOutcome[]; reply: Reply | null }
+export type Relation = {
+  is_listed: boolean
+  outcomes: ReportedOutcome[]
+  /** Why a report changed nothing. */
+  fault: string | null
+  reply: Reply | null
+}
 
 /** Outside any transaction, as an AI service may be asked; `linkReply` then writes it. */
 export async function findRelation(
@@ -24,18 +31,18 @@ export async function findRelation(
   raw: Uint8Array,
 ): Promise<Relation> {
   const deliveries = await Promise.all(email.received_for.map(address => findReturnPath(work, address)))
-  const { isReport, outcomes } = await findReport(raw, email.received_for, address => findReturnPath(work, address))
+  const { isReport, outcomes, fault } = await findReport(raw, email, address => findReturnPath(work, address))
   if (isReport || isAutomatic(message.headers, message.subject, email.mail_from)) {
     // What came to a return path alone is nobody's post, be it a bounce or an absence note.
-    return { is_listed: !deliveries.every(delivery => delivery), outcomes, reply: null }
+    return { is_listed: !deliveries.every(delivery => delivery), outcomes, fault, reply: null }
   }
   const by_path = deliveries.find(delivery => delivery?.account_id === email.account_id)?.email_id
   const from = message.from?.address ?? ''
   const named = listNamed(message.headers)
   const email_id = by_path ?? (await findRepliedEmail(work.pool, email.account_id, named, from))
-  if (!email_id) return { is_listed: true, outcomes: [], reply: null }
+  if (!email_id) return { is_listed: true, outcomes: [], fault, reply: null }
   const category = await classifyReply(work, email.account_id, ownText(message))
-  return { is_listed: true, outcomes: [], reply: { email_id, category } }
+  return { is_listed: true, outcomes: [], fault, reply: { email_id, category } }
 }
 
 /** Whether anybody gets it: not what came to return paths alone. */
@@ -48,6 +55,7 @@ export async function isPost(work: LinkWork, { received_for }: Pick<EmailToParse
 export async function linkReply(tx: Queryable, id: ReceivedEmailId, relation: Relation): Promise<void> {
   if (!relation.is_listed) await markReport(tx, id)
   await applyReport(tx, relation.outcomes)
+  if (relation.fault) await insertUnappliedReport(tx, id, relation.fault)
   if (relation.reply) await insertReply(tx, id, relation.reply)
 }
 

@@ -16,6 +16,7 @@ import {
 } from '../sql/emails_to_parse.ts'
 import { insertReceivedAttachments, type ParsedAttachment } from '../sql/received_attachments.ts'
 import type { ReceivedEmailId } from '../sql/received_emails.ts'
+import { insertUnappliedReport } from '../sql/unapplied_reports.ts'
 import type { Blobs } from './blobs.ts'
 import type { ClassifyWork } from './classify_reply.ts'
 import { judgeMessage } from './judge_message.ts'
@@ -35,6 +36,8 @@ const AT_ONCE = 20
 const AT_ONCE_WITH_CARE = 2
 /** Processes that died while they had it; those that are read beside it die with them, but not as often. */
 const MAX_DEATHS = 3
+
+const UNAPPLIED = 'a report was received and changed nothing'
 
 /** Reads what was received. One that fails keeps no other from being read. @throws when some are to be tried again */
 export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<void> {
@@ -68,6 +71,7 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
     } else {
       const relation = await findRelation(work, email, parsed.message, raw)
       await store(work, email, parsed.message, judgement, relation)
+      if (relation.fault) work.log.warn({ ...id, reason: relation.fault }, UNAPPLIED)
     }
   } catch (error) {
     await resetParseTries(work.pool, id)
@@ -77,10 +81,14 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   }
 }
 
-async function giveUp({ pool }: Work, id: ReceivedEmailId, unreadable: Unreadable): Promise<void> {
-  await pool.transaction(async tx => {
-    if (await markUnreadable(tx, id, unreadable)) await announceReceivedEmails(tx, [id])
+async function giveUp({ pool, log }: Work, id: ReceivedEmailId, unreadable: Unreadable): Promise<void> {
+  const isNew = await pool.transaction(async tx => {
+    if (!(await markUnreadable(tx, id, unreadable))) return false
+    if (!unreadable.isListed) await insertUnappliedReport(tx, id, unreadable.why)
+    await announceReceivedEmails(tx, [id])
+    return true
   })
+  if (isNew && !unreadable.isListed) log.warn({ ...id, reason: unreadable.why }, UNAPPLIED)
 }
 
 async function store(

@@ -9,11 +9,13 @@ import { findCapturedMessage, listCapturedMessages } from '../sql/captured_messa
 import { accountCommands } from './admin_accounts.ts'
 import { adviseKeys, domainKeyCommands } from './admin_domain_keys.ts'
 import { domainCommands } from './admin_domains.ts'
+import { reportCommands } from './admin_reports.ts'
 import { switchCommands } from './admin_switches.ts'
 import {
   accountOf,
   type Command,
   domainNamed,
+  listLimit,
   optional,
   printable,
   required,
@@ -42,9 +44,9 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  sending warm-up N
                  captured list [--limit N]
                  captured show ID
+                 report list [--limit N]
+                 report show ID
 An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default.`
-
-const MAX_LISTED = 10_000
 
 /** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
 export const commands: Record<string, Command> = {
@@ -52,6 +54,7 @@ export const commands: Record<string, Command> = {
   ...domainKeyCommands,
   ...domainCommands,
   ...switchCommands,
+  ...reportCommands,
 
   'key create': takes(
     0,
@@ -91,11 +94,8 @@ export const commands: Record<string, Command> = {
   }),
 
   'captured list': takes(0, ['limit'], async ({ pool }, values) => {
-    const limit = Number(optional(values, 'limit') ?? 50)
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED) {
-      throw new UsageError(`--limit must be a number from 1 to ${MAX_LISTED}`)
-    }
-    for (const { id, created_at, recipient, subject, size } of await listCapturedMessages(pool, limit)) {
+    for (const message of await listCapturedMessages(pool, listLimit(values))) {
+      const { id, created_at, recipient, subject, size } = message
       console.log([id, created_at.toISOString(), recipient, `${size} bytes`, printable(subject)].join('  '))
     }
   }),

@@ -52,6 +52,17 @@ export function wholeNumber(values: Values, name: string): number | undefined {
   return Number(text)
 }
 
+const MAX_LISTED = 10_000
+
+/** Of `--limit`: how many rows a list prints. */
+export function listLimit(values: Values): number {
+  const limit = Number(optional(values, 'limit') ?? 50)
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED) {
+    throw new UsageError(`--limit must be a number from 1 to ${MAX_LISTED}`)
+  }
+  return limit
+}
+
 /** On one line and without power over the terminal: it is whatever somebody wrote. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '?')

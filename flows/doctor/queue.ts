@@ -3,11 +3,13 @@ import { type FailedJobs, findQueue, listFailedJobs, type Queue } from '../../sq
 import { listPaused, type PausedParty } from '../../sql/pauses.ts'
 import { findPlatform, type Platform } from '../../sql/platform.ts'
 import type { Pool } from '../../sql/pool.ts'
+import { countUnappliedReports } from '../../sql/unapplied_reports.ts'
 
 const WORKERS = about('workers')
 const QUEUE = about('queue')
 const JOBS = about('jobs')
 const SENDING = about('sending')
+const REPORTS = about('reports')
 
 /** As in the worker's sweep: who was not seen for so long is dead. */
 const DEAD_SECONDS = 60
@@ -16,6 +18,9 @@ const LATE_MS = 5 * 60_000
 const VERY_LATE_MS = 60 * 60_000
 
 const MAX_PAUSED = 20
+
+const REPORT_DAYS = 7
+const MAX_REPORTS = 1000
 
 export async function countWorkers(pool: Pool): Promise<number> {
   const { runners } = await findQueue(pool, DEAD_SECONDS)
@@ -31,6 +36,7 @@ export async function checkQueue(pool: Pool): Promise<Finding[]> {
     ...checkDue(queue, platform),
     ...checkHeld(queue),
     ...(await listFailedJobs(pool)).map(tellFailed),
+    checkReports(await countUnappliedReports(pool, REPORT_DAYS, MAX_REPORTS)),
     ...checkPlatform(platform),
     ...(await listPaused(pool, MAX_PAUSED)).map(tellPaused),
   ]
@@ -57,6 +63,14 @@ function checkDue({ due_since, now }: Queue, { paused_at }: Platform): Finding[]
 function checkHeld({ held }: Queue): Finding[] {
   if (held === 0) return []
   return [QUEUE.warning(`${held} messages may have arrived or not, and wait for a person (IN_DOUBT=hold).`)]
+}
+
+/** Bounces and complaints that changed nothing: a recipient who is gone may still be sent to. */
+function checkReports(count: number): Finding {
+  if (count === 0) return REPORTS.ok(`Every bounce and complaint of the last ${REPORT_DAYS} days was understood.`)
+  const many = count < MAX_REPORTS ? `${count}` : `${MAX_REPORTS} or more`
+  const finding = `${many} of the bounces and complaints of the last ${REPORT_DAYS} days changed nothing.`
+  return REPORTS.warning(finding, 'npm run admin -- report list')
 }
 
 function tellFailed({ task, count, last_error }: FailedJobs): Finding {

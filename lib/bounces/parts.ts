@@ -26,10 +26,10 @@ export function readHeaders(raw: Uint8Array): Map<string, string> {
   return splitHeaders(beginning(raw, MAX_HEADERS)).headers
 }
 
-/** The first field of each name, and what follows the header. */
+/** The first field of each name, of those that begin a long header, and what follows the header. */
 export function splitHeaders(raw: Buffer): { headers: Map<string, string>; body: Buffer } {
   const { header, body } = splitMessage(raw)
-  return { headers: firstValues(readHeader(header)), body }
+  return { headers: firstValues(readHeader(header.subarray(0, MAX_HEADERS))), body }
 }
 
 /** A parameter of a structured field, such as the boundary of a Content-Type. */
@@ -55,7 +55,7 @@ function collect(headers: Map<string, string>, body: Buffer, depth: number, part
   if (depth === MAX_DEPTH) return
   const split = splitAt(body, boundary)
   // A boundary that is nowhere in it: what there is may still say what became of the message.
-  if (split.length === 0) parts.push({ type: 'text/plain', headers, text: body.toString() })
+  if (split.length === 0 && parts.length < MAX_PARTS) parts.push({ type: 'text/plain', headers, text: body.toString() })
   for (const part of split) {
     const inner = splitHeaders(part)
     collect(inner.headers, inner.body, depth + 1, parts)

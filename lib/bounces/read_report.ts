@@ -25,6 +25,22 @@ export function readReport(raw: Uint8Array): Report | null {
   return bounces.length > 0 ? { kind: 'delivery', recipients: bounces } : null
 }
 
+/**
+ * Whether a message is meant as a report of failure, though readReport makes nothing of it: its type says so, or it came to
+ * a return path and nobody wrote it. `path`: it came to one; `null`: with the null sender.
+ */
+export function seemsReport(raw: Uint8Array, path: 'none' | 'path' | 'null'): boolean {
+  const headers = readHeaders(raw)
+  const type = headers.get('content-type') ?? ''
+  if (/^\s*multipart\/report/i.test(type)) {
+    const { parts } = readParts(raw)
+    return !isReceipt(type, parts) && !parts.some(part => part.type === 'message/feedback-report')
+  }
+  if (path === 'none') return false
+  // Absence notes come with the null sender too; they say that a program replied for a person.
+  return isFromDaemon(headers) || (path === 'null' && !/^auto-replied/i.test(headers.get('auto-submitted') ?? ''))
+}
+
 /** Some declare it as text, or as a file. */
 function mayBeStatus({ type, text }: Part): boolean {
   if (/^message\/(?:global-)?delivery-status$/.test(type)) return true

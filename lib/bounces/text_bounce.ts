@@ -1,7 +1,6 @@
-import { saysWhy } from '../refusals/rules.ts'
-import { withoutAddresses } from '../reply_words.ts'
 import type { Part } from './parts.ts'
 import { findAddress, type ReportedRecipient } from './report.ts'
+import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
 
 /**
  * Reads a bounce that is words alone: qmail, old Exim and Exchange, Notes, and whatever else writes as it likes. For
@@ -18,14 +17,16 @@ export function readTextBounce(headers: Map<string, string>, parts: Part[]): Rep
   const own = new Set([findAddress(headers.get('from') ?? ''), findAddress(headers.get('to') ?? '')])
   const addresses = named ? listAddresses(named.split(',')) : findRecipients(notice, own)
   const isDelayed = LATE.test(subject) || (DELAYED.test(notice) && !FINAL.test(notice))
+  const reasons = addresses.length > 1 ? ownReasons(notice, addresses) : new Map<string, string>()
   return addresses.map(address => {
-    const diagnostic = ownReason(notice, address, addresses) ?? reasonOf(notice, address)
+    // What is said of one recipient is no reason for another.
+    const diagnostic = reasons.get(address) ?? (reasons.size > 0 ? '' : reasonOf(notice, address))
     const status = /(?<![\d.])([45]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(diagnostic)?.[1] ?? null
     return { address, original: null, action: isDelayed ? 'delayed' : 'failed', status, diagnostic }
   })
 }
 
-const MAX_RECIPIENTS = 100
+const MAX_RECIPIENTS = 50
 
 function listAddresses(texts: string[]): string[] {
   const found = texts.slice(0, MAX_RECIPIENTS).flatMap(text => findAddress(text) ?? [])
@@ -82,7 +83,6 @@ function findRecipients(notice: string, own: Set<string | null>): string[] {
   return []
 }
 
-const SPEC = String.raw`[^\s<>"'(),;:\[\]\\]{1,64}@[\w.-]{1,255}`
 const ALONE = new RegExp(
   String.raw`^[ \t*>-]*[<"]?(?:mailto:|smtp:|rfc822;)?(${SPEC})[>"]?[ \t]*(?::|$|\(|\[|\.\.\.)`,
   'gim',
@@ -94,45 +94,6 @@ const LABELLED = new RegExp(
   String.raw`(?:recipients?|user|addressee|address|to|mailbox|for|deliver(?:ed|y)?|reach|rcpt to)\b[^\n@]{0,60}?[\s:<"'(\[](${SPEC})`,
   'gi',
 )
-const ANY = new RegExp(`(${SPEC})`, 'g')
-
-/** Of several recipients: a reply in the line of this one, or before the next is named; else words there that say why. */
-function ownReason(notice: string, address: string, addresses: string[]): string | null {
-  if (addresses.length < 2) return null
-  const text = notice.toLowerCase()
-  const others = addresses.filter(other => other !== address)
-  let words: string | null = null
-  for (let at = text.indexOf(address); at !== -1; at = text.indexOf(address, at + address.length)) {
-    const ends = others.map(other => text.indexOf(other, at + address.length)).filter(end => end !== -1)
-    const start = text.lastIndexOf('\n', at) + 1
-    const [line = ''] = notice.slice(start, at + 600).split('\n', 1)
-    const section = /^[45]\d\d[ -]/.test(line) ? line : notice.slice(start, Math.min(at + 600, ...ends))
-    const reply = REPLIED.exec(section)?.[0]
-    if (reply) return oneLine(reply)
-    const after = notice.slice(at + address.length, Math.min(at + 600, ...ends))
-    if (saysWhy(withoutAddresses(after))) words ??= oneLine(after.replace(/^[>:\s)]+/, ''))
-  }
-  return words
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim().slice(0, 1000)
-}
-
-/** From the words after the recipient, or those of the whole notice: a reply of a server, if there is one. */
-function reasonOf(notice: string, address: string): string {
-  const at = notice.toLowerCase().indexOf(address)
-  const after = at === -1 ? notice : notice.slice(at + address.length)
-  const reply = REPLIED.exec(after)?.[0] ?? REPLIED.exec(notice)?.[0]
-  if (reply) return oneLine(reply)
-  const words = oneLine(after.replace(/^[>:\s)]+/, '')).slice(0, 600)
-  const whole = oneLine(notice).slice(0, 600)
-  const isReason = (text: string) => saysWhy(withoutAddresses(text))
-  return isReason(words) || (!isReason(whole) && words.length > 15) ? words : whole
-}
-
-/** A reply goes on until an empty line. */
-const REPLIED = /(?<![\d.:/])[45]\d\d[ -](?:[#(]?[45]\.\d+\.\d+|[A-Za-z<"'[])(?:[^\n]|\n(?!\s*\n)){0,900}/
 
 /** HTML alone, as few write it. */
 function htmlText(parts: Part[]): string {

@@ -4,7 +4,8 @@ import type { Rule } from './rule.ts'
 export const AGAINST_US: Rule[] = [
   {
     class: 'policy',
-    words: /spamhaus|spamcop|sorbs|barracuda|uceprotect|cloudmark|senderscore|proofpoint\.com|invaluement|hostkarma/i,
+    words:
+      /spamhaus|spamcop|sorbs|barracudacentral|uceprotect|cloudmark|senderscore|proofpoint\.com|invaluement|hostkarma/i,
     reply: '553 5.1.3 http://www.spamhaus.org/query/bl?ip=192.0.2.222',
   },
   {

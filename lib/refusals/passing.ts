@@ -25,12 +25,6 @@ export const PASSING: Rule[] = [
   },
   {
     class: 'infrastructure',
-    words:
-      /(?:internal|system|mailer|server|configuration) (?:\w+ )?(?:error|problem)|error in processing|misconfigur/i,
-    reply: '554 5.3.0 <ann@acme.com>: Recipient address rejected: Internal system error.',
-  },
-  {
-    class: 'infrastructure',
     words: /too many hops|hop count|mail (?:forwarding )?loop|loops? back|routing loop/i,
     reply: '554 5.4.6 Too many hops 26 (25 max)',
   },
@@ -63,8 +57,13 @@ export const SENDERS: Rule[] = [
   },
 ]
 
-/** Its time was up, with nothing said of the recipient. */
+/** Its time was up, or their system failed, with nothing said of the recipient. */
 export const EXPIRED: Rule[] = [
+  {
+    class: 'infrastructure',
+    words: /(?:internal (?:\w+ )?|system |mailer |configuration )(?:error|problem)|error in processing|misconfigur/i,
+    reply: '554 5.3.0 <ann@acme.com>: Recipient address rejected: Internal system error.',
+  },
   {
     class: 'transient',
     words: /(?:message|envelope|delivery|time) (?:has )?expired|retry time(?:out)? (?:exceeded|not reached)/i,

@@ -578,6 +578,15 @@ const SEVERAL: Several[] = [
     ],
   ],
   [
+    'qmail, one host',
+    `Hi. This is the qmail-send program at x.example.\nI'm afraid I wasn't able to deliver your message to the following addresses.\nThis is a permanent error; I've given up. Sorry it didn't work out.\n\n<ann@other.example>:\n<bob@other.example>:\n192.0.2.1 does not like recipient.\nRemote host said: 550 5.1.1 User unknown\nGiving up on 192.0.2.1.\n\n<cyd@other.example>:\nIt did not work.\n\n--- Below this line is a copy of the message.\n\nTo: ann@other.example\n`,
+    [
+      ['ann@other.example', 'recipient', 'NoEmail'],
+      ['bob@other.example', 'recipient', 'NoEmail'],
+      ['cyd@other.example', 'content', 'Undetermined'],
+    ],
+  ],
+  [
     'Exchange 5.5',
     `Your message\n\n  To:      x@y.com\n  Subject: Hello\n\ndid not reach the following recipient(s):\n\nann@other.example on Thu, 29 Apr 2007 16:51:51 -0500\n    The recipient name is not recognized\n    MSEXCH:IMS:A:B:EXCHANGE 0 (000C05A6) Unknown Recipient\nbob@other.example on Thu, 29 Apr 2007 16:51:51 -0500\n    The message exceeds the maximum size\n`,
     [

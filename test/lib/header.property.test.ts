@@ -65,7 +65,7 @@ t.test('readHeader finds the fields that an independent parser finds', async t =
     deepEqual(Buffer.concat(read.map(one => one.raw)), header)
     deepEqual(found.toString(), body.replaceAll('\n', end))
   })
-  await t.resolves(fc.assert(property, { numRuns: 150 }))
+  await t.resolves(fc.assert(property, { numRuns: 150, seed: 20261122 }))
 })
 
 t.test('readHeader keeps bytes that have no charset', async t => {

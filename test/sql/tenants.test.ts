@@ -110,6 +110,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   ])
   const received = await receive(work, account, await compose({ attachments: [{ filename: 'x', content: 'x' }] }))
   await pg.query('UPDATE received_emails SET reply_to_email_id = $2 WHERE id = $1', [received, id])
+  await pg.query(`INSERT INTO unapplied_reports VALUES ($1, $2, 'Unread.')`, [account.id, received])
   await pg.query(
     `INSERT INTO webhook_attempts (account_id, event_id, webhook_id, attempt, id, ms, created_at)
     SELECT account_id, event_id, webhook_id, 1, gen_random_uuid(), 1, now() FROM webhook_deliveries WHERE webhook_id = $1`,

@@ -13,6 +13,7 @@ import { findDomainByName } from '../../sql/domains.ts'
 import { findPlatform } from '../../sql/platform.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { describeError, readCommand } from '../../workers/admin_words.ts'
+import { receive } from '../receiving.ts'
 import { makeScratch } from '../scratch.ts'
 import { acceptEmail, openWork } from '../sending.ts'
 import { newAccount, openWorld, SECRET_KEY } from '../world.ts'
@@ -174,6 +175,27 @@ t.test('captured list and captured show print what was sent', async t => {
   t.match(shown, { code: 0, stderr: '', stdout: /^Subject: first\r\n/m })
   t.same(await admin(['captured', 'show', list[1]?.split(' ')[0] as string]), shown)
   t.match(await admin(['captured', 'list'], {}, true), { code: 0, stderr: '' }, 'nobody reads it to its end')
+})
+
+t.test('report list and report show print a report that changed nothing', async t => {
+  const work = openWork(t, world)
+  const raw = 'From: MAILER-DAEMON@y.com\r\nSubject: fa\u001b[2Jilure\r\nContent-Type: multipart/report\r\n\r\nx\r\n'
+  const ids: string[] = []
+  for (const mail_from of ['', 'x@y.com']) ids.push(await receive(work, account, raw, { mail_from }))
+  const list = (await admin(['report', 'list'])).stdout.split('\n')
+  t.same(
+    list.map(line => line.split('  ')[0]),
+    [...ids.toReversed(), ''],
+    'newest first',
+  )
+  t.match(list[1], / {2}<> {2}It looks like a report, and could not be read\. {2}fa\?\[2Jilure$/)
+  t.equal((await admin(['report', 'list', '--limit', '1'])).stdout, `${list[0]}\n`)
+  t.same(await admin(['report', 'show', ids[0] as string]), { code: 0, stderr: '', stdout: raw })
+  await refuses(t, `There is no such report: ${account.id}`, 'report', 'show', account.id)
+  await refuses(t, 'Which report? Its id is in: report list', 'report', 'show', 'x')
+  await pool.pg.query('UPDATE received_emails SET raw_blob_id = NULL WHERE id = $1', [ids[0]])
+  const gone = `The raw message of ${ids[0]} is not kept any more (RAW_RETENTION_DAYS).`
+  await refuses(t, gone, 'report', 'show', ids[0] as string)
 })
 
 t.test('sending pause pauses, for the reason given', async t => {
