@@ -1,6 +1,5 @@
 import { isAutomatic } from '../lib/automatic_mail.ts'
 import type { ParsedMessage } from '../lib/inbound/parsed_message.ts'
-import { ownText } from '../lib/reply_text.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import type { EmailToParse } from '../sql/emails_to_parse.ts'
 import type { Queryable } from '../sql/pool.ts'
@@ -8,7 +7,7 @@ import type { ReceivedEmailId } from '../sql/received_emails.ts'
 import { findAnsweredEmail, insertReply, markReport, type Reply } from '../sql/replies.ts'
 import type { ReportedOutcome } from '../sql/reports.ts'
 import { applyReport, findReport } from './apply_report.ts'
-import { type ClassifyWork, classifyReply } from './classify_reply.ts'
+import { type ClassifyWork, classifyMessage } from './classify_reply.ts'
 import { findReturnPath } from './find_return_path.ts'
 
 type LinkWork = ClassifyWork & { secrets: Secrets }
@@ -32,7 +31,7 @@ export async function findRelation(
   const by_path = deliveries.find(delivery => delivery?.account_id === email.account_id)?.email_id
   const email_id = by_path ?? (await findAnsweredEmail(work.pool, email.account_id, listAnswered(message.headers)))
   if (!email_id) return { is_listed: true, outcomes: [], reply: null }
-  const category = await classifyReply(work, email.account_id, ownText(message))
+  const category = await classifyMessage(work, email.account_id, message)
   return { is_listed: true, outcomes: [], reply: { email_id, category } }
 }
 
