@@ -2,11 +2,29 @@ import { AiError, askCategory } from '../lib/ask_category.ts'
 import type { Category } from '../lib/category.ts'
 import type { Config } from '../lib/config.ts'
 import { fetchPolicy } from '../lib/fetch_safely.ts'
+import { EndedThreadError } from '../lib/inbound/threads.ts'
 import type { Log } from '../lib/log.ts'
+import { readCategory, readOwnText } from '../lib/read_reply.ts'
+import type { ReplyBody } from '../lib/reply_text.ts'
 import { refundAiCredit, takeAiCredit } from '../sql/ai_usage.ts'
 import type { Pool } from '../sql/pool.ts'
 
 export type ClassifyWork = { pool: Pool; config: Config; log: Log }
+
+/** The category of a received reply; null as well when reading it takes too long. */
+export async function classifyMessage(
+  work: ClassifyWork,
+  account_id: string,
+  reply: ReplyBody,
+): Promise<Category | null> {
+  try {
+    return await classifyReply(work, account_id, await readOwnText(reply))
+  } catch (error) {
+    if (!(error instanceof EndedThreadError)) throw error
+    work.log.warn({ err: error }, 'a reply was not classified')
+    return null
+  }
+}
 
 /**
  * What a reply means, by the AI service if one is configured and the account has credits left, else by phrases. Never
@@ -17,19 +35,13 @@ export async function classifyReply(work: ClassifyWork, account_id: string, text
   const { pool, config, log } = work
   const { AI_URL: url, AI_KEY: key, AI_MODEL: model } = config
   const credit = url && model ? await takeAiCredit(pool, account_id) : null
-  if (!credit || !url || !model) return categorizeByPhrases(text)
+  if (!credit || !url || !model) return readCategory(text)
   try {
     return await askCategory({ url, key, model }, fetchPolicy(config), text)
   } catch (error) {
     await refundAiCredit(pool, credit)
     if (!(error instanceof AiError)) throw error
     log.warn({ err: error }, 'the AI service did not classify a reply')
-    return categorizeByPhrases(text)
+    return readCategory(text)
   }
-}
-
-/** Its hundreds of patterns take longer to make than all else that a process needs to start. */
-async function categorizeByPhrases(text: string): Promise<Category | null> {
-  const { categorizeReply } = await import('../lib/reply_category.ts')
-  return categorizeReply(text)
 }

@@ -1,6 +1,5 @@
 import { isAutomatic } from '../lib/automatic_mail.ts'
 import type { ParsedMessage } from '../lib/inbound/parsed_message.ts'
-import { ownText } from '../lib/reply_text.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import type { EmailToParse } from '../sql/emails_to_parse.ts'
 import type { Queryable } from '../sql/pool.ts'
@@ -9,7 +8,7 @@ import { findRepliedEmail, insertReply, markReport, type NamedMessage, type Repl
 import type { ReportedOutcome } from '../sql/reports.ts'
 import { insertUnappliedReport } from '../sql/unapplied_reports.ts'
 import { applyReport, findReport } from './apply_report.ts'
-import { type ClassifyWork, classifyReply } from './classify_reply.ts'
+import { type ClassifyWork, classifyMessage } from './classify_reply.ts'
 import { findReturnPath } from './find_return_path.ts'
 
 type LinkWork = ClassifyWork & { secrets: Secrets }
@@ -41,7 +40,7 @@ export async function findRelation(
   const named = listNamed(message.headers)
   const email_id = by_path ?? (await findRepliedEmail(work.pool, email.account_id, named, from))
   if (!email_id) return { is_listed: true, outcomes: [], fault, reply: null }
-  const category = await classifyReply(work, email.account_id, ownText(message))
+  const category = await classifyMessage(work, email.account_id, message)
   return { is_listed: true, outcomes: [], fault, reply: { email_id, category } }
 }
 

@@ -1,17 +1,29 @@
-/** Of a reply more is not read: who is interested says so at once. */
-const MAX_CHARACTERS = 20_000
+/** Nobody reads further to see whether somebody is interested: who is says so at once. */
+const MAX_TEXT = 20_000
+/** Characters of HTML, most of which are tags. */
+const MAX_HTML = 5 * MAX_TEXT
+/** A line that begins a quote is shorter. */
+const MAX_LINE = 400
+
+export type ReplyBody = { text: string | null; html: string | null }
+
+/** The beginning of a reply, as much as `ownText` looks at. */
+export function clipReply({ text, html }: ReplyBody): ReplyBody {
+  return { text: text?.slice(0, MAX_TEXT) ?? null, html: html?.slice(0, MAX_HTML) ?? null }
+}
 
 /**
- * What was written in a reply itself: without what it quotes, the signature, and what a telephone adds. `html` counts when
- * there is no text.
+ * Returns what was written in a reply itself: without what it quotes, the signature, and what a telephone adds. `html`
+ * counts where there is no text. Linear in the length of the reply, of which it reads the beginning (`clipReply`).
  */
-export function ownText({ text, html }: { text: string | null; html: string | null }): string {
-  const whole = (text?.trim() ? text : plain(html ?? '')).slice(0, MAX_CHARACTERS).replace(/\r\n?/g, '\n')
+export function ownText(reply: ReplyBody): string {
+  const { text, html } = clipReply(reply)
+  const whole = (text?.trim() ? text : plain(html ?? '')).slice(0, MAX_TEXT).replace(/\r\n?/g, '\n')
   const lines: string[] = []
   const all = whole.split('\n')
   for (const [n, line] of all.entries()) {
     // Signatures (RFC 3676 4.3), and the lines before what is quoted as mail programs write them.
-    if (/^-- ?$/.test(line) || isQuoteBegin(line, all[n + 1] ?? '')) break
+    if (/^-- ?$/.test(line) || isQuoteBegin(line.trim(), all[n + 1]?.trim() ?? '')) break
     if (/^\s*>/.test(line) || SENT_FROM.test(line)) continue
     lines.push(line)
   }
@@ -21,22 +33,24 @@ export function ownText({ text, html }: { text: string | null; html: string | nu
 const SENT_FROM =
   /^\s*(?:sent from my|sent from (?:outlook|mail)|get outlook for|von meinem .{0,30} gesendet|gesendet von|skickat från|envoyé de(?:puis)? mon|enviado desde)/i
 
+// These are for lines without blanks around them: a pattern of blanks that may be empty takes quadratic time.
 const DIVIDER =
-  /^\s*(?:-{2,}\s*(?:original message|ursprüngliche nachricht|ursprungligt meddelande|ursprungligt mejl|message d'origine|mensaje original|forwarded message).*|_{10,}\s*|\*?(?:from|von|från|de)\*?\s?:\s.*@.*)$/i
+  /^(?:-{2,}\s*(?:original message|ursprüngliche nachricht|ursprungligt meddelande|ursprungligt mejl|message d'origine|mensaje original|forwarded message).*|_{10,}\s*|\*?(?:from|von|från|de)\*?\s?:\s.*@.*)$/i
 
-const WROTE = /(?:wrote|schrieb|skrev|a écrit|escribió)(?!\p{L}).{0,80}:?\s*$/iu
-const BEGINS = /^\s*>?\s*(?:on|am|den|le|el|op|\d{4}-\d\d-\d\d|\d{1,2}[./ ])/i
+const WROTE = /(?:wrote|schrieb|skrev|a écrit|escribió)(?!\p{L}).{0,80}:?$/iu
+const BEGINS = /^>?\s*(?:on|am|den|le|el|op|\d{4}-\d\d-\d\d|\d{1,2}[./ ])/i
 
+/** Of two lines without blanks around them. */
 function isQuoteBegin(line: string, next: string): boolean {
   if (DIVIDER.test(line)) return true
-  const both = `${line} ${next}`.slice(0, 400)
-  if (BEGINS.test(line) && (WROTE.test(line.slice(0, 400)) || (WROTE.test(both) && /[@<\d]/.test(line)))) return true
-  return /^.{0,120}(?:schrieb am|skrev den).{0,80}:\s*$/i.test(line)
+  if (line.length > MAX_LINE) return false
+  const both = `${line} ${next}`.slice(0, MAX_LINE).trimEnd()
+  if (BEGINS.test(line) && (WROTE.test(line) || (WROTE.test(both) && /[@<\d]/.test(line)))) return true
+  return /^.{0,120}(?:schrieb am|skrev den).{0,80}:$/i.test(line)
 }
 
 function plain(html: string): string {
   return html
-    .slice(0, 5 * MAX_CHARACTERS)
     .replace(/<(?:blockquote|div[^<>]{0,200}class="?[^<>"]{0,50}gmail_quote)[\s\S]*$/i, '')
     .replace(/<(style|script|head)\b[^<>]{0,500}>[^<]*<\/\1>/gi, '')
     .replace(/<(?:br|\/?p|\/?div|\/?tr|\/?li)\b[^<>]{0,500}>/gi, '\n')

@@ -50,6 +50,18 @@ export const MIME_BOMBS: Record<string, (scale: number) => Buffer> = {
       `--${boundary.slice(1)}x\r\n`.repeat(3_000 * scale),
     )
   },
+  'lines that begin like delimiters, in many levels': scale =>
+    Buffer.concat([nest(900, 'mixed'), Buffer.from(`${'--b\r\n--\r\n--b1--x\r\n'.repeat(30_000 * scale)}`)]),
+  'one boundary in many levels': scale =>
+    mail(MIXED, `--b\r\n${MIXED}\r\n\r\n`.repeat(900) + '--b--\r\n'.repeat(50_000 * scale)),
+  'parts without an empty line': scale => parts(900, () => `${'a: b\r\nno field\r\n'.repeat(20 * scale)}`),
+  'a boundary in comments': scale => mail(`Content-Type: multipart/mixed; ${'('.repeat(90_000 * scale)}`, 'x'),
+  'base64 of rubbish': scale =>
+    mail('Content-Transfer-Encoding: base64', `QUJD\r\n${'!\r\n'.repeat(20_000)}QUJD\r\n`.repeat(2 * scale)),
+  'base64 of blanks': scale =>
+    mail('Content-Transfer-Encoding: base64', `QUJD\r\n${'QUJD QUJD\r\n'.repeat(30_000 * scale)}`),
+  'words with 8-bit bytes that do not end': scale =>
+    mail(`Subject: ${'=?iso-8859-1?Q?\xe9'.repeat(5_000 * scale)}`, 'x'),
   'chains of cids': scale => {
     const image = (n: number) => `Content-Type: image/png\r\nContent-ID: <${n}@i>\r\n\r\nx\r\n`
     const refers = Array.from({ length: 10_000 * scale }, (_, n) => `<img src="cid:${n % 100}@i">`).join('\r\n')

@@ -1,6 +1,8 @@
 import { Transform, type TransformCallback } from 'node:stream'
 
-const OTHERS = /[^A-Za-z0-9+/=]+/g
+const BLANK = /[ \t\r\n]+/g
+const OTHER = /[^A-Za-z0-9+/]/
+const OTHERS = /[^A-Za-z0-9+/]+/g
 const BLANKS = /^[ \t\r\n]*$/
 const GROUPS = /^[A-Za-z0-9+/]+={0,2}$/
 /** Base64 of four or more bytes hardly ever looks like it. */
@@ -87,15 +89,14 @@ export class Base64PartDecoder extends Transform {
   }
 
   #decode(text: string): void {
-    const letters = this.#letters + text.replace(OTHERS, found => this.#skip(found))
+    let letters = this.#letters + text.replace(BLANK, '')
+    if (OTHER.test(letters)) {
+      this.#note('The base64 of a part has characters that are not base64: they were skipped.')
+      letters = letters.replace(OTHERS, '')
+    }
     const whole = letters.length - (letters.length % 4)
     this.#letters = letters.slice(whole)
     if (whole > 0) this.push(Buffer.from(letters.slice(0, whole), 'base64'))
-  }
-
-  #skip(found: string): string {
-    if (!BLANKS.test(found)) this.#note('The base64 of a part has characters that are not base64: they were skipped.')
-    return ''
   }
 
   /** The group that the padding or the end of the part completes. */
@@ -108,6 +109,7 @@ export class Base64PartDecoder extends Transform {
 
 /** Where lines begin that are words, those before them included that cannot be base64; -1 without any. */
 function findWords(text: string): number {
+  if (!text.includes(' ') && !text.includes('\t')) return -1
   TWO_WORDS.lastIndex = 0
   for (let found = TWO_WORDS.exec(text); found; found = TWO_WORDS.exec(text)) {
     const start = text.lastIndexOf('\n', found.index) + 1

@@ -4,8 +4,14 @@ import type { Delimiters } from './delimiters.ts'
 import { MAX_HEADERS } from './parsed_message.ts'
 import { repairHeader } from './repair_header.ts'
 
-/** `bytes` are whole lines in UTF-8. `boundary` has one character per byte; null without one, or without parts. */
-export type PartHeader = { bytes: Buffer; type: string; boundary: string | null; start: string | null }
+/** `bytes` are whole lines in UTF-8, `fields` what is in them. `boundary` has one character per byte; null without one, or without parts. */
+export type PartHeader = {
+  bytes: Buffer
+  fields: ReadField[]
+  type: string
+  boundary: string | null
+  start: string | null
+}
 
 type Where = { isRoot: boolean; isDigest: boolean }
 
@@ -30,31 +36,32 @@ export function readPartHeader(
   const all = readHeader(split.header)
   const gap = findGap(split.header, all, isRoot)
   const isCut = isRoot && gap !== null
-  const fields = isRoot || gap === null ? all : all.slice(0, gap.count)
+  const kept = isRoot || gap === null ? all : all.slice(0, gap.count)
   const body = isRoot || gap === null ? end - split.body.length : start + gap.at
-  const bytes = joinFields(fields)
+  const isWhole = kept.reduce((sum, { raw }) => sum + raw.length, 0) === split.header.length
+  const written = isWhole ? split.header : Buffer.concat(kept.map(({ raw }) => raw))
+  const bytes = endLines(repairHeader(written))
+  const fields = bytes === written ? kept : readHeader(bytes)
   const field = fields.find(({ name }) => name === 'content-type')
+  const plain: PartHeader = { bytes, fields, type: '', boundary: null, start: null }
   if (!field && isDigest) {
     // RFC 2046 5.1.5
-    return { header: plain(Buffer.concat([Buffer.from('Content-Type: message/rfc822\r\n'), bytes])), body, isCut }
+    const type = 'Content-Type: message/rfc822\r\n'
+    return { header: { ...plain, bytes: Buffer.concat([Buffer.from(type), bytes]) }, body, isCut }
   }
   const { value, parameters } = readParameters(field?.value ?? '')
-  if (!value.startsWith('multipart/')) return { header: { ...plain(bytes), type: value }, body, isCut }
+  if (!value.startsWith('multipart/')) return { header: { ...plain, type: value }, body, isCut }
   const boundary = parameters.get('boundary')?.trimEnd() || null
-  return { header: { bytes, type: value, boundary, start: parameters.get('start') ?? null }, body, isCut }
+  return { header: { ...plain, type: value, boundary, start: parameters.get('start') ?? null }, body, isCut }
 }
 
 /** The same header for a multipart of this boundary, or without one for a text. */
-export function writePartHeader({ bytes, type, start }: PartHeader, boundary: string | null): Buffer {
-  const others = readHeader(bytes).filter(({ name }) => name !== 'content-type')
+export function writePartHeader({ fields, type, start }: PartHeader, boundary: string | null): Buffer {
+  const others = fields.filter(({ name }) => name !== 'content-type')
   const known = /^multipart\/[\w.+-]{1,60}$/.test(type) ? type : 'multipart/mixed'
   const root = start && /^[!#-[\]-~]{1,200}$/.test(start) ? `; start="${start}"` : ''
   const field = boundary === null ? 'text/plain' : `${known}; boundary="${boundary}"${root}`
   return Buffer.concat([Buffer.from(`Content-Type: ${field}\r\n`), ...others.map(({ raw }) => raw)])
-}
-
-function plain(bytes: Buffer): PartHeader {
-  return { bytes, type: '', boundary: null, start: null }
 }
 
 /** Behind the empty line, at a delimiter line, or at the end. */
@@ -82,11 +89,10 @@ function findGap(header: Buffer, fields: ReadField[], isRoot: boolean): { at: nu
   return null
 }
 
-/** Lines that end in LF, as mailparser knows no other end. */
-function joinFields(fields: ReadField[]): Buffer {
-  const joined = repairHeader(Buffer.concat(fields.map(({ raw }) => raw)))
-  if (joined.length === 0) return joined
-  const text = joined.toString('latin1')
-  if (text.endsWith('\n') && !LONE_CR.test(text)) return joined
+/** Ends the lines in LF, as mailparser knows no other end. */
+function endLines(header: Buffer): Buffer {
+  if (header.length === 0) return header
+  const text = header.toString('latin1')
+  if (text.endsWith('\n') && !LONE_CR.test(text)) return header
   return Buffer.from(`${text}${/[\r\n]$/.test(text) ? '' : '\r\n'}`.replace(LONE_CRS, '\r\n'), 'latin1')
 }

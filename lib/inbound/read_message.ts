@@ -74,10 +74,23 @@ function explain(error: NodeJS.ErrnoException): string {
     : `It has more than ${MAX_PARTS} parts: what follows was not read.`
 }
 
+/** Small pieces together, as each is a step of its own for the parser; large ones are not copied. */
 function* piecesOf(chunks: Buffer[]): Iterable<Buffer> {
+  let small: Buffer[] = []
+  let size = 0
   for (const chunk of chunks) {
-    for (let start = 0; start < chunk.length; start += PIECE) yield chunk.subarray(start, start + PIECE)
+    for (let start = 0; start < chunk.length; start += PIECE) {
+      const piece = chunk.subarray(start, start + PIECE)
+      if (size + piece.length > PIECE) {
+        yield small.length === 1 ? (small[0] as Buffer) : Buffer.concat(small)
+        small = []
+        size = 0
+      }
+      small.push(piece)
+      size += piece.length
+    }
   }
+  if (size > 0) yield small.length === 1 ? (small[0] as Buffer) : Buffer.concat(small)
 }
 
 async function readFile(found: FoundFile, max: number): Promise<ParsedFile> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type ReadField, readHeader } from '../mime/header.ts'
+import type { ReadField } from '../mime/header.ts'
 import { type Delimiter, Delimiters } from './delimiters.ts'
 import { MAX_PARTS } from './parsed_message.ts'
 import { type PartHeader, readPartHeader, writePartHeader } from './part_header.ts'
@@ -30,7 +30,7 @@ export function rebuildMessage(raw: Buffer): Rebuilt {
 class Rebuild {
   readonly #raw: Buffer
   readonly #delimiters: Delimiters
-  readonly #seed = randomBytes(12).toString('hex')
+  #seed = ''
   readonly #levels: Level[] = []
   readonly #pieces: Buffer[] = []
   readonly #notes = new Set<string>()
@@ -106,10 +106,11 @@ class Rebuild {
     })
     const { header, body } = found
     if (found.isCut) this.#notes.add('A header has lines that are no fields: they are not shown.')
-    if (isRoot) this.#fields = readHeader(header.bytes)
+    if (isRoot) this.#fields = header.fields
     this.#isContent = header.boundary === null
     this.#isMistaken = this.#isContent && header.type.startsWith('multipart/')
     if (header.boundary !== null) {
+      this.#seed ||= randomBytes(12).toString('hex')
       const boundary = `${this.#seed}-${this.#count}`
       this.#levels.push({ header, piece: this.#pieces.length, boundary, hasParts: false, preamble: NOTHING })
       this.#delimiters.open(header.boundary)

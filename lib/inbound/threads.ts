@@ -4,7 +4,8 @@ import { Semaphore } from '../semaphore.ts'
 /** What was run took longer, or more memory, than it may: its thread was ended. The message says which. */
 export class EndedThreadError extends Error {}
 
-export type ThreadLimits = { count: number; deadline_ms: number; heap_mb: number }
+/** `idle_ms` is how long a thread with nothing to do is kept. */
+export type ThreadLimits = { count: number; deadline_ms: number; heap_mb: number; idle_ms?: number }
 
 /**
  * Threads for what may never end: each runs one thing at a time, and is ended with it when that takes too long, even in a
@@ -21,7 +22,7 @@ export class Threads<Input, Output> {
     this.#pool = new Piscina({
       filename: file.href,
       maxThreads: limits.count,
-      idleTimeout: 1_000,
+      idleTimeout: limits.idle_ms ?? 1_000,
       resourceLimits: { maxOldGenerationSizeMb: limits.heap_mb },
     })
     // A thread that ends with nothing to do is replaced when there is something.
