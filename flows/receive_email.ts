@@ -13,8 +13,8 @@ import { splitOnRefusal } from '../sql/retry.ts'
 import type { Blobs } from './blobs.ts'
 import type { Foundation } from './run_process.ts'
 
-/** A recipient of an envelope, and whose it is. */
-export type ReceivingParty = { account_id: string; domain_id: string; recipient: string }
+/** A recipient of an envelope, and whose it is. `domain_id` is null for the operator of this server. */
+export type ReceivingParty = { account_id: string; domain_id: string | null; recipient: string }
 
 export type Envelope = { mail_from: string; recipients: ReceivingParty[]; client: SmtpClient }
 

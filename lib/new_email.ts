@@ -7,6 +7,7 @@ import { MAX_HEADERS, validateHeaders } from './headers.ts'
 import { NewAttachments } from './new_attachment.ts'
 import { parseSchedule } from './schedule.ts'
 import { Alias, TemplateRef, Variables } from './variables.ts'
+import { explainUnsendable } from './wide_address.ts'
 
 /** Of each of `to`, `cc` and `bcc`. */
 export const MAX_RECIPIENTS = 50
@@ -16,11 +17,13 @@ const MAX_TAGS = 50
 /** One address that is refused by the given error name. */
 export function address(name: ErrorName, field: string) {
   return z.string().transform((text, context): Address => {
-    return parseAddress(text) ?? refuse(context, name, `Invalid \`${field}\` field. ${expected(text)}`)
+    return parseAddress(text) ?? refuse(context, name, `Invalid \`${field}\` field. ${explain(text)}`)
   })
 }
 
-function expected(text: string): string {
+function explain(text: string): string {
+  const unsendable = explainUnsendable(text)
+  if (unsendable) return `${unsendable}: ${clip(text)}.`
   return `Expected \`email@domain\` or \`Name <email@domain>\`, got ${clip(text)}.`
 }
 
