@@ -74,9 +74,9 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
       return {
         account_id,
         id: newId(),
-        domain_id: (parties[0] as ReceivingParty).domain_id,
+        domain_id: parties.find(party => party.domain_id !== null)?.domain_id ?? null,
         mail_from: envelope.mail_from,
-        received_for: parties.map(party => party.recipient),
+        received_for: [...new Set(parties.map(party => party.recipient))],
         client: envelope.client,
         sha256,
         size,

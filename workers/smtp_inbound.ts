@@ -1,6 +1,6 @@
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import type { Blobs } from '../flows/blobs.ts'
-import { findOperator } from '../flows/find_operator.ts'
+import { findOperatorParty } from '../flows/find_operator.ts'
 import { createFindReceivingDomain } from '../flows/find_receiving_domain.ts'
 import { findReturnPathParty } from '../flows/find_return_path.ts'
 import { createReceiveEmail, type ReceivingParty } from '../flows/receive_email.ts'
@@ -33,10 +33,9 @@ export async function startInbound(foundation: Foundation, blobs: Blobs, limits:
       return
     }
     if (isBarePostmaster(text)) {
-      const account_id = await findOperator(foundation)
-      if (!account_id) throw new SmtpReplyError(450, '4.2.1 There is no account yet')
-      // By its own key: postmaster@ this domain may be another account's.
-      parties.set('postmaster', { account_id, domain_id: null, recipient: `postmaster@${config.SERVER_DOMAIN}` })
+      const operator = await findOperatorParty(foundation)
+      if (!operator) throw new SmtpReplyError(450, '4.2.1 There is no account yet')
+      parties.set('postmaster', operator) // not by its address, which may be another account's
       return
     }
     const address = parseRecipient(text)

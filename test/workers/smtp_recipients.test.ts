@@ -135,9 +135,14 @@ t.test('bare postmaster is the operator’s, and that of a domain its owner’s'
   t.equal((await receivedBy('postmaster')).account_id, operator.id)
   t.same(await receivedBy(bare), { account_id: account.id, domain_id: server.id, received_for: [bare] })
 
+  const client = await openClient(t, other.port)
+  t.match(await client.send(['postmaster', bare, mine], `Subject: ${uuid()}\r\n\r\nx`), /^250 /)
+  const [row] = await query('SELECT domain_id, received_for FROM received_emails ORDER BY id DESC LIMIT 1')
+  t.same(row, { domain_id: server.id, received_for: [bare, mine] }, 'all of one account')
+
   const lost = await startSmtp({ ...world, config: { ...world.config, OPERATOR_ACCOUNT: 'nobody' } })
   t.teardown(() => lost.stop())
-  const client = await openClient(t, lost.port)
-  await client.command('MAIL FROM:<>')
-  t.match(await client.command('RCPT TO:<postmaster>'), /^451 4\.3\.0 /)
+  const stranger = await openClient(t, lost.port)
+  await stranger.command('MAIL FROM:<>')
+  t.match(await stranger.command('RCPT TO:<postmaster>'), /^451 4\.3\.0 /)
 })
