@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { asciiDomain, parseAddress } from '../lib/address.ts'
 import { TemplateRef } from '../lib/variables.ts'
+import { parseWideAddress } from '../lib/wide_address.ts'
 import type { EmailFilters } from '../sql/email_list.ts'
 import type { Context } from './context.ts'
 import { invalid, single } from './parse.ts'
@@ -98,9 +99,15 @@ function parseTag(ctx: Context): string | undefined {
 export function parseMailbox(ctx: Context, name: string): string | undefined {
   const text = single(ctx, name)
   if (text === undefined) return undefined
-  const mailbox = parseAddress(text)
-  if (!mailbox) throw invalid(`\`${name}\` must be an email address.`)
-  return mailbox.address.toLowerCase()
+  const address = parseAddress(text)?.address ?? wideAddress(text)
+  if (!address) throw invalid(`\`${name}\` must be an email address.`)
+  return address.toLowerCase()
+}
+
+/** Mail comes from and to addresses that none can be sent to yet. */
+function wideAddress(text: string): string | null {
+  const parsed = parseWideAddress(text)
+  return parsed && `${parsed.local}@${parsed.domain}`
 }
 
 const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])

@@ -14,8 +14,8 @@ import type { Blobs } from './blobs.ts'
 import { isAway, readBack } from './read_back.ts'
 import type { Foundation } from './run_process.ts'
 
-/** A recipient of an envelope, and whose it is. */
-export type ReceivingParty = { account_id: string; domain_id: string; recipient: string }
+/** A recipient of an envelope, and whose it is. `domain_id` is null for the operator of this server. */
+export type ReceivingParty = { account_id: string; domain_id: string | null; recipient: string }
 
 export type Envelope = { mail_from: string; recipients: ReceivingParty[]; client: SmtpClient }
 
@@ -75,9 +75,9 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
       return {
         account_id,
         id: newId(),
-        domain_id: (parties[0] as ReceivingParty).domain_id,
+        domain_id: parties.find(party => party.domain_id !== null)?.domain_id ?? null,
         mail_from: envelope.mail_from,
-        received_for: parties.map(party => party.recipient),
+        received_for: [...new Set(parties.map(party => party.recipient))],
         client: envelope.client,
         sha256,
         size,

@@ -3,6 +3,7 @@ import { ApiError } from '../lib/errors.ts'
 import { MAX_RECIPIENTS, type NewEmail } from '../lib/new_email.ts'
 import type { NewReply } from '../lib/new_reply.ts'
 import { replyHeaders, replySubject } from '../lib/threading.ts'
+import { explainUnsendable } from '../lib/wide_address.ts'
 import type { AnsweredEmail } from '../sql/received_originals.ts'
 
 /** The email that answers a received one, to be accepted as any other. @throws {ApiError} nobody can be answered */
@@ -29,8 +30,13 @@ function sendersOf({ reply_to, from, from_name }: AnsweredEmail): Address[] {
   if (asked.length > 0) return asked
   // A name may have what no name of ours may.
   const sender = parseAddress(formatAddress({ name: from_name, address: from })) ?? parseAddress(from)
-  if (!sender) throw new ApiError('validation_error', 'This email has no sender that can be written to.')
+  if (!sender) throw new ApiError('validation_error', whyNotAnswered([...reply_to, from]))
   return [sender]
+}
+
+function whyNotAnswered(senders: string[]): string {
+  const unsendable = senders.map(explainUnsendable).find(why => why !== null)
+  return unsendable ? `${unsendable}.` : 'This email has no sender that can be written to.'
 }
 
 /** Whom else it was for, without those who got it here and who writes now. */

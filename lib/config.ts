@@ -133,6 +133,11 @@ export const Environment = z.object({
   SUBMISSION_PORT: listenPort
     .default(0)
     .describe('Port that mail to send is taken on by SMTP, with an API key as password. 0: none.'),
+  OPERATOR_ACCOUNT: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Account, by name or id, that gets mail to `postmaster` without a domain. Default: the first one.'),
   SMTP_TLS_CERT: z
     .string()
     .optional()

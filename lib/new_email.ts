@@ -8,6 +8,7 @@ import { NewAttachments } from './new_attachment.ts'
 import { readSchedule } from './schedule.ts'
 import { withTwins } from './twins.ts'
 import { Alias, TemplateRef, Variables } from './variables.ts'
+import { explainUnsendable } from './wide_address.ts'
 
 /** Of each of `to`, `cc` and `bcc`. */
 export const MAX_RECIPIENTS = 50
@@ -17,11 +18,13 @@ const MAX_TAGS = 50
 /** One address that is refused by the given error name. */
 export function address(name: ErrorName) {
   return z.string().transform((text, context): Address => {
-    return parseAddress(text) ?? refuse(context, name, expected(text))
+    return parseAddress(text) ?? refuse(context, name, explain(text))
   })
 }
 
-function expected(text: string): string {
+function explain(text: string): string {
+  const unsendable = explainUnsendable(text)
+  if (unsendable) return `${unsendable}: ${clip(text)}`
   return `expected \`email@domain\` or \`Name <email@domain>\`, got ${clip(text)}`
 }
 

@@ -19,3 +19,8 @@ export async function findAccount(db: Queryable, id_or_name: string): Promise<Ac
     SELECT id, name, plan FROM accounts WHERE id::text = ${id_or_name} OR name = ${id_or_name}
   `)
 }
+
+/** The oldest. */
+export async function findFirstAccount(db: Queryable): Promise<Account | null> {
+  return db.maybeOne(sql.type(Account)`SELECT id, name, plan FROM accounts ORDER BY created_at, id LIMIT 1`)
+}

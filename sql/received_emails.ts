@@ -18,7 +18,7 @@ export type SmtpClient = {
 export type NewReceivedEmail = {
   account_id: string
   id: string
-  domain_id: string
+  domain_id: string | null
   mail_from: string
   received_for: string[]
   client: SmtpClient

@@ -1,10 +1,11 @@
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import type { Blobs } from '../flows/blobs.ts'
+import { findOperatorParty } from '../flows/find_operator.ts'
 import { createFindReceivingDomain } from '../flows/find_receiving_domain.ts'
 import { findReturnPathParty } from '../flows/find_return_path.ts'
 import { createReceiveEmail, type ReceivingParty } from '../flows/receive_email.ts'
 import type { Foundation } from '../flows/run_process.ts'
-import { parseRecipient } from '../lib/inbound/recipient.ts'
+import { isBarePostmaster, parseRecipient } from '../lib/inbound/recipient.ts'
 import { readContent } from '../lib/inbound/smtp_content.ts'
 import type { SmtpLimits } from '../lib/inbound/smtp_limits.ts'
 import { SmtpReplyError } from '../lib/inbound/smtp_reply_error.ts'
@@ -31,7 +32,13 @@ export async function startInbound(foundation: Foundation, blobs: Blobs, limits:
       parties.set(reported.recipient, reported)
       return
     }
-    const address = parseRecipient(text, config.SERVER_DOMAIN)
+    if (isBarePostmaster(text)) {
+      const operator = await findOperatorParty(foundation)
+      if (!operator) throw new SmtpReplyError(450, '4.2.1 There is no account yet')
+      parties.set('postmaster', operator) // not by its address, which may be another account's
+      return
+    }
+    const address = parseRecipient(text)
     const domain = address && (await findDomain(address.domain))
     if (!domain) throw new SmtpReplyError(550, '5.7.1 No mail is received here for this address')
     const others = [...parties.values()].filter(party => party.account_id === domain.account_id)

@@ -11,6 +11,7 @@ import { FailureCount } from '../lib/inbound/failure_count.ts'
 import { readContent } from '../lib/inbound/smtp_content.ts'
 import type { SmtpLimits } from '../lib/inbound/smtp_limits.ts'
 import { SmtpReplyError } from '../lib/inbound/smtp_reply_error.ts'
+import { explainUnsendable } from '../lib/wide_address.ts'
 import type { Caller } from '../sql/api_keys.ts'
 import { type Listening, listenForSmtp } from './smtp_listener.ts'
 import { createSubmitMessage } from './submit_message.ts'
@@ -80,6 +81,7 @@ export async function startSubmission(
     { key: 'SUBMISSION_PORT', port, limits },
     {
       authMethods: ['PLAIN', 'LOGIN'],
+      hideSMTPUTF8: true, // nothing is sent to such addresses yet
       onAuth({ password }, session, callback) {
         logIn(password ?? '', session).then(
           key => callback(null, { user: key }),
@@ -91,7 +93,10 @@ export async function startSubmission(
       },
       onRcptTo({ address }, session, callback) {
         const parsed = parseAddress(address)
-        if (!parsed) return callback(new SmtpReplyError(553, '5.1.3 invalid_to_address: Expected `email@domain`.'))
+        if (!parsed || parsed.name !== null) {
+          const why = explainUnsendable(address) ?? 'Expected `email@domain`'
+          return callback(new SmtpReplyError(553, `5.1.3 invalid_to_address: ${why}.`))
+        }
         envelopes.get(session)?.push(parsed)
         callback()
       },

@@ -6,6 +6,10 @@ import type { SmtpLimits } from './smtp_limits.ts'
 /** A reply that names its enhanced code itself (RFC 3463); others get the one that the library has for them. */
 const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3} /
 
+/** A path whose local part is a quoted string (RFC 5321 section 4.1.2), behind a route if there is one. */
+const QUOTED_PATH =
+  /^([^:]{1,20}:\s*<(?:@[^\s":]+:)?)("(?:[ !#-[\]-~]|\\[ -~]|[^\p{ASCII}\p{Cc}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}])*")(@.*)$/su
+
 /** What the client is doing: nothing, or not yet all of a command; waiting for our answer; sending a message. */
 type Phase = 'command' | 'answer' | 'data'
 
@@ -55,6 +59,14 @@ export class BoundedConnection extends SMTPConnection {
     this.#phase = 'answer'
     if (++this.#commands > this.#limits.commands) this.send(421, '4.7.0 Too many commands')
     else super._onCommand(command, callback)
+  }
+
+  /** The library splits a command at blanks and an address at its at sign, also within quotes: it gets a word there instead. */
+  override _parseAddressCommand(name: string, command: Buffer | string) {
+    const [, begin = '', quoted, end = ''] = QUOTED_PATH.exec(command.toString()) ?? []
+    if (quoted === undefined) return super._parseAddressCommand(name, command)
+    const parsed = super._parseAddressCommand(name, `${begin}quoted${end}`)
+    return parsed && { ...parsed, address: parsed.address.replace(/^quoted(?=@)/, () => quoted) }
   }
 
   override send(code: number, data?: string | string[], context?: string | false): void {

@@ -55,7 +55,7 @@ t.test('each field of addresses refuses what is not one mailbox, by its own name
     ...['', ' ', 'a', '@', 'a@', '@b.com', 'a@b', 'a b@c.com', 'a@b.com,c@d.com', 'a@b.com;c@d.com', 'a@b.com c@d.com'],
     ...['<a@b.com', 'a@b.com>', 'A <a@b.com> x', 'a@[127.0.0.1]', 'a@127.0.0.1', 'a@b..com', 'a@-b.com', '.a@b.com'],
     ...['a@b.com\r\nBcc: e@e.com', 'a@b.com\n', 'a\0@b.com', 'A\r\nTo: x <a@b.com>', 'a@b.com\u2028', 'a@b.com\u0085'],
-    ...['b@y.com> <evil@z.com', 'b@y.com> ORCPT=x <evil@z.com', '=?utf-8?q?a?= <a@b.com>', 'g: a@b.com;', '"a"@c.com'],
+    ...['b@y.com> <evil@z.com', 'b@y.com> ORCPT=x <evil@z.com', '=?utf-8?q?a?= <a@b.com>', 'g: a@b.com;', '"a"b@c.com'],
     ...[`${'a'.repeat(65)}@b.com`, `a@${'b'.repeat(250)}.com`, 'a@b.com\u202e', 'x'.repeat(100_000)],
   ]) {
     const shown = encodeURIComponent(text.slice(0, 30))

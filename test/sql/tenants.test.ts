@@ -38,6 +38,7 @@ const theirs = await fill(await newAccount(world))
 const unbound = [
   ...['suppressions.source_email_id', 'emails.domain_id', 'emails.template_id', 'emails.message_id'],
   ...['attachments.content_id', 'received_emails.message_id', 'received_attachments.content_id'],
+  'kept_message_ids.message_id',
 ]
 
 t.test('every reference between tables of tenants holds the account, first on both sides', async t => {
@@ -88,6 +89,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   const work = openWork(t, world, 'capture')
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
+  await pg.query(`INSERT INTO kept_message_ids VALUES ($1, 'a@b.co', $2)`, [account.id, id])
   await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
   await pg.query(`INSERT INTO suppressions VALUES ($1, $2, 'a@b.com', 'manual')`, [account.id, randomUUID()])
   await createTemplate(world.pool, account.id, { name: 'Hi', html: 'Hi' })

@@ -37,6 +37,7 @@ const described: Record<string, string> = {
   AI_URL: '',
   AI_KEY: '',
   AI_MODEL: '',
+  OPERATOR_ACCOUNT: '',
   SMTP_TLS_CERT: '',
   SMTP_TLS_KEY: '',
 }

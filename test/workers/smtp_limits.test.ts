@@ -43,11 +43,25 @@ const relayForms = [
   'foreign.com!u',
   'u',
   'postmaster@foreign.com',
-  'postmaster',
+  'postmaster@mailbrook.test',
+  'postmasters',
   '',
+  `"u@foreign.com"@${ours}`,
+  `"u%foreign.com"@${ours}`,
+  `"foreign.com!u"@${ours}`,
+  `"u\\@foreign.com"@${ours}`,
+  `"u" @${ours}`,
+  `"u"x@${ours}`,
+  `"u"."v"@${ours}`,
+  `"u@${ours}`,
+  `"u\x07"@${ours}`,
+  `"u\u200b"@${ours}`,
+  `"u> <v"@${ours}`.replace('u> ', 'u>@foreign.com '),
+  `u\u202e@${ours}`,
+  `u\u3000@${ours}`,
+  `${'ü'.repeat(33)}@${ours}`,
   `@${ours}`,
   `${'a'.repeat(65)}@${ours}`,
-  `ü@${ours}`,
   `u@${ours}\0.com`,
 ]
 
@@ -103,8 +117,6 @@ t.test('mail is received for verified domains that receive, postmaster’s too',
   await sleep(remember_ms)
   t.match(await client.command(`RCPT TO:<b@${name}>`), /^550 5\.7\.1 /, 'does not receive')
   await set('receiving', true)
-  await set('name', 'mx.mailbrook.test')
-  t.match(await client.command('RCPT TO:<Postmaster>'), /^250 /, 'of this server')
 })
 
 t.test('the port takes no password, and offers no TLS without a certificate', async t => {

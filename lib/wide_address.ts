@@ -1,0 +1,39 @@
+import { asciiDomain, splitMailbox } from './address.ts'
+
+/**
+ * A mailbox that can get mail, though not all of them can be sent to: `kind` says how its local part is written. Quotes
+ * that a local part does not need are gone from `local`: `"a"@b.co` is the mailbox `a@b.co` (RFC 5321 section 4.1.2).
+ */
+export type WideAddress = { local: string; domain: string; kind: 'plain' | 'quoted' | 'international' }
+
+// RFC 5322 3.2.3 and 3.2.4, with the characters of RFC 6531 3.3.
+const ATEXT = "[\\w!#$%&'*+/=?^`{|}~\\-\\P{ASCII}]+"
+const DOT_ATOM = new RegExp(`^${ATEXT}(?:\\.${ATEXT})*$`, 'u')
+const SPEC = new RegExp(`^(${ATEXT}(?:\\.${ATEXT})*|"(?:[ !#-\\[\\]-~\\P{ASCII}]|\\\\[ -~])*")@([^@]+)$`, 'u')
+
+// Blanks that are no space, and what reads other than it is stored.
+const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]|(?! )\p{Z}/u
+
+/** Octets: RFC 5321 section 4.5.3.1.1, and RFC 3696 erratum 1690 for all of an address. */
+const MAX_LOCAL = 64
+const MAX_ADDRESS = 254
+
+/** Reads `local@domain` with any local part of RFC 5321 and RFC 6531, or null. The domain is as `asciiDomain` says. */
+export function parseWideAddress(text: string): WideAddress | null {
+  const [, written = '', host = ''] = SPEC.exec(text) ?? []
+  const domain = asciiDomain(host)
+  if (!domain || DECEPTIVE.test(written)) return null
+  const isQuoted = written.startsWith('"')
+  const content = isQuoted ? written.slice(1, -1).replace(/\\(.)/g, '$1') : written
+  const local = DOT_ATOM.test(content) ? content : `"${content.replace(/["\\]/g, '\\$&')}"`
+  const length = Buffer.byteLength(local)
+  if (length > MAX_LOCAL || length + 1 + domain.length > MAX_ADDRESS) return null
+  return { local, domain, kind: /\P{ASCII}/u.test(local) ? 'international' : isQuoted ? 'quoted' : 'plain' }
+}
+
+/** Why a mailbox that exists for all we know cannot be used in mail that we send, or null; words to follow a subject. */
+export function explainUnsendable(text: string): string | null {
+  const kind = parseWideAddress(splitMailbox(text)?.spec ?? '')?.kind ?? 'plain'
+  if (kind === 'plain') return null
+  return `Addresses with ${kind === 'quoted' ? 'quoted' : 'non-ASCII'} local parts are received, but cannot be sent to or from yet`
+}

@@ -1,0 +1,85 @@
+import emailAddresses from 'email-addresses'
+import fc from 'fast-check'
+import t from 'tap'
+import { parseRecipient } from '../../lib/inbound/recipient.ts'
+import { explainUnsendable, parseWideAddress, type WideAddress } from '../../lib/wide_address.ts'
+
+t.test('a local part is what its quotes and escapes mean', async t => {
+  const cases: [string, string | null, WideAddress['kind']?][] = [
+    ['a.b@x.co', 'a.b', 'plain'],
+    ['ü@x.co', 'ü', 'international'],
+    ['"ü"@x.co', 'ü', 'international'],
+    ['"ü x"@x.co', '"ü x"', 'international'],
+    ['"a"@x.co', 'a', 'quoted'],
+    ['"a b"@x.co', '"a b"', 'quoted'],
+    ['"\\a\\"\\\\"@x.co', '"a\\"\\\\"', 'quoted'],
+    ['"a@b"@x.co', '"a@b"', 'quoted'],
+    ['a..b@x.co', null],
+    ['"a"b"@x.co', null],
+    ['"a\u0007"@x.co', null],
+    ['"a\u202e"@x.co', null],
+    ['a\u00a0b@x.co', null],
+    [`${'ü'.repeat(32)}@x.co`, 'ü'.repeat(32), 'international'],
+    [`${'ü'.repeat(33)}@x.co`, null],
+    ['"a b"@x', null],
+  ]
+  for (const [text, local, kind] of cases) {
+    const expected = local === null ? null : { local, domain: 'x.co', kind }
+    t.same(parseWideAddress(text), expected, text)
+  }
+})
+
+t.test('a recipient is no route to somewhere else', async t => {
+  for (const text of ['a%b.co@x.co', 'b.co!a@x.co', '"a@b.co"@x.co', '"a\\@b.co"@x.co', '"a%b"@x.co', '"b!a"@x.co']) {
+    t.ok(parseWideAddress(text), text)
+    t.equal(parseRecipient(text), null, text)
+  }
+})
+
+t.test('only an address that exists for all we know is said to be received', async t => {
+  t.match(explainUnsendable('Jo <"a b"@x.co>'), /^Addresses with quoted local parts are received/)
+  t.match(explainUnsendable('ü@x.co'), /^Addresses with non-ASCII local parts are received/)
+  for (const text of ['a@x.co', 'ü', 'ü@x', 'ü@@x.co', '"a@x.co']) t.equal(explainUnsendable(text), null, text)
+})
+
+const shard = fc.constantFrom(
+  ...'ab.."\\ @ü用,;:<>()[]%!+-_\t\u00a0\u202e',
+  '\\"',
+  '\\\\',
+  '..',
+  '\u0007',
+  '👍',
+  '\ud800',
+)
+const local = fc.oneof(
+  fc.array(shard, { maxLength: 6 }).map(all => all.join('')),
+  fc.array(shard, { maxLength: 6 }).map(all => `"${all.join('')}"`),
+)
+
+t.test('an address is read as a full RFC 5322 and 6532 parser reads it', async t => {
+  let accepted = 0
+  const property = fc.property(local, local => {
+    const text = `${local}@x.co`
+    const ours = parseWideAddress(text)
+    if (ours) accepted++
+    return (ours && contentOf(ours)) === byTheBook(text)
+  })
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 10_000 }))
+  t.ok(accepted > 500, `${accepted} addresses`)
+})
+
+function contentOf({ local }: WideAddress): string {
+  return local.startsWith('"') ? local.slice(1, -1).replace(/\\(.)/g, '$1') : local
+}
+
+/** The local part without its quotes, null for what is no address, or one that reads other than it is stored. */
+function byTheBook(input: string): string | null {
+  // Only ASCII is escaped in SMTP (RFC 5321 4.1.2), as RFC 6531 3.3 leaves that as it is.
+  if (/[\p{Cc}\p{Cs}\p{Bidi_Control}\u00a0]|(?<!\\)(?:\\\\)*\\\P{ASCII}/u.test(input)) return null
+  const mailbox = emailAddresses.parseOneAddress({ input, rfc6532: true, strict: true, startAt: 'mailbox' })
+  if (mailbox?.type !== 'mailbox' || mailbox.parts.address.tokens !== input) return null
+  const { tokens } = mailbox.parts.local
+  // Blanks and comments around the local part belong to its tokens.
+  if (!/^(?:".*"|[^\s"()]+)$/.test(tokens)) return null
+  return tokens.startsWith('"') ? tokens.slice(1, -1).replace(/\\(.)/gu, '$1') : tokens
+}
