@@ -10,7 +10,7 @@ import { ApiError, notFound } from '../lib/errors.ts'
 import { Connections } from '../lib/fetch/connections.ts'
 import { fetchPolicy } from '../lib/fetch_safely.ts'
 import { createListener, type Listener } from '../sql/listener.ts'
-import { authenticate, createFindCaller, fullAccess } from './auth.ts'
+import { authenticate, createFindCaller, fullAccess, hintAtPrefix } from './auth.ts'
 import type { Middleware, Services, State } from './context.ts'
 import { answerErrors } from './errors.ts'
 import { createRequestLog, logRequests } from './log_requests.ts'
@@ -84,11 +84,11 @@ export function createApp(foundation: Foundation): App {
   app.use(requireHost as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
   app.use(health.routes() as unknown as Koa.Middleware)
-  app.use(
-    onlyUnder('/api', authenticate(createFindCaller(foundation.pool, foundation.secrets.pepper))) as Koa.Middleware,
-  )
+  const findCaller = createFindCaller(foundation.pool, foundation.secrets.pepper)
+  app.use(onlyUnder('/api', authenticate(findCaller)) as Koa.Middleware)
   app.use(api.routes() as unknown as Koa.Middleware)
-  app.use(unknownRoute as Koa.Middleware)
+  app.use(onlyUnder('/api', unknownRoute) as Koa.Middleware)
+  app.use(hintAtPrefix(findCaller) as Koa.Middleware)
   app.on('error', error => foundation.log.error({ err: error }, 'a response failed'))
   const close = async () => {
     await requestLog?.stop()
@@ -135,5 +135,5 @@ const unknownRoute: Middleware = ctx => {
   const fail = () => {
     throw notFound('Route')
   }
-  return ctx.state.caller ? fullAccess(ctx, fail as never) : fail()
+  return fullAccess(ctx, fail as never)
 }
