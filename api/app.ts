@@ -30,6 +30,7 @@ import { receivedEmails } from './routes/received_emails.ts'
 import { receivedReplies } from './routes/received_replies.ts'
 import { suppressions } from './routes/suppressions.ts'
 import { templates } from './routes/templates.ts'
+import { usage } from './routes/usage.ts'
 import { webhookEvents } from './routes/webhook_events.ts'
 import { webhooks } from './routes/webhooks.ts'
 
@@ -56,6 +57,7 @@ export const resources = [
   webhooks,
   webhookEvents,
   logs,
+  usage,
   apiKeys,
 ]
 
