@@ -11,7 +11,7 @@ import { Connections } from '../lib/fetch/connections.ts'
 import { fetchPolicy } from '../lib/fetch_safely.ts'
 import { createListener, type Listener } from '../sql/listener.ts'
 import { answerJson } from './answer_json.ts'
-import { authenticate, createFindCaller, fullAccess } from './auth.ts'
+import { authenticate, createFindCaller, fullAccess, hintAtPrefix } from './auth.ts'
 import type { Middleware, Services, State } from './context.ts'
 import { answerErrors } from './errors.ts'
 import { createRequestLog, logRequests } from './log_requests.ts'
@@ -31,6 +31,7 @@ import { receivedEmails } from './routes/received_emails.ts'
 import { receivedReplies } from './routes/received_replies.ts'
 import { suppressions } from './routes/suppressions.ts'
 import { templates } from './routes/templates.ts'
+import { usage } from './routes/usage.ts'
 import { webhookEvents } from './routes/webhook_events.ts'
 import { webhooks } from './routes/webhooks.ts'
 
@@ -57,6 +58,7 @@ export const resources = [
   webhooks,
   webhookEvents,
   logs,
+  usage,
   apiKeys,
 ]
 
@@ -86,11 +88,11 @@ export function createApp(foundation: Foundation): App {
   app.use(requireHost as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
   app.use(health.routes() as unknown as Koa.Middleware)
-  app.use(
-    onlyUnder('/api', authenticate(createFindCaller(foundation.pool, foundation.secrets.pepper))) as Koa.Middleware,
-  )
+  const findCaller = createFindCaller(foundation.pool, foundation.secrets.pepper)
+  app.use(onlyUnder('/api', authenticate(findCaller)) as Koa.Middleware)
   app.use(api.routes() as unknown as Koa.Middleware)
-  app.use(unknownRoute as Koa.Middleware)
+  app.use(onlyUnder('/api', unknownRoute) as Koa.Middleware)
+  app.use(hintAtPrefix(findCaller) as Koa.Middleware)
   app.on('error', error => foundation.log.error({ err: error }, 'a response failed'))
   const close = async () => {
     await requestLog?.stop()
@@ -137,5 +139,5 @@ const unknownRoute: Middleware = ctx => {
   const fail = () => {
     throw notFound('Route')
   }
-  return ctx.state.caller ? fullAccess(ctx, fail as never) : fail()
+  return fullAccess(ctx, fail as never)
 }

@@ -1,5 +1,5 @@
 import { hashApiKey, isWellFormedApiKey } from '../lib/api_key.ts'
-import { ApiError } from '../lib/errors.ts'
+import { ApiError, notFound } from '../lib/errors.ts'
 import { type Caller, findCaller } from '../sql/api_keys.ts'
 import type { Pool } from '../sql/pool.ts'
 import type { Middleware } from './context.ts'
@@ -65,6 +65,17 @@ function bearerKey(authorization: string[]): string {
     throw new ApiError('missing_api_key', 'Missing API key in the authorization header.')
   const [, key] = /^bearer +(\S+)$/i.exec(value.trim()) ?? []
   return another === undefined && key ? key : ''
+}
+
+/** For paths outside the API: who has a valid key is told where it is, which is the first mistake of many clients. */
+export function hintAtPrefix(findCaller: (key: string) => Promise<Caller | null>): Middleware {
+  return async ctx => {
+    const [, key = ''] = /^bearer +(\S+)$/i.exec(ctx.get('authorization').trim()) ?? []
+    const caller = isWellFormedApiKey(key) ? await findCaller(key) : null
+    if (!caller?.usable) throw notFound('Route')
+    const path = /^[\w/.@%-]{1,200}$/.test(ctx.path) ? ctx.path : '/...'
+    throw new ApiError('not_found', `Route not found: the base URL ends in /api. Ask for ${ctx.method} /api${path}`)
+  }
 }
 
 /** Any action but sending. */

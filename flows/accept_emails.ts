@@ -18,7 +18,7 @@ export async function acceptEmails(db: Queryable, drafts: Draft[]): Promise<(Acc
   return drafts.map((draft, position) => answer(rows[position] as Accepted, draft))
 }
 
-function answer({ outcome, answer, retry_after }: Accepted, draft: Draft): AcceptedEmail | ApiError {
+function answer({ outcome, answer, retry_after, detail }: Accepted, draft: Draft): AcceptedEmail | ApiError {
   switch (outcome) {
     case 'accepted':
     case 'replayed':
@@ -26,7 +26,7 @@ function answer({ outcome, answer, retry_after }: Accepted, draft: Draft): Accep
     case 'key_conflict':
       return keyConflict()
     default:
-      return faultError(outcome, draft, retry_after)
+      return faultError(outcome, draft, { retry_after, ...detail })
   }
 }
 
@@ -96,6 +96,6 @@ async function acceptPart(pool: Pool, drafts: Draft[]): Promise<(AcceptedEmail |
 }
 
 export function unavailable(cause: unknown): ApiError {
-  const message = 'The request could not be stored in time. Retry with the same idempotency key.'
+  const message = 'The request could not be stored in time. Retry it: with an idempotency key, nothing is sent twice.'
   return new ApiError('sending_service_unavailable', message, { headers: { 'retry-after': '5' }, cause })
 }

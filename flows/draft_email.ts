@@ -1,10 +1,11 @@
 import { formatAddress } from '../lib/address.ts'
+import { isSendable } from '../lib/domain_status.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { newId } from '../lib/ids.ts'
 import type { CompleteEmail, NewEmail } from '../lib/new_email.ts'
 import { isReservedDomain } from '../lib/reserved.ts'
 import { simulatedOutcome } from '../lib/simulator.ts'
-import type { Draft, DraftRecipient, Fault } from '../sql/drafts.ts'
+import type { Draft, DraftRecipient, Fault, FaultDetail } from '../sql/drafts.ts'
 import type { Queryable } from '../sql/pool.ts'
 import { scheduleError } from './change_schedule.ts'
 import { requestError } from './request_error.ts'
@@ -112,8 +113,8 @@ function recipientsOf(email: CompleteEmail, simulator_domain: string): DraftReci
   return [...recipients.values()]
 }
 
-/** What the caller is told of a draft that is not stored. `retry_after`: seconds, of `reputation_limit_exceeded`. */
-export function faultError(fault: Fault, draft: Draft, retry_after: number | null): ApiError {
+/** What the caller is told of a draft that is not stored. */
+export function faultError(fault: Fault, draft: Draft, detail: FaultDetail): ApiError {
   switch (fault) {
     case 'schedule_past':
     case 'schedule_too_far':
@@ -121,12 +122,19 @@ export function faultError(fault: Fault, draft: Draft, retry_after: number | nul
     case 'refused':
       return draft.refusal as ApiError
     case 'domain_not_verified':
-      return new ApiError('validation_error', `The ${draft.domain} domain is not verified. Add and verify it first.`)
+      return new ApiError('validation_error', `The ${draft.domain} domain ${whyNotDomain(detail)}`)
     case 'domain_not_allowed':
       return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
     case 'all_suppressed':
       return new ApiError('validation_error', 'All `to` recipients are suppressed.')
     default:
-      return requestError(fault, draft.domain, retry_after)
+      return requestError(fault, draft.domain, detail)
   }
+}
+
+/** Another account's domain is as unknown as any. */
+function whyNotDomain({ status, sending }: FaultDetail): string {
+  if (status === undefined) return 'is not verified: it is not one of your domains. Add it, then verify it.'
+  if (isSendable(status) && sending === false) return 'may not send: its `capabilities.sending` is `disabled`.'
+  return `is not verified: its status is \`${status}\`. Publish its DNS records, then verify it.`
 }

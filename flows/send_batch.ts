@@ -11,7 +11,7 @@ import {
   type NewBatch,
   updateBatchErrors,
 } from '../sql/batches.ts'
-import { type Draft, type Fault, RequestFault } from '../sql/drafts.ts'
+import { type Draft, type Fault, type FaultDetail, RequestFault } from '../sql/drafts.ts'
 import type { Listener } from '../sql/listener.ts'
 import { NoAnswerError, type Pool } from '../sql/pool.ts'
 import { retryConflicts } from '../sql/retry.ts'
@@ -99,8 +99,10 @@ async function openOnce(pool: Pool, batch: NewBatch, request: BatchRequest): Pro
 function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Promise<boolean> {
   return pool.transaction(async tx => {
     if (!(await insertBatch(tx, batch))) return false
-    const { faults, retry_after } = await judgeBatch(tx, batch, is_permissive)
-    const errors = faults.flatMap((fault, position) => (fault ? [errorOf(batch, fault, position, retry_after)] : []))
+    const { faults, retry_after, details } = await judgeBatch(tx, batch, is_permissive)
+    const errors = faults.flatMap((fault, position) =>
+      fault ? [errorOf(batch, fault, position, { retry_after, ...details?.[position] })] : [],
+    )
     const ofRequest = errors.find(({ isOfRequest }) => isOfRequest)
     const first = errors.find(({ isOfRequest }) => !isOfRequest)
     // Whatever is wrong with an email comes before what all of them meet (contract 1).
@@ -119,9 +121,9 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
 }
 
 /** A fault of the whole request is told as it is, one of an email with its place in it. */
-function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number, retry_after: number | null) {
+function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number, detail: FaultDetail) {
   const index = indexes[position] as number
-  const error = faultError(fault, drafts[position] as Draft, retry_after)
+  const error = faultError(fault, drafts[position] as Draft, detail)
   const isOfRequest = RequestFault.safeParse(fault).success
   return { index, isOfRequest, error: isOfRequest ? error : errorAt(index, error) }
 }

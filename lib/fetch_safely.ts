@@ -3,7 +3,7 @@ import { type BodyLimits, boundedBody } from './fetch/body.ts'
 import { type Client, clientOver, type Dispatcher, type HttpRequest, headersOf, requestOver } from './fetch/client.ts'
 import { Deadline } from './fetch/deadline.ts'
 import { dial } from './fetch/dial.ts'
-import { detailOf, FetchError, refused, unreachable } from './fetch/error.ts'
+import { FetchError, refused, unanswered } from './fetch/error.ts'
 import { type FetchPolicy, whyNotFetchable } from './fetch/policy.ts'
 
 export { FetchError } from './fetch/error.ts'
@@ -103,7 +103,7 @@ async function ask(request: FetchRequest, policy: FetchPolicy, signal: AbortSign
   try {
     return { response: await requestOver(client, request, signal, true), client }
   } catch (error) {
-    throw unreachable(`${url.host}: ${detailOf(error)}`, error)
+    throw unanswered(url.host, error)
   }
 }
 

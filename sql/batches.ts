@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Draft, draftsJson, Fault, RequestFault } from './drafts.ts'
+import { type Draft, draftsJson, Fault, FaultDetail, RequestFault } from './drafts.ts'
 import { type Queryable, sql } from './pool.ts'
 
 export type BatchId = { account_id: string; id: string }
@@ -36,8 +36,12 @@ export async function insertBatch(tx: Queryable, batch: NewBatch): Promise<boole
   return count > 0
 }
 
-/** One fault for each draft; the seconds are of `reputation_limit_exceeded`. */
-const Judged = z.object({ faults: z.array(Fault.nullable()), retry_after: z.int().nullable() })
+/** One fault for each draft, and what is told of it; the seconds are of `reputation_limit_exceeded`. */
+const Judged = z.object({
+  faults: z.array(Fault.nullable()),
+  retry_after: z.int().nullable(),
+  details: z.array(FaultDetail.nullable()).nullable(),
+})
 
 /** Opens a batch that was just inserted, unless the faults of its drafts forbid it (sql/functions/batches.sql). */
 export async function judgeBatch(
@@ -46,7 +50,7 @@ export async function judgeBatch(
   is_permissive: boolean,
 ): Promise<z.infer<typeof Judged>> {
   return tx.one(sql.prepared('judge_batch', Judged)`
-    SELECT faults, retry_after FROM judge_batch(${account_id}, ${id}, ${is_permissive}, ${sql.array(RequestFault.options, 'text')})
+    SELECT faults, retry_after, details FROM judge_batch(${account_id}, ${id}, ${is_permissive}, ${sql.array(RequestFault.options, 'text')})
   `)
 }
 

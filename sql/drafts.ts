@@ -1,5 +1,6 @@
 import type { ValueExpression } from '@slonik/sql-tag'
 import { z } from 'zod'
+import { DomainStatus } from '../lib/domain_status.ts'
 import type { ApiError } from '../lib/errors.ts'
 import { encodeJson } from '../lib/json/write_json.ts'
 import { type Queryable, sql } from './pool.ts'
@@ -79,19 +80,36 @@ export const Fault = z.enum([
 ])
 export type Fault = z.infer<typeof Fault>
 
+/** What is told of a fault besides its name (sql/functions/explain_faults.sql), by its kind. Times in seconds. */
+export const FaultDetail = z
+  .object({
+    status: DomainStatus,
+    sending: z.boolean(),
+    by: z.string(),
+    reason: z.string().nullable(),
+    limit: z.int(),
+    left: z.int(),
+    credits: z.int(),
+    needed: z.int(),
+    retry_after: z.int().nullable(),
+  })
+  .partial()
+export type FaultDetail = z.infer<typeof FaultDetail>
+
 const Accepted = z.object({
   position: z.int(),
   outcome: z.enum(['accepted', 'replayed', 'key_conflict', ...Fault.options]),
   answer: z.object({ id: z.string() }).nullable(),
   /** Seconds until a `reputation_limit_exceeded` has room. */
   retry_after: z.int().nullable(),
+  detail: FaultDetail.nullable(),
 })
 export type Accepted = z.infer<typeof Accepted>
 
 /** One round trip and, outside a transaction, one commit for all drafts; one outcome for each, in their order. */
 export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
   return db.any(sql.prepared('accept_emails', Accepted)`
-    SELECT position, outcome, answer, retry_after FROM accept_emails(${await draftsJson(drafts)}::json) ORDER BY position
+    SELECT position, outcome, answer, retry_after, detail FROM accept_emails(${await draftsJson(drafts)}::json) ORDER BY position
   `)
 }
 

@@ -2,7 +2,7 @@ import { askBriefly, type BriefAnswer, type BriefRequest } from './brief.ts'
 import { type Client, clientOver } from './client.ts'
 import { Deadline } from './deadline.ts'
 import { dial } from './dial.ts'
-import { detailOf, FetchError, refused, unreachable } from './error.ts'
+import { FetchError, refused, unanswered } from './error.ts'
 import { type FetchPolicy, whyNotFetchable } from './policy.ts'
 
 /** Servers that do not say how long they keep a connection close it after 5 s at the earliest. */
@@ -35,7 +35,7 @@ export class Connections {
     const answer = kept && (await this.#askOver(kept, url, request).catch(() => null))
     if (answer) return answer
     const left_ms = ends_at - performance.now()
-    if (left_ms <= 0) throw unreachable(`${url.host}: no answer in time`)
+    if (left_ms <= 0) throw unanswered(url.host, new DOMException('no answer in time', 'TimeoutError'))
     return this.#askAnew(url, { ...request, deadline_ms: left_ms })
   }
 
@@ -57,7 +57,7 @@ export class Connections {
       return await this.#askOver(client, url, { ...request, deadline_ms: ends_at - performance.now() })
     } catch (error) {
       this.#closing.signal.throwIfAborted()
-      throw error instanceof FetchError ? error : unreachable(`${url.host}: ${detailOf(error)}`, error)
+      throw error instanceof FetchError ? error : unanswered(url.host, error)
     } finally {
       deadline.clear()
     }

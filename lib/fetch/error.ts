@@ -1,8 +1,10 @@
 /**
- * The one text for whatever went wrong before an allowed server answered: an address that is refused, a port that is
- * closed and a server that is silent must look alike, or the caller scans our network by reading errors.
+ * The one text for whatever went wrong before an allowed server took the request: an address that is refused, a name that
+ * does not resolve and a port that is closed must look alike, or the caller scans our network by reading errors.
  */
-const UNREACHABLE = 'The URL could not be fetched.'
+const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
+/** Only of a server that may be connected to, and was. */
+const LATE = 'The server did not answer in time.'
 
 /**
  * Why there is no answer, or not the whole of it. `reason` is for who gave the URL. `detail` is for the operator's log
@@ -31,6 +33,17 @@ export function refused(detail: string): FetchError {
 /** No name, no connection, no TLS, no answer in HTTP, or none in time: it may be there later. */
 export function unreachable(detail: string, cause?: unknown): FetchError {
   return new FetchError(UNREACHABLE, detail, { is_permanent: false, cause })
+}
+
+/** The server was connected to and did not answer the request, for lack of time or for another reason. */
+export function unanswered(host: string, error: unknown): FetchError {
+  const reason = isTimeout(error) ? LATE : UNREACHABLE
+  return new FetchError(reason, `${host}: ${detailOf(error)}`, { is_permanent: false, cause: error })
+}
+
+function isTimeout(error: unknown): boolean {
+  const { name, cause } = error as Error
+  return name === 'TimeoutError' || (cause instanceof Error && isTimeout(cause))
 }
 
 /** One line of an error that came from a resolver, a socket or a parser. */

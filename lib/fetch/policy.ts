@@ -46,7 +46,7 @@ export function whyNotFetchable(url: string, policy: FetchPolicy): string | null
   if (!policy.ports.includes(portOf(parsed))) return `must be on port ${orList(policy.ports)}`
   const host = hostOf(parsed)
   const isPublic = isIP(host) ? isFetchable(host, policy) : !localName.test(host)
-  return isPublic ? null : 'must be on a public host'
+  return isPublic ? null : 'must be on a public host, or on one that the operator of this server allows (FETCH_ALLOW)'
 }
 
 /** Whether this address may be connected to. What is not known to be public is not. */

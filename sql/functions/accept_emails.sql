@@ -5,13 +5,14 @@ DROP FUNCTION IF EXISTS accept_emails(json);
 -- refused request unbound.
 --
 -- Answers one row per draft. outcome: accepted | replayed | key_conflict, or a fault (drafts.sql). answer: what to tell
--- the caller of an accepted or replayed request. retry_after: seconds, of reputation_limit_exceeded.
+-- the caller of an accepted or replayed request. retry_after: seconds, of reputation_limit_exceeded. detail: of a fault
+-- (explain_faults.sql), by what is left when all that is accepted here has taken its share.
 --
 -- A list tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
 -- statement here is to go by index, row by row, add_job's as well: planned anew each time it costs 1 ms.
 
 -- given: a list of draft.
-CREATE FUNCTION accept_emails(given json) RETURNS TABLE ("position" integer, outcome text, answer jsonb, retry_after integer)
+CREATE FUNCTION accept_emails(given json) RETURNS TABLE ("position" integer, outcome text, answer jsonb, retry_after integer, detail jsonb)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -70,9 +71,13 @@ BEGIN
       ELSE judged.faults[d.position + 1]
     END,
     CASE WHEN d.position = ANY (accepted) THEN jsonb_build_object('id', d.id) ELSE k.answer END,
-    (SELECT q.retry_after FROM unnest(judged.decisions) AS q WHERE q.position = d.position)
+    q.retry_after,
+    CASE WHEN d.position <> ALL (accepted) AND k.fingerprint IS NULL THEN
+      explain_fault(judged.faults[d.position + 1], d.account_id, d.domain, q.quota_debit)
+    END
   FROM unnest(drafts) AS d
   LEFT JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
-    AND k.created_at > now() - interval '24 hours';
+    AND k.created_at > now() - interval '24 hours'
+  LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position;
 END
 $$;

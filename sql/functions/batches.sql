@@ -5,8 +5,9 @@ DROP FUNCTION IF EXISTS close_batch(uuid, uuid);
 -- Judges all emails of a batch that was just inserted. If it may be sent, takes the quota of all and adds the job that
 -- stores them; answers the faults, one for each draft. It may be sent if there are none; a permissive one leaves out the
 -- emails that have one, but any of request_faults refuses it whole. retry_after: seconds, of reputation_limit_exceeded.
+-- details: of each fault, in a list (explain_faults.sql); quotas are those of all emails together.
 CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean, request_faults text[], OUT faults text[],
-  OUT retry_after integer)
+  OUT retry_after integer, OUT details jsonb)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 DECLARE
@@ -21,6 +22,12 @@ BEGIN
   judged := judge_drafts(given, lock_usage(ARRAY[account]), '{}');
   faults := coalesce(judged.faults, '{}');
   retry_after := (SELECT max(q.retry_after) FROM unnest(judged.decisions) AS q);
+  details := (
+    SELECT jsonb_agg(explain_fault(judged.faults[d.position + 1], account, d.domain, n.emails) ORDER BY d.position)
+    FROM unnest(given) AS d
+    CROSS JOIN (SELECT sum(q.quota_debit)::integer FROM unnest(judged.decisions) AS q) AS n(emails)
+    WHERE array_to_string(judged.faults, '') <> ''
+  );
   kept := ARRAY(SELECT d.position FROM unnest(given) AS d WHERE judged.faults[d.position + 1] IS NULL ORDER BY d.position);
   IF NOT is_permissive AND cardinality(kept) < cardinality(given) OR judged.faults && request_faults THEN
     RETURN;

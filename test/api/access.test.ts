@@ -73,6 +73,7 @@ const access: Record<string, 'sending' | 'full' | 'dashboard'> = {
   'DELETE /templates/:id': 'full',
   'POST /templates/:id/publish': 'full',
   'POST /templates/:id/duplicate': 'full',
+  'GET /usage': 'full',
   'GET /logs': 'full',
   'GET /logs/:id': 'full',
   'GET /api-keys': 'full',

@@ -49,7 +49,7 @@ t.test('an email of a wrong shape refuses all, by the name of its error and its 
     [email({ to: Array(51).fill('b@b.com') }), 'validation_error', 'emails[1].to: Invalid `to` field: at most 50'],
     [email({ to: ['bob'] }), 'invalid_to_address', 'emails[1].to.0: Invalid `to.0` field: '],
     [email({ from: 'ann' }), 'invalid_from_address', 'emails[1].from: Invalid `from` field: '],
-    [email({ from: 'ann@not-mine.com' }), 'validation_error', 'emails[1]: The not-mine.com domain is not verified.'],
+    [email({ from: 'ann@not-mine.com' }), 'validation_error', 'emails[1]: The not-mine.com domain is not verified: '],
     [email({ to: 'x@example.com' }), 'validation_error', 'emails[1]: All `to` recipients are suppressed.'],
     ['email', 'validation_error', 'emails[1]: Invalid body'],
   ]
@@ -176,7 +176,7 @@ t.test('a quota is of the whole batch: over it by one, nothing is sent', async t
     Array.from({ length: count }, () => email({ from: `ann@${poor.domain}`, to: ['a@b.com', 'b@b.com'] }))
   t.match(await send(items(51), {}, poor.key), {
     status: 429,
-    body: { name: 'daily_quota_exceeded', message: /^The emails/ },
+    body: { name: 'daily_quota_exceeded', message: /^The request needs 102 emails\./ },
   })
   t.match(await send([...items(51), 1], permissive, poor.key), { status: 429 })
   const wrong = email({ from: 'ann@not-mine.com' })

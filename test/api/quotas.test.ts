@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { type Api, startApi } from '../api.ts'
@@ -134,3 +135,110 @@ t.test('row 9: of many at once through two processes exactly what is left is acc
   )
   t.strictSame(counted, [{ deliveries: 100, debited: 100, of_the_day: 100, of_the_month: 100 }])
 })
+
+t.test('a refusal tells the limit, what is left and when there is room', async t => {
+  const account = await openAccount({ day: 5, month: 20, credits: 3 })
+  t.match(await send(account, { to: people(4) }), { status: 200 })
+  const { body, headers } = await send(account, { to: people(2) })
+  const [, text = '', at = ''] = /^(.*) There is room for the request at (.*)\.$/.exec(body.message) ?? []
+  t.equal(text, 'The request needs 2 emails. Your plan allows 5 in any 24 hours, of which 1 is left.')
+  const wait = Number(headers.get('retry-after'))
+  t.ok(wait > 86_400 && wait <= 86_460, `${wait}: until its whole minute has left`)
+  t.ok(Math.abs(Date.parse(at) - Date.now() - wait * 1_000) < 10_000, at)
+
+  const never = await send(account, { to: people(6) })
+  t.equal(
+    never.body.message,
+    'The request needs 6 emails. Your plan allows 5 in any 24 hours, of which 1 is left. It never allows so many: send fewer at a time.',
+  )
+  t.equal(never.headers.get('retry-after'), null)
+
+  await query('DELETE FROM usage_minutes WHERE account_id = $1', [account.id])
+  await query('UPDATE plans SET emails_per_day = NULL WHERE name = (SELECT plan FROM accounts WHERE id = $1)', [
+    account.id,
+  ])
+  const month = await send(account, { to: people(20) })
+  t.match(
+    month.body.message,
+    /^The request needs 20 emails\. Your plan allows 20 in any 30 days, of which 16 are left, and 3 credits beyond it\. There/,
+  )
+})
+
+t.test('a batch is told when there is room for all of it', async t => {
+  const account = await openAccount({ day: 10 })
+  await setUsage(account, 'minute', [
+    [600, 4],
+    [60, 4],
+  ])
+  const body = Array.from({ length: 7 }, () => ({ from: `a@${account.domain}`, to: 'b@b.com', subject: 'Hi' }))
+  for (const mode of ['strict', 'permissive']) {
+    const batch = () =>
+      api.request('POST', '/api/emails/batch', { key: account.key, body, headers: { 'x-batch-validation': mode } })
+    const refused = await batch()
+    t.match(refused, daily)
+    t.match(
+      refused.body.message,
+      'The request needs 7 emails. Your plan allows 10 in any 24 hours, of which 2 are left.',
+    )
+    const wait = Number(refused.headers.get('retry-after'))
+    t.ok(wait > 86_400 - 60 && wait <= 86_400, `${wait}: the older 4 are not enough`)
+  }
+})
+
+t.test('retry-after is exact, whatever was sent when', async t => {
+  const bucket = (seconds: number) => fc.tuple(fc.integer({ min: 0, max: seconds }), fc.integer({ min: 1, max: 9 }))
+  const usage = fc.record({
+    minutes: fc.array(bucket(86_000), { maxLength: 8 }),
+    hours: fc.array(bucket(2_580_000), { maxLength: 8 }),
+    day: fc.option(fc.integer({ min: 1, max: 40 })),
+    month: fc.option(fc.integer({ min: 1, max: 40 })),
+    credits: fc.integer({ min: 0, max: 3 }),
+    size: fc.integer({ min: 1, max: 12 }),
+  })
+  let refusals = 0
+  await fc.assert(
+    fc.asyncProperty(usage, async ({ minutes, hours, size, ...limits }) => {
+      const account = await openAccount(limits)
+      await setUsage(account, 'minute', minutes)
+      await setUsage(account, 'hour', hours)
+      const first = await send(account, { to: people(size) })
+      if (first.status === 200) return
+      t.equal(first.status, 429, first.text)
+      const wait = Number(first.headers.get('retry-after') ?? 0)
+      if (wait === 0) {
+        const most = Math.min(limits.day ?? 99, (limits.month ?? 99) + limits.credits)
+        t.ok(size > most, `${size} of ${most} will never do`)
+        return
+      }
+      refusals++
+      await elapse(account, Math.max(0, wait - 3))
+      t.equal((await send(account, { to: people(size) })).status, 429, `3 s before ${wait}`)
+      await elapse(account, 3)
+      const last = await send(account, { to: people(size) })
+      t.equal(last.status, 200, `after ${wait}: ${last.text}`)
+    }),
+    { numRuns: 60 },
+  )
+  t.ok(refusals > 5, `${refusals} refusals`)
+})
+
+/** Emails that were counted so many seconds ago. */
+async function setUsage({ id }: TestAccount, step: 'minute' | 'hour', buckets: [ago: number, emails: number][]) {
+  for (const [ago, emails] of buckets) {
+    await query(
+      `INSERT INTO usage_${step}s AS u VALUES ($1, date_trunc('${step}', now() - $2 * interval '1 second'), $3)
+       ON CONFLICT (account_id, ${step}) DO UPDATE SET emails = u.emails + excluded.emails`,
+      [id, ago, emails],
+    )
+  }
+}
+
+/** A little more, so that no bucket meets the place that another one still has. */
+async function elapse({ id }: TestAccount, time: number) {
+  const seconds = time + 0.000_123
+  await query(`UPDATE usage_minutes SET minute = minute - $2 * interval '1 second' WHERE account_id = $1`, [
+    id,
+    seconds,
+  ])
+  await query(`UPDATE usage_hours SET hour = hour - $2 * interval '1 second' WHERE account_id = $1`, [id, seconds])
+}

@@ -145,3 +145,46 @@ t.test('a signing key that a worker cannot open stops its domain, mail waits, an
   t.match(await deliver(id), { status: 'delivered' })
   t.match(await deliver(await accept()), { status: 'delivered' })
 })
+
+t.test('a pause says why, and how it ends', async t => {
+  const sender = await newAccount(world)
+  const message = async () => {
+    const email = { from: `a@${sender.domain}`, to: 'b@b.com', subject: 'Hi' }
+    return (await api.request('POST', '/api/emails', { key: sender.key, body: email })).body.message
+  }
+  const whole = { account_id: sender.id, domain_id: null }
+  const part = { account_id: sender.id, domain_id: sender.domain_id }
+  for (const [party, paused_by, reason, told] of [
+    [
+      whole,
+      'operator',
+      'We look into it',
+      'Sending is paused for this account by the operator of this server: We look into it. Ask them to resume it.',
+    ],
+    [
+      whole,
+      'operator',
+      null,
+      'Sending is paused for this account by the operator of this server. Ask them to resume it.',
+    ],
+    [
+      whole,
+      'bounces',
+      '30 of the last 200 recipients bounced.',
+      'Sending is paused for this account: 30 of the last 200 recipients bounced. Remove the addresses that do not exist, then ask the operator of this server to resume it.',
+    ],
+    [
+      part,
+      'complaints',
+      '3 of the last 200 recipients complained.',
+      `Sending is paused for the ${sender.domain} domain: 3 of the last 200 recipients complained. Write only to people who want your mail, then ask the operator of this server to resume it.`,
+    ],
+  ] as const) {
+    await pauseParty(pool, party, { paused_by, reason })
+    t.equal(await message(), told)
+    await resumeParty(pool, party)
+  }
+  await pausePlatform(pool, 'Disks are replaced.')
+  t.equal(await message(), 'Sending is paused on this server: Disks are replaced. Retry later.')
+  await resumePlatform(pool)
+})

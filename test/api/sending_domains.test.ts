@@ -45,3 +45,31 @@ async function addSecond(status: DomainStatus): Promise<{ domain: string; id: st
   await addDomain(world.pool, world.secrets, domain)
   return { domain: domain.name, id: domain.id }
 }
+
+t.test('why a domain may not send is one of three sentences', async t => {
+  const sender = await newAccount(world)
+  const foreign = await newAccount(world)
+  const send = async (domain: string) => {
+    const body = { from: `a@${domain}`, to: 'b@b.com', subject: 'Hi' }
+    const single = await api.request('POST', '/api/emails', { key: sender.key, body })
+    const batch = await api.request('POST', '/api/emails/batch', { key: sender.key, body: [body] })
+    t.equal(batch.body.message, `emails[0]: ${single.body.message}`)
+    t.same([single.status, single.body.name], [422, 'validation_error'])
+    return single.body.message
+  }
+  const change = (set: string) => world.pool.pg.query(`UPDATE domains SET ${set} WHERE id = $1`, [sender.domain_id])
+
+  const unknown = 'domain is not verified: it is not one of your domains. Add it, then verify it.'
+  t.equal(await send('nobody-has-this.com'), `The nobody-has-this.com ${unknown}`)
+  t.equal(await send(foreign.domain), `The ${foreign.domain} ${unknown}`)
+  for (const status of ['not_started', 'pending', 'failed']) {
+    await change(`status = '${status}'`)
+    const message = `The ${sender.domain} domain is not verified: its status is \`${status}\`. Publish its DNS records, then verify it.`
+    t.equal(await send(sender.domain), message)
+  }
+  await change(`status = 'verified', sending = false, receiving = true`)
+  t.equal(
+    await send(sender.domain),
+    `The ${sender.domain} domain may not send: its \`capabilities.sending\` is \`disabled\`.`,
+  )
+})

@@ -73,13 +73,15 @@ t.test('a test that finds nobody looks the same wherever it was sent', async t =
     t.strictSame(attempts.rows, [{ status: null, error: answer.error, response: null }])
     return answer
   }
-  const answer = { object: 'webhook_test', ok: false, status: 0, error: 'The URL could not be fetched.' }
-  for (const origin of [
-    `${FORBIDDEN}:${hook.port}`,
-    `${ALLOWED}:${CLOSED}`,
-    `${ALLOWED}:${silent}`,
-    'no-such-name.acme.com',
-  ]) {
+  const answer = {
+    object: 'webhook_test',
+    ok: false,
+    status: 0,
+    error: 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.',
+  }
+  for (const origin of [`${FORBIDDEN}:${hook.port}`, `${ALLOWED}:${CLOSED}`, 'no-such-name.acme.com']) {
     t.strictSame(await test(`http://${origin}/`), answer, origin)
   }
+  const late = { ...answer, error: 'The server did not answer in time.' }
+  t.strictSame(await test(`http://${ALLOWED}:${silent}/`), late, 'an allowed server that is silent')
 })

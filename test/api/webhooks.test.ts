@@ -196,3 +196,11 @@ t.test(`an account has ${MAX_WEBHOOKS} webhooks at most, however many are added 
   await call('DELETE', `/${made[0]?.body.id}`, undefined, other.key)
   t.equal((await call('POST', '', { endpoint, events }, other.key)).status, 201, 'one that is deleted makes room')
 })
+
+t.test('an endpoint that is not public is refused by the name of what would allow it', async t => {
+  for (const endpoint of ['http://127.0.0.1/hook', 'http://localhost/hook', 'http://10.1.2.3/hook']) {
+    const { status, body } = await api.request('POST', '/api/webhooks', { body: { endpoint, events: ['*'] } })
+    t.equal(status, 422)
+    t.match(body.message, /^Invalid `endpoint` field: must be on a public host, .*\(FETCH_ALLOW\)$/)
+  }
+})

@@ -16,7 +16,7 @@ import { ELSEWHERE, HERE, LOCAL_NAMES } from '../hostile_hosts.ts'
 import { startNameServer } from '../name_server.ts'
 
 const LIMITS = { max_bytes: 1000, deadline_ms: 10_000 }
-const UNREACHABLE = 'The URL could not be fetched.'
+const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
 
 t.test('no spelling of a forbidden host is connected to, given or redirected to', async t => {
   const { port, heard } = await startForbidden(t)
@@ -45,7 +45,11 @@ t.test('no spelling of a forbidden host is connected to, given or redirected to'
 t.test('what can be seen from a URL is refused when it is given', async t => {
   const policy = policyOf([80, 443, 8080])
   for (const host of [...HERE, ...ELSEWHERE, ...LOCAL_NAMES]) {
-    t.match(whyNotFetchable(`http://${host}/`, policy), /^must be (on a public host|a URL)$/, host)
+    t.match(
+      whyNotFetchable(`http://${host}/`, policy),
+      /^must be (on a public host, or on one that .* \(FETCH_ALLOW\)|a URL)$/,
+      host,
+    )
   }
   for (const [url, why] of [
     ['', 'must be a URL'],

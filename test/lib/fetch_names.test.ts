@@ -7,7 +7,7 @@ import { ALLOWED, FORBIDDEN, failureOf, policyOf, startForbidden, startRedirecto
 import { startNameServer } from '../name_server.ts'
 
 const LIMITS = { max_bytes: 1000, deadline_ms: 10_000 }
-const UNREACHABLE = 'The URL could not be fetched.'
+const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
 
 t.test('a name is refused when any of its addresses is forbidden', async t => {
   const { port, heard } = await startForbidden(t)

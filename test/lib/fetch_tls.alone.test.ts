@@ -52,7 +52,11 @@ t.test('a certificate of nobody is refused, whatever the environment says', asyn
   for (const value of ['', '0']) {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = value
     const failure = await failureOf(read(t, 'files.acme.com'))
-    t.match(failure, { reason: 'The URL could not be fetched.', detail: /CERT/, is_permanent: false })
+    t.match(failure, {
+      reason: 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.',
+      detail: /CERT/,
+      is_permanent: false,
+    })
   }
 })
 
@@ -72,5 +76,7 @@ t.test('the certificate must be for the name of the URL, which the server is tol
 t.test('plain HTTP where TLS should be is unreachable', async t => {
   const { port } = await startTlsServer(t)
   const request = { url: `http://${ALLOWED}:${port}/`, max_bytes: 1000, deadline_ms: 20_000 }
-  t.match(await failureOf(fetchSafely(request, policyOf([port]))), { reason: 'The URL could not be fetched.' })
+  t.match(await failureOf(fetchSafely(request, policyOf([port]))), {
+    reason: 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.',
+  })
 })

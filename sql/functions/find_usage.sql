@@ -1,0 +1,34 @@
+DROP FUNCTION IF EXISTS find_usage(uuid, text);
+
+-- What an account used in the window that ends now (day or month), and when that is free again. An account with a quota is
+-- counted as its quota is (quotas.sql); of others what they sent and received is counted here, whatever became of it.
+CREATE FUNCTION find_usage(account uuid, win text, OUT sent bigint, OUT received bigint, OUT next_at timestamptz,
+  OUT last_at timestamptz)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  start timestamptz := now() - CASE win WHEN 'day' THEN interval '24 hours' ELSE interval '30 days' END;
+  used bigint;
+BEGIN
+  IF EXISTS (
+    SELECT FROM accounts a JOIN plans p ON p.name = a.plan
+    WHERE a.id = account AND (p.emails_per_day IS NOT NULL OR p.emails_per_month IS NOT NULL)
+  ) THEN
+    SELECT coalesce(sum(b.emails), 0), min(b.leaves_at), max(b.leaves_at), coalesce(min(b.since), start)
+    INTO used, next_at, last_at, start FROM usage_buckets(account, win) AS b;
+    sent := least(used, (
+      SELECT coalesce(sum(e.quota_debit - CASE win WHEN 'month' THEN e.credit_debit ELSE 0 END), 0) FROM emails e
+      WHERE e.account_id = account AND e.id >= first_id(start - interval '1 minute') AND e.created_at >= start
+    ));
+    received := used - sent;
+    RETURN;
+  END IF;
+  sent := (
+    SELECT count(*) FROM deliveries d
+    WHERE d.account_id = account AND d.id >= first_id(start) AND d.state <> 'suppressed'
+  );
+  received := (
+    SELECT coalesce(sum(cardinality(r.received_for)), 0) FROM received_emails r
+    WHERE r.account_id = account AND r.id >= first_id(start)
+  );
+END
+$$;
