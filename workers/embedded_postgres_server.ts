@@ -4,7 +4,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartupError } from '../lib/errors.ts'
-import { type Cluster, isAlive, lastError, unwritable } from './embedded_postgres_cluster.ts'
+import { type Cluster, isAlive, lastError } from './embedded_postgres_cluster.ts'
+import { giveTo, unwritable } from './embedded_postgres_user.ts'
 
 /** A running server. `gone` tells whether it has ended. */
 export type Server = { pid: number; port: number; gone(): Promise<boolean> }
@@ -47,6 +48,7 @@ export async function findServer(cluster: Cluster): Promise<Server | null> {
 export async function launchServer(cluster: Cluster, launch: Launch = {}): Promise<Server | null> {
   const port = launch.port ?? (await findFreePort())
   const log = await openLog(cluster.log)
+  await giveTo(cluster.runner.user, cluster.log)
   const start = (await log.stat()).size
   const all = Object.entries({ ...defaults, ...launch.settings, port }).flatMap(([name, value]) => [
     '-c',
