@@ -26,7 +26,7 @@ export type Launch = { settings?: Settings; port?: number; signal?: AbortSignal 
 
 const START_LIMIT = 300_000 // ms; recovery after a crash under load takes its time
 const FAST_LIMIT = 20_000 // ms; a checkpoint is written
-const HUNG_LIMIT = 1_000 // ms
+const HUNG_LIMIT = 500 // ms
 const LOG_LIMIT = 10_000_000 // bytes
 
 /** Whether one runs on the cluster in this directory, which need not exist. */

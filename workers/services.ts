@@ -4,7 +4,7 @@ import { startServer } from '../api/server.ts'
 import { type Foundation, layFoundation, type Running, superviseProcess } from '../flows/run_process.ts'
 import { SANDBOX_DOMAIN, setUp } from '../flows/set_up.ts'
 import { type Config, readConfig } from '../lib/config.ts'
-import { StartupError } from '../lib/errors.ts'
+import { AbandonedError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
 import { relayUrls } from '../lib/relay_urls.ts'
 import { migrate } from '../sql/migrate.ts'
@@ -60,7 +60,7 @@ async function stopUnlessAway(watchdog: Watchdog, stop: () => Promise<void>): Pr
   for (let served_at = performance.now(); !isOver; await Promise.race([stopping, sleep(PAUSE_MS)])) {
     if ((await watchdog.probe()) === 'serves') served_at = performance.now()
     else if (!isOver && performance.now() > served_at + AWAY_MS) {
-      throw new StartupError('The database does not answer: what was under way is left as it is.')
+      throw new AbandonedError('The database does not answer: what was under way is left as it is.')
     }
   }
   await stopping
