@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Router from '@koa/router'
 import { listPendingMigrations } from '../../sql/migrations.ts'
-import { NoAnswerError } from '../../sql/pool.ts'
 import type { Services, State } from '../context.ts'
 
 /** Whoever asks waits no longer, while a slow statement may take 15 s. */
@@ -36,6 +35,6 @@ async function whyNotReady(ctx: Services): Promise<string | null> {
     return pending.length > 0 ? 'migrations are not applied' : null
   } catch (error) {
     ctx.log.warn({ err: error }, 'not ready')
-    return error instanceof NoAnswerError ? SILENT : 'the database is not reachable'
+    return ctx.pool.watchdog.isSilent ? SILENT : 'the database is not reachable'
   }
 }
