@@ -9,12 +9,9 @@ import { createLog } from '../lib/log.ts'
 import { relayUrls } from '../lib/relay_urls.ts'
 import { migrate } from '../sql/migrate.ts'
 import type { Watchdog } from '../sql/watchdog.ts'
+import { STARTED, type Told } from './kept_services.ts'
 import { startSmtp } from './smtp.ts'
 import { startWorker } from './worker.ts'
-
-/** What a process of services is told by the one that keeps the embedded Postgres, and what it says once it runs. */
-export type Told = Pick<Config, 'DATABASE_URL' | 'SECRET_KEY'>
-export const STARTED = 'started'
 
 /** The API, a worker and SMTP in one process, on a database that is brought up to date first. */
 export async function startServices(config: Config): Promise<Running> {

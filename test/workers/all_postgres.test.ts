@@ -11,6 +11,7 @@ const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '..', '..')
 const START = ['node_modules/.bin/node', 'workers/all.ts']
 
+t.setTimeout(280_000) // a busy machine starts processes slowly
 const place = await clone.makeClone(clone.ordinaryUser)
 t.teardown(() => clone.removeClone(place))
 await run('cp', ['-al', join(ROOT, 'node_modules'), place.directory]).catch(() =>
