@@ -34,11 +34,15 @@ export function keyConflict(): ApiError {
   return new ApiError('invalid_idempotent_request', 'This idempotency key was used with another payload.')
 }
 
-/** Drafts of one commit weigh at most this many characters of text and html: more would hold up the event loop. */
+/** Drafts of one commit weigh at most this many characters: more would hold up the event loop. */
 const MAX_WEIGHT = 1 << 20
+/** Of what is besides text and html: about what a row of it is in JSON. */
+const ROW_WEIGHT = 250
 
 /** Well before callers give up, who would then not know what became of their request. */
 const PATIENCE_MS = 5_000
+/** A megabyte is stored in a tenth of a second, or in a whole one where much else goes on. */
+const PATIENCE_MS_PER_MB = 2_000
 
 /**
  * Accepts one email in a commit shared with whoever else is waiting, and answers after it. A second request with the
@@ -50,8 +54,12 @@ export function createAcceptEmail(pool: Pool): AcceptEmail {
     in_flight: 1,
     max_items: 50,
     max_weight: MAX_WEIGHT,
-    weigh: draft => (draft.html?.length ?? 0) + (draft.text?.length ?? 0),
-    patience: { ms: PATIENCE_MS, error: () => unavailable(new Error('too many requests wait for their commit')) },
+    weigh: weightOf,
+    patience: {
+      ms: PATIENCE_MS,
+      ms_per_weight: PATIENCE_MS_PER_MB / (1 << 20),
+      error: () => unavailable(new Error('too many requests wait for their commit')),
+    },
     // Postgres was away for longer than two seconds: whoever waits has waited too.
     concerns_all: error => error instanceof ApiError && isAway(error.cause),
   })
@@ -68,6 +76,11 @@ export function createAcceptEmail(pool: Pool): AcceptEmail {
       underWay.delete(name)
     }
   }
+}
+
+function weightOf({ html, text, subject, headers, tags, attachments, recipients }: Draft): number {
+  const long = [html, text, subject, ...Object.values(headers)].reduce((sum, value) => sum + (value?.length ?? 0), 0)
+  return long + ROW_WEIGHT * (1 + tags.length + attachments.length + recipients.length)
 }
 
 export function concurrent(): ApiError {

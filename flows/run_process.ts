@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, readConfig } from '../lib/config.ts'
-import { AlreadyToldError, StartupError } from '../lib/errors.ts'
+import { AbandonedError, AlreadyToldError, StartupError } from '../lib/errors.ts'
 import { createLog, type Log, reportFatal } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { unreachable } from '../sql/migrate.ts'
@@ -85,6 +85,7 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
     await running.stop()
   } catch (error) {
     report(error)
+    if (error instanceof AbandonedError) process.exit()
   }
   setTimeout(() => process.exit(), LINGER_MS).unref()
 }

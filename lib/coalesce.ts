@@ -12,8 +12,11 @@ export type CoalesceOptions<In> = {
   weigh?: (item: In) => number
   /** Whether an error would meet those who still wait as well: they get it at once, and do not wait for it in turn. */
   concerns_all?: (error: unknown) => boolean
-  /** Whoever has waited for its turn so long gets this error. Default: nobody; then the queue has no bound. */
-  patience?: { ms: number; error: () => Error }
+  /**
+   * Whoever has waited for its turn so long gets this error: `ms`, and more for each unit of its own weight, as those who
+   * wait with it may be as heavy. Default: nobody; then the queue has no bound.
+   */
+  patience?: { ms: number; ms_per_weight?: number; error: () => Error }
 }
 
 /**
@@ -27,11 +30,12 @@ export function coalesce<In, Out>(
 ): (item: In) => Promise<Out> {
   const { in_flight, max_items, interval_ms = 0, weigh = () => 1, concerns_all, patience } = options
   const { max_weight = Number.POSITIVE_INFINITY } = options
-  type Caller = { item: In; since: number; resolve: (value: Out) => void; reject: (error: unknown) => void }
+  type Caller = { item: In; until: number; resolve: (value: Out) => void; reject: (error: unknown) => void }
   const waiting: Caller[] = []
   let running = 0
   let rests = false
   let watch: NodeJS.Timeout | undefined
+  let watched_until = Number.POSITIVE_INFINITY
 
   const nextBatch = (): Caller[] => {
     const count = countBatch(waiting, { max_items, max_weight, weigh: caller => weigh(caller.item) })
@@ -77,22 +81,31 @@ export function coalesce<In, Out>(
     if (concerns_all?.(error)) for (const caller of waiting.splice(0)) caller.reject(error)
   }
 
-  /** One timer for all who wait: it goes off when the first of them may have lost patience. */
-  const watchPatience = (ms: number, error: () => Error) => {
-    const dismiss = () => {
-      watch = undefined
-      const since = performance.now() - ms
-      while (waiting[0] && waiting[0].since <= since) waiting.shift()?.reject(error())
-      watchPatience(ms, error)
-    }
-    if (watch || !waiting[0]) return
-    watch = setTimeout(dismiss, waiting[0].since + ms - performance.now()).unref()
+  /** One timer for all who wait: it goes off when the first of them has lost patience. */
+  const watchPatience = () => {
+    const first = waiting.reduce((min, { until }) => Math.min(min, until), Number.POSITIVE_INFINITY)
+    if (!patience || first >= watched_until) return
+    clearTimeout(watch)
+    watched_until = first
+    watch = setTimeout(() => dismiss(patience.error), first - performance.now()).unref()
   }
+
+  const dismiss = (error: () => Error) => {
+    watched_until = Number.POSITIVE_INFINITY
+    const now = performance.now()
+    for (const { until, reject } of waiting) if (until <= now) reject(error())
+    waiting.splice(0, waiting.length, ...waiting.filter(({ until }) => until > now))
+    watchPatience()
+  }
+
+  const patienceOf = (item: In): number =>
+    patience ? patience.ms + (patience.ms_per_weight ?? 0) * weigh(item) : Number.POSITIVE_INFINITY
 
   return item =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, since: performance.now(), resolve, reject })
-      if (patience) watchPatience(patience.ms, patience.error)
+      const until = performance.now() + patienceOf(item)
+      waiting.push({ item, until, resolve, reject })
+      if (until < watched_until) watchPatience()
       // One turn of the event loop's microtasks, so that callers of the same moment go together.
       queueMicrotask(pump)
     })

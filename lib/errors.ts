@@ -75,5 +75,8 @@ export class StartupError extends Error {}
 /** Postgres cannot be reached, or is lost. Its causes repeat: the log limits what it says of them (lib/log.ts). */
 export class OutageError extends Error {}
 
+/** The process cannot stop as it should, and ends at once. */
+export class AbandonedError extends StartupError {}
+
 /** The process cannot go on, and whoever knew why has said so. */
 export class AlreadyToldError extends Error {}

@@ -15,6 +15,14 @@ export function graphileLogger(log: Log): Logger {
   return new Logger(() => (level, message, meta) => {
     const write = level === 'error' ? log.error : level === 'warning' ? log.warn : log.debug
     const error = meta?.error ?? meta?.fatalError
-    write.call(log, { graphile: meta?.label, [OUTAGE]: isOutage(error) || LOST.test(message) }, message)
+    write.call(
+      log,
+      { graphile: meta?.label, [OUTAGE]: isOutage(error) || LOST.test(`${message} ${allOf(error)}`) },
+      message,
+    )
   })
+}
+
+function allOf(error: unknown): string {
+  return error instanceof AggregateError ? error.errors.map(allOf).join(' ') : String(error)
 }

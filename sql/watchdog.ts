@@ -25,7 +25,8 @@ export class Watchdog {
   readonly #running = new Set<Statement>()
   #timer: NodeJS.Timeout | undefined
   #probing: Promise<Health> | null = null
-  #isSilent = false
+  /** As the last probe found it. */
+  isSilent = false
   /** By performance.now(): when Postgres last ran a statement, and when it was last found silent. */
   answered_at = performance.now()
   silent_at = Number.NEGATIVE_INFINITY
@@ -51,14 +52,14 @@ export class Watchdog {
 
   /** False while Postgres is known to be silent: a new connection would only hang. */
   async mayConnect(): Promise<boolean> {
-    return !this.#isSilent || (await this.probe()) !== 'silent'
+    return !this.isSilent || (await this.probe()) !== 'silent'
   }
 
   /** Whoever asks meanwhile gets the same answer. */
   probe(): Promise<Health> {
     this.#probing ??= probe(this.#database_url).then(health => {
       this.#probing = null
-      this.#isSilent = health === 'silent'
+      this.isSilent = health === 'silent'
       if (health === 'silent') this.silent_at = performance.now()
       if (health === 'serves') this.answered_at = performance.now()
       return health

@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { createApp } from '../api/app.ts'
 import { createHttpServer } from '../api/server.ts'
 import { type Foundation, layFoundation } from '../flows/run_process.ts'
+import type { Pool } from '../sql/pool.ts'
 import { type PgProxy, startPgProxy } from './faults/pg_proxy.ts'
 
 /** `body` is what the API answered, by the fields tests look at most; `t.match` looks at any other. */
@@ -43,7 +44,7 @@ export async function startProxiedApi(
   t: Test,
   { config, log }: Foundation,
   default_key: string,
-): Promise<{ api: Api; proxy: PgProxy }> {
+): Promise<{ api: Api; proxy: PgProxy; pool: Pool }> {
   const proxy = await startPgProxy(config.DATABASE_URL as string)
   const proxied = await layFoundation({ ...config, DATABASE_URL: proxy.url }, log)
   const api = await startApi(t, proxied, default_key)
@@ -51,7 +52,7 @@ export async function startProxiedApi(
     await proxied.pool.end()
     await proxy.close()
   })
-  return { api, proxy }
+  return { api, proxy, pool: proxied.pool }
 }
 
 async function request(

@@ -4,12 +4,14 @@ import { createLog } from '../lib/log.ts'
 import { probe } from '../sql/watchdog.ts'
 import { KeptServices } from './kept_services.ts'
 import { openDatabase } from './local_database.ts'
-import { startServices } from './services.ts'
 
 /** Everything: the database unless there is one, its migrations, the API, a worker, SMTP. */
 async function startAll(): Promise<Running> {
   const config = readConfig()
-  return config.DATABASE_URL ? startServices(config) : startWithPostgres()
+  if (!config.DATABASE_URL) return startWithPostgres()
+  // Most of the program, which the process that only keeps Postgres has no need of.
+  const { startServices } = await import('./services.ts')
+  return startServices(config)
 }
 
 /** In two processes, since a Postgres that dies may take with it whoever uses it: then both are started again. */

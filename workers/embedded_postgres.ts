@@ -3,11 +3,14 @@ import { type Cluster, openCluster } from './embedded_postgres_cluster.ts'
 import { Keeper } from './embedded_postgres_keeper.ts'
 import { killServer, type Settings, stopServer } from './embedded_postgres_server.ts'
 import { isLast, join, type Membership, urlOf } from './embedded_postgres_session.ts'
+import type { User } from './embedded_postgres_user.ts'
 
 /** `owned`: no other Mailbrook runs on it. */
 export type EmbeddedPostgres = {
   url: string
   owned: boolean
+  /** Whom it runs as, where that is not our own user, who is root. */
+  user?: User
   /** Rejects when the server has ended and cannot be started again. */
   failed: Promise<never>
   /** Ends the server, or leaves it to whoever still shares it. */
@@ -46,7 +49,8 @@ function share(cluster: Cluster, { server, client, owned }: Membership): Embedde
   }
   let left: Promise<void> | undefined
   const stop = () => (left ??= leave())
-  return { url: urlOf(cluster, server, 'mailbrook'), owned, failed: new Promise(() => {}), stop, kill: stop }
+  const { user } = cluster.runner
+  return { url: urlOf(cluster, server, 'mailbrook'), owned, user, failed: new Promise(() => {}), stop, kill: stop }
 }
 
 /** For the Mailbrook that runs on it. */
@@ -57,6 +61,7 @@ function keep(cluster: Cluster, membership: Membership, options: Options): Embed
   return {
     url: urlOf(cluster, server, 'mailbrook'),
     owned,
+    user: cluster.runner.user,
     failed: keeper.failed,
     stop: () => (left ??= keeper.stop(stopServer)),
     kill: () => (left ??= keeper.stop(killServer)),

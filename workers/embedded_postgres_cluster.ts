@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   access,
-  chown,
+  chmod,
   constants,
   link,
   mkdir,
@@ -16,7 +16,7 @@ import {
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { StartupError } from '../lib/errors.ts'
-import { chooseRunner, finish, type Runner } from './embedded_postgres_user.ts'
+import { chooseRunner, finish, giveTo, type Runner, unwritable } from './embedded_postgres_user.ts'
 
 /** The files of one embedded Postgres, and how to run its programs. */
 export type Cluster = {
@@ -30,25 +30,22 @@ export type Cluster = {
 
 /** Creates the cluster on first use. */
 export async function openCluster(directory: string): Promise<Cluster> {
-  await mkdir(directory, { recursive: true }).catch(unwritable(directory))
+  await mkdir(directory, { recursive: true, mode: 0o700 }).catch(unwritable(directory))
   await access(directory, constants.W_OK | constants.X_OK).catch(unwritable(directory))
+  await chmod(directory, 0o700).catch(() => {}) // made by an earlier version; where it is not ours, its owner decides
   await removeInterrupted(directory)
   const data = join(directory, 'postgres')
   const postgres = findPostgres()
   const runner = await chooseRunner(directory, data, postgres)
 
   const existing = await stat(data).catch(() => null)
-  const uid = runner.uid ?? process.getuid?.() ?? existing?.uid
+  const uid = runner.user?.uid ?? process.getuid?.() ?? existing?.uid
   if (existing && existing.uid !== uid) throw new StartupError(`${data} belongs to another user (${existing.uid})`)
 
   if (!existing) await createPassword(directory, runner).catch(unwritable(directory))
   const password = await readPassword(directory)
   if (!existing) await initialize(directory, data, postgres, runner)
   return { directory, data, log: join(directory, 'postgres.log'), password, postgres, runner }
-}
-
-export const unwritable = (path: string) => (error: NodeJS.ErrnoException) => {
-  throw new StartupError(`Cannot write to ${path} (${error.code})`)
 }
 
 /** The platform's package is a dependency of embedded-postgres, not ours: it need not lie where we would find it. */
@@ -65,10 +62,10 @@ function findPostgres(): string {
 const passwordFile = (directory: string) => join(directory, 'postgres_password')
 
 /** Complete or not there at all, and never replaced: of two first starts at once both go on with the same one. */
-async function createPassword(directory: string, { uid, gid }: Runner): Promise<void> {
+async function createPassword(directory: string, { user }: Runner): Promise<void> {
   const draft = `${passwordFile(directory)}.new-${process.pid}`
   await writeFile(draft, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600, flush: true })
-  if (uid !== undefined && gid !== undefined) await chown(draft, uid, gid) // initdb reads it
+  await giveTo(user, draft) // initdb reads it
   await link(draft, passwordFile(directory)).catch(() => {})
   await rm(draft)
 }
@@ -81,12 +78,12 @@ async function readPassword(directory: string): Promise<string> {
 }
 
 /** Under a temporary name until it is complete, so that an interrupted one is never taken for a cluster. */
-async function initialize(directory: string, data: string, postgres: string, { uid, gid, run }: Runner): Promise<void> {
+async function initialize(directory: string, data: string, postgres: string, { user, run }: Runner): Promise<void> {
   const draft = `${data}.new-${process.pid}`
   await mkdir(draft, { mode: 0o700 }).catch(unwritable(directory))
-  if (uid !== undefined && gid !== undefined) await chown(draft, uid, gid)
-  const user = ['--username=mailbrook', '--auth=scram-sha-256', `--pwfile=${passwordFile(directory)}`]
-  const initdb = run(join(dirname(postgres), 'initdb'), ['-D', draft, '--encoding=UTF8', '--locale=C', ...user])
+  await giveTo(user, draft)
+  const options = ['--username=mailbrook', '--auth=scram-sha-256', `--pwfile=${passwordFile(directory)}`]
+  const initdb = run(join(dirname(postgres), 'initdb'), ['-D', draft, '--encoding=UTF8', '--locale=C', ...options])
   const { code, output } = await finish(initdb)
   if (code !== 0) throw new StartupError(`Cannot create the database in ${directory}: ${lastError(output)}`)
 

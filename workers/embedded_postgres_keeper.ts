@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartupError } from '../lib/errors.ts'
 import { type RestartLimits, Restarts } from '../lib/restarts.ts'
+import { cutOff } from '../sql/watchdog.ts'
 import type { Cluster } from './embedded_postgres_cluster.ts'
 import { type Server, type Settings, signal } from './embedded_postgres_server.ts'
 import { join, type Membership } from './embedded_postgres_session.ts'
@@ -40,7 +41,7 @@ export class Keeper {
     await this.#recovering
     await end(this.#membership.server)
     process.off('exit', this.#endWithUs)
-    await this.#membership.client.end().catch(() => {})
+    cutOff(this.#membership.client) // the end of a backend that hangs would not come
   }
 
   #watch(): void {

@@ -4,7 +4,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartupError } from '../lib/errors.ts'
-import { type Cluster, isAlive, lastError, unwritable } from './embedded_postgres_cluster.ts'
+import { type Cluster, isAlive, lastError } from './embedded_postgres_cluster.ts'
+import { giveTo, unwritable } from './embedded_postgres_user.ts'
 
 /** A running server. `gone` tells whether it has ended. */
 export type Server = { pid: number; port: number; gone(): Promise<boolean> }
@@ -25,7 +26,7 @@ export type Launch = { settings?: Settings; port?: number; signal?: AbortSignal 
 
 const START_LIMIT = 300_000 // ms; recovery after a crash under load takes its time
 const FAST_LIMIT = 20_000 // ms; a checkpoint is written
-const HUNG_LIMIT = 1_000 // ms
+const HUNG_LIMIT = 500 // ms
 const LOG_LIMIT = 10_000_000 // bytes
 
 /** Whether one runs on the cluster in this directory, which need not exist. */
@@ -47,6 +48,7 @@ export async function findServer(cluster: Cluster): Promise<Server | null> {
 export async function launchServer(cluster: Cluster, launch: Launch = {}): Promise<Server | null> {
   const port = launch.port ?? (await findFreePort())
   const log = await openLog(cluster.log)
+  await giveTo(cluster.runner.user, cluster.log)
   const start = (await log.stat()).size
   const all = Object.entries({ ...defaults, ...launch.settings, port }).flatMap(([name, value]) => [
     '-c',

@@ -1,23 +1,29 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
-import { chmod, readdir, stat } from 'node:fs/promises'
+import { chmod, chown, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { StartupError } from '../lib/errors.ts'
 
-/** Starts Postgres' programs as the user they run as; `uid` and `gid` are absent where that is simply our own user. */
-export type Runner = { uid?: number; gid?: number; run: Run }
+/** Starts Postgres' programs as the user they run as; `user` is absent where that is simply our own user. */
+export type Runner = { user?: User; run: Run }
 type Run = (program: string, args: string[], more?: SpawnOptions) => ChildProcess
-type User = { uid: number; gid: number }
+/** `shared_name`: of a system's user whom other programs run as, too. */
+export type User = { uid: number; gid: number; shared_name: string | null }
+
+/** Whom Postgres runs as where nothing tells whose its data is. */
+const SHARED_USERS = ['nobody', 'postgres', 'daemon', 'www-data']
 
 /**
- * Postgres refuses to run as root. Then it runs as the owner of its data, or before there is any as nobody, and must still
- * reach its own programs and data where root alone may enter: it keeps one capability for that, no more.
+ * Postgres refuses to run as root. Then it runs as the owner of its data or of its directory, or else as nobody, and must
+ * still reach its own programs and data where root alone may enter: it keeps one capability for that, no more.
  */
 export async function chooseRunner(directory: string, data: string, postgres: string): Promise<Runner> {
   if (process.getuid?.() !== 0) return { run: start }
 
-  const user = await chooseUser(data)
-  const plain: Runner = { ...user, run: (program, args, more) => start(program, args, { ...more, ...user }) }
+  const user = await chooseUser(directory, data)
+  await chown(directory, user.uid, user.gid).catch(unwritable(directory))
+  const { uid, gid } = user
+  const plain: Runner = { user, run: (program, args, more) => start(program, args, { ...more, uid, gid }) }
   if (await reaches(plain, directory, postgres)) return plain
 
   await openToAll(dirname(dirname(postgres)))
@@ -30,14 +36,17 @@ export async function chooseRunner(directory: string, data: string, postgres: st
   )
 }
 
-async function chooseUser(data: string): Promise<User> {
-  const owner = await stat(data).catch(() => null)
-  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
-
-  for (const name of ['nobody', 'postgres', 'daemon', 'www-data']) {
-    const [uid, gid] = await Promise.all([lookUp('-u', name), lookUp('-g', name)])
-    if (uid && gid) return { uid, gid }
+async function chooseUser(directory: string, data: string): Promise<User> {
+  const shared: User[] = []
+  for (const shared_name of SHARED_USERS) {
+    const [uid, gid] = await Promise.all([lookUp('-u', shared_name), lookUp('-g', shared_name)])
+    if (uid && gid) shared.push({ uid, gid, shared_name })
   }
+  for (const path of [data, directory]) {
+    const { uid, gid } = await stat(path).catch(() => ({ uid: 0, gid: 0 }))
+    if (uid !== 0) return { uid, gid, shared_name: shared.find(user => user.uid === uid)?.shared_name ?? null }
+  }
+  if (shared[0]) return shared[0]
   throw new StartupError('Postgres does not run as root, and there is no user nobody to run it as: set DATABASE_URL')
 }
 
@@ -53,7 +62,7 @@ async function lookUp(option: string, name: string): Promise<number> {
 function keeping(capability: string, user: User): Runner {
   const keep = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`, '--securebits=+no_setuid_fixup']
   const setpriv = [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', ...keep, '--']
-  return { ...user, run: (program, args, more) => start('setpriv', [...setpriv, program, ...args], more) }
+  return { user, run: (program, args, more) => start('setpriv', [...setpriv, program, ...args], more) }
 }
 
 /** Tried for real, since modes alone say too little: there are ACLs, mounts and containers short of capabilities. */
@@ -83,6 +92,15 @@ async function openToAll(installation: string): Promise<void> {
   } catch {
     // Not ours to change, as on a read-only file system: then it takes the stronger capability.
   }
+}
+
+export const unwritable = (path: string) => (error: NodeJS.ErrnoException) => {
+  throw new StartupError(`Cannot write to ${path} (${error.code})`)
+}
+
+/** Gives a file of the data to whom the data belongs, who could not go on with it otherwise. */
+export async function giveTo(user: User | undefined, path: string): Promise<void> {
+  if (user) await chown(path, user.uid, user.gid)
 }
 
 /** Ours would bring PGDATA, LC_ALL and the like, and our working directory may be one that the user cannot enter. */

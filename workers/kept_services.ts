@@ -8,7 +8,10 @@ import { AlreadyToldError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { Restarts } from '../lib/restarts.ts'
 import { probe } from '../sql/watchdog.ts'
-import { STARTED, type Told } from './services.ts'
+
+/** What the process is told, and what it says once it runs. */
+export type Told = Pick<Config, 'DATABASE_URL' | 'SECRET_KEY'>
+export const STARTED = 'started'
 
 const FILE = join(import.meta.dirname, 'services.ts')
 const PAUSE_MS = 200

@@ -7,6 +7,7 @@ import type { Config } from '../lib/config.ts'
 import { StartupError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { EmbeddedPostgres } from './embedded_postgres.ts'
+import { giveTo, type User } from './embedded_postgres_user.ts'
 
 export const DATA_DIRECTORY = join(import.meta.dirname, '..', '.data')
 
@@ -14,6 +15,10 @@ export const DATA_DIRECTORY = join(import.meta.dirname, '..', '.data')
 const KEY_LENGTH = 44
 
 const GOODBYE_MS = 2_000
+
+const SHARED_USER =
+  'Postgres does not run as root, and .data has no other owner: any program of this machine that runs as the same user ' +
+  'can read and change all mail. Stop Mailbrook, then: chown -R SOME_USER .data'
 
 /** The configuration with a database: the one of DATABASE_URL, or the embedded one of `.data/`. */
 export type LocalDatabase = Pick<EmbeddedPostgres, 'stop' | 'kill' | 'failed'> & { config: Config }
@@ -29,8 +34,12 @@ export async function openDatabase(config: Config, share: boolean, log?: Log): P
   const onRestart = (pause_ms: number, reason: string) =>
     log?.error({ pause_ms, reason }, 'the embedded Postgres has ended and is started again')
   const postgres = await startEmbeddedPostgres(DATA_DIRECTORY, { share, onRestart })
+  const { user } = postgres
+  if (user?.shared_name && !share) log?.warn({ user: user.shared_name }, SHARED_USER)
   try {
-    const SECRET_KEY = config.SECRET_KEY ?? (await readSecretKey())
+    // What is root's alone stays so where the data is of a user who may be anybody.
+    const owner = user?.shared_name === null ? user : undefined
+    const SECRET_KEY = config.SECRET_KEY ?? (await readSecretKey(owner))
     const stop = () => (share ? postgres.stop() : waitForGoodbyes(postgres.url).then(postgres.stop))
     return { ...postgres, config: { ...config, DATABASE_URL: postgres.url, SECRET_KEY }, stop }
   } catch (error) {
@@ -67,17 +76,18 @@ async function waitForGoodbyes(url: string): Promise<void> {
 
 async function makeDirectory(directory: string): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true })
+    await mkdir(directory, { recursive: true, mode: 0o700 })
   } catch (cause) {
     throw new StartupError(`Cannot write to ${directory}: ${(cause as Error).message}`, { cause })
   }
 }
 
 /** Made at the first start. Whoever loses this file loses the sealed keys in the database. */
-async function readSecretKey(): Promise<string> {
+async function readSecretKey(owner: User | undefined): Promise<string> {
   const file = join(DATA_DIRECTORY, 'secret_key')
   try {
     await writeFile(file, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true })
+    await giveTo(owner, file)
   } catch (cause) {
     if (errorCode(cause) !== 'EEXIST')
       throw new StartupError(`Cannot write to ${file} (${errorCode(cause)})`, { cause })

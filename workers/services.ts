@@ -4,17 +4,14 @@ import { startServer } from '../api/server.ts'
 import { type Foundation, layFoundation, type Running, superviseProcess } from '../flows/run_process.ts'
 import { SANDBOX_DOMAIN, setUp } from '../flows/set_up.ts'
 import { type Config, readConfig } from '../lib/config.ts'
-import { StartupError } from '../lib/errors.ts'
+import { AbandonedError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
 import { relayUrls } from '../lib/relay_urls.ts'
 import { migrate } from '../sql/migrate.ts'
 import type { Watchdog } from '../sql/watchdog.ts'
+import { STARTED, type Told } from './kept_services.ts'
 import { startSmtp } from './smtp.ts'
 import { startWorker } from './worker.ts'
-
-/** What a process of services is told by the one that keeps the embedded Postgres, and what it says once it runs. */
-export type Told = Pick<Config, 'DATABASE_URL' | 'SECRET_KEY'>
-export const STARTED = 'started'
 
 /** The API, a worker and SMTP in one process, on a database that is brought up to date first. */
 export async function startServices(config: Config): Promise<Running> {
@@ -60,7 +57,7 @@ async function stopUnlessAway(watchdog: Watchdog, stop: () => Promise<void>): Pr
   for (let served_at = performance.now(); !isOver; await Promise.race([stopping, sleep(PAUSE_MS)])) {
     if ((await watchdog.probe()) === 'serves') served_at = performance.now()
     else if (!isOver && performance.now() > served_at + AWAY_MS) {
-      throw new StartupError('The database does not answer: what was under way is left as it is.')
+      throw new AbandonedError('The database does not answer: what was under way is left as it is.')
     }
   }
   await stopping

@@ -5,7 +5,7 @@ import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
-const { api, proxy } = await startProxiedApi(t, world, account.key)
+const { api, proxy, pool } = await startProxiedApi(t, world, account.key)
 const email = { from: `ann@${account.domain}`, to: ['bob@b.com'], subject: 'Hi', text: 'Hello' }
 const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text, values)
 
@@ -96,6 +96,23 @@ t.test('a Postgres that drops all packets', async t => {
     const keys = await query(`SELECT FROM idempotency_keys WHERE key = 'in the black hole'`)
     t.equal(keys.rowCount, 1)
   })
+})
+
+t.test('/healthz fails once Postgres has answered nothing for 30 seconds', async t => {
+  const health = async () => {
+    const { status, body } = await api.request('GET', '/healthz', { key: null })
+    return [status, body]
+  }
+  const wait = (ms: number) => {
+    pool.watchdog.answered_at -= ms
+  }
+  proxy.blackhole(true)
+  wait(25_000)
+  t.same(await health(), [200, { status: 'ok' }])
+  wait(5_000)
+  t.same(await health(), [503, { status: 'unavailable', reason: 'the database does not answer' }])
+  proxy.blackhole(false)
+  t.same(await health(), [200, { status: 'ok' }])
 })
 
 t.test('a slow statement is waited for as long as Postgres answers others', async t => {

@@ -134,6 +134,26 @@ t.test('an error that concerns all is told to those who wait, and later callers 
   }
 })
 
+t.test('who is heavy has more patience, and costs those behind it none of theirs', async t => {
+  const { batches, run } = controlled()
+  const late = new Error('late')
+  const alive = setInterval(() => {}, 1_000)
+  t.teardown(() => clearInterval(alive))
+  const patience = { ms: 10, ms_per_weight: 60_000, error: () => late }
+  const weigh = (item: string) => item.length - 1
+  const call = coalesce(run, { in_flight: 1, max_items: 1, weigh, patience })
+  const first = call('a')
+  const heavy = call('bb')
+  const light = await call('c').catch(error => error)
+  t.equal(light, late)
+  batches[0]?.finish()
+  t.equal(await first, 'A')
+  await settled()
+  t.strictSame(batches[1]?.items, ['bb'])
+  batches[1]?.finish()
+  t.equal(await heavy, 'BB')
+})
+
 t.test('who has waited too long for its turn is refused, and nobody else', async t => {
   const { batches, run } = controlled()
   const late = new Error('late')

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { StartupError } from '../../lib/errors.ts'
 import { startEmbeddedPostgres } from '../../workers/embedded_postgres.ts'
+import { signal } from '../../workers/embedded_postgres_server.ts'
 import { makeScratch } from '../scratch.ts'
 
 const common = await makeDirectory(t) // creating a cluster is what takes the time here
@@ -152,12 +153,108 @@ t.test('runs, as root, where root alone may enter', { skip: notRoot }, async t =
   await postgres.stop()
 })
 
+t.test('keeps its directory to its owner all the way down', async t => {
+  await chmod(common, 0o755) // as earlier versions did
+  const postgres = await startEmbeddedPostgres(common)
+  t.same(await openedPaths(common), [])
+  await postgres.stop()
+})
+
+t.test('runs, as root, as the owner of the directory, who can go on with it', { skip: notRoot }, async t => {
+  const directory = await makeDirectory(t)
+  const [uid, gid] = [2, 2] // bin, whom every system has and nothing runs as
+  await chown(directory, uid, gid)
+  const postgres = await startEmbeddedPostgres(directory)
+  t.same(postgres.user, { uid, gid, shared_name: null })
+  await postgres.stop()
+  const entries = await readdir(directory, { recursive: true })
+  const owners = await Promise.all([directory, ...entries.map(name => join(directory, name))].map(path => stat(path)))
+  t.same([...new Set(owners.map(owner => owner.uid))], [uid])
+  t.same(await openedPaths(directory), [])
+})
+
+t.test('runs, as root, as nobody where nobody else owns anything, and says so', { skip: notRoot }, async t => {
+  const directory = await makeDirectory(t)
+  const first = await startEmbeddedPostgres(directory)
+  t.equal(first.user?.shared_name, 'nobody')
+  await first.stop()
+  const second = await startEmbeddedPostgres(directory)
+  t.equal(second.user?.shared_name, 'nobody', 'although it is now the owner')
+  await second.stop()
+})
+
+t.test('is started again when it ends, on its port', async t => {
+  const pauses: number[] = []
+  const restarts = { pauses_ms: [1, 2, 3], well_ms: 3_600_000 }
+  const postgres = await startEmbeddedPostgres(common, { restarts, onRestart: pause => pauses.push(pause) })
+  let isFailed = false
+  const failed = postgres.failed.catch(error => {
+    isFailed = true
+    return error
+  })
+  const url = postgres.url
+  for (const expected of [[1], [1, 2], [1, 2, 3]]) {
+    process.kill(await readServerPid(common), 'SIGKILL')
+    while (pauses.length < expected.length) await sleep(5)
+    while (!(await query(url, 'SELECT note FROM notes').catch(() => null))) await sleep(20)
+    t.same(pauses, expected)
+    // Its locks too: while it is being started again nobody else may take it.
+    while (!(await isLocked(url))) await sleep(5)
+  }
+  t.equal(isFailed, false)
+  process.kill(await readServerPid(common), 'SIGKILL')
+  t.match(await failed, { message: /^Postgres does not stay up: /, constructor: StartupError })
+  await postgres.stop()
+})
+
+t.test('has its count forgotten once it has run well', async t => {
+  const pauses: number[] = []
+  const restarts = { pauses_ms: [1], well_ms: 0 }
+  const postgres = await startEmbeddedPostgres(common, { restarts, onRestart: pause => pauses.push(pause) })
+  for (let n = 1; n <= 2; n++) {
+    process.kill(await readServerPid(common), 'SIGKILL')
+    while (pauses.length < n) await sleep(5)
+    while (!(await query(postgres.url, 'SELECT 1').catch(() => null))) await sleep(20)
+    while (!(await isLocked(postgres.url))) await sleep(5)
+  }
+  t.same(pauses, [1, 1])
+  await postgres.stop()
+})
+
+t.test('is not started again by a stop, and ends at once when it hangs', async t => {
+  const pauses: number[] = []
+  const postgres = await startEmbeddedPostgres(common, { onRestart: pause => pauses.push(pause) })
+  const pid = await readServerPid(common)
+  process.kill(pid, 'SIGSTOP')
+  await postgres.kill()
+  t.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+  t.same(pauses, [])
+})
+
+/** Whether a Mailbrook holds the lock of the one that runs. */
+async function isLocked(url: string): Promise<boolean> {
+  const { rowCount } = await query(url, `SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'`)
+  return rowCount === 1
+}
+
+/** What anybody but its owner may open. */
+async function openedPaths(directory: string): Promise<string[]> {
+  const names = ['', ...(await readdir(directory, { recursive: true }))]
+  const modes = await Promise.all(
+    names.map(async name => {
+      const file = await stat(join(directory, name)).catch(() => null) // some come and go
+      return file && (file.mode & 0o077) !== 0 ? `${name} ${(file.mode & 0o777).toString(8)}` : null
+    }),
+  )
+  return modes.filter(mode => mode !== null)
+}
+
 async function makeDirectory(t: Test): Promise<string> {
   const directory = await makeScratch('mailbrook-test-')
   await chmod(directory, 0o755)
   t.teardown(async () => {
     const left = await readServerPid(directory).catch(() => null)
-    if (left) process.kill(left, 'SIGKILL')
+    if (left) signal(left, 'SIGKILL')
     await rm(directory, { recursive: true, force: true, maxRetries: 10 })
   })
   return directory

@@ -168,6 +168,21 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
     t.match(await client.send(to, 'n: 2\r\n\r\n'), /^250 /)
     t.equal((await find(to)).length, 2)
   })
+  await t.test('that was still at work on it', async t => {
+    await query(`CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$`)
+    await query('CREATE TRIGGER dawdle AFTER INSERT ON received_emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()')
+    const dawdling = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`
+    const isDawdling = async () => (await query(dawdling)).length > 0
+    const before = (await find(to)).length
+    const answer = client.send(to, 'n: 2.5\r\n\r\n')
+    while (!(await isDawdling())) await new Promise(setImmediate)
+    proxy.cut()
+    t.match(await answer, /^451 4\.3\.0 /)
+    while (await isDawdling()) await new Promise(setImmediate)
+    t.equal((await find(to)).length, before, 'it is not stored later')
+    await query('DROP FUNCTION dawdle CASCADE')
+  })
   await t.test('that goes away', async t => {
     for (const raw of ['n: 3\r\n\r\n', long]) {
       await client.begin(to)

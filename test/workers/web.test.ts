@@ -22,7 +22,7 @@ t.test('a web process that is stopped waits for an upload', async t => {
   passes(t, await stopWebDuringUpload(await openTestStage(t), { seconds: 2 }))
 })
 
-t.test('/readyz tells whether the database can be used, /healthz only that the process lives', async t => {
+t.test('/readyz tells whether the database can be used, /healthz that the process lives', async t => {
   const stage = await openTestStage(t)
   const proxy = await startPgProxy(stage.url)
   t.teardown(() => proxy.close())
