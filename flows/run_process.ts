@@ -1,5 +1,6 @@
 import { type Config, readConfig } from '../lib/config.ts'
 import { AlreadyToldError, StartupError } from '../lib/errors.ts'
+import { giveBackMemory } from '../lib/give_back_memory.ts'
 import { createLog, type Log, reportFatal } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { unreachable } from '../sql/migrate.ts'
@@ -76,6 +77,7 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
   process.on('uncaughtException', onError) // rejections that nobody handles as well
   try {
     const running = await start()
+    giveBackMemory()
     await Promise.race([stopped.promise, ...(running.failed ? [running.failed] : [])]).catch(report)
     await running.stop()
   } catch (error) {
