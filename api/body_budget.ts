@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { Semaphore } from '../lib/semaphore.ts'
 
 /**
@@ -9,17 +10,25 @@ const SHORT_BUDGET = new Semaphore(32 * 1024 * 1024)
 export const SHORT = 64 * 1024
 
 /** So long a request waits unread. */
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 20_000
 
-/** Too many bodies are being read already. */
-export class TooManyBodiesError extends Error {}
+/** There was no room for a body in time. */
+export class NoRoomError extends Error {}
 
-/** Waits until there is room for a body of so many bytes. Returns what gives the room back, which may be called again. */
-export async function holdBody(bytes: number): Promise<() => void> {
+/** Waits until there is room for so many bytes of a request. Returns what gives the room back, which may be called again. */
+export async function holdBody(request: EventEmitter, bytes: number): Promise<() => void> {
   const budget = bytes > SHORT ? BUDGET : SHORT_BUDGET
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(new TooManyBodiesError('too many bodies wait to be read')), PATIENCE_MS)
-  await budget.acquire(bytes, late.signal).finally(() => clearTimeout(timer))
+  const end = new AbortController()
+  const giveUp = (why: string) => end.abort(new NoRoomError(why))
+  const timer = setTimeout(giveUp, PATIENCE_MS, 'too many bodies wait to be read')
+  const onClose = () => giveUp('the client went away while it waited')
+  request.once('close', onClose)
+  try {
+    await budget.acquire(bytes, end.signal)
+  } finally {
+    clearTimeout(timer)
+    request.off('close', onClose)
+  }
   let isHeld = true
   return () => {
     if (isHeld) budget.release(bytes)

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { BlobStoreError } from '../lib/blob_store.ts'
 import { ApiError } from '../lib/errors.ts'
 import { NoAnswerError, NotConnectedError, sqlState } from '../sql/pool.ts'
-import { TooManyBodiesError } from './body_budget.ts'
+import { NoRoomError } from './body_budget.ts'
 import type { Context, Middleware } from './context.ts'
 
 /** Answers every error with the envelope of the contract; what is not meant for callers is logged, not told. */
@@ -20,7 +20,7 @@ export const answerErrors: Middleware = async (ctx, next) => {
 }
 
 /** Too much to do, or a server behind us away for the moment: to be retried (contract 2, overload). */
-const PASSING = [NotConnectedError, NoAnswerError, BlobStoreError, TooManyBodiesError]
+const PASSING = [NotConnectedError, NoAnswerError, BlobStoreError, NoRoomError]
 // Lost connections, a standby in place of the primary, conflicts, what is exhausted, locks, shutdowns, the disk.
 const PASSING_STATES = /^(08|25006|40|53|55P03|57|58)/
 

@@ -35,7 +35,7 @@ type Held = { release: () => void }
 export const readEmailBody: Middleware = async (ctx, next) => {
   requireIdentity(ctx.req)
   const length = Number(ctx.get('content-length') || Number.POSITIVE_INFINITY)
-  const held: Held = { release: length > SMALL ? () => {} : await holdBody(length) }
+  const held: Held = { release: length > SMALL ? () => {} : await holdBody(ctx.req, length) }
   try {
     ctx.state.body = length > SMALL ? await readLarge(ctx, length, held).catch(giveUp(ctx)) : await readSmall(ctx)
     await next()
@@ -84,7 +84,7 @@ async function readFiles(ctx: Context, most: number, held: Held): Promise<unknow
   const onLength = async (length: number) => {
     if (isHeld || length <= SHORT) return
     isHeld = true
-    held.release = await holdBody(most)
+    held.release = await holdBody(ctx.req, most)
   }
   try {
     const skeleton = await extractStrings(bounded(ctx.req), { ...limits, onLength }, part => files.take(part))

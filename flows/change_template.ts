@@ -4,6 +4,7 @@ import { ApiError, notFound } from '../lib/errors.ts'
 import { newId } from '../lib/ids.ts'
 import { MAX_NAME, type NewTemplate, NOT_RENDERED, type TemplateChange } from '../lib/new_template.ts'
 import { hasPlaceholder, listVariableKeys } from '../lib/template.ts'
+import { inTurns, Turns } from '../lib/turns.ts'
 import { MAX_VARIABLES } from '../lib/variables.ts'
 import type { Pool } from '../sql/pool.ts'
 import { isDuplicate } from '../sql/retry.ts'
@@ -22,7 +23,7 @@ const EMPTY: TemplateContent = { sender: null, subject: null, reply_to: [], html
 /** Stores a new draft; answers its id. @throws {ApiError} 409 when the alias is taken */
 export async function createTemplate(pool: Pool, account_id: string, template: NewTemplate): Promise<string> {
   const { name, alias = null } = template
-  return insertDraft(pool, { account_id, name, alias }, change(EMPTY, template))
+  return insertDraft(pool, { account_id, name, alias }, await change(EMPTY, template))
 }
 
 /**
@@ -61,7 +62,7 @@ export async function changeTemplate(
     const number = is_new ? found.number + 1 : found.number
     const { name = found.name, alias = found.alias } = fields
     await updateTemplate(tx, { account_id, id, name, alias, number })
-    const version = { account_id, template_id: id, number, ...change(found, fields) }
+    const version = { account_id, template_id: id, number, ...(await change(found, fields)) }
     if (is_new) await insertVersion(tx, { ...version, id: newId() })
     else if (!found.is_published) await updateVersion(tx, version)
     return id
@@ -113,7 +114,7 @@ function aliasError(error: unknown): never {
 const CONTENT = ['from', 'subject', 'reply_to', 'html', 'text', 'variables'] as const
 
 /** What is left out stays as it was. */
-function change(before: TemplateContent, fields: TemplateChange): TemplateContent {
+async function change(before: TemplateContent, fields: TemplateChange): Promise<TemplateContent> {
   const { from, reply_to, html = before.html, subject = before.subject, text = before.text } = fields
   const is_rewritten = fields.html !== undefined || fields.subject !== undefined || fields.text !== undefined
   const derived = () => derive(before.variables, [subject ?? '', html, text ?? ''])
@@ -121,15 +122,15 @@ function change(before: TemplateContent, fields: TemplateChange): TemplateConten
     sender: from === undefined ? before.sender : from && formatAddress(from),
     reply_to: reply_to === undefined ? before.reply_to : (reply_to ?? []).map(formatAddress),
     ...{ subject, html, text },
-    variables: identify(before.variables, fields.variables ?? (is_rewritten ? derived() : before.variables)),
+    variables: identify(before.variables, fields.variables ?? (is_rewritten ? await derived() : before.variables)),
   }
 }
 
 type Variable = Pick<TemplateVariable, 'key' | 'type' | 'fallback_value'>
 
 /** A variable for each placeholder. One that is no longer named is kept only if it says more than a derived one would. */
-function derive(before: TemplateVariable[], sources: string[]): Variable[] {
-  const keys = listVariableKeys(...sources)
+async function derive(before: TemplateVariable[], sources: string[]): Promise<Variable[]> {
+  const keys = await inTurns(listVariableKeys(...sources), new Turns())
   const kept = before.filter(
     ({ key, type, fallback_value }) => keys.includes(key) || type !== 'string' || fallback_value !== null,
   )

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises'
 import { type Address, parseAddress } from '../lib/address.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { type CompleteEmail, MAX_SUBJECT_LENGTH, type NewEmail } from '../lib/new_email.ts'
-import { type Lookup, render } from '../lib/template.ts'
+import { type Lookup, type Part, render } from '../lib/template.ts'
+import { inTurns, Turns } from '../lib/turns.ts'
 import type { Variables } from '../lib/variables.ts'
 import type { Queryable } from '../sql/pool.ts'
 import { listSentTemplates, type SentTemplate, type TemplateVariable } from '../sql/template_versions.ts'
@@ -20,14 +20,12 @@ export async function resolveTemplates(
   const templates = refs.size > 0 ? await listSentTemplates(db, account_id, [...refs]) : []
   const results: (CompleteEmail | ApiError)[] = []
   let length = 0
-  let since = performance.now()
+  const turns = new Turns()
   for (const email of emails) {
-    const result = tryToComplete(email, templates)
+    const result = await tryToComplete(email, templates, turns)
     length += lengthOf(result)
     results.push(length > MAX_TOGETHER ? new ApiError('validation_error', TOO_LONG) : result)
-    if (performance.now() - since < PATIENCE_MS) continue
-    await setImmediate()
-    since = performance.now()
+    await turns.rest()
   }
   return results
 }
@@ -35,16 +33,18 @@ export async function resolveTemplates(
 /** Characters of all that one request sends: one long template would make a hundred of a batch exhaust the memory. */
 const MAX_TOGETHER = 20_000_000
 const TOO_LONG = `What one request sends may be ${MAX_TOGETHER.toLocaleString('en')} characters long together.`
-/** So long others wait for the emails of one request. */
-const PATIENCE_MS = 20
 
 function lengthOf(email: CompleteEmail | ApiError): number {
   return email instanceof ApiError ? 0 : (email.html?.length ?? 0) + (email.text?.length ?? 0)
 }
 
-function tryToComplete(email: NewEmail, templates: SentTemplate[]): CompleteEmail | ApiError {
+async function tryToComplete(
+  email: NewEmail,
+  templates: SentTemplate[],
+  turns: Turns,
+): Promise<CompleteEmail | ApiError> {
   try {
-    return complete(email, templates)
+    return await complete(email, templates, turns)
   } catch (error) {
     if (error instanceof ApiError) return error
     throw error
@@ -55,13 +55,13 @@ function refOf({ template_id, template }: NewEmail): string | null {
   return template_id ?? template?.id ?? template?.alias ?? null
 }
 
-function complete(email: NewEmail, templates: SentTemplate[]): CompleteEmail {
+async function complete(email: NewEmail, templates: SentTemplate[], turns: Turns): Promise<CompleteEmail> {
   const ref = refOf(email)
   const { template: named, variables, template_id: _, ...fields } = email
   if (ref === null) {
     // The shape says that these two are there when no template is named.
     const inline = { ...fields, from: fields.from as Address, subject: fields.subject as string }
-    return variables ? renderParts(inline, lookupIn(variables)) : inline
+    return variables ? renderParts(inline, lookupIn(variables), turns) : inline
   }
 
   const template = templates.find(({ id, alias }) => id === ref || alias === ref)
@@ -80,6 +80,7 @@ function complete(email: NewEmail, templates: SentTemplate[]): CompleteEmail {
       text: template.text,
     },
     lookupIn(given, template.variables),
+    turns,
   )
 }
 
@@ -105,12 +106,13 @@ function lookupIn(given: Variables, declared: TemplateVariable[] = []): Lookup {
   return key => (Object.hasOwn(given, key) ? given[key] : fallbacks.get(key))
 }
 
-function renderParts(email: CompleteEmail, lookup: Lookup): CompleteEmail {
-  const subject = render(email.subject, 'subject', lookup)
+async function renderParts(email: CompleteEmail, lookup: Lookup, turns: Turns): Promise<CompleteEmail> {
+  const renderPart = (source: string, part: Part) => inTurns(render(source, part, lookup), turns)
+  const subject = await renderPart(email.subject, 'subject')
   if (subject.length > MAX_SUBJECT_LENGTH) {
     throw new ApiError('validation_error', `The rendered \`subject\` is longer than ${MAX_SUBJECT_LENGTH} characters.`)
   }
-  const html = email.html && render(email.html, 'html', lookup)
-  const text = email.text && render(email.text, 'text', lookup)
+  const html = email.html && (await renderPart(email.html, 'html'))
+  const text = email.text && (await renderPart(email.text, 'text'))
   return { ...email, subject, html, text }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, readConfig } from '../lib/config.ts'
 import { AbandonedError, AlreadyToldError, StartupError } from '../lib/errors.ts'
+import { giveBackMemory } from '../lib/give_back_memory.ts'
 import { createLog, type Log, reportFatal } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import { unreachable } from '../sql/migrate.ts'
@@ -81,6 +82,7 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
   try {
     const running = await Promise.race([start(), stopped.promise.then(() => sleep(START_MS, null, { ref: false }))])
     if (!running) process.exit(1)
+    giveBackMemory()
     await Promise.race([stopped.promise, ...(running.failed ? [running.failed] : [])]).catch(report)
     await running.stop()
   } catch (error) {

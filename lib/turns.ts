@@ -17,3 +17,12 @@ export class Turns {
     this.#since = performance.now()
   }
 }
+
+/** Long work that yields between its steps, done in turns. */
+export async function inTurns<Result>(steps: Generator<void, Result>, turns: Turns): Promise<Result> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+    if (turns.isOver) await turns.rest()
+  }
+}

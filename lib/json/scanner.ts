@@ -81,7 +81,8 @@ export class JsonScanner {
       }
       if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) this.#open(at, byte === OPEN_ARRAY)
       else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) this.#close(at)
-      else if (byte === COMMA || byte === COLON) this.#count(at)
+      else if (byte === COMMA) this.#comma(at)
+      else if (byte === COLON) this.#count()
     }
     return end
   }
@@ -94,7 +95,7 @@ export class JsonScanner {
     if (++this.#depth > this.#limits.depth) {
       throw new JsonLimitError(`is nested deeper than ${this.#limits.depth} levels`)
     }
-    this.#count(-1)
+    this.#count()
   }
 
   #close(at: number): void {
@@ -102,13 +103,16 @@ export class JsonScanner {
     if (this.#depth > 0) this.#depth--
   }
 
-  #count(at: number): void {
-    const { values, total } = this.#limits
-    const isItem = at >= 0 && this.#depth === 1 && this.#isArray
-    if (isItem) {
+  #comma(at: number): void {
+    if (this.#depth === 1 && this.#isArray) {
       this.cuts.push(at)
       this.#values = 0
     }
+    this.#count()
+  }
+
+  #count(): void {
+    const { values, total } = this.#limits
     if (++this.#values > values)
       throw new JsonLimitError(`has more than ${values.toLocaleString('en')} keys and values`)
     if (++this.#total > total) throw new JsonLimitError(`has more than ${total.toLocaleString('en')} keys and values`)

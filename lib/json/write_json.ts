@@ -98,7 +98,7 @@ function isPlain(value: unknown): boolean {
 /** Never between the halves of a character. */
 function endOfPiece(text: string, start: number): number {
   const end = Math.min(start + PIECE, text.length)
-  const unit = text.charCodeAt(end - 1)
-  const isCut = unit >= 0xd800 && unit < 0xdc00 && end < text.length
+  const [high, low] = [text.charCodeAt(end - 1), text.charCodeAt(end)]
+  const isCut = high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000
   return isCut ? end + 1 : end
 }

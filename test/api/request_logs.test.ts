@@ -109,7 +109,7 @@ t.test('no key, secret, password or content of a file stands in the table', asyn
 
 t.test('a body of 10 MB is clipped to what is kept', async t => {
   const account = await newAccount(world)
-  const body = { ...emailOf(account), to: Array(400_000).fill('bob@b.com'), html: 'é'.repeat(1_000_000) }
+  const body = { ...emailOf(account), to: Array(9_000).fill('bob@b.com'), html: 'é'.repeat(1_000_000) }
   await api.request('POST', '/api/emails', { key: account.key, body })
   await readLogs(pool, account, 1)
   const { rows } = await pool.pg.query('SELECT octet_length(request_body::text) AS n FROM logs WHERE account_id = $1', [

@@ -2,10 +2,10 @@ import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Child } from './child.ts'
 
 /**
- * How late the turns of an event loop came, in ms. `p99_cpu`: what its thread used meanwhile, which does not count who
- * else uses the machine.
+ * How late the turns of an event loop came, in ms. `p99_cpu` and `max_cpu`: what its thread used meanwhile, which does not
+ * count who else uses the machine; `max_cpu` is of one turn, or of several short ones.
  */
-export type LoopDelay = { p50: number; p99: number; max: number; p99_cpu: number }
+export type LoopDelay = { p50: number; p99: number; max: number; p99_cpu: number; max_cpu: number }
 
 const RESOLUTION = 10 // ms, which are no delay
 
@@ -34,12 +34,24 @@ function tellOnSignal(): void {
     cpu.record(Math.max(1, Math.round(now - used)))
     used = now
   }, RESOLUTION).unref()
+  let longest = 0
+  let before = cpuTime()
+  setInterval(() => {
+    const now = cpuTime()
+    longest = Math.max(longest, now - before)
+    before = now
+  }, 1).unref()
   process.on('SIGUSR2', () => {
     const delays = { p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) }
-    const told: LoopDelay = { ...delays, p99_cpu: Math.round(cpu.percentile(99) / 1_000) }
+    const told: LoopDelay = {
+      ...delays,
+      p99_cpu: Math.round(cpu.percentile(99) / 1_000),
+      max_cpu: Math.round(longest / 1_000),
+    }
     console.log(`event loop: ${JSON.stringify(told)}`)
     delay.reset()
     cpu.reset()
+    longest = 0
   })
 }
 

@@ -1,10 +1,18 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { listVariableKeys, type Part, render, type Value } from '../../lib/template.ts'
+import { type Lookup, listVariableKeys, type Part, render, type Value } from '../../lib/template.ts'
+
+function finish<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+const renderAll = (source: string, part: Part, lookup: Lookup) => finish(render(source, part, lookup))
 
 /** Renders with these values; `shown` for what is refused. */
 function draw(source: string, values: Record<string, Value> = {}, part: Part = 'html'): string {
-  return render(source, part, key => (Object.hasOwn(values, key) ? values[key] : undefined))
+  return renderAll(source, part, key => (Object.hasOwn(values, key) ? values[key] : undefined))
 }
 const parts: Part[] = ['subject', 'html', 'text']
 const refusal = (message: RegExp) => ({ name: 'validation_error', statusCode: 422, message })
@@ -58,7 +66,7 @@ t.test('without either it is refused, by name', async t => {
 
 t.test('whoever looks a key up is told whether it has a fallback', async t => {
   const asked: [string, boolean][] = []
-  render('{{a}}{{b|}}', 'text', (key, has_fallback) => asked.push([key, has_fallback]))
+  renderAll('{{a}}{{b|}}', 'text', (key, has_fallback) => asked.push([key, has_fallback]))
   t.strictSame(asked, [
     ['a', false],
     ['b', true],
@@ -148,7 +156,7 @@ t.test('a subject never gains a line', async t => {
     fc.assert(
       fc.property(source, dictionary, (text, values) => {
         const one_line = text.replace(/\s/g, ' ')
-        const subject = render(one_line, 'subject', key => (Object.hasOwn(values, key) ? values[key] : 'none'))
+        const subject = renderAll(one_line, 'subject', key => (Object.hasOwn(values, key) ? values[key] : 'none'))
         return !/[\r\n\v\f\u0085\u2028\u2029]/.test(subject)
       }),
     ),
@@ -173,7 +181,7 @@ t.test('html gains no markup from values between two braces', async t => {
         fc.array(fc.constantFrom('{{a}}', '{{b}}', '{{a|x}}', '-', '{{ b }}')),
         dictionary,
         (list, values) => {
-          const html = render(list.join(''), 'html', key => (Object.hasOwn(values, key) ? values[key] : ''))
+          const html = renderAll(list.join(''), 'html', key => (Object.hasOwn(values, key) ? values[key] : ''))
           return !/[<>"']|&(?!(?:amp|lt|gt|quot|#39);)/.test(html)
         },
       ),
@@ -185,12 +193,25 @@ t.test('the keys of placeholders are those of variables, once each, except what 
   const subject = '{{a}}{{contact.x}}{{FIRST_NAME}}{{first_name}}'
   const html =
     '{{{b|1}}}{{a}}{{unsubscribe_url}}{{{RESEND_UNSUBSCRIBE_URL}}}{{poll}}{{poll_url:yes}}{{this}}{{event.x}}'
-  t.strictSame(listVariableKeys(subject, html, '{{constructor}}{{__proto__}}{{#c}}'), [
+  t.strictSame(finish(listVariableKeys(subject, html, '{{constructor}}{{__proto__}}{{#c}}')), [
     'a',
     'first_name',
     'b',
     'constructor',
   ])
+})
+
+t.test('a placeholder is found wherever it begins in a long text', async t => {
+  const [step, longest] = [256 * 1024, `{{{${' '.repeat(20)}x|${'y'.repeat(2_000)}}}}`]
+  for (const placeholder of ['{{a}}', '{{{a}}}', longest, '{{a}}{{a}}{{a}}']) {
+    const expected = placeholder === longest ? 'y'.repeat(2_000) : 'A'.repeat(placeholder.match(/a/g)?.length ?? 0)
+    for (let before = step - 20; before <= step + 5; before++) {
+      const [left, right] = ['{'.repeat(before), '}'.repeat(step)]
+      const shown = draw(`${left} ${placeholder} ${right}`, { a: 'A' })
+      if (shown !== `${left} ${expected} ${right}`) t.fail(`${placeholder.slice(0, 10)} behind ${before}`)
+    }
+  }
+  t.throws(() => draw(`${'x'.repeat(step - 4)}{{{none}}}`), refusal(/`none`/))
 })
 
 t.test('what is rendered has a length, and a number of placeholders, at most', async t => {
@@ -201,7 +222,7 @@ t.test('what is rendered has a length, and a number of placeholders, at most', a
   t.throws(() => draw('y'.repeat(5_000_001)), refusal(/longer/))
   t.equal(draw('{{a}}'.repeat(20_000), { a: 1 }).length, 20_000)
   t.throws(() => draw('{{a}}'.repeat(20_001), { a: 1 }), refusal(/20,000 placeholders at most/))
-  t.throws(() => listVariableKeys('{{a}}'.repeat(20_001)), refusal(/20,000 placeholders at most/))
+  t.throws(() => finish(listVariableKeys('{{a}}'.repeat(20_001))), refusal(/20,000 placeholders at most/))
 })
 
 t.test('the longest texts that are made to be slow take the time of any other', async t => {
