@@ -85,6 +85,21 @@ t.test('a relay that stays silent leaves its mail in doubt, and others get none 
   t.equal(first.messages + second.messages, 40, 'none was sent to both')
 })
 
+t.test('large mail that was set aside leaves its room to other large mail', async t => {
+  const [first, second] = [await openSink(t, { silent: true }), await openSink(t)]
+  const urls = `${first.url},${second.url}`
+  const timeouts = { ...PATIENT, silence: 100, stall: 100 }
+  // For one of them at a time.
+  const work = openWork(t, world, urls, { times: TIMES, timeouts, room: 1_000_000 })
+  const html = '<i>é</i>\n'.repeat(100_000)
+  const ids = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => acceptEmail(world, account, { to: `ok@large${n}.com`, html })),
+  )
+  await send_emails({ email_ids: ids }, work)
+  await until(async () => first.messages + second.messages === 10)
+  t.ok(first.messages > 0 && second.messages > 0, `${first.messages} wait for a reply`)
+})
+
 t.test('mail past its final dot is at most twice the connections', async t => {
   const relay = await openSink(t)
   const work = openRelayed(t, [relay], { ...PATIENT, silence: 100 })
