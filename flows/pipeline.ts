@@ -16,6 +16,9 @@ export const CAPACITY = 1_000
 /** Messages that are composed ahead of a free connection. Large ones are bounded by their bytes instead. */
 const PREPARED_AHEAD = 64
 
+/** A message that is not composed by then may wait for a blob store that hangs. */
+const SLOW_MS = 1_000
+
 type Dependencies = {
   log: Log
   config: Config
@@ -44,6 +47,8 @@ export class Pipeline {
   readonly #toSend: Lanes<Waiting>
   readonly #messages: SharedMessages
   readonly #stopping = new AbortController()
+  /** Those being composed: a stop gives them back without waiting for what they wait for. */
+  readonly #preparing = new Set<ClaimedDelivery>()
   /** Of those held, how many wait for the reply of a silent server. */
   #aside = 0
   /** Those that need their message no more. */
@@ -99,7 +104,9 @@ export class Pipeline {
     this.#stopping.abort()
     this.#messages.stop()
     const placed = [...this.#toPrepare.clear(), ...this.#toSend.clear()].map(({ delivery }) => delivery)
-    for (const delivery of [...this.#router.clear(), ...placed]) void this.#settleUnsent(delivery, STOPPED)
+    const unsent = [...this.#router.clear(), ...placed, ...this.#preparing]
+    this.#preparing.clear()
+    for (const delivery of unsent) void this.#settleUnsent(delivery, STOPPED)
   }
 
   #place(delivery: ClaimedDelivery, lane: string): void {
@@ -128,12 +135,18 @@ export class Pipeline {
       this.#toPrepare.park(lane)
       this.#pump()
     }
+    const slow = setTimeout(park, SLOW_MS)
+    this.#preparing.add(delivery)
     try {
       const prepared = await this.#messages.prepare(delivery, park)
       if (prepared.size > LARGE) park()
       const message = await this.#messages.compose(delivery, prepared)
+      clearTimeout(slow)
+      if (!this.#preparing.delete(delivery)) return // stopped meanwhile
       this.#toSend.push(lane, { delivery, lane, sender: prepared.sender, message, isParked })
     } catch (error) {
+      clearTimeout(slow)
+      if (!this.#preparing.delete(delivery)) return
       this.#endPreparing({ lane, isParked })
       void this.#settleUnsent(delivery, this.#judge(error, delivery))
     }

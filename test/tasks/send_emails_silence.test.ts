@@ -5,6 +5,7 @@ import { send_emails } from '../../tasks/send_emails.ts'
 import { type Sink, type SinkOptions, startSink } from '../faults/sink.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '../mail_hosts.ts'
 import { startZone } from '../name_server.ts'
+import { startS3Server } from '../s3_server.ts'
 import { acceptEmail, openWork, TEST_TIMES, type TestWork } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
 
@@ -162,6 +163,25 @@ t.test('a second host of a domain gets the mail when the first is silent', async
   await acceptTo(work, many(10, 'two-hosts.com'))
   await until(async () => first.messages + second.messages === 10)
   t.ok(first.messages <= CONNECTIONS, `${first.messages} wait at the first`)
+})
+
+t.test('mail whose blob store hangs holds up no other, nor a stop', async t => {
+  const [relay, s3] = [await openSink(t), await startS3Server(t)]
+  const stored = { ...world, config: { ...world.config, BLOB_STORE: s3.url } }
+  const work = openWork(t, stored, relay.url, { times: TIMES, timeouts: PATIENT })
+  const attachments = [{ filename: 'a.txt', content: Buffer.from('a').toString('base64') }]
+  // As many as are composed at a time.
+  const hanging: string[] = []
+  for (let n = 0; n < 64; n++) {
+    hanging.push(await acceptEmail(stored, account, { to: `ok-${n}@s${n % 4}.com`, attachments }))
+  }
+  s3.hang(/^GET /)
+  await send_emails({ email_ids: hanging }, work)
+  await relay.arrived((await accept(work, 3)).length)
+  t.same(await statesOf(hanging), { 'sending 1': 64 })
+  await work.sender.stop()
+  t.same(await statesOf(hanging), { 'queued 0': 64 })
+  s3.speak()
 })
 
 function openRelayed(t: Test, sinks: Sink[], timeouts: SmtpTimeouts, times: Partial<typeof TIMES> = {}): TestWork {
