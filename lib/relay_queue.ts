@@ -94,6 +94,7 @@ export class RelayQueue<Relay extends HasPlaces> {
       const stop = () => {
         this.#waiting.delete(waiter)
         resolve(null)
+        this.#lookAgain()
       }
       const waiter: Waiter<Relay> = {
         relays,
@@ -121,7 +122,12 @@ export class RelayQueue<Relay extends HasPlaces> {
 
   /** When the next of the relays that are waited for would be stalled. */
   #lookAgain(): void {
-    if (this.#timer || this.#waiting.size === 0) return
+    if (this.#waiting.size === 0) {
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+      return
+    }
+    if (this.#timer) return
     const times = [...this.#waiting].flatMap(({ relays }) => relays.map(({ places }) => places.patience()))
     const next = Math.min(...times.filter(time => time > 0))
     if (next === Number.POSITIVE_INFINITY) return
