@@ -19,11 +19,11 @@ import type { ReceivedEmailId } from '../sql/received_emails.ts'
 import { insertUnappliedReport } from '../sql/unapplied_reports.ts'
 import type { Blobs } from './blobs.ts'
 import type { ClassifyWork } from './classify_reply.ts'
-import { judgeMessage } from './judge_message.ts'
+import { type Judge, judgeMessage } from './judge_message.ts'
 import { findRelation, isPost, linkReply, type Relation } from './link_reply.ts'
 import { parseRaw } from './parse_raw.ts'
 
-type Work = ClassifyWork & { blobs: Blobs; secrets: Secrets }
+type Work = ClassifyWork & Pick<Judge, 'judge_times'> & { blobs: Blobs; secrets: Secrets }
 
 /** Bytes of messages that are in memory at a time, in all jobs of this process. What is read of them is as much again. */
 const room = new Semaphore(64 * 1024 * 1024)

@@ -1,5 +1,5 @@
 import type { Config } from '../lib/config.ts'
-import type { Transport } from '../lib/deliver.ts'
+import { letGo, type Outgoing, type Transport } from '../lib/deliver.ts'
 import { Lanes } from '../lib/lanes.ts'
 import type { Log } from '../lib/log.ts'
 import type { Secrets } from '../lib/secrets.ts'
@@ -15,6 +15,9 @@ export const CAPACITY = 1_000
 
 /** Messages that are composed ahead of a free connection. Large ones are bounded by their bytes instead. */
 const PREPARED_AHEAD = 64
+
+/** A message that is not composed by then may wait for a blob store that hangs. */
+const SLOW_MS = 1_000
 
 type Dependencies = {
   log: Log
@@ -44,8 +47,12 @@ export class Pipeline {
   readonly #toSend: Lanes<Waiting>
   readonly #messages: SharedMessages
   readonly #stopping = new AbortController()
+  /** Those being composed: a stop gives them back without waiting for what they wait for. */
+  readonly #preparing = new Set<ClaimedDelivery>()
   /** Of those held, how many wait for the reply of a silent server. */
   #aside = 0
+  /** Those that need their message no more. */
+  readonly #left = new WeakSet<ClaimedDelivery>()
   /** By destination, how many are not being sent yet. */
   readonly #unsent = new Map<string, number>()
   #idlers: (() => void)[] = []
@@ -97,7 +104,9 @@ export class Pipeline {
     this.#stopping.abort()
     this.#messages.stop()
     const placed = [...this.#toPrepare.clear(), ...this.#toSend.clear()].map(({ delivery }) => delivery)
-    for (const delivery of [...this.#router.clear(), ...placed]) void this.#settleUnsent(delivery, STOPPED)
+    const unsent = [...this.#router.clear(), ...placed, ...this.#preparing]
+    this.#preparing.clear()
+    for (const delivery of unsent) void this.#settleUnsent(delivery, STOPPED)
   }
 
   #place(delivery: ClaimedDelivery, lane: string): void {
@@ -126,12 +135,18 @@ export class Pipeline {
       this.#toPrepare.park(lane)
       this.#pump()
     }
+    const slow = setTimeout(park, SLOW_MS)
+    this.#preparing.add(delivery)
     try {
       const prepared = await this.#messages.prepare(delivery, park)
       if (prepared.size > LARGE) park()
       const message = await this.#messages.compose(delivery, prepared)
+      clearTimeout(slow)
+      if (!this.#preparing.delete(delivery)) return // stopped meanwhile
       this.#toSend.push(lane, { delivery, lane, sender: prepared.sender, message, isParked })
     } catch (error) {
+      clearTimeout(slow)
+      if (!this.#preparing.delete(delivery)) return
       this.#endPreparing({ lane, isParked })
       void this.#settleUnsent(delivery, this.#judge(error, delivery))
     }
@@ -155,32 +170,22 @@ export class Pipeline {
     return judgeError(error, delivery)
   }
 
-  async #send({ delivery, lane, sender, message }: Waiting): Promise<void> {
-    const { log, config, secrets, transport, ledger } = this.#deps
-    const { signal } = this.#stopping
+  async #send(waiting: Waiting): Promise<void> {
+    const { log, config, transport } = this.#deps
+    const { delivery, lane } = waiting
     let isAside = false
     const onSilence = () => {
       // As many as have a place, so that a kill never leaves more in doubt than twice the connections.
       if (this.#aside >= transport.concurrency) return false
       isAside = true
+      for (const sent of [waiting, outgoing]) letGo(sent)
       this.#setAside(delivery, lane)
       return true
     }
+    const outgoing = { ...this.#outgoing(waiting), onSilence }
     let verdict: Verdict
     try {
-      const outcome = await transport.deliver({
-        account_id: delivery.account_id,
-        delivery_id: delivery.id,
-        mail_from: returnPath(delivery, sender, config, secrets),
-        recipient: delivery.recipient,
-        tls: sender.tls,
-        transport: sender.transport,
-        message,
-        fence: async () => !signal.aborted && ledger.fence(delivery),
-        onSilence,
-        signal,
-      })
-      verdict = judge(outcome, delivery, config)
+      verdict = judge(await transport.deliver(outgoing), delivery, config)
     } catch (error) {
       log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
       verdict = judgeError(error, delivery)
@@ -191,9 +196,27 @@ export class Pipeline {
     await this.#settle(delivery, verdict)
   }
 
+  #outgoing({ delivery, sender, message }: Waiting): Outgoing {
+    const { config, secrets, ledger } = this.#deps
+    const { signal } = this.#stopping
+    return {
+      account_id: delivery.account_id,
+      delivery_id: delivery.id,
+      mail_from: returnPath(delivery, sender, config, secrets),
+      recipient: delivery.recipient,
+      tls: sender.tls,
+      transport: sender.transport,
+      message,
+      fence: async () => !signal.aborted && ledger.fence(delivery),
+      signal,
+    }
+  }
+
   /** Its server may answer in ten minutes: until then others have its place. Its lease is extended as before. */
   #setAside(delivery: ClaimedDelivery, lane: string): void {
     this.#aside++
+    this.#messages.leave(delivery)
+    this.#left.add(delivery)
     this.#toSend.setAside(lane)
     this.#deps.ledger.setAside(delivery)
     this.#pump()
@@ -224,7 +247,7 @@ export class Pipeline {
 
   #forget(delivery: ClaimedDelivery): void {
     this.held.delete(delivery)
-    this.#messages.leave(delivery)
+    if (!this.#left.delete(delivery)) this.#messages.leave(delivery)
     this.#deps.onRoom()
     if (this.held.size === 0) for (const resolve of this.#idlers.splice(0)) resolve()
   }

@@ -1,11 +1,10 @@
 import type { Attempt } from '../lib/webhooks/post_event.ts'
+import { addResult, isToRest, type Results } from '../lib/webhooks/standing.ts'
 import type { ClaimedWebhook } from '../sql/webhook_leases.ts'
 import type { DueEvent } from '../sql/webhook_work.ts'
 
 /** Requests to one endpoint at the same moment. */
 const AT_ONCE = 2
-/** From so many failures in a row on, one request, and then a rest. */
-const FAILURES_TO_REST = 5
 /** Events of one read; more are read once half of them are on their way. */
 const READ_AHEAD = 100
 /** And before the endpoint has taken any, or when it fails: those of one that hangs lie in memory as long as it does. */
@@ -19,6 +18,8 @@ export type LaneDeps = {
   /** Due events of the webhook, but for these. */
   read(held: string[], limit: number): Promise<DueEvent[]>
   post(event: DueEvent): Promise<Attempt>
+  /** Whether one whose last attempt failed may keep its place. */
+  mayFail(): boolean
   /** Resolves once it is written. */
   settle(event: DueEvent, attempt: Attempt): Promise<void>
 }
@@ -28,7 +29,10 @@ export class WebhookLane {
   readonly began_at = performance.now()
   readonly #deps: LaneDeps
   readonly #ended = Promise.withResolvers<void>()
-  #failures: number
+  #isFailing: boolean
+  #results: Results
+  /** When it answered last, or the first of those under way was sent. */
+  #heard_at = 0
   #limit = FIRST_READ
   #waiting: DueEvent[] = []
   #read_at = 0
@@ -40,14 +44,20 @@ export class WebhookLane {
   #isStopped = false
   #error: { reason: unknown } | null = null
 
-  constructor({ failure_count }: Pick<ClaimedWebhook, 'failure_count'>, deps: LaneDeps) {
-    this.#failures = failure_count
+  constructor(webhook: Pick<ClaimedWebhook, 'failure_count' | 'recent_results'>, deps: LaneDeps) {
+    this.#isFailing = webhook.failure_count > 0
+    this.#results = webhook.recent_results
     this.#deps = deps
   }
 
   /** Its last attempt failed. */
   get isFailing(): boolean {
-    return this.#failures > 0
+    return this.#isFailing
+  }
+
+  /** Its endpoint has been silent for longer than so many ms. */
+  isSilent(ms: number): boolean {
+    return this.#active > 0 && performance.now() > this.#heard_at + ms
   }
 
   /**
@@ -71,11 +81,11 @@ export class WebhookLane {
       this.#waiting = []
       this.#isDry = false
     }
-    const slots = this.#failures < FAILURES_TO_REST ? AT_ONCE : 1
+    const slots = isToRest(this.#results) ? 1 : AT_ONCE
     while (this.#active < slots && this.#unsettled.size < MAX_UNSETTLED) {
       const event = this.#waiting.shift()
       if (!event) break
-      this.#active++
+      if (this.#active++ === 0) this.#heard_at = performance.now()
       this.#unsettled.add(event.event_id)
       void this.#send(event).catch(error => this.#fail(error))
     }
@@ -112,9 +122,12 @@ export class WebhookLane {
   async #send(event: DueEvent): Promise<void> {
     try {
       const attempt = await this.#deps.post(event).finally(() => this.#active--)
-      this.#failures = attempt.is_success ? 0 : this.#failures + 1
+      this.#heard_at = performance.now()
+      this.#isFailing = !attempt.is_success
+      this.#results = addResult(this.#results, attempt.is_success ? 's' : attempt.is_hung ? 'h' : 'f')
       this.#limit = attempt.is_success ? READ_AHEAD : FIRST_READ
-      if (attempt.is_gone || attempt.patience > 0 || this.#failures >= FAILURES_TO_REST) this.stop()
+      if (attempt.is_gone || attempt.patience > 0 || isToRest(this.#results)) this.stop()
+      else if (this.#isFailing && !this.#deps.mayFail()) this.stop()
       const settled = this.#deps.settle(event, attempt)
       this.#pump()
       await settled

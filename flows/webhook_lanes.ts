@@ -4,8 +4,11 @@ import type { WebhookLane } from './webhook_lane.ts'
 /** `again`: it was claimed once more while its lane was ending. */
 type Leased = { webhook: ClaimedWebhook; lane: WebhookLane; ended: Promise<void>; again?: ClaimedWebhook }
 
-/** For webhooks that fail, for the others, and for both: a lane may have begun to fail since it was taken. */
-export type Places = Room & { all: number }
+/**
+ * For webhooks that fail, for the others, and for those of the others that have been silent for `silent_ms`: these leave
+ * their places to others, since many may begin to hang at the same moment.
+ */
+export type Places = Room & { silent: number; silent_ms: number }
 
 type LanesDeps = {
   open(webhook: ClaimedWebhook): WebhookLane
@@ -28,11 +31,21 @@ export class WebhookLanes {
   }
 
   /** How many more may be taken. */
-  roomIn({ sound, failing, all }: Places): Room {
-    const nowFailing = [...this.#leased.values()].filter(({ lane }) => lane.isFailing).length
-    const left = all - this.size
-    const soundRoom = clamp(sound - (this.size - nowFailing), left)
-    return { sound: soundRoom, failing: clamp(failing - nowFailing, left - soundRoom) }
+  roomIn({ sound, failing, silent, silent_ms }: Places): Room {
+    const now = { failing: 0, silent: 0, sound: 0 }
+    for (const { lane } of this.#leased.values()) {
+      if (lane.isFailing) now.failing++
+      else if (now.silent < silent && lane.isSilent(silent_ms)) now.silent++
+      else now.sound++
+    }
+    return { sound: Math.max(0, sound - now.sound), failing: Math.max(0, failing - now.failing) }
+  }
+
+  /** Whether no more of them fail than may. */
+  mayFail({ failing }: Places): boolean {
+    let count = 0
+    for (const { lane } of this.#leased.values()) if (lane.isFailing) count++
+    return count <= failing
   }
 
   webhooks(): ClaimedWebhook[] {
@@ -82,8 +95,4 @@ export class WebhookLanes {
     this.#leased.delete(webhook.id)
     if (again) this.#begin(again)
   }
-}
-
-function clamp(count: number, most: number): number {
-  return Math.max(0, Math.min(count, most))
 }

@@ -17,7 +17,10 @@ import { createWebhookLedger } from './webhook_ledger.ts'
 import { WEBHOOK_TIMES, type WebhookTimes } from './webhook_times.ts'
 
 /** Those that fail, as all that hang do after their first attempt, leave room for those that do not. */
-const PLACES: Places = { sound: 256, failing: 128, all: 512 }
+const PLACES: Places = { sound: 256, failing: 128, silent: 1024, silent_ms: 250 }
+
+/** While there is no room, it is looked for again so soon: places become free, and endpoints turn out to be silent. */
+const CROWDED_MS = 250
 
 /**
  * Delivers events to webhooks: leases those that have due ones, one worker for each, and writes what became of each
@@ -65,7 +68,8 @@ export function createWebhookSender({
     open(webhook) {
       const { account_id, id: webhook_id } = webhook
       const read: LaneDeps['read'] = (held, limit) => ledger.read({ account_id, webhook_id, held, limit })
-      return new WebhookLane(webhook, { read, post, settle: ledger.settle })
+      const mayFail = () => lanes.mayFail(places)
+      return new WebhookLane(webhook, { read, post, mayFail, settle: ledger.settle })
     },
     async onEnd({ account_id, id }, error) {
       try {
@@ -84,15 +88,26 @@ export function createWebhookSender({
       const answers = wishes.map(() => undefined)
       const room = lanes.roomIn(places)
       lanes.endTurns(room, times.turn_ms)
+      if (room.sound === 0) lookSoon()
       if (room.sound + room.failing === 0 || stopping.signal.aborted) return answers
       const ids = wishes.includes(null) ? null : wishes.flatMap(webhooks => webhooks ?? [])
-      for (const webhook of await claimWebhooks(pool, { owner, seconds: times.lease_seconds }, room, ids)) {
-        lanes.take(webhook)
-      }
+      const claimed = await claimWebhooks(pool, { owner, seconds: times.lease_seconds }, room, ids)
+      for (const webhook of claimed) lanes.take(webhook)
+      if (room.sound > 0 && claimed.length >= room.sound) lookSoon()
       return answers
     },
     { in_flight: 1, max_items: 1_000 },
   )
+
+  let isSoon = false
+  function lookSoon(): void {
+    if (isSoon || timers.length === 0) return
+    isSoon = true
+    setTimeout(() => {
+      isSoon = false
+      if (!stopping.signal.aborted) look()
+    }, CROWDED_MS).unref()
+  }
 
   function look(): void {
     claim(null).catch(error => log.error({ err: error }, 'due webhooks could not be claimed'))

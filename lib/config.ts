@@ -116,7 +116,7 @@ export const Environment = z.object({
     .describe(
       'Where attachments lie: postgres, or s3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://...&region=...',
     ),
-  SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker.'),
+  SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker, to each relay.'),
   DESTINATION_CONNECTIONS: count
     .min(1)
     .max(1000)

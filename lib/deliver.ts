@@ -23,6 +23,23 @@ export type Outgoing = Wishes & {
   signal: AbortSignal
 }
 
+type Hooks = Pick<Outgoing, 'fence' | 'onSilence'>
+
+/**
+ * The same message, watched by one more. It is not copied: whoever waits for a reply to it would keep its bytes, which
+ * `letGo` is to free.
+ */
+export function watched(outgoing: Outgoing, hooks: Partial<Hooks>): Outgoing {
+  return Object.assign(Object.create(outgoing), hooks)
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** Frees the bytes of a message that has been sent to its end. */
+export function letGo(sent: Pick<Outgoing, 'message'>): void {
+  sent.message = NO_BYTES
+}
+
 /** The server, or the way to it, did not take the message. */
 export type Refused = {
   outcome: 'deferred' | 'bounced' | 'failed'

@@ -6,7 +6,7 @@ const CONNECT_STALLS = 5
 /** The connections of one relay: how many are in use, and when anything last happened on them. */
 export class RelayPlaces {
   readonly total: number
-  readonly #stall: number
+  readonly stall: number
   readonly #destinations = new Map<string, number>()
   #active = 0
   #ended = 0
@@ -15,7 +15,7 @@ export class RelayPlaces {
   /** @param stall ms without a reply after which a relay in full use is passed over */
   constructor(total: number, stall: number = STALL_MS) {
     this.total = total
-    this.#stall = stall
+    this.stall = stall
   }
 
   /** One destination has half of them at most. */
@@ -25,7 +25,7 @@ export class RelayPlaces {
 
   /** Ms until it is stalled if nothing happens; 0 or less: it is. */
   patience(): number {
-    const patience = this.#ended > 0 ? this.#stall : CONNECT_STALLS * this.#stall
+    const patience = this.#ended > 0 ? this.stall : CONNECT_STALLS * this.stall
     return this.#moved_at + patience - performance.now()
   }
 
@@ -94,6 +94,7 @@ export class RelayQueue<Relay extends HasPlaces> {
       const stop = () => {
         this.#waiting.delete(waiter)
         resolve(null)
+        this.#lookAgain()
       }
       const waiter: Waiter<Relay> = {
         relays,
@@ -119,15 +120,20 @@ export class RelayQueue<Relay extends HasPlaces> {
     this.#lookAgain()
   }
 
-  /** When the next of the relays that are waited for would be stalled. */
+  /** When the next relay would be stalled, but soon: once a message has ended that is sooner than it seemed. */
   #lookAgain(): void {
-    if (this.#timer || this.#waiting.size === 0) return
-    const times = [...this.#waiting].flatMap(({ relays }) => relays.map(({ places }) => places.patience()))
-    const next = Math.min(...times.filter(time => time > 0))
-    if (next === Number.POSITIVE_INFINITY) return
+    if (this.#waiting.size === 0) {
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+      return
+    }
+    if (this.#timer) return
+    const moving = [...this.#waiting].flatMap(({ relays }) => relays.filter(({ places }) => places.patience() > 0))
+    if (moving.length === 0) return
+    const next = Math.min(...moving.map(({ places }) => Math.min(places.patience(), places.stall)))
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#admit()
-    }, next + 1)
+    }, Math.max(next, 0) + 1)
   }
 }

@@ -1,5 +1,5 @@
 import { Breaker } from './breaker.ts'
-import type { Outcome, Outgoing } from './deliver.ts'
+import { type Outcome, type Outgoing, watched } from './deliver.ts'
 
 /**
  * What one server does after the final dot. A message that it does not answer in time, or breaks off at, is a failure;
@@ -40,7 +40,7 @@ export class Silence {
       return isAside
     }
     try {
-      const result = await send({ ...outgoing, fence, onSilence })
+      const result = await send(watched(outgoing, { fence, onSilence }))
       const { outcome } = result
       if (outcome.outcome === 'in_doubt') {
         if (!isAside) this.#breaker.failed(outcome.reason)

@@ -13,19 +13,19 @@ export class Attempt {
   readonly content: Readable
 
   constructor(outgoing: Outgoing, isOpen: () => boolean) {
-    const { message } = outgoing
+    const { length } = outgoing.message
     let position = 0
     const push = () => {
       if (this.content.destroyed) return
-      const slice = message.subarray(position, position + SLICE)
+      const slice = outgoing.message.subarray(position, position + SLICE)
       position += slice.length
       this.content.push(slice)
-      if (position >= message.length) void this.#end(outgoing, isOpen)
+      if (position >= length) void this.#end(outgoing, isOpen)
     }
     this.content = new Readable({
       highWaterMark: SLICE,
       read: () => {
-        if (position >= message.length) return
+        if (position >= length) return
         const isFirst = !this.isBegun
         this.isBegun = true
         // A server that takes all it is given would get a large message in one turn of the event loop.

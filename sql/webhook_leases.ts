@@ -3,7 +3,12 @@ import { z } from 'zod'
 import { type Queryable, sql } from './pool.ts'
 import type { WebhookId } from './webhook_work.ts'
 
-const ClaimedWebhook = z.object({ account_id: z.string(), id: z.int(), failure_count: z.int() })
+const ClaimedWebhook = z.object({
+  account_id: z.string(),
+  id: z.int(),
+  failure_count: z.int(),
+  recent_results: z.string(),
+})
 export type ClaimedWebhook = z.infer<typeof ClaimedWebhook>
 
 /** Whose it is, and for how long. */
@@ -30,7 +35,7 @@ export async function claimWebhooks(
       SELECT * FROM (${due(sql.fragment`= 0`, sound)}) sound UNION ALL SELECT * FROM (${due(sql.fragment`> 0`, failing)}) failing
     ) due
     WHERE w.account_id = due.account_id AND w.id = due.id
-    RETURNING w.account_id, w.id, w.failure_count
+    RETURNING w.account_id, w.id, w.failure_count, w.recent_results
   `)
 }
 

@@ -46,6 +46,7 @@ export type WebhookResult = {
   started_at: Date
   delay: number | null
   rest: number | null
+  is_hung: boolean
 }
 
 export type RestTimes = { first_rest_seconds: number; longest_rest_seconds: number }

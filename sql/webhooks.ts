@@ -94,10 +94,16 @@ export async function updateWebhook(
 /** What one that is enabled, or has another endpoint, forgets: its failures, and a rest that was asked for. */
 function startAnew(endpoint: WebhookChange['endpoint'], status: WebhookChange['status']) {
   if (status === 'enabled') {
-    return [sql.fragment`status = 'enabled', disabled_reason = NULL, failure_count = 0, rest_until = NULL`]
+    return [
+      sql.fragment`status = 'enabled', disabled_reason = NULL, failure_count = 0, recent_results = '', rests = 0, rest_until = NULL`,
+    ]
   }
   if (endpoint === undefined) return []
-  return [sql.fragment`failure_count = CASE endpoint WHEN ${endpoint} THEN failure_count ELSE 0 END, rest_until = NULL`]
+  return [
+    sql.fragment`failure_count = CASE endpoint WHEN ${endpoint} THEN failure_count ELSE 0 END,
+      recent_results = CASE endpoint WHEN ${endpoint} THEN recent_results ELSE '' END,
+      rests = CASE endpoint WHEN ${endpoint} THEN rests ELSE 0 END, rest_until = NULL`,
+  ]
 }
 
 export async function updateSigningSecret(

@@ -16,6 +16,9 @@ export type S3Server = {
   requests: string[]
   /** From now on, requests that match are answered so. */
   refuse(request: RegExp, status: number, code: string): void
+  /** From now on, requests that match are not answered until `speak`. */
+  hang(request: RegExp): void
+  speak(): void
 }
 
 const KEYS = { AKIATEST: 'se/cr+et' }
@@ -27,6 +30,8 @@ type Answer = { status: number; body?: string | Buffer; etag?: string }
 export async function startS3Server(t: Test): Promise<S3Server> {
   const requests: string[] = []
   const bucket = new Bucket()
+  let silence: RegExp | undefined
+  const owed: (() => void)[] = []
   let refusal: { request: RegExp; answer: Answer } | undefined
 
   const answer = (request: IncomingMessage, body: Buffer): Answer => {
@@ -43,7 +48,10 @@ export async function startS3Server(t: Test): Promise<S3Server> {
 
   const server = createServer(async (request, response) => {
     const body = await buffer(request).catch(() => null)
-    if (body) write(response, answer(request, body))
+    if (!body) return
+    const answered = answer(request, body)
+    if (silence?.test(requests.at(-1) as string)) owed.push(() => write(response, answered))
+    else write(response, answered)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {
@@ -58,6 +66,13 @@ export async function startS3Server(t: Test): Promise<S3Server> {
     requests,
     refuse: (request, status, code) => {
       refusal = { request, answer: failed(status, code) }
+    },
+    hang: request => {
+      silence = request
+    },
+    speak() {
+      silence = undefined
+      for (const reply of owed.splice(0)) reply()
     },
   }
 }

@@ -59,7 +59,7 @@ export class HostSender {
     const silence = this.#silenceOf(server.host)
     const closed = silence.refuses(most)
     if (closed) return notTried(`${server.host} is silent. ${closed}`)
-    return silence.watch(outgoing, most, watched => this.#send({ ...attempt, outgoing: watched }))
+    return silence.watch(outgoing, most, message => this.#send({ ...attempt, outgoing: message }))
   }
 
   async #send(attempt: HostAttempt): Promise<HostTry> {

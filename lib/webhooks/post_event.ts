@@ -24,10 +24,14 @@ export type Attempt = {
   started_at: Date
   /** Seconds that the endpoint asked for; 0: it did not. */
   patience: number
+  /** It took all of its time. */
+  is_hung: boolean
 }
 
 /** Of one attempt, from the look-up of its name to the answer. */
 export const ATTEMPT_MS = 15_000
+/** An attempt without an answer that took this share of its time has hung. */
+const HUNG = 0.9
 const MAX_READ = 64 * 1024
 const MAX_KEPT = 1024
 const HEADERS = { 'content-type': 'application/json', 'user-agent': 'Mailbrook-webhooks/1' }
@@ -46,10 +50,11 @@ export async function postEvent(
     if (error instanceof FetchError) return error
     throw error
   })
-  return { ...judge(answer), ms: Math.round(performance.now() - start), started_at }
+  const ms = Math.round(performance.now() - start)
+  return { ...judge(answer), ms, is_hung: answer instanceof FetchError && ms >= HUNG * deadline_ms, started_at }
 }
 
-function judge(answer: BriefAnswer | FetchError): Omit<Attempt, 'ms' | 'started_at'> {
+function judge(answer: BriefAnswer | FetchError): Omit<Attempt, 'ms' | 'is_hung' | 'started_at'> {
   if (answer instanceof FetchError) {
     const { reason: error, detail } = answer
     return { is_success: false, is_gone: false, status: null, error, detail, response: null, patience: 0 }

@@ -1,4 +1,6 @@
 DROP FUNCTION IF EXISTS settle_webhooks(json, double precision, double precision);
+DROP FUNCTION IF EXISTS webhook_results(text, text);
+DROP FUNCTION IF EXISTS webhook_is_to_rest(text);
 DROP TYPE IF EXISTS webhook_result CASCADE;
 
 -- An attempt that ended.
@@ -18,14 +20,35 @@ CREATE TYPE webhook_result AS (
   response text,
   started_at timestamptz,
   delay double precision, -- seconds until the next attempt; null: it was the last
-  rest double precision   -- seconds of patience that the endpoint asked for
+  rest double precision,  -- seconds of patience that the endpoint asked for
+  is_hung boolean         -- it took all of its time
 );
+
+-- Whether an endpoint gets single attempts with pauses between them, by the results of its last ones, oldest first:
+-- s success, f failure, h one that hung. lib/webhooks/standing.ts is the same.
+CREATE FUNCTION webhook_is_to_rest(results text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT length(results) >= 5 AND results !~ 's$'
+    AND (length(replace(results, 's', '')) >= 0.9 * length(results) OR results ~ 'h{5}$')
+$$;
+
+-- The last results with some more. A success at an endpoint that was to rest makes it as good as new.
+CREATE FUNCTION webhook_results(results text, more text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  result text;
+BEGIN
+  FOREACH result IN ARRAY string_to_array(more, NULL) LOOP
+    results := CASE WHEN result = 's' AND webhook_is_to_rest(results) THEN result ELSE right(results || result, 20) END;
+  END LOOP;
+  RETURN results;
+END
+$$;
 
 -- Writes what became of attempts and what that says of their endpoints, in one commit.
 --
--- failure_count goes up by each failure and to 0 by a success; with the 50th the webhook is disabled. From the 5th on the
--- endpoint rests before it is tried again, twice as long each time: first_rest to longest_rest seconds. An attempt at an
--- endpoint that the webhook does not have any more says nothing of the one that it has.
+-- failure_count goes up by each failure and to 0 by a success; with the 50th the webhook is disabled. An endpoint of which
+-- nearly all of the last attempts failed rests before it is tried again, twice as long each time: first_rest to
+-- longest_rest seconds. One that fails now and then does not. An attempt at an endpoint that the webhook does not have any
+-- more says nothing of the one that it has.
 --
 -- given: a list of webhook_result.
 CREATE FUNCTION settle_webhooks(given json, first_rest double precision, longest_rest double precision)
@@ -63,18 +86,21 @@ BEGIN
 
   WITH told AS (
     SELECT r.account_id, r.webhook_id, r.endpoint, r.is_success, r.is_gone, r.rest,
+      CASE WHEN r.is_success THEN 's' WHEN r.is_hung THEN 'h' ELSE 'f' END AS result,
       row_number() OVER (PARTITION BY r.account_id, r.webhook_id, r.endpoint ORDER BY r.position) AS n
     FROM unnest(counted) AS r
   ), folded AS (
     SELECT account_id, webhook_id, endpoint,
       coalesce(min(n) FILTER (WHERE is_success) - 1, count(*)) AS failures_before, -- the first success, if any
       count(*) - max(n) FILTER (WHERE is_success) AS failures_since,               -- the last; null: there was none
-      bool_or(is_gone) AS is_gone, max(rest) AS rest
+      bool_or(is_gone) AS is_gone, max(rest) AS rest, string_agg(result, '' ORDER BY n) AS results
     FROM told GROUP BY account_id, webhook_id, endpoint
   ), judged AS (
     SELECT f.*,
       CASE WHEN w.failure_count + f.failures_before >= 50 THEN w.failure_count + f.failures_before
-        ELSE coalesce(f.failures_since, w.failure_count + f.failures_before) END AS failures
+        ELSE coalesce(f.failures_since, w.failure_count + f.failures_before) END AS failures,
+      CASE WHEN f.failures_since IS NULL THEN w.rests ELSE 0 END AS rests,
+      webhook_results(w.recent_results, f.results) AS recent_results
     FROM (SELECT * FROM folded ORDER BY account_id, webhook_id) f
     CROSS JOIN LATERAL (
       SELECT * FROM webhooks w
@@ -84,6 +110,8 @@ BEGIN
   )
   UPDATE webhooks w SET
     failure_count = j.failures,
+    recent_results = j.recent_results,
+    rests = CASE WHEN webhook_is_to_rest(j.recent_results) THEN j.rests + 1 ELSE j.rests END,
     last_delivery_status = CASE j.failures WHEN 0 THEN 'success' ELSE 'failed' END,
     last_delivery_at = now(),
     updated_at = CASE WHEN j.is_gone OR j.failures >= 50 THEN now() ELSE w.updated_at END,
@@ -91,7 +119,7 @@ BEGIN
     disabled_reason = CASE WHEN j.is_gone THEN 'endpoint_gone' WHEN j.failures >= 50 THEN 'too_many_failures' END,
     -- What was promised stays so: of two at once one may be told to wait, and the other be taken.
     rest_until = greatest(w.rest_until, now() + make_interval(secs => greatest(j.rest,
-      CASE WHEN j.failures >= 5 THEN least(longest_rest, first_rest * 2 ^ least(j.failures - 5, 20)) END)))
+      CASE WHEN webhook_is_to_rest(j.recent_results) THEN least(longest_rest, first_rest * 2 ^ least(j.rests, 20)) END)))
   FROM judged j WHERE w.account_id = j.account_id AND w.id = j.webhook_id;
 END
 $$;

@@ -116,18 +116,25 @@ t.test('a webhook is changed in what is given; enabled, it starts anew', async t
   const disabled = { status: 'disabled', disabled_reason: 'manual', events: ['email.sent'] }
   t.match((await call('GET', `/${id}`)).body, disabled)
 
-  await pg.query(`UPDATE webhooks SET failure_count = 50, rest_until = now() + interval '1 h' WHERE id = $1`, [id])
+  await pg.query(
+    `UPDATE webhooks SET failure_count = 50, recent_results = 'fffff', rests = 3,
+    rest_until = now() + interval '1 h' WHERE id = $1`,
+    [id],
+  )
   await call('PATCH', `/${id}`, { status: 'enabled' })
   t.match((await call('GET', `/${id}`)).body, { status: 'enabled', disabled_reason: null, failure_count: 0 })
-  t.match((await pg.query('SELECT rest_until FROM webhooks WHERE id = $1', [id])).rows, [{ rest_until: null }])
+  const standing = async () =>
+    (await pg.query('SELECT rest_until, recent_results, rests FROM webhooks WHERE id = $1', [id])).rows
+  t.same(await standing(), [{ rest_until: null, recent_results: '', rests: 0 }])
 
-  await pg.query('UPDATE webhooks SET failure_count = 49 WHERE id = $1', [id])
-  for (const [url, failure_count] of [
-    ['https://other.com/', 49],
-    ['https://another.com/', 0],
+  await pg.query(`UPDATE webhooks SET failure_count = 49, recent_results = 'fffff', rests = 3 WHERE id = $1`, [id])
+  for (const [url, failure_count, recent_results, rests] of [
+    ['https://other.com/', 49, 'fffff', 3],
+    ['https://another.com/', 0, '', 0],
   ] as const) {
     await call('PATCH', `/${id}`, { endpoint: url })
     t.match((await call('GET', `/${id}`)).body, { endpoint: url, failure_count })
+    t.same(await standing(), [{ rest_until: null, recent_results, rests }])
   }
 })
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import t from 'tap'
 import { createBlobs } from '../../flows/blobs.ts'
+import type { JudgeTimes } from '../../flows/judge_message.ts'
 import { parseEmails } from '../../flows/parse_email.ts'
 import type { Config } from '../../lib/config.ts'
 import { startZone } from '../name_server.ts'
@@ -17,8 +18,13 @@ t.teardown(() => blobs.close())
 
 const message = 'From: a@y.com\r\nTo: b@x.com\r\nSubject: Hello\r\n\r\nHi\r\n'
 
+type ReceiveOptions = { address?: string; config?: Partial<Config>; judge_times?: JudgeTimes }
+
 /** The row of a message that came from 192.0.2.1, unless told otherwise, once it was read. */
-async function receive(raw: string, { address = '192.0.2.1', config = {} as Partial<Config> } = {}) {
+async function receive(
+  raw: string,
+  { address = '192.0.2.1', config = {} as Partial<Config>, judge_times }: ReceiveOptions = {},
+) {
   await storeContent(
     { ...world, blobs },
     {
@@ -31,7 +37,9 @@ async function receive(raw: string, { address = '192.0.2.1', config = {} as Part
   const { rows } = await world.pool.pg.query(
     "SELECT account_id, id FROM received_emails WHERE state = 'stored' ORDER BY id DESC LIMIT 1",
   )
-  await parseEmails({ ...world, blobs, config: { ...world.config, ...config } }, [rows[0]])
+  await parseEmails({ ...world, blobs, config: { ...world.config, ...config }, ...(judge_times && { judge_times }) }, [
+    rows[0],
+  ])
   const found = await world.pool.pg.query(
     `SELECT state, spf, verdicts, headers, raw_blob_id FROM received_emails e
      LEFT JOIN received_contents c ON (c.account_id, c.received_email_id) = (e.account_id, e.id) WHERE e.id = $1`,
@@ -65,6 +73,28 @@ t.test('rspamd and clamd are asked', async t => {
   const CLAMAV = { host: '127.0.0.1', port: (clamd.address() as AddressInfo).port }
   const found = await receive(message.replace('Hi', 'Buy'), { config: { RSPAMD_URL, CLAMAV } })
   t.match(found, { state: 'parsed', verdicts: { spf: 'PASS', spam: 'FAIL', virus: 'FAIL' } })
+})
+
+t.test('services that hang are asked by five messages, and later mail does not wait for them', async t => {
+  let asked = 0
+  const silent = createTcpServer(socket => {
+    asked++
+    socket.on('error', () => {}).resume()
+  }).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.teardown(() => silent.close())
+  const { port } = silent.address() as AddressInfo
+  const config: Partial<Config> = { RSPAMD_URL: `http://127.0.0.1:${port}`, CLAMAV: { host: '127.0.0.1', port } }
+  const failed = { verdicts: { spam: 'PROCESSING_FAILED', virus: 'PROCESSING_FAILED' } }
+  for (let n = 0; n < 5; n++) {
+    const found = await receive(`${message}${n}`, { config, judge_times: { rspamd_ms: 100, clamav_ms: 100 } })
+    t.match(found, { state: 'parsed', ...failed })
+  }
+  t.equal(asked, 10)
+  // It would wait for longer than the test may take.
+  const patient = { rspamd_ms: 60_000, clamav_ms: 60_000 }
+  t.match(await receive(`${message}later`, { config, judge_times: patient }), { state: 'parsed', ...failed })
+  t.equal(asked, 10)
 })
 
 t.test('whoever is away holds up no mail', async t => {

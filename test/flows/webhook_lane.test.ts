@@ -5,15 +5,16 @@ import type { Attempt } from '../../lib/webhooks/post_event.ts'
 import type { DueEvent } from '../../sql/webhook_work.ts'
 
 /** A queue of events, read, posted and settled as told. */
-function setup(count: number, deps: Partial<LaneDeps> = {}, failure_count = 0) {
+function setup(count: number, deps: Partial<LaneDeps> = {}, recent_results = '') {
   const due = new Set(Array.from({ length: count }, (_, n) => String(n)))
   const posted: string[] = []
   const settled: string[] = []
   let now = 0
   let most = 0
   const lane = new WebhookLane(
-    { failure_count },
+    { failure_count: recent_results.endsWith('f') ? 1 : 0, recent_results },
     {
+      mayFail: () => true,
       async read(held, limit) {
         const found = [...due].filter(id => !held.includes(id)).slice(0, limit)
         await sleep(1)
@@ -37,7 +38,7 @@ function setup(count: number, deps: Partial<LaneDeps> = {}, failure_count = 0) {
 
 function answer(status: number, patience = 0): Attempt {
   const is_success = status < 300
-  const told = { ms: 1, error: null, detail: null, response: null, started_at: new Date() }
+  const told = { ms: 1, is_hung: false, error: null, detail: null, response: null, started_at: new Date() }
   return { is_success, is_gone: status === 410, status, patience, ...told }
 }
 
@@ -95,11 +96,11 @@ t.test('what was read slowly is sent all the same', async t => {
   t.equal(posted.length, 3)
 })
 
-t.test('from five failures on one is sent at a time, and the first failure ends it', async t => {
-  const failing = setup(50, { post: async () => answer(500) }, 5)
+t.test('one that is to rest gets one at a time, and the first failure ends it', async t => {
+  const failing = setup(50, { post: async () => answer(500) }, 'fffff')
   await failing.lane.run()
   t.equal(failing.posted.length, 1)
-  const recovered = setup(50, {}, 49)
+  const recovered = setup(50, {}, 'f'.repeat(20))
   await recovered.lane.run()
   t.equal(recovered.posted.length, 50)
   t.equal(recovered.most(), 2, 'two again once one has arrived')
@@ -116,6 +117,21 @@ t.test('five failures in a row, patience that is asked for, and an endpoint that
     t.ok(posted.length <= most, `${posted.length}`)
     t.strictSame(settled.sort(), posted.sort(), 'what was sent is settled')
   }
+})
+
+t.test('five failures in a row do not end it where most attempts succeed', async t => {
+  const fails = (id: string) => Number(id) % 20 >= 14 // six in a row, of twenty
+  const { lane, posted, most } = setup(200, { post: async ({ event_id }) => answer(fails(event_id) ? 500 : 200) })
+  await lane.run()
+  t.equal(posted.length, 200)
+  t.equal(most(), 2)
+})
+
+t.test('a failure ends it where too many others fail', async t => {
+  const fails = async ({ event_id }: DueEvent) => answer(event_id === '20' ? 500 : 200)
+  const { lane, posted } = setup(100, { post: fails, mayFail: () => false })
+  await lane.run()
+  t.ok(posted.length < 25, `${posted.length}`)
 })
 
 t.test('what fails ends it, once what is on its way is settled', async t => {

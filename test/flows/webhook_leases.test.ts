@@ -62,7 +62,7 @@ t.test('webhooks that fail never have the places of those that do not', async t 
     if (path.endsWith('healthy')) response.end()
     else if (path.endsWith('begins') && begins.posted().length === 1) response.writeHead(500).end()
   })
-  startSender(t, world, times, { sound: 1, failing: 2, all: 3 })
+  startSender(t, world, times, { sound: 1, failing: 2, silent: 0, silent_ms: 0 })
   await announce(world, begins.account_id, 2)
   await waitUntil(async () => begins.posted().length === 2, 'a failure, and one that hangs')
   await world.pool.pg.query('UPDATE webhooks SET failure_count = 1 WHERE id = ANY($1)', [failed.map(({ id }) => id)])
@@ -76,12 +76,29 @@ t.test('webhooks that fail never have the places of those that do not', async t 
   t.equal(reached(), 1)
 })
 
+t.test('endpoints that begin to hang at the same moment hold up nobody else', async t => {
+  // They hang until the end of the test, and have never failed before.
+  const times = { ...HOOK_TIMES, attempt_ms: 60_000, drain_ms: 100 }
+  const hanging = await Promise.all(Array.from({ length: 24 }, (_, n) => subscribe(`hanging${n}`)))
+  const healthy = await subscribe('sound')
+  hook.answer(({ path }, response) => {
+    if (path.endsWith('sound')) response.end()
+  })
+  for (const { account_id } of hanging) await announce(world, account_id, 2)
+  const sender = startSender(t, world, times, { sound: 8, failing: 1, silent: 24, silent_ms: 50 })
+  await waitUntil(() => hanging.filter(({ posted }) => posted().length > 0).length >= 8, 'all places to be taken')
+  await announce(world, healthy.account_id, 1)
+  await waitUntil(async () => (await countDeliveries(world, healthy.id)).success === 1, 'the healthy one')
+  await waitUntil(() => hanging.every(({ posted }) => posted().length === 2), 'each of the others to be tried')
+  await sender.stop()
+})
+
 t.test('webhooks whose endpoints are slow give up their places to those that wait', async t => {
   const slow = [await subscribe('slow1'), await subscribe('slow2')]
   const waits = await subscribe('waits')
   hook.answer(({ path }, response) => void setTimeout(() => response.end(), path.endsWith('waits') ? 0 : 20))
   for (const { account_id } of slow) await announce(world, account_id, 150)
-  startSender(t, world, { ...HOOK_TIMES, turn_ms: 50 }, { sound: 2, failing: 1, all: 3 })
+  startSender(t, world, { ...HOOK_TIMES, turn_ms: 50 }, { sound: 2, failing: 1, silent: 0, silent_ms: 0 })
   await waitUntil(() => slow.every(({ posted }) => posted().length > 0), 'both places to be taken')
   await announce(world, waits.account_id, 1)
   await waitUntil(() => waits.posted().length === 1, 'the one that waits')

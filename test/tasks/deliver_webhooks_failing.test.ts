@@ -97,6 +97,22 @@ t.test('endpoints that hang do not hold up another, are asked twice at once at t
   }
 })
 
+t.test('an endpoint that fails one time in three is never made to rest', async t => {
+  // A rest would last until the end of the test.
+  startSender(t, world, { ...HOOK_TIMES, first_rest_seconds: 60, longest_rest_seconds: 60 })
+  const { account_id, id } = await subscribe('flaky')
+  const failed = new Set<string>()
+  hook.answer(({ json }, response) => {
+    const fails = json.data.n % 30 >= 20 && !failed.has(json.id) // ten in a row
+    if (fails) failed.add(json.id)
+    response.writeHead(fails ? 500 : 200).end()
+  })
+  await announce(world, account_id, 300)
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 300, 'all of them')
+  t.equal(failed.size, 100)
+  t.match(await readWebhook(world, id), { status: 'enabled', rests: null })
+})
+
 t.test('what an endpoint asks for is heeded: so many seconds, until a time, or never again', async t => {
   startSender(t, world, HOOK_TIMES)
   const ask = async (name: string, status: number, retry_after?: string) => {

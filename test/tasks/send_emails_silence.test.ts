@@ -5,6 +5,7 @@ import { send_emails } from '../../tasks/send_emails.ts'
 import { type Sink, type SinkOptions, startSink } from '../faults/sink.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '../mail_hosts.ts'
 import { startZone } from '../name_server.ts'
+import { startS3Server } from '../s3_server.ts'
 import { acceptEmail, openWork, TEST_TIMES, type TestWork } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
 
@@ -85,6 +86,21 @@ t.test('a relay that stays silent leaves its mail in doubt, and others get none 
   t.equal(first.messages + second.messages, 40, 'none was sent to both')
 })
 
+t.test('large mail that was set aside leaves its room to other large mail', async t => {
+  const [first, second] = [await openSink(t, { silent: true }), await openSink(t)]
+  const urls = `${first.url},${second.url}`
+  const timeouts = { ...PATIENT, silence: 100, stall: 100 }
+  // For one of them at a time.
+  const work = openWork(t, world, urls, { times: TIMES, timeouts, room: 1_000_000 })
+  const html = '<i>é</i>\n'.repeat(100_000)
+  const ids = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => acceptEmail(world, account, { to: `ok@large${n}.com`, html })),
+  )
+  await send_emails({ email_ids: ids }, work)
+  await until(async () => first.messages + second.messages === 10)
+  t.ok(first.messages > 0 && second.messages > 0, `${first.messages} wait for a reply`)
+})
+
 t.test('mail past its final dot is at most twice the connections', async t => {
   const relay = await openSink(t)
   const work = openRelayed(t, [relay], { ...PATIENT, silence: 100 })
@@ -147,6 +163,25 @@ t.test('a second host of a domain gets the mail when the first is silent', async
   await acceptTo(work, many(10, 'two-hosts.com'))
   await until(async () => first.messages + second.messages === 10)
   t.ok(first.messages <= CONNECTIONS, `${first.messages} wait at the first`)
+})
+
+t.test('mail whose blob store hangs holds up no other, nor a stop', async t => {
+  const [relay, s3] = [await openSink(t), await startS3Server(t)]
+  const stored = { ...world, config: { ...world.config, BLOB_STORE: s3.url } }
+  const work = openWork(t, stored, relay.url, { times: TIMES, timeouts: PATIENT })
+  const attachments = [{ filename: 'a.txt', content: Buffer.from('a').toString('base64') }]
+  // As many as are composed at a time.
+  const hanging: string[] = []
+  for (let n = 0; n < 64; n++) {
+    hanging.push(await acceptEmail(stored, account, { to: `ok-${n}@s${n % 4}.com`, attachments }))
+  }
+  s3.hang(/^GET /)
+  await send_emails({ email_ids: hanging }, work)
+  await relay.arrived((await accept(work, 3)).length)
+  t.same(await statesOf(hanging), { 'sending 1': 64 })
+  await work.sender.stop()
+  t.same(await statesOf(hanging), { 'queued 0': 64 })
+  s3.speak()
 })
 
 function openRelayed(t: Test, sinks: Sink[], timeouts: SmtpTimeouts, times: Partial<typeof TIMES> = {}): TestWork {

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Report, readOptions, runCampaign } from './campaign.ts'
+import { countStates, listBeyondFence } from './deliveries.ts'
+import { startSink } from './sink.ts'
+import { feed, type Stage } from './stage.ts'
+
+type Options = { connections: number; emails: number; seconds: number }
+
+/** How long the mail of others may take at most, beyond the second after which a silent relay is passed over. */
+const GRACE_S = 2
+
+/**
+ * The first of two relays is silent after the final dot, for `seconds` or (0) for ever, with the times of production. All
+ * other mail goes by the second within moments; what waits for the first is in doubt only if a kill comes, and no more of
+ * it than twice the connections.
+ */
+export async function silenceRelay(stage: Stage, { connections, emails, seconds }: Options): Promise<Report> {
+  const report = new Report()
+  const [silent, well] = [await startSink({ silent: true }), await startSink()]
+  const worker = stage.start('workers/worker.ts', {
+    MAIL_TRANSPORT: `${silent.url},${well.url}`,
+    SEND_CONNECTIONS: String(connections),
+    LOG_LEVEL: 'error',
+  })
+  try {
+    await feed(stage, emails, 0, ['ok'])
+    await silent.arrived(connections)
+    const start = performance.now()
+    await well.arrived(emails - connections)
+    report.note({ others_after_s: elapsed(start) })
+    report.expect(elapsed(start) < 1 + GRACE_S + emails / 100, 'others go on by the second relay')
+
+    const beyond: number[] = []
+    // Past the 30 s after which they are set aside.
+    for (const end = start + (seconds || 45) * 1_000; performance.now() < end; await sleep(500)) {
+      beyond.push((await listBeyondFence(stage)).length)
+      if (beyond.length % 10 === 0) await feed(stage, 10, emails + beyond.length * 10, ['ok'])
+    }
+    report.note({ most_beyond_fence: Math.max(...beyond), first: silent.messages, second: well.messages })
+    report.expect(Math.max(...beyond) <= 4 * connections, 'mail past its dot is bounded by twice the connections')
+    report.expect(silent.messages <= 2 * connections, 'the silent relay gets as many again at most')
+    if (seconds > 0) {
+      silent.speak()
+      await sleep(5_000)
+    }
+    worker.kill('SIGKILL')
+    await worker.ended
+    const left = (await listBeyondFence(stage)).length
+    report.note({ left_in_doubt_by_a_kill: left, states: await countStates(stage) })
+    report.expect(seconds > 0 ? left === 0 : left <= 2 * connections, 'a kill leaves those in doubt that wait')
+    report.expect(
+      silent.messages + well.messages === new Set([...silent.ledger, ...well.ledger].map(e => e.rcpt)).size,
+      'nobody gets it twice',
+    )
+  } finally {
+    await Promise.all([silent.close(), well.close()])
+  }
+  return report
+}
+
+function elapsed(start: number): number {
+  return Number(((performance.now() - start) / 1_000).toFixed(1))
+}
+
+/** node test/faults/silent_relay.ts [--connections 40] [--emails 1000] */
+if (import.meta.main) {
+  const options = readOptions({ connections: 40, emails: 1_000 })
+  for (const seconds of [15, 0]) {
+    await runCampaign(`a relay that is silent ${seconds ? `for ${seconds} s` : 'for ever'}`, stage =>
+      silenceRelay(stage, { ...options, seconds }),
+    )
+  }
+}

@@ -1,0 +1,74 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { RelayPlaces, RelayQueue } from '../../lib/relay_queue.ts'
+
+const never = new AbortController().signal
+const CONNECTIONS = 4
+
+type Relay = { name: string; places: RelayPlaces }
+type Held = { relay: Relay; destination: string }
+
+const open = (name: string, stall: number): Relay => ({ name, places: new RelayPlaces(CONNECTIONS, stall) })
+
+t.test('the first relay has all messages until it is stalled', async t => {
+  const relays = [open('first', 50), open('second', 50)]
+  const queue = new RelayQueue<Relay>()
+  const names: (string | undefined)[] = []
+  const take = async (destination: string) => names.push((await queue.take(relays, destination, never))?.name)
+  await Promise.all(['a', 'a', 'b', 'b'].map(take))
+  for (let n = 0; n < CONNECTIONS; n++) relays[0]?.places.ended()
+  await Promise.all(['a', 'b', 'c'].map(take))
+  t.same(names, ['first', 'first', 'first', 'first', 'second', 'second', 'second'])
+})
+
+t.test('who waits gets the next place, and a stop ends the wait', async t => {
+  const relay = open('only', 60_000)
+  const queue = new RelayQueue<Relay>()
+  for (const destination of ['a', 'a', 'b', 'b']) await queue.take([relay], destination, never)
+  const stopping = new AbortController()
+  const waiting = [queue.take([relay], 'c', never), queue.take([relay], 'd', stopping.signal)]
+  queue.free(relay, 'a', false, true)
+  t.equal(await waiting[0], relay)
+  stopping.abort()
+  t.equal(await waiting[1], null)
+  t.equal(await queue.take([relay], 'e', stopping.signal), null)
+})
+
+t.test('no relay has more than its connections, and nobody waits beside a free one', async t => {
+  const destination = fc.constantFrom('a', 'b', 'c')
+  const step = fc.oneof(fc.record({ take: destination }), fc.record({ free: fc.nat(50) }))
+  const holds = fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), async (steps, isStalled) => {
+      // Stalled at once, or never.
+      const relays = [open('first', isStalled ? -1 : 60_000), open('second', isStalled ? -1 : 60_000)]
+      const queue = new RelayQueue<Relay>()
+      const stopping = new AbortController()
+      const held: Held[] = []
+      const waiting: string[] = []
+      for (const step of steps) {
+        if ('take' in step) {
+          waiting.push(step.take)
+          void queue.take(relays, step.take, stopping.signal).then(relay => {
+            waiting.splice(waiting.indexOf(step.take), 1)
+            if (relay) held.push({ relay, destination: step.take })
+          })
+        } else {
+          const [one] = held.splice(step.free % (held.length || 1), 1)
+          if (one) queue.free(one.relay, one.destination, false, true)
+        }
+        await new Promise(setImmediate)
+        for (const relay of relays) {
+          const here = held.filter(one => one.relay === relay)
+          const most = Math.max(0, ...['a', 'b', 'c'].map(name => here.filter(one => one.destination === name).length))
+          if (here.length > CONNECTIONS || most > CONNECTIONS / 2) throw new Error(`${relay.name} has too many`)
+        }
+        const usable = isStalled ? relays : relays.slice(0, 1)
+        for (const name of waiting) {
+          if (usable.some(({ places }) => places.fits(name))) throw new Error(`${name} waits beside a free place`)
+        }
+      }
+      stopping.abort()
+    }),
+  )
+  await t.resolves(holds)
+})
