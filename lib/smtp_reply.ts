@@ -80,6 +80,6 @@ const reasons: Record<Verdict['class'], string> = {
 /** A verdict in a sentence, for events and the queue. */
 export function explainVerdict({ outcome, class: cause }: Verdict): string {
   if (outcome === 'failed' && cause === 'infrastructure') return 'The receiver could not take it.'
-  if (outcome === 'failed' && cause === 'transient') return 'The receiver did not take it in time.'
+  if (outcome === 'failed' && cause === 'transient') return 'The receiver could not take it at the time.'
   return outcome === 'deferred' && cause !== 'infrastructure' ? reasons.transient : reasons[cause]
 }

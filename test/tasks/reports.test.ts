@@ -123,7 +123,7 @@ t.test('a late refusal ends as a refusal in the session does', async t => {
     ['5.6.0', 'Message has a virus', 'failed content', 'The receiver refused the message.'],
     ['5.3.4', 'Message too big', 'failed size', 'The receiver refused the message for its size.'],
     ['5.1.8', 'Sender domain not found', 'failed sender', 'The receiver refused the sender.'],
-    ['4.4.7', 'Message expired', 'failed transient', 'The receiver did not take it in time.'],
+    ['4.4.7', 'Message expired', 'failed transient', 'The receiver could not take it at the time.'],
   ]
   for (const [status, words, verdict, reason] of rows) {
     const to = `r${status}@y.com`
