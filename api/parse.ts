@@ -40,7 +40,8 @@ function toApiError(issue: z.core.$ZodIssue, field: string, prefix: string): Api
   if (isMissing(issue)) return new ApiError('missing_required_field', `${prefix}Missing \`${field}\` field.`)
   const { name = 'validation_error', is_sentence = false } = (issue.code === 'custom' && issue.params) || {}
   const what = field ? `Invalid \`${field}\` field: ` : 'Invalid body: '
-  return new ApiError(name as ErrorName, `${prefix}${is_sentence ? '' : what}${issue.message}`)
+  const end = /[.!?]$/.test(issue.message) ? '' : '.'
+  return new ApiError(name as ErrorName, `${prefix}${is_sentence ? '' : what}${issue.message}${end}`)
 }
 
 /** What ids of a resource look like: the id as Postgres takes it, or null. Most are UUIDs. */

@@ -86,7 +86,7 @@ export async function publishTemplate(pool: Pool, account_id: string, ref: strin
 function requireRendered({ sender, reply_to }: TemplateContent): void {
   for (const [field, texts] of Object.entries({ from: [sender ?? ''], reply_to })) {
     if (texts.some(hasPlaceholder))
-      throw new ApiError('validation_error', `Invalid \`${field}\` field: ${NOT_RENDERED}`)
+      throw new ApiError('validation_error', `Invalid \`${field}\` field: ${NOT_RENDERED}.`)
   }
 }
 

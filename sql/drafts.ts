@@ -85,7 +85,7 @@ export const FaultDetail = z
   .object({
     status: DomainStatus,
     sending: z.boolean(),
-    by: z.string(),
+    by: z.string().nullable(),
     reason: z.string().nullable(),
     limit: z.int(),
     left: z.int(),

@@ -41,7 +41,7 @@ DECLARE
   month_wait integer;
 BEGIN
   SELECT p.* INTO plan FROM accounts a JOIN plans p ON p.name = a.plan WHERE a.id = account;
-  credits := (SELECT u.credits FROM account_usage u WHERE u.account_id = account);
+  credits := coalesce((SELECT u.credits FROM account_usage u WHERE u.account_id = account), 0);
   day_used := (SELECT coalesce(sum(b.emails), 0) FROM usage_buckets(account, 'day') AS b);
   month_used := (SELECT coalesce(sum(b.emails), 0) FROM usage_buckets(account, 'month') AS b);
   day_wait := CASE WHEN plan.emails_per_day IS NULL THEN 0

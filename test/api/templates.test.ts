@@ -318,7 +318,7 @@ t.test('a placeholder where none is replaced is refused at once', async t => {
       ['reply_to', 'validation_error'],
       ['replyTo', 'validation_error'],
     ] as const) {
-      const message = `Invalid \`${field}\` field: placeholders are replaced only in \`subject\`, \`html\` and \`text\``
+      const message = `Invalid \`${field}\` field: placeholders are replaced only in \`subject\`, \`html\` and \`text\`.`
       for (const answer of [await post({ ...small, [field]: text }), await patch(id, { [field]: text })]) {
         t.match(answer, { status: 422, body: { name } }, text)
         t.equal(answer.body.message, message)

@@ -74,7 +74,7 @@ async function deliver(messages: { to: string; raw: string; from?: string }[]): 
 }
 
 async function readAll(): Promise<void> {
-  for (const row of await query(`SELECT account_id, id FROM received_emails WHERE state = 'stored'`)) {
+  for (const row of await query(`SELECT account_id, id FROM received_emails WHERE state = 'stored' ORDER BY id`)) {
     await parse_email({ ids: [row] }, captured)
   }
 }
