@@ -9,19 +9,23 @@ const GROWN = 64 * 1024 * 1024
 /** Part of its time in which an idle process does anything. */
 const IDLE = 0.1
 
+/** Intervals in a row. Collected too soon, a process that only paused would have its code compiled anew. */
+const IDLE_INTERVALS = 4
+
 type Collect = (options: { type: 'major'; execution: 'async'; flavor: 'last-resort' }) => Promise<void>
 
 /**
  * Has V8 give memory back to the machine after a load. V8 collects garbage when more is allocated, so that a process which
- * has become idle keeps for good what it took at its busiest. It is collected once when it has become idle, which takes
- * some ten milliseconds, and not again before it has grown. Until the process ends; keeps none from ending.
+ * has become idle keeps for good what it took at its busiest. It is collected once when it has been idle for 20 s, which
+ * takes some ten milliseconds, and not again before it has grown. Until the process ends; keeps none from ending.
  */
-export function giveBackMemory(): void {
+export function giveBackMemory(interval_ms: number = INTERVAL_MS): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as Collect
   let least = process.memoryUsage.rss()
   let before = performance.eventLoopUtilization()
   let isCollecting = false
+  let idle = 0
 
   const look = async (): Promise<void> => {
     const now = performance.eventLoopUtilization()
@@ -29,11 +33,12 @@ export function giveBackMemory(): void {
     before = now
     const rss = process.memoryUsage.rss()
     least = Math.min(least, rss)
-    if (isCollecting || utilization > IDLE || rss < least + GROWN) return
+    idle = utilization > IDLE ? 0 : idle + 1
+    if (isCollecting || idle < IDLE_INTERVALS || rss < least + GROWN) return
     isCollecting = true
     await collect({ type: 'major', execution: 'async', flavor: 'last-resort' })
     isCollecting = false
     least = process.memoryUsage.rss()
   }
-  setInterval(look, INTERVAL_MS).unref()
+  setInterval(look, interval_ms).unref()
 }

@@ -7,8 +7,10 @@ import { canonicalJson } from './canonical_json.ts'
  * variables) is left as it is. A member that is given by both names must have one value.
  */
 export function withTwins<Schema extends z.ZodObject>(schema: Schema) {
-  const names = Object.keys(schema.shape).filter(name => twinOf(name) !== name)
-  return z.preprocess((value, context) => (isObject(value) ? renameTwins(value, names, context) : value), schema)
+  const twins = Object.keys(schema.shape)
+    .map(name => ({ name, twin: twinOf(name) }))
+    .filter(({ name, twin }) => twin !== name)
+  return z.preprocess((value, context) => (isObject(value) ? renameTwins(value, twins, context) : value), schema)
 }
 
 /** `scheduledAt` of `scheduled_at`. */
@@ -17,12 +19,11 @@ export function twinOf(name: string): string {
 }
 
 /** Not in place: the fingerprint of an Idempotency-Key and the request log are of the body as it came. */
-function renameTwins(value: Members, names: string[], context: z.RefinementCtx): Members {
-  const given = names.filter(name => Object.hasOwn(value, twinOf(name)))
+function renameTwins(value: Members, twins: Twin[], context: z.RefinementCtx): Members {
+  const given = twins.filter(({ twin }) => Object.hasOwn(value, twin))
   if (given.length === 0) return value
   const renamed = { ...value }
-  for (const name of given) {
-    const twin = twinOf(name)
+  for (const { name, twin } of given) {
     if (value[name] !== undefined && canonicalJson(value[name]) !== canonicalJson(value[twin])) {
       context.addIssue({ code: 'custom', path: [twin], message: `is not the same as \`${name}\`` })
     }
@@ -33,6 +34,7 @@ function renameTwins(value: Members, names: string[], context: z.RefinementCtx):
 }
 
 type Members = Record<string, unknown>
+type Twin = { name: string; twin: string }
 
 function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -8,7 +8,7 @@ const MEGABYTE = 1024 * 1024
 type GcEntry = { detail: { kind: number } }
 
 t.test('a process that becomes idle gives back the memory that it took', async t => {
-  giveBackMemory()
+  giveBackMemory(250)
   const before = process.memoryUsage.rss()
   // Garbage that V8 would keep: it has survived, and nothing is allocated afterwards.
   let held: unknown[] | null = Array.from({ length: 3_000_000 }, (_, n) => ({ n }))

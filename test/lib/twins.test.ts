@@ -69,7 +69,7 @@ t.test('two names with different values are refused', async t => {
   })) {
     for (const [value, other] of [values, values.toReversed()]) {
       const body = { ...email, [member]: value, [twinOf(member)]: other }
-      const message = `Invalid \`${twinOf(member)}\` field: is not the same as \`${member}\``
+      const message = `Invalid \`${twinOf(member)}\` field: is not the same as \`${member}\`.`
       t.equal(refusal(NewEmail, body), `validation_error ${message}`)
     }
   }
