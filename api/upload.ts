@@ -17,8 +17,8 @@ const MAX_UPLOAD_BYTES = 160 * 1024 * 1024
 const MAX_FILES = 1_000
 
 /**
- * What the files of all uploads of a process may take of its memory while they pass through it, and about what those of
- * one take; the others wait unread. What is around the files is a body like others (body_budget.ts).
+ * Bytes of memory that the files of all uploads of a process may take while they pass through it, and about how many those
+ * of one take; the others wait unread. The JSON around the files is a body like others (body_budget.ts).
  */
 const FILES_BUDGET = new Semaphore(64 * 1024 * 1024)
 const ONE_UPLOAD = 4 * 1024 * 1024

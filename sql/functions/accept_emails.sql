@@ -68,7 +68,7 @@ BEGIN
     ORDER BY d.position
   ));
 
-  -- 7. What each caller is told; keys lost to a commit made meanwhile replay its answer.
+  -- 7. The answer to each caller; keys lost to a commit made meanwhile replay its answer.
   RETURN QUERY
   SELECT d.position,
     CASE
