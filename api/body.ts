@@ -8,10 +8,10 @@ import { Turns } from '../lib/turns.ts'
 import { holdBody } from './body_budget.ts'
 import type { Middleware } from './context.ts'
 
-/** Of an email or a template, without the files in it; of a whole batch of emails as well. */
+/** Limit for an email, a template or a whole batch of emails, without the files in it. */
 export const MAX_BODY_BYTES = 10 * 1024 * 1024
 
-/** Of whatever else there is. */
+/** Limit for all other bodies. */
 const MAX_OTHER_BYTES = 1024 * 1024
 
 /** An email has 2,000 keys and values at most, ten times as many are parsed in 20 ms; a batch has a hundred emails. */

@@ -17,8 +17,8 @@ const MAX_UPLOAD_BYTES = 160 * 1024 * 1024
 const MAX_FILES = 1_000
 
 /**
- * What the files of all uploads of a process may take of its memory while they pass through it, and about what those of
- * one take; the others wait unread. What is around the files is a body like others (body_budget.ts).
+ * Bytes of memory that the files of all uploads of a process may take while they pass through it, and about how many those
+ * of one take; the others wait unread. The JSON around the files is a body like others (body_budget.ts).
  */
 const FILES_BUDGET = new Semaphore(64 * 1024 * 1024)
 const ONE_UPLOAD = 4 * 1024 * 1024
@@ -80,12 +80,7 @@ async function readLarge(ctx: Context, length: number, held: Held): Promise<unkn
 async function readFiles(ctx: Context, most: number, held: Held): Promise<unknown> {
   const files = new ArrivingFiles(ctx.blobs, ctx.state.caller.account_id)
   const limits = { paths: CONTENT_PATHS, max_bytes: MAX_BODY_BYTES, max_strings: MAX_FILES }
-  let isHeld = false
-  const onLength = async (length: number) => {
-    if (isHeld || length <= SHORT) return
-    isHeld = true
-    held.release = await holdBody(ctx.req, most)
-  }
+  const onLength = holdAsItGrows(ctx.req, most, held)
   try {
     const skeleton = await extractStrings(bounded(ctx.req), { ...limits, onLength }, part => files.take(part))
     const body = await parseBody(skeleton.bytes, findUnstorableEmail)
@@ -97,6 +92,24 @@ async function readFiles(ctx: Context, most: number, held: Held): Promise<unknow
     // nothing of it was read.
     ctx.req.resume()
     throw toApiError(error)
+  }
+}
+
+/**
+ * Holds room for what is around the files: none while it is short, then SMALL bytes, and `most` only beyond these. A slow
+ * upload of one file and a few pages of text would else keep others waiting for as long as it takes.
+ */
+function holdAsItGrows(request: IncomingMessage, most: number, held: Held): (length: number) => Promise<void> {
+  const releases: (() => void)[] = []
+  let bytes = 0
+  held.release = () => {
+    for (const release of releases) release()
+  }
+  return async length => {
+    const wanted = length <= SHORT ? 0 : length <= SMALL ? SMALL : most
+    if (wanted <= bytes) return
+    releases.push(await holdBody(request, wanted - bytes))
+    bytes = wanted
   }
 }
 

@@ -36,7 +36,7 @@ export function keyConflict(): ApiError {
 
 /** Drafts of one commit weigh at most this many characters: more would hold up the event loop. */
 const MAX_WEIGHT = 1 << 20
-/** Of what is besides text and html: about what a row of it is in JSON. */
+/** About how many characters of JSON a row takes besides text and html. */
 const ROW_WEIGHT = 250
 
 /** Well before callers give up, who would then not know what became of their request. */

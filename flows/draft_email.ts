@@ -113,7 +113,7 @@ function recipientsOf(email: CompleteEmail, simulator_domain: string): DraftReci
   return [...recipients.values()]
 }
 
-/** What the caller is told of a draft that is not stored. */
+/** Returns the error for the caller of a draft that is not stored. */
 export function faultError(fault: Fault, draft: Draft, detail: FaultDetail): ApiError {
   switch (fault) {
     case 'schedule_past':

@@ -3,7 +3,8 @@ import type { ReceivingParty } from './receive_email.ts'
 import type { Foundation } from './run_process.ts'
 
 /**
- * Who gets mail to `postmaster` without a domain, whoever owns the domain of this server; null while there is no account.
+ * Finds the account that gets mail to `postmaster` without a domain, whoever owns the domain of this server; null while
+ * there is no account.
  *
  * @throws when OPERATOR_ACCOUNT names none
  */

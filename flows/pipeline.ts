@@ -49,7 +49,7 @@ export class Pipeline {
   readonly #stopping = new AbortController()
   /** Those being composed: a stop gives them back without waiting for what they wait for. */
   readonly #preparing = new Set<ClaimedDelivery>()
-  /** Of those held, how many wait for the reply of a silent server. */
+  /** How many of those held wait for the reply of a silent server. */
   #aside = 0
   /** Those that need their message no more. */
   readonly #left = new WeakSet<ClaimedDelivery>()

@@ -1,12 +1,11 @@
 import { now } from '../lib/clock.ts'
 import { ApiError } from '../lib/errors.ts'
-
 import type { FaultDetail, RequestFault } from '../sql/drafts.ts'
 
 /** How long a pause or a fault lasts nobody knows: often enough to notice its end, seldom enough to be no load. */
 const RETRY_SECONDS = 30
 
-/** What is told of a request that quotas or safety switches refuse. */
+/** Returns the error for a request that quotas or safety switches refuse. */
 export function requestError(fault: RequestFault, domain: string, detail: FaultDetail): ApiError {
   const headers = { 'retry-after': String(detail.retry_after ?? RETRY_SECONDS) }
   switch (fault) {

@@ -101,7 +101,7 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
     if (!(await insertBatch(tx, batch))) return false
     const { faults, retry_after, details } = await judgeBatch(tx, batch, is_permissive)
     const errors = faults.flatMap((fault, position) =>
-      fault ? [errorOf(batch, fault, position, { retry_after, ...details?.[position] })] : [],
+      fault ? [errorOf(batch, fault, position, { retry_after, ...details[position] })] : [],
     )
     const ofRequest = errors.find(({ isOfRequest }) => isOfRequest)
     const first = errors.find(({ isOfRequest }) => !isOfRequest)

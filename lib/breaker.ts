@@ -38,7 +38,7 @@ export class Breaker {
     this.#probe_at = this.#now() + this.#pause
   }
 
-  /** What was let through says nothing either way: the next one may be the probe. */
+  /** The attempt that was let through proves nothing: the next one may be the probe. */
   abstained(): void {
     if (this.#isProbing) this.#probe_at = this.#now()
   }

@@ -1,7 +1,7 @@
 /** Of `active` slots so many were taken while it was unproven. */
 type Lane<T> = { waiting: T[]; active: number; unproven: number; parked: number; aside: number }
 
-/** What a destination may hold, those set aside included, and whether it is known to give slots back soon. */
+/** How many slots a destination may hold, those set aside included, and whether it is known to give them back soon. */
 export type Share = { slots: number; isProven: boolean }
 
 /**

@@ -27,7 +27,7 @@ export const NewSuppression = withTwins(
 )
 export type NewSuppression = z.infer<typeof NewSuppression>
 
-/** Of each list of a batch (contract 17). */
+/** Entries in each list of a batch (contract 17). */
 const MAX_BATCH = 1_000
 
 function batch<Schema extends z.ZodType>(schema: Schema) {

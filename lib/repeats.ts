@@ -10,7 +10,7 @@ type Write = (left_out: number) => void
 type Kind = { left_out: number; last: Write | null }
 
 /**
- * An outage of Postgres shows in every request and in every loop. Of each kind of line the first is written at once, then
+ * An outage of Postgres shows in every request and in every loop. The first line of each kind is written at once, then
  * the last of each second with the number of those that were left out before it.
  */
 export class Repeats {

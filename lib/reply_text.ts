@@ -40,7 +40,7 @@ const DIVIDER =
 const WROTE = /(?:wrote|schrieb|skrev|a écrit|escribió)(?!\p{L}).{0,80}:?$/iu
 const BEGINS = /^>?\s*(?:on|am|den|le|el|op|\d{4}-\d\d-\d\d|\d{1,2}[./ ])/i
 
-/** Of two lines without blanks around them. */
+/** Whether a quote begins at the first of two lines, which have no blanks around them. */
 function isQuoteBegin(line: string, next: string): boolean {
   if (DIVIDER.test(line)) return true
   if (line.length > MAX_LINE) return false

@@ -2,7 +2,7 @@ import { Breaker } from './breaker.ts'
 import { type Outcome, type Outgoing, watched } from './deliver.ts'
 
 /**
- * What one server does after the final dot. A message that it does not answer in time, or breaks off at, is a failure;
+ * Watches how one server behaves after the final dot. A message that it does not answer in time, or breaks off, is a failure;
  * after five in a row only one message per pause goes there, until one is answered. The same while as many are set aside
  * as may be.
  */

@@ -51,7 +51,7 @@ export function formatReply(text: string): string {
   return [code === 0 ? null : code, enhanced, words].filter(part => part !== null && part !== '').join(' ')
 }
 
-/** What a refusal at a stage means for the delivery. The code says whether it is final, the table of rules why. */
+/** Returns the meaning of a refusal at a stage for the delivery. The code says whether it is final, the table of rules why. */
 export function classifyReply(given: Reply & { stage: Stage }): Verdict {
   const reply = { ...given, text: withoutAddresses(given.text) }
   const { code, stage } = reply

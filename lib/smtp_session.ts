@@ -15,7 +15,7 @@ const QUIT_MS = 2_000
 
 class DeadlineError extends Error {}
 
-/** What a step can do about its own deadline. */
+/** Lets a step change its own deadline. */
 type Deadline = {
   /** Calls `act` after so many ms instead. */
   restart: (ms: number, act: () => void) => void

@@ -40,7 +40,7 @@ export async function insertBatch(tx: Queryable, batch: NewBatch): Promise<boole
 const Judged = z.object({
   faults: z.array(Fault.nullable()),
   retry_after: z.int().nullable(),
-  details: z.array(FaultDetail.nullable()).nullable(),
+  details: z.array(FaultDetail.nullable()),
 })
 
 /** Opens a batch that was just inserted, unless the faults of its drafts forbid it (sql/functions/batches.sql). */

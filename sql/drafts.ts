@@ -80,7 +80,7 @@ export const Fault = z.enum([
 ])
 export type Fault = z.infer<typeof Fault>
 
-/** What is told of a fault besides its name (sql/functions/explain_faults.sql), by its kind. Times in seconds. */
+/** Details of a fault besides its name (sql/functions/explain_faults.sql); which are there depends on its kind. Times in seconds. */
 export const FaultDetail = z
   .object({
     status: DomainStatus,

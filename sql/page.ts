@@ -35,7 +35,7 @@ export type HeavyList<Shape extends z.ZodRawShape> = {
   ids: Ids
   /** The query of the one row of an id. */
   row: (id: FragmentSqlToken) => FragmentSqlToken
-  /** Of the prepared statement; then the text of the queries must not depend on the position. */
+  /** Name of the prepared statement; then the text of the queries must not depend on the position. */
   name?: string
 }
 

@@ -143,7 +143,7 @@ async function withClient<T>(connections: Connections, work: (session: Session) 
   }
 }
 
-/** Of many megabytes one alone takes longer to arrive and to be stored than other statements may take altogether. */
+/** A statement of many megabytes may take longer to arrive and to be stored than others may take in total. */
 async function run(client: pg.PoolClient, query: pg.QueryConfig): Promise<pg.QueryResult> {
   const length = lengthOf(query.values)
   if (length < LARGE) return client.query(query)

@@ -57,7 +57,7 @@ export const ReceivedEmail = ListedReceivedEmail.omit({ recipients_count: true }
 })
 export type ReceivedEmail = z.infer<typeof ReceivedEmail>
 
-/** Of `received_emails r`, but its lists of addresses and its attachments. */
+/** The columns of `received_emails r` without its lists of addresses and its attachments. */
 function columns(base_url: string) {
   const path = sql.fragment`'/api/emails/receiving/' || r.id`
   return sql.fragment`

@@ -3,7 +3,7 @@ import { SHORT_CONTENT } from './blobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /**
- * Who brought a message: its address, what it called itself, what DNS calls it, the TLS version it spoke, and by which
+ * The client that brought a message: its address, what it called itself, what DNS calls it, the TLS version it spoke, and by which
  * protocol (`ESMTPS` and so on, RFC 3848).
  */
 export type SmtpClient = {

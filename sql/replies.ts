@@ -8,9 +8,13 @@ const Sent = z.object({ id: z.string() })
 /** A message id that a reply names, without angle brackets; `id` is the email's that is in one of ours. */
 export type NamedMessage = { message_id: string; id: string | null }
 
+/** A client may give one id to each message of a mailing to a million recipients. */
+const MAX_OF_ONE_ID = 1_000
+
 /**
  * The sent email that the first of these names, nearest first. Several emails may have a message id that their client
- * gave them: the one that went to `from`, who replies, comes first, then the newest.
+ * gave them: the one that went to `from`, who replies, comes first, then the newest. Looks at the newest MAX_OF_ONE_ID of
+ * them.
  */
 export async function findRepliedEmail(
   db: Queryable,
@@ -27,8 +31,11 @@ export async function findRepliedEmail(
       SELECT e.id FROM emails e
       WHERE e.account_id = ${account_id} AND e.id = m.id AND lower(e.message_id) = lower(m.message_id)
       UNION ALL
-      SELECT k.email_id FROM kept_message_ids k
-      WHERE k.account_id = ${account_id} AND k.message_id = lower(m.message_id)
+      (
+        SELECT k.email_id FROM kept_message_ids k
+        WHERE k.account_id = ${account_id} AND k.message_id = lower(m.message_id)
+        ORDER BY k.email_id DESC LIMIT ${MAX_OF_ONE_ID}
+      )
     ) f
     ORDER BY m.position, EXISTS (
       SELECT FROM deliveries d

@@ -11,7 +11,7 @@ export async function listSendingAccounts(db: Queryable, from_id: string): Promi
 }
 
 /**
- * What became of a domain's recipients. `settled`: taken by their receiver, or bounced. `bounced`: the recipient is the
+ * How the mail to a domain's recipients ended. `settled`: taken by their receiver, or bounced. `bounced`: the recipient is the
  * cause, or a report came later that the receiver refuses our mail for its policy or content. Without a name, the domain
  * is deleted.
  */

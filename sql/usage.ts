@@ -53,7 +53,7 @@ export async function findWindowUsage(
   `)
 }
 
-/** What is not counted in emails. An AI credit is free again 30 days after the hour that it was taken in. */
+/** Returns the usage that is not counted in emails. An AI credit is free again 30 days after the hour that it was taken in. */
 export async function findAccountUsage(db: Queryable, account_id: string): Promise<z.infer<typeof AccountUsage>> {
   return db.one(sql.type(AccountUsage)`
     SELECT u.credits, p.domains AS domain_limit, p.ai_credits AS ai_limit,

@@ -18,13 +18,15 @@ type Statement = { ticks: number; lose: (error: Error) => void }
 /**
  * Tells a Postgres that is slow from one that cannot be reached. TCP alone takes minutes to notice that packets are
  * dropped, and a statement may be at work for 15 s. So when a statement has had no reply for a second, Postgres is asked
- * something on a new connection; if it stays silent, all statements that wait are lost.
+ * something on a new connection; if it stays silent, and answers no other statement meanwhile, all statements that wait are
+ * lost.
  */
 export class Watchdog {
   readonly #database_url: string
   readonly #running = new Set<Statement>()
   #timer: NodeJS.Timeout | undefined
   #probing: Promise<Health> | null = null
+  #isSuspicious = false
   /** As the last probe found it. */
   isSilent = false
   /** By performance.now(): when Postgres last ran a statement, and when it was last found silent. */
@@ -57,8 +59,11 @@ export class Watchdog {
 
   /** Whoever asks meanwhile gets the same answer. */
   probe(): Promise<Health> {
-    this.#probing ??= probe(this.#database_url).then(health => {
+    const asked_at = performance.now()
+    this.#probing ??= probe(this.#database_url).then(found => {
       this.#probing = null
+      // Under load a new connection may take long, while those that are there get their answers.
+      const health = found === 'silent' && this.answered_at > asked_at ? 'serves' : found
       this.isSilent = health === 'silent'
       if (health === 'silent') this.silent_at = performance.now()
       if (health === 'serves') this.answered_at = performance.now()
@@ -71,14 +76,16 @@ export class Watchdog {
     if (this.#running.size === 0) {
       clearInterval(this.#timer)
       this.#timer = undefined
+      this.#isSuspicious = false
       return
     }
-    let isSuspicious = false
     for (const statement of this.#running) {
       const late = ++statement.ticks - SUSPICIOUS_TICKS
-      if (late >= 0 && late % AGAIN_TICKS === 0) isSuspicious = true
+      if (late >= 0 && late % AGAIN_TICKS === 0) this.#isSuspicious = true
     }
-    if (isSuspicious && !this.#probing) void this.#check([...this.#running])
+    if (!this.#isSuspicious || this.#probing) return
+    this.#isSuspicious = false
+    void this.#check([...this.#running])
   }
 
   async #check(statements: Statement[]): Promise<void> {

@@ -74,7 +74,7 @@ export function asStored(raw: string | Buffer): Buffer {
 
 const TRACE = /^Return-Path: <.*>\r\nReceived: from .+ \(\[.+\]\)\r\n\tby .+ with \w+\r\n\tid .+; .+ \+0000\r\n/
 
-/** What was stored, of a raw message as it is served: our fields on top are taken away. */
+/** The stored bytes of a raw message as it is served: without our fields on top. */
 export function withoutTrace(served: Buffer): Buffer {
   const [trace] = TRACE.exec(served.toString('latin1')) ?? []
   if (!trace) throw new Error(`no trace fields in ${JSON.stringify(served.toString('latin1').slice(0, 200))}`)

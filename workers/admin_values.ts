@@ -54,7 +54,7 @@ export function wholeNumber(values: Values, name: string): number | undefined {
 
 const MAX_LISTED = 10_000
 
-/** Of `--limit`: how many rows a list prints. */
+/** Returns how many rows a list prints, as `--limit` says. */
 export function listLimit(values: Values): number {
   const limit = Number(optional(values, 'limit') ?? 50)
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED) {

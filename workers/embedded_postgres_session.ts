@@ -101,7 +101,7 @@ async function createDatabase(client: pg.Client): Promise<void> {
 
 class Passing extends Error {}
 
-/** What another start or stop at the same moment causes, and the next try will not meet. */
+/** Whether another start or stop at the same moment caused it, which the next try will not meet. */
 function isPassing(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return /^57P|^42P04|^23505/.test(error.code ?? '') // shutting down; created by two
   return !(error instanceof StartupError)

@@ -9,7 +9,7 @@ import type { Log } from '../lib/log.ts'
 import { Restarts } from '../lib/restarts.ts'
 import { probe } from '../sql/watchdog.ts'
 
-/** What the process is told, and what it says once it runs. */
+/** The settings that the process is sent, and the message that it sends once it runs. */
 export type Told = Pick<Config, 'DATABASE_URL' | 'SECRET_KEY'>
 export const STARTED = 'started'
 

@@ -37,7 +37,7 @@ export async function openDatabase(config: Config, share: boolean, log?: Log): P
   const { user } = postgres
   if (user?.shared_name && !share) log?.warn({ user: user.shared_name }, SHARED_USER)
   try {
-    // What is root's alone stays so where the data is of a user who may be anybody.
+    // A file of root alone stays so where the data is of a user who may be anybody.
     const owner = user?.shared_name === null ? user : undefined
     const SECRET_KEY = config.SECRET_KEY ?? (await readSecretKey(owner))
     const stop = () => (share ? postgres.stop() : waitForGoodbyes(postgres.url).then(postgres.stop))

@@ -81,7 +81,7 @@ function toEnvelope(draft: Draft, envelope: Address[]): Draft {
   return { ...draft, recipients: recipients.map(recipient => ({ ...recipient, visible_in: 'to' })) }
 }
 
-/** Who sends for somebody else needs the right to send for both. */
+/** A sender on behalf of somebody else needs the right to send for both. */
 async function refuseSender(
   pool: Pool,
   { account_id, domain_id }: SendingParty,

@@ -6,7 +6,7 @@ import type { Services, State } from '../context.ts'
 
 export const usage = new Router<State, Services>()
 
-/** Of what this version does not have. */
+/** For features that this version does not have. */
 const NOTHING = { used: 0, limit: null }
 
 /** The record of the resend package, with `credits` and `next_increase_at` of the emails besides (contract 17). */

@@ -18,7 +18,7 @@ export function readFeedbackReport(parts: Part[]): Report | null {
   return complaint(feedback_type, [fields.get('original-mail-from') ?? '', ...returnedValues(parts)])
 }
 
-/** Who complains by the message itself, with no part that says so: Outlook.com (JMRP), and Amazon for its customers. */
+/** Senders that return the message itself, with no feedback part: Outlook.com (JMRP), and Amazon for its customers. */
 const STAFF = ['staff@hotmail.com', 'complaints@email-abuse.amazonses.com']
 
 /** Whether readPlainComplaint may find one. */

@@ -3,7 +3,7 @@ import { classifyReply, parseReply, type Verdict } from '../smtp_reply.ts'
 import type { ReportedRecipient } from './report.ts'
 
 /**
- * What a notice of failure means, named as a refusal in the session would be. `reply` as a server would have said it to
+ * The meaning of a notice of failure, named as a refusal in the session would be. `reply` as a server would have said it to
  * us. `bounced`: the recipient is the cause, and the next message would fail as well. `failed`: any other cause.
  */
 export type ReportVerdict = { outcome: 'bounced' | 'failed'; class: Verdict['class']; bounce: Bounce; reply: string }

@@ -19,7 +19,7 @@ export function readTextBounce(headers: Map<string, string>, parts: Part[]): Rep
   const isDelayed = LATE.test(subject) || (DELAYED.test(notice) && !FINAL.test(notice))
   const reasons = addresses.length > 1 ? ownReasons(notice, addresses) : new Map<string, string>()
   return addresses.map(address => {
-    // What is said of one recipient is no reason for another.
+    // The reason of one recipient says nothing about another.
     const diagnostic = reasons.get(address) ?? (reasons.size > 0 ? '' : reasonOf(notice, address))
     const status = /(?<![\d.])([45]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(diagnostic)?.[1] ?? null
     return { address, original: null, action: isDelayed ? 'delayed' : 'failed', status, diagnostic }
@@ -70,8 +70,8 @@ function cutReturned(text: string): string {
 }
 
 /**
- * At the beginning of a line, or in the transcript of a session: all of them. Else the first behind a word for it, else the first that is
- * not the notice's own.
+ * All recipients that stand at the beginning of a line or in the transcript of a session; else the first one behind a word
+ * for it, else the first address that is not the notice's own.
  */
 function findRecipients(notice: string, own: Set<string | null>): string[] {
   const isOther = (address: string): boolean =>

@@ -17,7 +17,7 @@ export type Note = (note: string) => void
 /**
  * Decodes base64 as it arrives (RFC 2045 6.8). Behind its padding it goes on with lines that are base64 themselves, as
  * some senders join what was encoded in pieces. Words behind it, which mailing lists add to a text, are part of it in a
- * text; in a file they are left out with a note. What begins with words is no base64, whatever is said: it stays as it is.
+ * text; in a file they are left out with a note. A part that begins with words is no base64, whatever its header says, and stays as it is.
  */
 export class Base64PartDecoder extends Transform {
   readonly #isText: boolean

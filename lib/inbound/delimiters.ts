@@ -61,7 +61,7 @@ export class Delimiters {
     return null
   }
 
-  /** What the line says that begins here. */
+  /** Reads the line that begins here; null when it is no delimiter. */
   at(start: number): Delimiter | null {
     const raw = this.#raw
     if (raw[start] !== 45 || raw[start + 1] !== 45) return null

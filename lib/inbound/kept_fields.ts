@@ -1,4 +1,4 @@
-/** Of RFC 5322 section 3.6.4 without its obsolete forms: what a reply writes back to us exactly. */
+/** A message id of RFC 5322 section 3.6.4 without obsolete forms: replies repeat it exactly. */
 const ATOMS = "[\\w!#$%&'*+/=?^`{|}~-]+(?:\\.[\\w!#$%&'*+/=?^`{|}~-]+)*"
 const MESSAGE_ID = new RegExp(`^<(${ATOMS}@(?:${ATOMS}|\\[[!-Z^-~]*\\]))>$`)
 const MAX_MESSAGE_ID = 500

@@ -18,7 +18,7 @@ export type ParsedMessage = {
   from: ParsedAddress | null
   /** All of From, `from` the first of them (RFC 5322 section 3.6.2). */
   authors: ParsedAddress[]
-  /** Of the field of that name. */
+  /** The mailbox of the Sender field. */
   sender: ParsedAddress | null
   to: ParsedAddress[]
   cc: ParsedAddress[]

@@ -38,7 +38,7 @@ class Rebuild {
   #count = 0
   /** Nothing was written behind the last line end. */
   #isLineBegin = true
-  /** What comes next is the content of a part, not what stands before or behind the parts. */
+  /** The next bytes are the content of a part, not text before or behind the parts. */
   #isContent = false
 
   /** It belongs to a multipart that does not say where its parts begin. */

@@ -1,4 +1,4 @@
-/** What a JSON text may hold. Keys and values are counted by what stands before them: `[`, `{`, `,` and `:`. */
+/** Limits of a JSON text. Keys and values are counted by what stands before them: `[`, `{`, `,` and `:`. */
 export type JsonLimits = {
   /** Levels of nesting: an object that holds only plain values has one. */
   depth: number

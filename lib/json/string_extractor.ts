@@ -54,7 +54,7 @@ export class StringExtractor {
     this.#skeleton = new GrowingBuffer(options.max_bytes)
   }
 
-  /** Of the skeleton, in bytes, so far. */
+  /** Bytes of the skeleton so far. */
   get length(): number {
     return this.#skeleton.length
   }

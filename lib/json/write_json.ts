@@ -5,7 +5,7 @@ const PIECE = 64 * 1024
 
 /**
  * JSON in pieces, which put together are that of JSON.stringify; `isSorted`: with the keys of each object in order of their
- * UTF-16 units. Recursive: the caller bounds the depth. What has no JSON is null, and left out as a member.
+ * UTF-16 units. Recursive: the caller bounds the depth. A value without JSON becomes null; as a member it is left out.
  */
 export function* jsonPieces(value: unknown, isSorted = false): Generator<string, void> {
   const writer = new Writer(isSorted)

@@ -42,7 +42,7 @@ export function isInvitation(content_type: string | null): boolean {
   return type === 'text/calendar' && parameters.some(({ name }) => name === 'method')
 }
 
-/** Of an invitation that is a form of the body and no file. Throws as above. */
+/** The fields of an invitation that is a form of the body and no file. Throws as above. */
 export function invitationFields({ content_type, filename }: AttachmentHead): HeaderField[] {
   const atoms = typeAtoms(content_type, filename)
   // iCalendar is UTF-8 (RFC 5545 section 3.1.4), and text without a charset is ASCII.

@@ -6,8 +6,8 @@ const MAX_PARAMETERS = 1_000
 
 /**
  * Reads a field of RFC 2045 5.1: `multipart/mixed; boundary="b"`. Comments are skipped, quoted pairs are decoded, values
- * in pieces (RFC 2231 3) are joined and percent-decoded to one character per byte. Of two parameters of one name the
- * first counts. Linear in the length of the field.
+ * in pieces (RFC 2231 3) are joined and percent-decoded to one character per byte. The first of two
+ * parameters of one name counts. Linear in the length of the field.
  */
 export function readParameters(field: string): Structured {
   const [value = '', ...rest] = splitField(field)

@@ -1,6 +1,6 @@
 import type { Rule } from './rule.ts'
 
-/** Who we are and how we send. These words decide over every code: many servers send them with 5.1.1 or 5.2.1. */
+/** Refusals for who we are or how we send. These words decide over every code: many servers send them with 5.1.1 or 5.2.1. */
 export const AGAINST_US: Rule[] = [
   {
     class: 'policy',

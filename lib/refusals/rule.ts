@@ -2,8 +2,8 @@ import type { Reply, Stage, Verdict } from '../smtp_reply.ts'
 
 /**
  * A row of the table of refusals: replies that it applies to, the class they have, and the reply it was made for, as a
- * server wrote it. Of `words`, `status` (RFC 3463, without its first digit: `1.1`), `code` and `stages`, all that are given
- * must match.
+ * server wrote it. All that are given of `words`, `status` (RFC 3463, without its first digit: `1.1`), `code` and `stages` must
+ * match.
  */
 export type Rule = {
   class: Verdict['class']

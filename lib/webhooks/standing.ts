@@ -14,8 +14,8 @@ export function addResult(results: Results, result: 's' | 'f' | 'h'): Results {
 }
 
 /**
- * Whether an endpoint gets single attempts with pauses between them: nine of its last ten attempts failed, or the last five
- * all hung, each of which held a connection for as long as may be. As `webhook_is_to_rest` of sql/functions/webhooks.sql.
+ * Whether an endpoint gets single attempts with pauses between them: of its last 20 attempts (at least 5) nine in ten failed,
+ * or the last five all hung, each of which held a connection for as long as may be. As `webhook_is_to_rest` of sql/functions/webhooks.sql.
  */
 export function isToRest(results: Results): boolean {
   if (results.length < LEAST || results.endsWith('s')) return false

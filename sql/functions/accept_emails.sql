@@ -22,6 +22,7 @@ DECLARE
   bound integer[];     -- their key has an answer already
   judged judgement;
   accepted integer[];
+  details jsonb[];
 BEGIN
   SELECT array_agg(d) INTO drafts FROM json_populate_recordset(NULL::draft, given) AS d;
 
@@ -61,7 +62,13 @@ BEGIN
   PERFORM debit_usage(ARRAY(SELECT q FROM unnest(judged.decisions) AS q WHERE q.position = ANY (accepted)));
   PERFORM store_drafts(drafts, judged, accepted, now());
 
-  -- 6. What each caller is told; keys lost to a commit made meanwhile replay its answer.
+  -- 6. Faults are explained by what the debit has left.
+  details := explain_faults(drafts, judged.faults, ARRAY(
+    SELECT q.quota_debit FROM unnest(drafts) AS d LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position
+    ORDER BY d.position
+  ));
+
+  -- 7. The answer to each caller; keys lost to a commit made meanwhile replay its answer.
   RETURN QUERY
   SELECT d.position,
     CASE
@@ -72,9 +79,7 @@ BEGIN
     END,
     CASE WHEN d.position = ANY (accepted) THEN jsonb_build_object('id', d.id) ELSE k.answer END,
     q.retry_after,
-    CASE WHEN d.position <> ALL (accepted) AND k.fingerprint IS NULL THEN
-      explain_fault(judged.faults[d.position + 1], d.account_id, d.domain, q.quota_debit)
-    END
+    CASE WHEN k.fingerprint IS NULL THEN details[d.position + 1] END
   FROM unnest(drafts) AS d
   LEFT JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
     AND k.created_at > now() - interval '24 hours'

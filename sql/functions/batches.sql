@@ -22,12 +22,8 @@ BEGIN
   judged := judge_drafts(given, lock_usage(ARRAY[account]), '{}');
   faults := coalesce(judged.faults, '{}');
   retry_after := (SELECT max(q.retry_after) FROM unnest(judged.decisions) AS q);
-  details := (
-    SELECT jsonb_agg(explain_fault(judged.faults[d.position + 1], account, d.domain, n.emails) ORDER BY d.position)
-    FROM unnest(given) AS d
-    CROSS JOIN (SELECT sum(q.quota_debit)::integer FROM unnest(judged.decisions) AS q) AS n(emails)
-    WHERE array_to_string(judged.faults, '') <> ''
-  );
+  details := to_jsonb(explain_faults(given, judged.faults,
+    array_fill((SELECT sum(q.quota_debit)::integer FROM unnest(judged.decisions) AS q), ARRAY[coalesce(cardinality(given), 0)])));
   kept := ARRAY(SELECT d.position FROM unnest(given) AS d WHERE judged.faults[d.position + 1] IS NULL ORDER BY d.position);
   IF NOT is_permissive AND cardinality(kept) < cardinality(given) OR judged.faults && request_faults THEN
     RETURN;

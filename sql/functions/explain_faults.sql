@@ -1,8 +1,37 @@
+DROP FUNCTION IF EXISTS explain_faults(draft[], text[], integer[]);
 DROP FUNCTION IF EXISTS explain_fault(text, uuid, text, integer);
 DROP FUNCTION IF EXISTS explain_quota(text, uuid, integer);
 DROP FUNCTION IF EXISTS quota_wait(uuid, text, bigint);
+DROP FUNCTION IF EXISTS usage_buckets(uuid, text);
 
--- What a caller is told of a fault (drafts.sql) besides its name; null: nothing. emails: how many the request needs.
+-- Returns explain_fault of each draft, by position, each question once: a quota takes some milliseconds to explain, and a
+-- commit may hold a hundred emails beyond one.
+--
+-- faults, emails: by position as well. emails: how many the request of the draft needs.
+CREATE FUNCTION explain_faults(drafts draft[], faults text[], emails integer[]) RETURNS jsonb[]
+LANGUAGE plpgsql AS $$
+DECLARE
+  asked record;
+  known jsonb := '{}';
+  details jsonb[] := array_fill(NULL::jsonb, ARRAY[coalesce(cardinality(drafts), 0)]);
+BEGIN
+  FOR asked IN
+    SELECT d.position + 1 AS n, f.fault, d.account_id, d.domain,
+      concat_ws(' ', f.fault, d.account_id, CASE WHEN f.fault LIKE '%quota%' THEN emails[d.position + 1]::text ELSE d.domain END) AS key
+    FROM unnest(drafts) AS d CROSS JOIN LATERAL (SELECT faults[d.position + 1]) AS f(fault)
+    WHERE f.fault IS NOT NULL
+  LOOP
+    IF NOT known ? asked.key THEN
+      known := known || jsonb_build_object(asked.key,
+        explain_fault(asked.fault, asked.account_id, asked.domain, emails[asked.n]));
+    END IF;
+    details[asked.n] := known -> asked.key;
+  END LOOP;
+  RETURN details;
+END
+$$;
+
+-- Returns what a caller is told of a fault (drafts.sql) besides its name; null: nothing. emails: how many the request needs.
 --   domain_not_verified   {status, sending} of the domain; null: the account has none of that name
 --   a pause               {by, reason}
 --   a quota               {limit, left, credits, retry_after}
@@ -35,51 +64,44 @@ LANGUAGE plpgsql AS $$
 DECLARE
   plan plans;
   credits integer;
-  day_used bigint;
-  month_used bigint;
-  day_wait integer;
-  month_wait integer;
+  day record;
+  month record;
 BEGIN
   SELECT p.* INTO plan FROM accounts a JOIN plans p ON p.name = a.plan WHERE a.id = account;
   credits := coalesce((SELECT u.credits FROM account_usage u WHERE u.account_id = account), 0);
-  day_used := (SELECT coalesce(sum(b.emails), 0) FROM usage_buckets(account, 'day') AS b);
-  month_used := (SELECT coalesce(sum(b.emails), 0) FROM usage_buckets(account, 'month') AS b);
-  day_wait := CASE WHEN plan.emails_per_day IS NULL THEN 0
-    ELSE quota_wait(account, 'day', plan.emails_per_day - emails::bigint) END;
-  month_wait := CASE WHEN plan.emails_per_month IS NULL OR credits >= emails THEN 0
-    ELSE quota_wait(account, 'month', plan.emails_per_month + credits - emails::bigint) END;
+  SELECT * INTO day FROM quota_wait(account, 'day', plan.emails_per_day - emails::bigint);
+  SELECT * INTO month FROM quota_wait(account, 'month',
+    CASE WHEN credits < emails THEN plan.emails_per_month + credits - emails::bigint END);
   RETURN jsonb_build_object(
     'limit', CASE fault WHEN 'daily_quota_exceeded' THEN plan.emails_per_day ELSE plan.emails_per_month END,
-    'left', greatest(0, CASE fault WHEN 'daily_quota_exceeded' THEN plan.emails_per_day - day_used
-      ELSE plan.emails_per_month - month_used END),
+    'left', greatest(0, CASE fault WHEN 'daily_quota_exceeded' THEN plan.emails_per_day - day.used
+      ELSE plan.emails_per_month - month.used END),
     'credits', credits,
     'needed', emails,
-    'retry_after', CASE WHEN day_wait IS NOT NULL AND month_wait IS NOT NULL THEN greatest(day_wait, month_wait) END
+    'retry_after', CASE WHEN day.seconds IS NOT NULL AND month.seconds IS NOT NULL THEN greatest(day.seconds, month.seconds) END
   );
 END
 $$;
 
--- Seconds until no more than `room` emails are counted in the window; null when that never comes.
-CREATE FUNCTION quota_wait(account uuid, win text, room bigint) RETURNS integer
+-- Returns how many emails are counted in the window, and the seconds until no more than `room` are (null: there is no
+-- limit); no seconds when that never comes.
+CREATE FUNCTION quota_wait(account uuid, win text, room bigint, OUT used bigint, OUT seconds integer)
 LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN CASE
+  SELECT coalesce(sum(n.emails), 0), CASE
     WHEN room < 0 THEN NULL
-    WHEN (SELECT coalesce(sum(b.emails), 0) FROM usage_buckets(account, win) AS b) <= room THEN 0
-    ELSE (
-      -- Once a bucket has left, only those that are newer are counted.
-      SELECT greatest(1, ceil(extract(epoch FROM min(n.leaves_at) - now()))) FROM (
-        SELECT b.leaves_at, sum(b.emails) OVER (ORDER BY b.leaves_at DESC) - b.emails AS newer
-        FROM usage_buckets(account, win) AS b
-      ) n WHERE n.newer <= room
-    )
-  END;
+    WHEN room IS NULL OR coalesce(sum(n.emails), 0) <= room THEN 0
+    ELSE greatest(1, ceil(extract(epoch FROM min(n.leaves_at) FILTER (WHERE n.newer <= room) - now())))
+  END INTO used, seconds
+  FROM (
+    -- Once a bucket has left, only those that are newer are counted.
+    SELECT b.emails, b.leaves_at, sum(b.emails) OVER (ORDER BY b.leaves_at DESC) - b.emails AS newer
+    FROM usage_buckets(account, win) AS b
+  ) n;
 END
 $$;
 
-DROP FUNCTION IF EXISTS usage_buckets(uuid, text);
-
--- What counts for a quota, in the steps of its window (quotas.sql): win is day or month.
+-- Returns the emails that count for a quota, in the steps of its window (quotas.sql): win is day or month.
 CREATE FUNCTION usage_buckets(account uuid, win text) RETURNS TABLE (since timestamptz, leaves_at timestamptz, emails integer)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column

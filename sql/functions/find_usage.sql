@@ -1,6 +1,6 @@
 DROP FUNCTION IF EXISTS find_usage(uuid, text);
 
--- What an account used in the window that ends now (day or month), and when that is free again. An account with a quota is
+-- Returns what an account used in the window that ends now (day or month), and when that is free again. An account with a quota is
 -- counted as its quota is (quotas.sql); of others what they sent and received is counted here, whatever became of it.
 CREATE FUNCTION find_usage(account uuid, win text, OUT sent bigint, OUT received bigint, OUT next_at timestamptz,
   OUT last_at timestamptz)

@@ -32,9 +32,3 @@ BEGIN
   RETURN NULL;
 END
 $$;
-
-INSERT INTO received_recipients (account_id, received_email_id, address)
-SELECT DISTINCT r.account_id, r.id, '@' || lower(substring(g.address FROM '[^@]*$'))
-FROM received_emails r CROSS JOIN unnest(r.received_for) AS g(address)
-WHERE cardinality(r.received_for) > 1 AND r.state <> 'stored'
-ON CONFLICT DO NOTHING;

@@ -83,6 +83,14 @@ t.test('a body waits unread while others fill the budget, but a short one does n
   for (const release of held) release()
 })
 
+t.test('an upload holds room for its text, not for its files', async t => {
+  const held = await Promise.all(Array.from({ length: 31 }, () => holdBody(new EventEmitter(), MEGABYTE)))
+  const attachments = [{ filename: 'a.txt', content: Buffer.alloc(2 * MEGABYTE, 'a').toString('base64') }]
+  const upload = { ...email, html: 'x'.repeat(100_000), attachments }
+  t.equal((await api.request('POST', '/api/emails', { body: upload })).status, 200)
+  for (const release of held) release()
+})
+
 t.test('a client that goes away waits no longer', async t => {
   const [nobody, client] = [new EventEmitter(), new EventEmitter()]
   const held = await Promise.all(Array.from({ length: 32 }, () => holdBody(nobody, MEGABYTE)))

@@ -66,10 +66,10 @@ t.test('a Postgres that drops all packets', async t => {
     const late = sleep(ANSWER_MS, { status: 'none within 5 s' }, { signal: limit.signal }).catch(() => null)
     return Promise.race([request, late]).finally(() => limit.abort())
   }
-  const sizeOf = async (path: string) => (await api.request('GET', path)).status
+  const statusOf = async (path: string) => (await api.request('GET', path)).status
 
   await t.test('is told of within 5 seconds, whoever asks, and sends what was asked for once', async t => {
-    t.equal(await sizeOf('/api/emails'), 200) // the key is known, connections are open
+    t.equal(await statusOf('/api/emails'), 200) // the key is known, connections are open
     const before = await countEmails()
     proxy.blackhole(true)
     const send = () =>

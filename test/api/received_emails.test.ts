@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { Resend } from 'resend'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
@@ -120,6 +121,16 @@ t.test('an email for two domains of its account is one, and is listed for both',
   t.same(await list({ domain: second.name, after: both }), [])
   t.same(await list({ domain: other.domain, limit: '1', after: both }), [one])
   t.same(await list({ domain: other.domain, limit: '1', before: one }), [both])
+
+  // As it was stored before domains were listed.
+  await world.pool.pg.query("DELETE FROM received_recipients WHERE address LIKE '@%'")
+  t.same(await list({ domain: second.name }), [])
+  const migration = new URL('../../sql/migrations/0025_received_domains.sql', import.meta.url)
+  await world.pool.pg.query(await readFile(migration, 'utf8'))
+  t.same(await list({ domain: second.name }), [both])
+  const added = "SELECT received_email_id, address FROM received_recipients WHERE account_id = $1 AND address LIKE '@%'"
+  const { rows } = await world.pool.pg.query(added, [other.id])
+  t.same(rows, [{ received_email_id: both, address: `@${second.name}` }])
 })
 
 t.test('filters let through what they name, newest first, page by page', async t => {

@@ -6,7 +6,7 @@ import { openStage, type Stage } from '../faults/stage.ts'
 import { report } from './stage.ts'
 
 const GOAL_MS = 50
-/** Of each kind; the code is compiled for another one first. */
+/** Runs of each kind; the code is compiled for another one first. */
 const TIMES = 3
 
 /** How long one body of each kind stops the event loop of a web process, by the CPU time of its longest turn. */

@@ -3,7 +3,7 @@ function plainComplaint(from: string, original: string): string {
   return `From: ${from}\r\nTo: fbl@acme.com\r\nSubject: complaint about message from 203.0.113.7\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary="F0000EEE2-0000-2111"\r\n\r\n--F0000EEE2-0000-2111\r\nContent-Type: message/rfc822\r\nContent-Disposition: inline\r\n\r\nX-HmXmrOriginalRecipient: ann@hotmail.com\r\n${original}\r\n\r\n--F0000EEE2-0000-2111--\r\n`
 }
 
-/** What Apple Mail sends to the address of a List-Unsubscribe field, for its user. */
+/** The mail that Apple Mail sends to the address of a List-Unsubscribe field, for its user. */
 export const appleUnsubscribe =
   'From: ann@icloud.com\r\nTo: x@acme.com\r\nSubject: unsubscribe\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=UTF-8\r\nContent-Transfer-Encoding: quoted-printable\r\nAuto-Submitted: auto-replied\r\nX-Apple-Unsubscribe: true\r\n\r\nApple Mail sent this email to unsubscribe from the message =E2=80=9CHello=E2=80=9D.\r\n'
 

@@ -12,12 +12,12 @@ type Options = { mails: number; lists: number; uploads: number; rest_s: number; 
 
 const MEGABYTE = 1 << 20
 const FILE_BYTES = 25 * MEGABYTE
-/** Of memory that a process may have more, after a load and a minute. */
+/** Megabytes that a process may take more, a minute after a load. */
 const MOST_KEPT = 100
 
 /**
- * What a web process takes of memory under the loads that strangers and callers can put on it, and what of that it still
- * has when they are over.
+ * Measures the memory that a web process takes under the loads that strangers and callers can put on it, and how much of
+ * it remains when they are over.
  */
 export async function memory(stage: Stage, options: Options): Promise<Report> {
   const report = new Report()
@@ -62,7 +62,7 @@ export async function memory(stage: Stage, options: Options): Promise<Report> {
   return report
 }
 
-/** What a process may be given to keep less, to try: `MALLOC_ARENA_MAX=2 node test/faults/memory.ts`. */
+/** Variables that may make a process keep less, to try: `MALLOC_ARENA_MAX=2 node test/faults/memory.ts`. */
 function environment(): Record<string, string> {
   const names = ['MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_', 'MALLOC_MMAP_THRESHOLD_', 'LD_PRELOAD']
   const given = names.flatMap(name => (process.env[name] ? [[name, process.env[name]]] : []))

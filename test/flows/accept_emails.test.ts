@@ -1,11 +1,12 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
+import { z } from 'zod'
 import { acceptEmails, createAcceptEmail } from '../../flows/accept_emails.ts'
 import { toDraft } from '../../flows/draft_email.ts'
 import { notFound } from '../../lib/errors.ts'
 import { CompleteEmail } from '../../lib/new_email.ts'
 import type { Draft } from '../../sql/drafts.ts'
-import { createPool } from '../../sql/pool.ts'
+import { createPool, sql } from '../../sql/pool.ts'
 import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)
@@ -132,6 +133,28 @@ t.test('two processes with the same keys in any order never deadlock, and make o
   )
   const { rows } = await pg.query(`SELECT count(*) FROM emails WHERE subject = 'once'`)
   t.equal(rows[0].count, 2_000)
+})
+
+t.test('accept_emails explains a quota once for many emails', async t => {
+  const limited = await newAccount(world)
+  const plan = `plan ${uuid()}`
+  await pg.query('INSERT INTO plans VALUES ($1, 1, NULL)', [plan])
+  await pg.query('UPDATE accounts SET plan = $1 WHERE id = $2', [plan, limited.id])
+  const email = CompleteEmail.parse({ from: `ann@${limited.domain}`, to: ['bob@b.com'], subject: 'Hi' })
+  const party = { account_id: limited.id, domain_id: null }
+  const drafts = Array.from({ length: 50 }, () => toDraft(party, email, null, world.config.SIMULATOR_DOMAIN))
+  const Calls = z.object({ calls: z.int() })
+  await world.pool.transaction(async tx => {
+    await tx.run(sql.unsafe`SET LOCAL track_functions = 'pl'`)
+    const answers = await acceptEmails(tx, drafts)
+    const messages = answers.flatMap(answer => ('id' in answer ? [] : answer.message.replace(/ There is room .*/, '')))
+    const message = 'The request needs 1 email. Your plan allows 1 in any 24 hours, of which 0 are left.'
+    t.same(messages, Array(49).fill(message))
+    const { calls } = await tx.one(sql.type(Calls)`
+      SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'explain_quota'
+    `)
+    t.equal(calls, 1)
+  })
 })
 
 t.test('a draft that cannot be sent is refused in its own words, but replays what its key is bound to', async t => {

@@ -74,7 +74,7 @@ t.test('two names with different values are refused', async t => {
     }
   }
   const attachments = [file, { ...file, contentId: 'b' }]
-  const message = 'Invalid `attachments.1.contentId` field: is not the same as `content_id`'
+  const message = 'Invalid `attachments.1.contentId` field: is not the same as `content_id`.'
   t.equal(refusal(NewEmail, { ...email, attachments }), `validation_error ${message}`)
 })
 

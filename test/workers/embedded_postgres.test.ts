@@ -237,7 +237,7 @@ async function isLocked(url: string): Promise<boolean> {
   return rowCount === 1
 }
 
-/** What anybody but its owner may open. */
+/** Paths that others than the owner may open. */
 async function openedPaths(directory: string): Promise<string[]> {
   const names = ['', ...(await readdir(directory, { recursive: true }))]
   const modes = await Promise.all(

@@ -1,0 +1,41 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { Watchdog } from '../../sql/watchdog.ts'
+
+// Connects whoever asks, and says nothing: as a Postgres in a black hole, or one that has no time for new connections.
+const server = createServer(socket => socket.on('error', () => {})).listen(0, '127.0.0.1')
+await once(server, 'listening')
+t.teardown(() => server.close())
+const url = `postgres://a:b@127.0.0.1:${(server.address() as AddressInfo).port}/c`
+
+const nextProbe = async () => {
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  socket.resume()
+  await new Promise(resolve => socket.once('close', resolve)) // also by a reset
+}
+
+t.test('a statement is lost when Postgres answers nothing', async t => {
+  const watchdog = new Watchdog(url)
+  await t.rejects(
+    watchdog.watch(() => new Promise(() => {})),
+    { message: 'Postgres does not reply' },
+  )
+  t.equal(watchdog.isSilent, true)
+})
+
+t.test('a statement is not lost while Postgres answers others', async t => {
+  const watchdog = new Watchdog(url)
+  const slow = Promise.withResolvers<string>()
+  const outcome = watchdog.watch(() => slow.promise)
+  let isProbed = false
+  const probed = nextProbe().then(() => {
+    isProbed = true
+  })
+  while (!isProbed) await watchdog.watch(() => sleep(50))
+  await probed
+  slow.resolve('answer')
+  t.equal(await outcome, 'answer')
+  t.equal(watchdog.isSilent, false)
+})
