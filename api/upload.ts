@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../lib/errors.ts'
 import { extractStrings, TooLargeError } from '../lib/extract_strings.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import { SharedBudget } from '../lib/shared_budget.ts'
 import { findUnstorable } from '../lib/storable.ts'
 import { decodeContents, replaceContents } from '../lib/uploaded_content.ts'
 import { ArrivingFiles } from './arriving_files.ts'
@@ -18,9 +18,10 @@ const MAX_FILES = 1_000
 
 /**
  * What the files of all uploads of a process may take of its memory while they pass through it, and about what those of
- * one take; the others wait unread. What is around the files is a body like others (body_budget.ts).
+ * one take; the others wait unread. One account, whose files may arrive slowly, leaves room for four uploads of others.
+ * What is around the files is a body like others (body_budget.ts).
  */
-const FILES_BUDGET = new Semaphore(64 * 1024 * 1024)
+const FILES_BUDGET = new SharedBudget(64 * 1024 * 1024, 48 * 1024 * 1024)
 const ONE_UPLOAD = 4 * 1024 * 1024
 
 const CONTENT_PATHS = [
@@ -35,7 +36,7 @@ type Held = { release: () => void }
 export const readEmailBody: Middleware = async (ctx, next) => {
   requireIdentity(ctx.req)
   const length = Number(ctx.get('content-length') || Number.POSITIVE_INFINITY)
-  const held: Held = { release: length > SMALL ? () => {} : await holdBody(ctx.req, length) }
+  const held: Held = { release: length > SMALL ? () => {} : await holdBody(ctx, length) }
   try {
     ctx.state.body = length > SMALL ? await readLarge(ctx, length, held).catch(giveUp(ctx)) : await readSmall(ctx)
     await next()
@@ -68,11 +69,11 @@ async function readLarge(ctx: Context, length: number, held: Held): Promise<unkn
   if (Number.isFinite(length) && length > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES)
   const gone = new AbortController()
   ctx.req.once('close', () => gone.abort(notWhole(new Error('the client went away while it waited'))))
-  await FILES_BUDGET.acquire(ONE_UPLOAD, gone.signal)
+  const release = await FILES_BUDGET.acquire(ctx.state.caller.account_id, ONE_UPLOAD, gone.signal)
   try {
     return await readFiles(ctx, Math.min(length, MAX_BODY_BYTES), held)
   } finally {
-    FILES_BUDGET.release(ONE_UPLOAD)
+    release()
   }
 }
 
@@ -84,7 +85,7 @@ async function readFiles(ctx: Context, most: number, held: Held): Promise<unknow
   const onLength = async (length: number) => {
     if (isHeld || length <= SHORT) return
     isHeld = true
-    held.release = await holdBody(ctx.req, most)
+    held.release = await holdBody(ctx, most)
   }
   try {
     const skeleton = await extractStrings(bounded(ctx.req), { ...limits, onLength }, part => files.take(part))
