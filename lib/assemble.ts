@@ -108,8 +108,10 @@ class BodyWriter {
     for (;;) {
       const length = this.#hashed < this.#textEnd ? TURN_TEXT_BYTES : TURN_BYTES
       if (this.end - this.#hashed < length) return
-      // Whole lines, each of which has a canonical form of its own; they are at most 998 characters long.
-      this.#update(this.#message.lastIndexOf(LF, this.#hashed + length - 1) + 1)
+      // Whole lines, each of which has a canonical form of its own. Longer ones, which no message has, are hashed at the end.
+      const lines = this.#message.lastIndexOf(LF, this.#hashed + length - 1) + 1
+      if (lines <= this.#hashed) return
+      this.#update(lines)
       await turn()
     }
   }
