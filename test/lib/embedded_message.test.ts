@@ -1,8 +1,10 @@
+import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { simpleParser } from 'mailparser'
 import PostalMime from 'postal-mime'
 import t from 'tap'
 import { composeAndSign } from '../../lib/compose.ts'
+import { hashBody } from '../../lib/dkim.ts'
 import { embedMessage } from '../../lib/mime/embedded_message.ts'
 import { file, plainMail } from './attachments.ts'
 
@@ -164,4 +166,19 @@ t.test('generated messages say the same when they are embedded', async t => {
     }),
     { numRuns: 40 },
   )
+})
+
+t.test('a long message is attached and signed', async t => {
+  const key = { domain: 'example.com', selector: 's', algorithm: 'ed25519-sha256' } as const
+  const private_key = generateKeyPairSync('ed25519').privateKey
+  const inner = `${head}Content-Type: text/plain; charset=utf-8\r\n\r\n${'Hello  you \t \r\n\r\n'.repeat(40_000)}`
+  for (const given of [inner, `${inner}Grüße`]) {
+    const attachment = file(given, { filename: 'mail.eml', piece: 100_000 })
+    const message = await composeAndSign({ ...plainMail, attachments: [attachment] }, [{ ...key, private_key }])
+    const body = message.indexOf('\r\n\r\n') + 4
+    const [, bh] = /bh=([^;]+);/.exec(message.toString('latin1', 0, body).replace(/\s+/g, '')) ?? []
+    t.equal(bh, hashBody(message.subarray(body)))
+    const { attachments } = await simpleParser(message)
+    t.ok(attachments[0]?.content.equals(embedMessage(Buffer.from(given)) as Buffer))
+  }
 })
