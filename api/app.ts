@@ -93,7 +93,10 @@ export function createApp(foundation: Foundation): App {
   app.use(api.routes() as unknown as Koa.Middleware)
   app.use(onlyUnder('/api', unknownRoute) as Koa.Middleware)
   app.use(hintAtPrefix(findCaller) as Koa.Middleware)
-  app.on('error', error => foundation.log.error({ err: error }, 'a response failed'))
+  app.on('error', error => {
+    // The client closed the connection before it had read all; there is nothing to mend.
+    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') foundation.log.error({ err: error }, 'a response failed')
+  })
   const close = async () => {
     await requestLog?.stop()
     await listener.close()

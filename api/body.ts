@@ -25,7 +25,7 @@ function bodyReader(max_bytes: number): Middleware {
   return async (ctx, next) => {
     requireIdentity(ctx.req)
     const length = Number(ctx.get('content-length') || max_bytes)
-    const release = await holdBody(ctx.req, Math.min(length, max_bytes))
+    const release = await holdBody(ctx, Math.min(length, max_bytes))
     try {
       ctx.state.body = await parseBody(await readBytes(ctx.req, max_bytes))
       await next()

@@ -1,12 +1,15 @@
 import type { EventEmitter } from 'node:events'
-import { Semaphore } from '../lib/semaphore.ts'
+import { SharedBudget } from '../lib/shared_budget.ts'
+
+const MEGABYTE = 1024 * 1024
 
 /**
  * Bytes of bodies that a process holds as a whole, from before the first is read until the request is answered: parsed,
- * they take several times as much. Those of a few KB have a budget of their own, so that they never wait for others.
+ * they take several times as much. One account, whose bodies may arrive slowly, always leaves room for the longest body
+ * of another. Bodies of a few KB have a budget of their own, so that they never wait for others.
  */
-const BUDGET = new Semaphore(32 * 1024 * 1024)
-const SHORT_BUDGET = new Semaphore(32 * 1024 * 1024)
+const BUDGET = new SharedBudget(32 * MEGABYTE, 20 * MEGABYTE)
+const SHORT_BUDGET = new SharedBudget(32 * MEGABYTE, 20 * MEGABYTE)
 export const SHORT = 64 * 1024
 
 /** So long a request waits unread. */
@@ -15,23 +18,23 @@ const PATIENCE_MS = 20_000
 /** There was no room for a body in time. */
 export class NoRoomError extends Error {}
 
+/** The request that a body belongs to, and who sends it. */
+export type BodyOwner = { req: EventEmitter; state: { caller: { account_id: string } } }
+
 /** Waits until there is room for so many bytes of a request. Returns what gives the room back, which may be called again. */
-export async function holdBody(request: EventEmitter, bytes: number): Promise<() => void> {
+export async function holdBody({ req, state }: BodyOwner, bytes: number): Promise<() => void> {
   const budget = bytes > SHORT ? BUDGET : SHORT_BUDGET
+  const release = budget.tryAcquire(state.caller.account_id, bytes)
+  if (release) return release
   const end = new AbortController()
   const giveUp = (why: string) => end.abort(new NoRoomError(why))
   const timer = setTimeout(giveUp, PATIENCE_MS, 'too many bodies wait to be read')
   const onClose = () => giveUp('the client went away while it waited')
-  request.once('close', onClose)
+  req.once('close', onClose)
   try {
-    await budget.acquire(bytes, end.signal)
+    return await budget.acquire(state.caller.account_id, bytes, end.signal)
   } finally {
     clearTimeout(timer)
-    request.off('close', onClose)
-  }
-  let isHeld = true
-  return () => {
-    if (isHeld) budget.release(bytes)
-    isHeld = false
+    req.off('close', onClose)
   }
 }

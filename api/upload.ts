@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../lib/errors.ts'
 import { extractStrings, TooLargeError } from '../lib/extract_strings.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import { SharedBudget } from '../lib/shared_budget.ts'
 import { findUnstorable } from '../lib/storable.ts'
 import { decodeContents, replaceContents } from '../lib/uploaded_content.ts'
 import { ArrivingFiles } from './arriving_files.ts'
@@ -18,9 +18,10 @@ const MAX_FILES = 1_000
 
 /**
  * Bytes of memory that the files of all uploads of a process may take while they pass through it, and about how many those
- * of one take; the others wait unread. The JSON around the files is a body like others (body_budget.ts).
+ * of one take; the others wait unread. One account, whose files may arrive slowly, leaves room for four uploads of others.
+ * The JSON around the files is a body like others (body_budget.ts).
  */
-const FILES_BUDGET = new Semaphore(64 * 1024 * 1024)
+const FILES_BUDGET = new SharedBudget(64 * 1024 * 1024, 48 * 1024 * 1024)
 const ONE_UPLOAD = 4 * 1024 * 1024
 
 const CONTENT_PATHS = [
@@ -35,7 +36,7 @@ type Held = { release: () => void }
 export const readEmailBody: Middleware = async (ctx, next) => {
   requireIdentity(ctx.req)
   const length = Number(ctx.get('content-length') || Number.POSITIVE_INFINITY)
-  const held: Held = { release: length > SMALL ? () => {} : await holdBody(ctx.req, length) }
+  const held: Held = { release: length > SMALL ? () => {} : await holdBody(ctx, length) }
   try {
     ctx.state.body = length > SMALL ? await readLarge(ctx, length, held).catch(giveUp(ctx)) : await readSmall(ctx)
     await next()
@@ -68,11 +69,11 @@ async function readLarge(ctx: Context, length: number, held: Held): Promise<unkn
   if (Number.isFinite(length) && length > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES)
   const gone = new AbortController()
   ctx.req.once('close', () => gone.abort(notWhole(new Error('the client went away while it waited'))))
-  await FILES_BUDGET.acquire(ONE_UPLOAD, gone.signal)
+  const release = await FILES_BUDGET.acquire(ctx.state.caller.account_id, ONE_UPLOAD, gone.signal)
   try {
     return await readFiles(ctx, Math.min(length, MAX_BODY_BYTES), held)
   } finally {
-    FILES_BUDGET.release(ONE_UPLOAD)
+    release()
   }
 }
 
@@ -80,7 +81,7 @@ async function readLarge(ctx: Context, length: number, held: Held): Promise<unkn
 async function readFiles(ctx: Context, most: number, held: Held): Promise<unknown> {
   const files = new ArrivingFiles(ctx.blobs, ctx.state.caller.account_id)
   const limits = { paths: CONTENT_PATHS, max_bytes: MAX_BODY_BYTES, max_strings: MAX_FILES }
-  const onLength = holdAsItGrows(ctx.req, most, held)
+  const onLength = holdAsItGrows(ctx, most, held)
   try {
     const skeleton = await extractStrings(bounded(ctx.req), { ...limits, onLength }, part => files.take(part))
     const body = await parseBody(skeleton.bytes, findUnstorableEmail)
@@ -99,7 +100,7 @@ async function readFiles(ctx: Context, most: number, held: Held): Promise<unknow
  * Holds room for what is around the files: none while it is short, then SMALL bytes, and `most` only beyond these. A slow
  * upload of one file and a few pages of text would else keep others waiting for as long as it takes.
  */
-function holdAsItGrows(request: IncomingMessage, most: number, held: Held): (length: number) => Promise<void> {
+function holdAsItGrows(ctx: Context, most: number, held: Held): (length: number) => Promise<void> {
   const releases: (() => void)[] = []
   let bytes = 0
   held.release = () => {
@@ -108,7 +109,7 @@ function holdAsItGrows(request: IncomingMessage, most: number, held: Held): (len
   return async length => {
     const wanted = length <= SHORT ? 0 : length <= SMALL ? SMALL : most
     if (wanted <= bytes) return
-    releases.push(await holdBody(request, wanted - bytes))
+    releases.push(await holdBody(ctx, wanted - bytes))
     bytes = wanted
   }
 }

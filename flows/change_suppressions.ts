@@ -5,10 +5,9 @@ import {
   deleteExpiredSuppressions,
   deleteSuppressions,
   type NewSuppressionRow,
-  type Suppression,
-  type SuppressionRef,
   upsertSuppressions,
-} from '../sql/suppressions.ts'
+} from '../sql/suppression_changes.ts'
+import type { Suppression, SuppressionRef } from '../sql/suppressions.ts'
 import { announce } from './announce.ts'
 
 /** Suppresses addresses. One that was before is changed, which is told to nobody: it gets no mail before and after. */

@@ -6,6 +6,7 @@ import type { Wishes } from '../lib/deliver.ts'
 import type { DkimKey } from '../lib/dkim.ts'
 import type { Log } from '../lib/log.ts'
 import type { Mailbox, Message } from '../lib/message.ts'
+import { MESSAGE, typeOfFile } from '../lib/mime/attachment.ts'
 import { base64LinesLength } from '../lib/mime/base64.ts'
 import type { Secrets } from '../lib/secrets.ts'
 import type { EmailId } from '../sql/emails.ts'
@@ -93,9 +94,11 @@ async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Erro
   }
 }
 
-/** Of a text there are its characters and the lines that encode them; of a file only the lines. */
+/** A text takes its characters and the lines that encode it, a file only the lines, a message also what it is read into. */
 function sizeOf({ content_size }: EmailToSend, files: StoredFile[]): number {
-  return files.reduce((sum, { size }) => sum + base64LinesLength(size), content_size + base64LinesLength(content_size))
+  const sizeOfFile = ({ size, content_type, filename }: StoredFile) =>
+    base64LinesLength(size) + (typeOfFile(content_type, filename) === MESSAGE ? 4 * size : 0)
+  return files.reduce((sum, file) => sum + sizeOfFile(file), content_size + base64LinesLength(content_size))
 }
 
 function withoutContents(email: EmailToSend): EmailToSend {

@@ -3,10 +3,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type DkimKey, hashBody, signatureLengths, signFields } from './dkim.ts'
 import { type MessageAttachment, type Part, serializeHeader } from './message.ts'
 import { Base64Writer } from './mime/base64.ts'
-import { hasExtraSpace } from './mime/canonical.ts'
+import { relaxedLines } from './mime/canonical.ts'
 
 /** Bytes written and hashed in one turn of the event loop: some milliseconds. */
 const TURN_BYTES = 512 * 1024
+/** Of text, whose white space takes longer. */
+const TURN_TEXT_BYTES = 64 * 1024
+
+const LF = 10
 
 /**
  * The finished bytes of a message of any size, in the one buffer that is allocated for them: attachments are encoded
@@ -48,26 +52,32 @@ class BodyWriter {
   readonly #start: number
   readonly #hash = createHash('sha256')
   #hashed: number
-  /** Whether the body is its own canonical form, which base64 is. */
-  #isCanonical = true
+  /** Behind the last text: from there on is base64, which is its own canonical form. */
+  #textEnd: number
 
   constructor(message: Buffer, start: number) {
     this.#message = message
     this.#start = start
     this.end = start
     this.#hashed = start
+    this.#textEnd = start
   }
 
   async writeText({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): Promise<void> {
     const text = Buffer.from(buffer, byteOffset, length)
-    if (hasExtraSpace(text)) this.#isCanonical = false
     for (let start = 0; start < text.length; start += TURN_BYTES) {
       this.end += text.copy(this.#message, this.end, start, start + TURN_BYTES)
+      this.#textEnd = this.end
       await this.#hashWritten()
     }
   }
 
-  async writeFile({ filename, size, read }: MessageAttachment): Promise<void> {
+  async writeFile(attachment: MessageAttachment): Promise<void> {
+    if (!attachment.is_embedded) return this.#writeBase64(attachment)
+    for await (const lines of attachment.read()) await this.writeText(lines as Buffer<ArrayBuffer>)
+  }
+
+  async #writeBase64({ filename, size, read }: MessageAttachment): Promise<void> {
     const base64 = new Base64Writer(this.#message, this.end)
     let received = 0
     for await (const chunk of read()) {
@@ -91,18 +101,24 @@ class BodyWriter {
     this.#update(this.end)
     const body = this.#message.subarray(this.#start, this.end)
     const isEndedOnce = /[^\r\n]\r\n$/.test(body.toString('latin1', body.length - 3))
-    return this.#isCanonical && isEndedOnce ? this.#hash.digest('base64') : hashBody(body)
+    return isEndedOnce ? this.#hash.digest('base64') : hashBody(body)
   }
 
   async #hashWritten(): Promise<void> {
-    while (this.end - this.#hashed >= TURN_BYTES) {
-      this.#update(this.#hashed + TURN_BYTES)
+    for (;;) {
+      const length = this.#hashed < this.#textEnd ? TURN_TEXT_BYTES : TURN_BYTES
+      if (this.end - this.#hashed < length) return
+      // Whole lines, each of which has a canonical form of its own. Longer ones, which no message has, are hashed at the end.
+      const lines = this.#message.lastIndexOf(LF, this.#hashed + length - 1) + 1
+      if (lines <= this.#hashed) return
+      this.#update(lines)
       await turn()
     }
   }
 
   #update(end: number): void {
-    this.#hash.update(this.#message.subarray(this.#hashed, end))
+    const lines = this.#message.subarray(this.#hashed, end)
+    this.#hash.update(this.#hashed < this.#textEnd ? relaxedLines(lines) : lines)
     this.#hashed = end
   }
 }

@@ -1,5 +1,6 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { layOutMessage, type MessageHead, type Part } from './message.ts'
+import { embedMessage } from './mime/embedded_message.ts'
 
 /** What `compose.ts` runs in a thread of its own. The body goes back as bytes, which are handed over, not copied. */
 export default function layOut(message: MessageHead): unknown {
@@ -8,4 +9,10 @@ export default function layOut(message: MessageHead): unknown {
   const transferred = pieces.flatMap(piece => (piece instanceof Uint8Array ? [piece.buffer] : []))
   const part: Part = { fields, body: pieces }
   return move({ [transferableSymbol]: transferred, [valueSymbol]: part })
+}
+
+/** `embedMessage` of a long message. Its bytes are handed over as well. */
+export function embed({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): unknown {
+  const lines = embedMessage(Buffer.from(buffer, byteOffset, length))
+  return lines && move(lines)
 }

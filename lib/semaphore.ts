@@ -28,11 +28,8 @@ export class Semaphore {
    */
   async acquire(permits = 1, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
+    if (this.tryAcquire(permits)) return
     const wanted = this.#cap(permits)
-    if (this.#waiting.size === 0 && wanted <= this.#free) {
-      this.#free -= wanted
-      return
-    }
     await new Promise<void>((resolve, reject) => {
       const abort = () => {
         this.#waiting.delete(waiter)
@@ -49,6 +46,14 @@ export class Semaphore {
       signal?.addEventListener('abort', abort, { once: true })
       this.#waiting.add(waiter)
     })
+  }
+
+  /** Takes the permits if they are free and nobody waits for some; returns whether it did. */
+  tryAcquire(permits = 1): boolean {
+    const wanted = this.#cap(permits)
+    if (this.#waiting.size > 0 || wanted > this.#free) return false
+    this.#free -= wanted
+    return true
   }
 
   /** Gives back what was acquired, by the same number. */

@@ -5,12 +5,8 @@ import { notFound } from '../../lib/errors.ts'
 import { newId } from '../../lib/ids.ts'
 import { AddedAddresses, NewSuppression, RemovedSuppressions, SuppressionQuery } from '../../lib/new_suppression.ts'
 import { simulatedOutcome } from '../../lib/simulator.ts'
-import {
-  type AddedSuppression,
-  findSuppression,
-  listSuppressions,
-  type SuppressionRef,
-} from '../../sql/suppressions.ts'
+import type { AddedSuppression } from '../../sql/suppression_changes.ts'
+import { findSuppression, listSuppressions, type SuppressionRef } from '../../sql/suppressions.ts'
 import { fullAccess } from '../auth.ts'
 import { readBody } from '../body.ts'
 import type { Context, Services, State } from '../context.ts'

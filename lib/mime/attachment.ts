@@ -8,11 +8,18 @@ export type AttachmentHead = {
   content_type: string | null
   content_disposition: 'attachment' | 'inline'
   content_id: string | null
+  /** It is a message in lines that are sent as they are (embedded_message.ts). */
+  is_embedded?: boolean
 }
 
 const ANY_TYPE = 'application/octet-stream'
 
-/** May not be encoded as base64: RFC 2045 section 6.4, RFC 2046 section 5.2.1. The bytes are all that matters here. */
+export const MESSAGE = 'message/rfc822'
+
+/**
+ * May not be encoded as base64 (RFC 2045 section 6.4, RFC 2046 section 5.2.1), so the file is sent as bytes of any type,
+ * unless it is a message that need not be encoded.
+ */
 const COMPOSITE = /^(?:message|multipart)\//
 
 /** Longer names are written as RFC 2231 says, in parts: a quoted string cannot be folded. */
@@ -25,8 +32,8 @@ const SEGMENT = 54
 export function attachmentFields(head: AttachmentHead, disposition: 'attachment' | 'inline'): HeaderField[] {
   const filename = safeFilename(head.filename)
   const fields = [
-    atomsField('Content-Type', [...typeAtoms(head.content_type, filename), `name="${plainFilename(filename)}"`]),
-    atomsField('Content-Transfer-Encoding', ['base64']),
+    atomsField('Content-Type', [...typeAtoms({ ...head, filename }), `name="${plainFilename(filename)}"`]),
+    atomsField('Content-Transfer-Encoding', [head.is_embedded ? '7bit' : 'base64']),
     atomsField('Content-Disposition', [`${disposition};`, ...filenameAtoms(filename)]),
   ]
   const { content_id } = head
@@ -43,30 +50,34 @@ export function isInvitation(content_type: string | null): boolean {
 }
 
 /** The fields of an invitation that is a form of the body and no file. Throws as above. */
-export function invitationFields({ content_type, filename }: AttachmentHead): HeaderField[] {
-  const atoms = typeAtoms(content_type, filename)
+export function invitationFields(head: AttachmentHead): HeaderField[] {
+  const atoms = typeAtoms(head)
   // iCalendar is UTF-8 (RFC 5545 section 3.1.4), and text without a charset is ASCII.
   const charset = atoms.some(atom => /^charset=/i.test(atom)) ? [] : ['charset=utf-8;']
   return [
-    atomsField('Content-Type', [...atoms, ...charset, `name="${plainFilename(safeFilename(filename))}"`]),
+    atomsField('Content-Type', [...atoms, ...charset, `name="${plainFilename(safeFilename(head.filename))}"`]),
     atomsField('Content-Transfer-Encoding', ['base64']),
   ]
 }
 
-/** `type/subtype` of what is given, else by the name's extension; a message is bytes of any type. Throws as above. */
+/**
+ * `type/subtype` of what is given, else by the name's extension; that of any bytes for a composite type other than a
+ * message. Throws as above.
+ */
 export function typeOfFile(content_type: string | null, filename: string): string {
-  return contentTypeOf(content_type, filename).type
+  return contentTypeOf(content_type, filename, true).type
 }
 
-function contentTypeOf(content_type: string | null, filename: string): ContentType {
+function contentTypeOf(content_type: string | null, filename: string, canBeMessage: boolean): ContentType {
   const parsed = parseContentType(content_type ?? (lookup(filename) || ANY_TYPE))
   if (!parsed) throw new TypeError(`Content type ${quote(content_type ?? '')} cannot be written safely`)
-  return COMPOSITE.test(parsed.type) ? { type: ANY_TYPE, parameters: [] } : parsed
+  if (!COMPOSITE.test(parsed.type) || (canBeMessage && parsed.type === MESSAGE)) return parsed
+  return { type: ANY_TYPE, parameters: [] }
 }
 
 /** All but a parameter `name`: that is written from the file name. */
-function typeAtoms(content_type: string | null, filename: string): string[] {
-  const { type, parameters } = contentTypeOf(content_type, filename)
+function typeAtoms({ content_type, filename, is_embedded = false }: AttachmentHead): string[] {
+  const { type, parameters } = contentTypeOf(content_type, filename, is_embedded)
   const others = parameters.filter(({ name }) => name !== 'name')
   return [type, ...others.map(({ text }) => text)].map(atom => `${atom};`)
 }

@@ -3,7 +3,7 @@ import { type AttachmentHead, attachmentFields, invitationFields } from './attac
 import { base64Lines, base64LinesLength } from './base64.ts'
 import { atomsField, type HeaderField } from './field.ts'
 
-/** Where the content of an attachment belongs: as base64 lines, `length` bytes of them. Its index is the message's. */
+/** Where the content of an attachment belongs, as base64 lines or embedded: `length` bytes. Its index is the message's. */
 export type Slot = { attachment: number; length: number }
 
 /**
@@ -31,7 +31,10 @@ export function filePart(
   attachment: number,
   disposition: 'attachment' | 'inline',
 ): Part {
-  return { fields: attachmentFields(head, disposition), body: [{ attachment, length: base64LinesLength(head.size) }] }
+  const fields = attachmentFields(head, disposition)
+  if (!head.is_embedded) return { fields, body: [{ attachment, length: base64LinesLength(head.size) }] }
+  // The line end before a boundary is none of the part's (RFC 2046 section 5.1.1): the message keeps its last one.
+  return { fields, body: [{ attachment, length: head.size }, '\r\n'] }
 }
 
 /** An invitation of `size` bytes as a form of the body. Throws as `attachmentFields` does. */
@@ -42,7 +45,8 @@ export function invitationPart(head: AttachmentHead & { size: number }, attachme
 /**
  * multipart/alternative, the plainest part first (RFC 2046 section 5.1.4), multipart/related, the root first (RFC 2387),
  * or multipart/mixed. The boundary depends on the seed alone; it cannot occur in a part: base64 has no hyphen, a header
- * line begins with no hyphen, and parts that are multiparts themselves have boundaries of their own.
+ * line begins with no hyphen, parts that are multiparts themselves have boundaries of their own, and whoever wrote an
+ * embedded message did not know the seed.
  */
 export function multipart(subtype: Multipart, parts: Part[], seed: string, parameters: string[] = []): Part {
   const boundary = boundaryOf(subtype, seed)

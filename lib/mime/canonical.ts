@@ -13,14 +13,19 @@ export function relaxedField(raw: string): string {
 
 /** Relaxed body canonicalization, RFC 6376 section 3.4.4, of CRLF lines. May return a view of its argument. */
 export function relaxedBody(body: Buffer): Buffer {
-  return endedOnce(hasExtraSpace(body) || body.at(-1) === 0x20 ? withoutExtraSpace(body) : body)
+  return endedOnce(body.at(-1) === 0x20 ? withoutExtraSpace(body) : relaxedLines(body))
+}
+
+/** The same of CRLF lines, the last one ended, that are part of a body: empty ones at the end stay. */
+export function relaxedLines(lines: Buffer): Buffer {
+  return hasExtraSpace(lines) ? withoutExtraSpace(lines) : lines
 }
 
 /**
- * Whether `relaxedBody` would change white space in CRLF lines, of which the last is ended. Scans at memory speed, which
- * spare most bodies a rewrite: base64 has no white space, part headers single spaces.
+ * Whether white space in CRLF lines, the last one ended, is to be changed. Scans at memory speed, which spare most bodies
+ * a rewrite: base64 has no white space, part headers single spaces.
  */
-export function hasExtraSpace(lines: Buffer): boolean {
+function hasExtraSpace(lines: Buffer): boolean {
   return lines.includes('\t') || lines.includes('  ') || lines.includes(' \r\n')
 }
 

@@ -5,6 +5,7 @@ import { Agent, request } from 'undici'
 import { findCapturedMessage } from '../../sql/captured_messages.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { startApi } from '../api.ts'
+import { startInbox } from '../inbox.ts'
 import { openWork } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
 
@@ -26,6 +27,28 @@ const send = (attachments: unknown, fields: Record<string, unknown> = {}, header
 async function countBlobs(): Promise<number> {
   return (await pg.query('SELECT count(*)::int AS count FROM blobs')).rows[0].count
 }
+
+t.test('an attached message arrives as message/rfc822', async t => {
+  const inbox = await startInbox(t)
+  const sending = openWork(t, world, inbox.url)
+  const eml = 'From: a@b.com\r\nSubject: Inner\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n.\r\nGrüße\r\n'
+  const plain = eml.replace('Grüße', 'Gruss')
+  for (const [n, content] of [plain, eml].entries()) {
+    const file = { filename: 'mail.eml', content: base64(content), content_type: 'message/rfc822' }
+    const { body } = await send([file])
+    await send_emails({ email_ids: [body.id] }, sending)
+    const received = await inbox.waitFor(n + 1)
+    const { attachments } = await simpleParser(received[n]?.raw as Buffer)
+    t.same(
+      attachments.map(({ contentType, filename }) => [contentType, filename]),
+      [['message/rfc822', 'mail.eml']],
+    )
+    const attached = attachments[0]?.content as Buffer
+    if (content === plain) t.equal(attached.toString(), plain)
+    const { subject, text } = await simpleParser(attached)
+    t.same([subject, text?.trimEnd()], ['Inner', content === plain ? '.\nGruss' : '.\nGrüße'])
+  }
+})
 
 t.test('files are listed, downloaded and sent as they came', async t => {
   const logo = randomBytes(1_000)

@@ -68,9 +68,15 @@ t.test('a body of too many keys and values is refused before it is parsed', asyn
   t.same((await batch(Array(50).fill(item))).body, refusal('The body has more than 400,000 keys and values.'))
 })
 
+/** Fills the budget on behalf of two accounts; returns what gives back one megabyte each. */
+async function fillBudget(req: EventEmitter): Promise<(() => void)[]> {
+  const held = [...Array(20).fill('a'), ...Array(12).fill('b')]
+  return Promise.all(held.map(account_id => holdBody({ req, state: { caller: { account_id } } }, MEGABYTE)))
+}
+
 t.test('a body waits unread while others fill the budget, but a short one does not', async t => {
   const nobody = new EventEmitter()
-  const held = await Promise.all(Array.from({ length: 32 }, () => holdBody(nobody, MEGABYTE)))
+  const held = await fillBudget(nobody)
   let isAnswered = false
   const long = api.request('POST', '/api/emails', { body: { ...email, text: 'x'.repeat(100_000) } })
   const answered = long.finally(() => {
@@ -84,7 +90,8 @@ t.test('a body waits unread while others fill the budget, but a short one does n
 })
 
 t.test('an upload holds room for its text, not for its files', async t => {
-  const held = await Promise.all(Array.from({ length: 31 }, () => holdBody(new EventEmitter(), MEGABYTE)))
+  const held = await fillBudget(new EventEmitter())
+  held.pop()?.()
   const attachments = [{ filename: 'a.txt', content: Buffer.alloc(2 * MEGABYTE, 'a').toString('base64') }]
   const upload = { ...email, html: 'x'.repeat(100_000), attachments }
   t.equal((await api.request('POST', '/api/emails', { body: upload })).status, 200)
@@ -93,12 +100,11 @@ t.test('an upload holds room for its text, not for its files', async t => {
 
 t.test('a client that goes away waits no longer', async t => {
   const [nobody, client] = [new EventEmitter(), new EventEmitter()]
-  const held = await Promise.all(Array.from({ length: 32 }, () => holdBody(nobody, MEGABYTE)))
-  const waiting = holdBody(client, MEGABYTE)
+  const held = await fillBudget(nobody)
+  const waiting = holdBody({ req: client, state: { caller: { account_id: 'c' } } }, MEGABYTE)
   client.emit('close')
   await t.rejects(waiting, { message: 'the client went away while it waited' })
   for (const release of held) release()
-  const all = await Promise.all(Array.from({ length: 32 }, () => holdBody(nobody, MEGABYTE)))
-  for (const release of all) release()
+  for (const release of await fillBudget(nobody)) release()
   t.equal(nobody.listenerCount('close'), 0)
 })

@@ -82,7 +82,7 @@ t.test('what html cannot show is a file like others', async t => {
   t.equal(await disposition({ attachments: [{ ...image('x'), content_disposition: 'attachment' }] }), 'attachment')
 })
 
-t.test('a type is as given, or goes by the extension, and a message is bytes like others', async t => {
+t.test('a type is as given, or goes by the extension, and what is composite is bytes like others', async t => {
   const type = async (filename: string, content_type: string | null = null) =>
     (await fieldsOf(file('x', { filename, content_type })))[0]?.replace(/; name=.*/, '')
   t.equal(await type('a.DOCX'), 'Content-Type: application/vnd.openxmlformats-officedocument.wordprocessingml.document')

@@ -66,6 +66,19 @@ t.test('Message-ID, Date and Sender of a submitted message are kept', async t =>
   t.match(body, { message_id: `<${message_id}>`, headers: { Date: date, Sender: `"Bot, Inc." <bot@${second.name}>` } })
 })
 
+t.test('a message in a submitted message stays message/rfc822', async t => {
+  const inner = 'From: a@b.com\r\nSubject: Inner\r\n\r\nHello'
+  const raw = `From: ${from}\r\nTo: b@y.com\r\nSubject: x\r\nContent-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\n\r\nSee below\r\n--q\r\nContent-Type: message/rfc822\r\n\r\n${inner}\r\n--q--\r\n`
+  const id = acceptedId(await client.send('b@y.com', Buffer.from(raw)))
+  const before = inbox.messages.length
+  await send_emails({ email_ids: [id] }, work)
+  const sent = (await inbox.waitFor(before + 1)).at(-1)?.raw.toString() ?? ''
+  const [, fields, attached] = /(Content-Type: message\/rfc822; [\s\S]*?)\r\n\r\n([\s\S]*?)\r\n--mb-/.exec(sent) ?? []
+  t.match(fields, /^Content-Transfer-Encoding: 7bit$/m)
+  t.match(fields, /filename="Inner\.eml"/)
+  t.equal(attached?.trimEnd(), inner)
+})
+
 t.test('a Message-ID or Date that is unsound is made anew', async t => {
   const ids = [
     '',
