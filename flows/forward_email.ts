@@ -2,6 +2,7 @@ import { type Address, parseAddress } from '../lib/address.ts'
 import { safeContentType, safeFilename, validateContentId } from '../lib/attachment.ts'
 import { MAX_FILE_BYTES } from '../lib/base64_decoder.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
+import { shownContentIds } from '../lib/inbound/shown_files.ts'
 import { type NewAttachment, NewAttachments } from '../lib/new_attachment.ts'
 import type { NewEmail } from '../lib/new_email.ts'
 import type { NewForward } from '../lib/new_reply.ts'
@@ -30,7 +31,8 @@ export async function forwardEmail(
       'This email could not be read: set `passthrough` to false to forward its raw message.',
     )
   }
-  const files = isWhole ? original.attachments : [rawFile(original)]
+  const shown = shownContentIds(original.html)
+  const files = isWhole ? original.attachments.map(file => showFile(file, shown)) : [rawFile(original)]
   return {
     ...fields,
     ...(isWhole ? { html: original.html, text: original.text } : {}),
@@ -41,6 +43,11 @@ export async function forwardEmail(
 }
 
 type File = ForwardedEmail['attachments'][number]
+
+/** An image in its HTML stays one, whatever its disposition. */
+function showFile(file: File, shown: Set<string>): File {
+  return file.content_id !== null && shown.has(file.content_id) ? { ...file, content_disposition: 'inline' } : file
+}
 
 function rawFile({ raw_sha256 }: ForwardedEmail): File {
   if (raw_sha256 === null) throw notFound('Raw message')

@@ -1,3 +1,5 @@
+import { getDomain } from 'tldts'
+import { domainOf } from '../address.ts'
 import type { Part } from './parts.ts'
 import { findAddress, type ReportedRecipient } from './report.ts'
 import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
@@ -14,8 +16,8 @@ export function readTextBounce(headers: Map<string, string>, parts: Part[]): Rep
   if (!FAILED.test(opening) && !REPLY.test(notice) && !LATE.test(subject)) return []
   if (NOT_FAILED.test(subject) || (ARRIVED.test(opening) && !FAILED.test(notice))) return []
   const named = headers.get('x-failed-recipients')
-  const own = new Set([findAddress(headers.get('from') ?? ''), findAddress(headers.get('to') ?? '')])
-  const addresses = named ? listAddresses(named.split(',')) : findRecipients(notice, own)
+  const [from, to] = ['from', 'to'].map(name => findAddress(headers.get(name) ?? '')) as [string | null, string | null]
+  const addresses = named ? listAddresses(named.split(',')) : findRecipients(notice, from, to)
   const isDelayed = LATE.test(subject) || (DELAYED.test(notice) && !FINAL.test(notice))
   const reasons = addresses.length > 1 ? ownReasons(notice, addresses) : new Map<string, string>()
   return addresses.map(address => {
@@ -71,16 +73,31 @@ function cutReturned(text: string): string {
 
 /**
  * All recipients that stand at the beginning of a line or in the transcript of a session; else the first one behind a word
- * for it, else the first address that is not the notice's own.
+ * for it, else the first address that is not the notice's own. An address such as support@ may be whom to ask, or the
+ * recipient: it is the recipient where recipients are listed, unless it is of the server that writes and another is named.
  */
-function findRecipients(notice: string, own: Set<string | null>): string[] {
-  const isOther = (address: string): boolean =>
-    !own.has(address) && !/^(?:mailer-daemon|postmaster|support|abuse|help|b-[a-z2-7]{42})@/.test(address)
-  for (const pattern of [ALONE, IN_TRANSCRIPT, AT_START, LABELLED, ANY]) {
-    const found = listAddresses(Array.from(notice.matchAll(pattern), ([, address = '']) => address)).filter(isOther)
-    if (found.length > 0) return pattern === LABELLED || pattern === ANY ? found.slice(0, 1) : found
-  }
-  return []
+function findRecipients(notice: string, from: string | null, to: string | null): string[] {
+  const site = siteOf(from ?? '')
+  const find = (pattern: RegExp, isRecipient: (address: string) => boolean): string[] =>
+    listAddresses(Array.from(notice.matchAll(pattern), ([, address = '']) => address)).filter(
+      address => address !== from && address !== to && !OF_PROGRAMS.test(address) && isRecipient(address),
+    )
+  const attempts = [
+    ...LISTED.map(pattern => find(pattern, address => !ROLE.test(address) || siteOf(address) !== site)),
+    ...[LABELLED, ANY].map(pattern => find(pattern, address => !ROLE.test(address)).slice(0, 1)),
+    ...LISTED.map(pattern => find(pattern, () => true)),
+    find(LABELLED, () => true).slice(0, 1),
+  ]
+  return attempts.find(addresses => addresses.length > 0) ?? []
+}
+
+/** Whom a notice may name as the one to ask, and people write to. */
+const ROLE = /^(?:postmaster|support|abuse|help)@/
+const OF_PROGRAMS = /^(?:mailer-daemon|b-[a-z2-7]{42})@/
+
+function siteOf(address: string): string {
+  const domain = domainOf(address)
+  return getDomain(domain) ?? domain
 }
 
 const ALONE = new RegExp(
@@ -94,6 +111,8 @@ const LABELLED = new RegExp(
   String.raw`(?:recipients?|user|addressee|address|to|mailbox|for|deliver(?:ed|y)?|reach|rcpt to)\b[^\n@]{0,60}?[\s:<"'(\[](${SPEC})`,
   'gi',
 )
+/** Where a notice lists its recipients. */
+const LISTED = [ALONE, IN_TRANSCRIPT, AT_START]
 
 /** HTML alone, as few write it. */
 function htmlText(parts: Part[]): string {

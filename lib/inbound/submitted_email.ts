@@ -9,6 +9,7 @@ import { isFieldName } from '../mime/field.ts'
 import { address, addresses, CompleteEmail } from '../new_email.ts'
 import { UploadedContent, WrongContent } from '../uploaded_content.ts'
 import { MAX_ENTRIES, type ParsedAddress, type ParsedFile, type ParsedMessage } from './parsed_message.ts'
+import { shownContentIds } from './shown_files.ts'
 
 const recipients = () => addresses('invalid_to_address', MAX_ENTRIES)
 
@@ -43,6 +44,7 @@ export function submittedEmail(message: ParsedMessage, envelope: Address[]): Rec
   const to = formatAll(message.to)
   const cc = formatAll(message.cc)
   const shown = new Set([...to, ...cc].map(keyOf))
+  const shownIds = shownContentIds(message.html)
   const hidden = new Map(envelope.map(({ address }) => [keyOf(address), address]))
   return {
     from: message.from ? format(message.from) : undefined,
@@ -56,7 +58,7 @@ export function submittedEmail(message: ParsedMessage, envelope: Address[]): Rec
     html: message.html,
     text: message.text,
     headers: customHeaders(message.headers),
-    attachments: message.files.map(toAttachment),
+    attachments: message.files.map(file => toAttachment(file, shownIds)),
   }
 }
 
@@ -92,7 +94,7 @@ function capitalise(name: string): string {
   return name.replace(/(?<![^-_])[a-z]/g, letter => letter.toUpperCase())
 }
 
-function toAttachment({ filename, content_type, disposition, content_id, content }: ParsedFile) {
+function toAttachment({ filename, content_type, disposition, content_id, content }: ParsedFile, shown: Set<string>) {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   const isTooLarge = bytes.length > MAX_FILE_BYTES
   return {
@@ -101,7 +103,7 @@ function toAttachment({ filename, content_type, disposition, content_id, content
       ? new WrongContent(`is larger than ${MAX_FILE_BYTES} bytes`)
       : new UploadedContent(hash('sha256', bytes), bytes.length, { bytes }),
     content_type,
-    content_disposition: disposition,
+    content_disposition: content_id !== null && shown.has(content_id) ? 'inline' : disposition,
     content_id,
   }
 }

@@ -27,4 +27,10 @@ export const MESSAGES: Rule[] = [
     words: /\bspam\b|\buce\b|unsolicited|virus|malware|phish|infected/i,
     reply: '550 5.2.1 Rejected: you are sending spam',
   },
+  {
+    // A page about our address; some link one whatever the cause, so that words for the recipient come first.
+    class: 'policy',
+    words: /[?&]ip=\d/i,
+    reply: '550 5.1.1 Refused, see https://postmaster.acme.com/reasons?ip=192.0.2.1',
+  },
 ]

@@ -27,6 +27,17 @@ export const RECIPIENTS: Rule[] = [
   },
   {
     class: 'recipient',
+    words: /(?<!\b(?:sender|your|ip) )\baddress (?:could ?n.t|could not|can.t|can ?not) be found/i,
+    reply: "550 Your message wasn't delivered to ann@acme.com because the address couldn't be found.",
+  },
+  {
+    class: 'recipient',
+    words:
+      /\b(?:benutzer|empf\S{1,3}nger|postfach)\b.{0,40}(?:unbekannt|existiert nicht|nicht (?:gefunden|bekannt|vorhanden))|\b(?:utilisateur|destinataire|bo\S{1,3}te)\b.{0,30}(?:inconnu|inexistant|n.existe pas)|\b(?:usuario|destinatario|buz\S{1,2}n|utente|casella|usu\S{1,2}rio)\b.{0,30}(?:descon[oh]\w*cid|inexistente|no existe|no encontrad|sconosciut|inesistente|non (?:esiste|trovat)|n\S{1,2}o existe)/i,
+    reply: '550 Empfänger unbekannt',
+  },
+  {
+    class: 'recipient',
     words: /doesn'?t have an? .{0,40}\baccount|no mailbox (?:here|by that name)/i,
     reply: '550 sorry, no mailbox here by that name. (#5.7.17)',
   },

@@ -45,10 +45,10 @@ BEGIN
     )
     WHEN 'platform_paused' THEN (SELECT jsonb_build_object('by', 'operator', 'reason', p.pause_reason) FROM platform p)
     WHEN 'account_paused' THEN (
-      SELECT jsonb_build_object('by', a.paused_by, 'reason', a.pause_reason) FROM accounts a WHERE a.id = account
+      SELECT jsonb_build_object('by', coalesce(a.paused_by, 'operator'), 'reason', a.pause_reason) FROM accounts a WHERE a.id = account
     )
     WHEN 'domain_paused' THEN (
-      SELECT jsonb_build_object('by', o.paused_by, 'reason', o.pause_reason) FROM domains o
+      SELECT jsonb_build_object('by', coalesce(o.paused_by, 'operator'), 'reason', o.pause_reason) FROM domains o
       WHERE o.account_id = account AND o.name = domain
     )
     WHEN 'daily_quota_exceeded' THEN explain_quota(fault, account, emails)

@@ -175,6 +175,16 @@ t.test('an email is forwarded as it came, with its files, from the address that 
   for (const text of ['a file', 'an image']) t.match(raw, Buffer.from(text).toString('base64'))
 })
 
+t.test('an image that the HTML shows is forwarded inline, whatever its disposition', async t => {
+  const part =
+    'Content-Type: image/png\r\nContent-Disposition: attachment; filename=i.png\r\nContent-ID: <i@y.com>\r\n\r\nimage'
+  const raw = `From: ann@y.com\r\nSubject: x\r\nContent-Type: multipart/related; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n<img src="cid:i@y.com">\r\n--b\r\n${part}\r\n--b--\r\n`
+  const { body } = await ask(await receive(work, account, raw), 'forward', { to: 'bob@y.com' })
+  const { attachments } = await emailOf(body)
+  t.equal(attachments.length, 1)
+  t.match(attachments[0], { filename: 'i.png', content_disposition: 'inline', content_id: 'i@y.com' })
+})
+
 t.test('with a note an email is forwarded as a file, and nothing of it is read on the way', async t => {
   const smuggled = 'From: ann@y.com\r\nSubject: FW: x\r\n\r\na\rb\nc\r\n.\r\nMAIL FROM:<x@y.com>\r\n'
   const id = await receive(work, account, smuggled)

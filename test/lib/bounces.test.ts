@@ -61,6 +61,23 @@ t.test('what only takes longer, or has arrived, has not failed', async t => {
     t.match(read(raw), { recipients: [{ address: 'ann@other.example', action: 'delayed' }] })
 })
 
+t.test('a notice in words is about a role address that it lists', async t => {
+  const notice = (daemon: string, text: string) =>
+    `From: ${daemon}\nSubject: failure notice\n\nYour message could not be delivered.\n\n${text}\n`
+  const daemon = 'MAILER-DAEMON@mx.host.example'
+  for (const role of ['postmaster', 'support', 'abuse', 'help']) {
+    const other = `${role}@other.example`
+    const listed = `<${other}>:\nSorry, no mailbox here by that name. (#5.1.1)`
+    t.match(failureOf(notice(daemon, listed)), { recipient: other, class: 'recipient' }, `${role}, listed`)
+    const own = notice('MAILER-DAEMON@mx.other.example', listed)
+    t.match(failureOf(own), { recipient: other, class: 'recipient' }, `${role}, by its own server`)
+    const told = notice(daemon, `Delivery to ${other} failed: 550 5.1.1 User unknown`)
+    t.match(failureOf(told), { recipient: other, class: 'recipient' }, `${role}, told`)
+    const whomToAsk = `Delivery to ann@other.example failed: 550 5.1.1 User unknown\n\n${role}@host.example\n`
+    t.match(failureOf(notice(daemon, whomToAsk)), { recipient: 'ann@other.example' }, `${role}, whom to ask`)
+  }
+})
+
 t.test('each recipient of a notice has its own action', async t => {
   t.match(read(twoRecipients), {
     recipients: [

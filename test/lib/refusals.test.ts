@@ -33,6 +33,21 @@ t.test('each rule decides the reply that it was made for', async t => {
   }
 })
 
+t.test('words for the recipient decide in other languages, and beside a link', async t => {
+  const gone = [
+    '550 5.1.1 RCP-P1 http://postmaster.facebook.com/response_codes?ip=192.0.2.54#rcp Recipient address does not exist',
+    "550 because the address couldn't be found. Check for typos or unnecessary spaces and try again.",
+    '550 5.7.1 Benutzer unbekannt',
+    '550 Empf?nger unbekannt',
+    '550 5.7.1 Utilisateur inconnu',
+    '550 El usuario desconocido',
+    '550 Utente sconosciuto',
+  ]
+  for (const reply of gone) t.match(judgeReported(reply), / recipient$/, reply)
+  const ours = '550 5.1.1 Blocked - see http://www.sophos.com/security/ip-lookup?ip=192.0.2.1'
+  t.equal(judgeReported(ours), 'failed policy', ours)
+})
+
 t.test('words decide over a code that contradicts them', async t => {
   const rows: [verdict: string, reply: string][] = [
     [

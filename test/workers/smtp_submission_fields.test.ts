@@ -171,3 +171,28 @@ t.test('of two authors none is dropped in silence', async t => {
   t.match(await submit([`From: ${from}`, 'From: bob@z.com']), /^554 5\.6\.0 invalid_from_address: /)
   t.match(await submit([`From: ${from}, Ann <${from.toUpperCase()}>`]), /^250 /)
 })
+
+t.test('an image that the HTML shows is inline, whatever its disposition', async t => {
+  const image = (id: string, ...fields: string[]) =>
+    ['--b', 'Content-Type: image/png', `Content-ID: <${id}>`, ...fields, '', id].join('\r\n')
+  const html = '<img src="cid:none@x"><img src=\'CID:as%2Ffile@x\'><img src="cid:100%@x">'
+  const parts = [
+    `--b\r\nContent-Type: text/html\r\n\r\n${html}`,
+    image('none@x'),
+    image('as/file@x', 'Content-Disposition: attachment; filename="logo 1.png"'),
+    image('100%@x'),
+    image('other@x', 'Content-Disposition: attachment; filename=other.png'),
+  ]
+  const body = `From: ${from}\r\nTo: b@y.com\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=b\r\n\r\n${parts.join('\r\n')}\r\n--b--`
+  const id = acceptedId(await client.send('b@y.com', Buffer.from(body)))
+  const listed = (await api.request('GET', `/api/emails/${id}/attachments`)).body.data
+  t.same(
+    listed.map((file: Record<string, unknown>) => [file.content_id, file.content_disposition]),
+    [
+      ['none@x', 'inline'],
+      ['as/file@x', 'inline'],
+      ['100%@x', 'inline'],
+      ['other@x', 'attachment'],
+    ],
+  )
+})
