@@ -31,14 +31,7 @@ export async function memoryOfWorker(stage: Stage, options: Options): Promise<Re
   return withTeardown(async t => {
     const report = new Report()
     const receiver = await startHostileReceiver(t)
-    const { smtp, port } = await startSmtp(stage)
-    await receiveLarge(stage, t, port, options.mails, MAIL_BYTES)
-    await smtp.stop()
-    const waiting = 'SELECT id FROM received_emails'
-    const ids = (await stage.pool.pg.query(waiting)).rows
-    // They wait until it is their turn.
-    await stage.pool.pg.query(`UPDATE graphile_worker._private_jobs SET run_at = now() + interval '1 day'`)
-
+    const { port } = await startSmtp(stage)
     const { NODE_OPTIONS, ...environment } = memoryEnvironment()
     const worker = stage.start('workers/worker.ts', {
       ...{ MAIL_TRANSPORT: 'capture', LOG_LEVEL: 'error', FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(receiver.port) },
@@ -56,9 +49,9 @@ export async function memoryOfWorker(stage: Stage, options: Options): Promise<Re
       worker,
       {
         [`${options.seconds} s of hostile webhooks`]: () => tell(stage, options.seconds),
-        [`${ids.length} messages of 25 MB to read`]: async () => {
-          await stage.pool.pg.query('UPDATE graphile_worker._private_jobs SET run_at = now()')
-          const unread = `${waiting} WHERE state = 'stored'`
+        [`${options.mails} messages of 25 MB to read`]: async () => {
+          await receiveLarge(stage, t, port, options.mails, MAIL_BYTES)
+          const unread = `SELECT FROM received_emails WHERE state = 'stored'`
           while ((await stage.pool.pg.query(unread)).rows.length > 0) await sleep(100)
         },
       },
