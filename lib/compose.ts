@@ -30,8 +30,9 @@ export async function composeAndSign(message: Message, keys: DkimKey[]): Promise
 function layOutInThread(message: Message): Promise<Part> {
   threads ??= new Piscina<MessageHead, Part>({
     filename: new URL('compose_thread.ts', import.meta.url).href,
+    minThreads: 0,
     maxThreads: 2,
-    idleTimeout: 1_000,
+    idleTimeout: 10_000,
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   })
   // A function cannot be copied to a thread.
