@@ -1,6 +1,6 @@
 import { coalesce } from '../lib/coalesce.ts'
 import type { Log } from '../lib/log.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import type { Semaphore } from '../lib/semaphore.ts'
 import {
   type ClaimedDelivery,
   type DeliveryResult,
@@ -15,8 +15,11 @@ import { insist } from './insist.ts'
 
 /** What a worker writes about the deliveries it holds: many of them in one commit, each caller answered after its own. */
 export type Ledger = {
-  /** Whether the final dot may be written. Each token that was fenced must be settled, by the same object. */
-  fence(token: Token): Promise<boolean>
+  /**
+   * Whether the final dot may be written, once there is one of `places`: of deliveries between fence and result, without
+   * those set aside. Each token that was fenced must be settled, by the same object.
+   */
+  fence(token: Token, places: Semaphore): Promise<boolean>
   /** Gives back the place of one that was fenced and waits for a very long time. It must still be settled. */
   setAside(token: Token): void
   /** Writes a result, however long Postgres is away: it is forgotten only by `giveUp`. False: the token was outdated. */
@@ -25,16 +28,12 @@ export type Ledger = {
   giveUp(): void
 }
 
-/**
- * `max_fenced`: deliveries between fence and result at the most, without those set aside. With them it is what a killed
- * worker can leave in doubt.
- */
-type Options = { lease_seconds: number; max_fenced: number }
+type Options = { lease_seconds: number }
 
-export function createLedger(pool: Pool, log: Log, { lease_seconds, max_fenced }: Options): Ledger {
+export function createLedger(pool: Pool, log: Log, { lease_seconds }: Options): Ledger {
   const gaveUp = new AbortController()
-  const room = new Semaphore(max_fenced)
-  const fenced = new Set<Token>()
+  /** With the places that they hold. */
+  const fenced = new Map<Token, Semaphore>()
   const settled = new WeakSet<Token>()
 
   const fenceMany = coalesce<Token, boolean>(
@@ -59,20 +58,23 @@ export function createLedger(pool: Pool, log: Log, { lease_seconds, max_fenced }
     { in_flight: 1, max_items: 100, interval_ms: 8 },
   )
 
+  const leave = (token: Token): void => {
+    fenced.get(token)?.release()
+    fenced.delete(token)
+  }
+
   return {
-    async fence(token) {
-      await room.acquire()
+    async fence(token, places) {
+      await places.acquire()
       // Given up while it waited: nobody would make room again.
       if (settled.has(token)) {
-        room.release()
+        places.release()
         return false
       }
-      fenced.add(token)
+      fenced.set(token, places)
       return fenceMany(token)
     },
-    setAside(token) {
-      if (fenced.delete(token)) room.release()
-    },
+    setAside: leave,
     async settle(token, verdict) {
       const { account_id, id, attempt, lease_owner, email_id } = token
       settled.add(token)
@@ -80,7 +82,7 @@ export function createLedger(pool: Pool, log: Log, { lease_seconds, max_fenced }
         return await record({ ...verdict, account_id, id, attempt, lease_owner, email_id })
       } finally {
         // An error of the fence's own tells nothing: it may have been written.
-        if (fenced.delete(token)) room.release()
+        leave(token)
       }
     },
     giveUp: () => gaveUp.abort(),

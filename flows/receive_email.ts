@@ -1,7 +1,7 @@
 import { coalesce } from '../lib/coalesce.ts'
 import { newId } from '../lib/ids.ts'
 import type { IncomingContent } from '../lib/inbound/smtp_content.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import { SMTP_LIMITS } from '../lib/inbound/smtp_limits.ts'
 import { NoAnswerError, type Pool } from '../sql/pool.ts'
 import {
   insertReceivedEmails,
@@ -13,6 +13,7 @@ import { splitOnRefusal } from '../sql/retry.ts'
 import type { Blobs } from './blobs.ts'
 import { isAway, readBack } from './read_back.ts'
 import type { Foundation } from './run_process.ts'
+import { createStoreContent, type StorePatience } from './store_content.ts'
 
 /** A recipient of an envelope, and whose it is. `domain_id` is null for the operator of this server. */
 export type ReceivingParty = { account_id: string; domain_id: string | null; recipient: string }
@@ -29,16 +30,13 @@ type Message = NewReceivedEmail[]
 const MAX_WEIGHT = 4 << 20
 const MAX_MESSAGES = 50
 
-/** Messages too long for memory whose bytes are being written: S3 takes some megabytes for each. */
-const LONG_AT_ONCE = 20
-
 /** Well before the sender gives up (10 minutes, RFC 5321 section 4.5.3.2.6): it is told to try again. */
 const PATIENCE_MS = 5_000
 
-type Dependencies = Pick<Foundation, 'pool' | 'config'> & { blobs: Blobs }
+type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'> & { blobs: Blobs; patience?: StorePatience }
 
-/** Short messages lie in the commit that they share with whoever else is waiting; of others the bytes go first. */
-export function createReceiveEmail({ pool, config, blobs }: Dependencies): ReceiveEmail {
+/** The contents of short messages are part of a commit that several messages share; those of others are stored before it. */
+export function createReceiveEmail({ pool, config, log, blobs, patience = SMTP_LIMITS }: Dependencies): ReceiveEmail {
   const store = coalesce<Message, null>(
     messages => splitOnRefusal<Message, null>(messages, part => storeMessages(pool, part)),
     {
@@ -52,23 +50,12 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
       concerns_all: isAway,
     },
   )
-  const long = new Semaphore(LONG_AT_ONCE)
-  const isInPostgres = config.BLOB_STORE === 'postgres'
-
-  const writeInTurn = async (account_ids: string[], content: IncomingContent): Promise<string[]> => {
-    await long.acquire()
-    try {
-      return await writeBlobs(blobs, account_ids, content)
-    } finally {
-      long.release()
-    }
-  }
+  const storeContent = createStoreContent({ config, blobs, log, patience })
 
   return async (envelope, content) => {
     const accounts = Map.groupBy(envelope.recipients, recipient => recipient.account_id)
     const account_ids = [...accounts.keys()]
-    const isShort = content.bytes !== null && isInPostgres
-    const blob_ids = isShort ? account_ids.map(newId) : await writeInTurn(account_ids, content)
+    const { blob_ids, bytes } = await storeContent(account_ids, content)
     const { sha256, size, has_message_id } = content.digest()
     const emails = account_ids.map((account_id, n): NewReceivedEmail => {
       const parties = accounts.get(account_id) as ReceivingParty[]
@@ -83,28 +70,11 @@ export function createReceiveEmail({ pool, config, blobs }: Dependencies): Recei
         size,
         has_message_id,
         raw_blob_id: blob_ids[n] as string,
-        bytes: isShort ? content.bytes : null,
+        bytes,
       }
     })
     await store(emails)
   }
-}
-
-/** One blob for each account; what arrives is read once, and copied from the first. */
-async function writeBlobs(blobs: Blobs, account_ids: string[], content: IncomingContent): Promise<string[]> {
-  const ids: string[] = []
-  const [first = '', ...others] = account_ids
-  const { id } = content.bytes
-    ? await blobs.put(first, content.bytes, content.digest().sha256)
-    : await blobs.write(first, content.chunks())
-  ids.push(id)
-  for (const other of others) {
-    const copy = content.bytes
-      ? await blobs.put(other, content.bytes, content.digest().sha256)
-      : await blobs.write(other, blobs.read(first, id))
-    ids.push(copy.id)
-  }
-  return ids
 }
 
 async function storeMessages(pool: Pool, messages: Message[]): Promise<(null | Error)[]> {

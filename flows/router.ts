@@ -9,8 +9,8 @@ const FULL_SECONDS = 3
 type Dependencies = {
   log: Log
   transport: Transport
-  /** Whether a lane that many destinations share has all it may have of what this process holds. */
-  isFull: (lane: string) => boolean
+  /** Why this process may not hold one more of a lane, which several destinations may share; null: it may. */
+  whyFull: (delivery: ClaimedDelivery, lane: string, isShared: boolean) => string | null
   onLane: (delivery: ClaimedDelivery, lane: string) => void
   /** It is not to go on. */
   onVerdict: (delivery: ClaimedDelivery, verdict: Verdict) => void
@@ -51,16 +51,14 @@ export class Router {
 
   /** Its lane, or why not now. */
   async #find(delivery: ClaimedDelivery): Promise<string | Verdict> {
-    const { log, transport, isFull } = this.#deps
+    const { log, transport, whyFull } = this.#deps
     try {
       const route = await transport.route?.(delivery.destination, delivery.transport)
       if (!route) return delivery.destination
       const { lane, isShared, wait } = route
       if (wait) return { outcome: 'released', ...wait }
-      // A destination by itself is not claimed for when it has much.
-      if (!isShared || !isFull(lane)) return lane
-      const delay = FULL_SECONDS * (1 + Math.random())
-      return { outcome: 'released', reason: 'Other mail to the same receiver goes first.', delay }
+      const reason = whyFull(delivery, lane, isShared)
+      return reason ? { outcome: 'released', reason, delay: FULL_SECONDS * (1 + Math.random()) } : lane
     } catch (error) {
       log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
       return judgeError(error, delivery)

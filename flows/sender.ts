@@ -66,7 +66,7 @@ type Dependencies = {
 export function createSender(deps: Dependencies): Sender {
   const { pool, log, transport, blobs, times = SENDER_TIMES } = deps
   const { lease_seconds } = times
-  const ledger = createLedger(pool, log, { lease_seconds, max_fenced: transport.concurrency })
+  const ledger = createLedger(pool, log, { lease_seconds })
   const stopping = new AbortController()
   const fetchFiles = createFetchFiles({ ...deps, signal: stopping.signal })
   const prepareMessage = createPrepareMessage({ ...deps, fetchFiles, readBlob: blobs.read, keys_ms: times.keys_ms })

@@ -20,7 +20,6 @@ type Kind = NonNullable<Outgoing['transport']>
 /** The transports of this process, each made when mail first asks for it: as its domain says, else as MAIL_TRANSPORT does. */
 export function createTransport(options: Options): Transport {
   const usual = defaultTransport(options.config)
-  const relays = relayUrls(options.config).length
   const made = new Map<Kind, Transport>()
   const of = (kind: Kind): Transport => {
     const transport = made.get(kind) ?? makers[kind](options)
@@ -28,8 +27,14 @@ export function createTransport(options: Options): Transport {
     return transport
   }
   return {
-    // Where some mail is captured and some is not, connections count.
-    concurrency: relays > 0 ? options.config.SEND_CONNECTIONS * relays : of(usual).concurrency,
+    get concurrency() {
+      return of(usual).concurrency
+    },
+    // A relay that is silent stops no direct mail, and the other way round.
+    pool(transport) {
+      const name = transport ?? usual
+      return { name, slots: of(name).concurrency }
+    },
     // What is known or asked of a receiver's servers says nothing of mail that does not go there.
     async route(destination, transport) {
       const kind = transport ?? usual

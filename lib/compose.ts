@@ -70,8 +70,9 @@ async function readWhole({ size, read }: MessageAttachment): Promise<Buffer<Arra
 function openThreads(): Piscina {
   threads ??= new Piscina({
     filename: new URL('compose_thread.ts', import.meta.url).href,
+    minThreads: 0,
     maxThreads: 2,
-    idleTimeout: 1_000,
+    idleTimeout: 10_000,
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   })
   return threads

@@ -82,9 +82,14 @@ export type Route = { lane: string; isShared: boolean; wait: { reason: string; d
 export type Transport = {
   /** Deliveries at the same moment that make sense. */
   concurrency: number
+  /**
+   * The pool that mail with this wish takes its slots of; deliveries of one pool never wait for those of another. Without
+   * it all mail has one pool, of `concurrency` slots.
+   */
+  pool?(transport: Wishes['transport']): { name: string; slots: number }
   /** Asked before anything else is done for a delivery; it may take long. Without it each destination is a lane. */
   route?(destination: string, transport?: Wishes['transport']): Promise<Route>
-  /** Of the deliveries at the same moment, what one lane may have now. Without it, or with null, half of them. */
+  /** Of the slots of its pool, what one lane may have now. Without it, or with null, half of them. */
   share?(lane: string): Share | null
   deliver(outgoing: Outgoing): Promise<Outcome>
   close(): void

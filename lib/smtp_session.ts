@@ -1,28 +1,17 @@
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Outcome, Outgoing } from './deliver.ts'
-import { PatientTimer } from './patient_timer.ts'
-import { judgeReply } from './refusal.ts'
 import { Attempt } from './smtp_attempt.ts'
-import { connectError, printable, type ServerError } from './smtp_error.ts'
-import { formatReply, parseReply, type Stage } from './smtp_reply.ts'
+import { connectError, type ServerError } from './smtp_error.ts'
+import { explainFailure } from './smtp_failure.ts'
+import { formatReply } from './smtp_reply.ts'
 import { connectionOptions, SILENCE_MS, type SmtpServer, type SmtpTimeouts } from './smtp_server.ts'
+import { type Deadline, TimedStep } from './timed_step.ts'
 
 /** A message may be this slow (bytes per ms) without losing its connection. */
 const SLOWEST = 10
 
 /** How long the answer to QUIT is waited for; a server that owes it would keep this process alive. */
 const QUIT_MS = 2_000
-
-class DeadlineError extends Error {}
-
-/** Lets a step change its own deadline. */
-type Deadline = {
-  /** Calls `act` after so many ms instead. */
-  restart: (ms: number, act: () => void) => void
-  /** Fails the step, which has had so many ms. */
-  expire: (ms: number) => void
-  ignoreSignal: () => void
-}
 
 /** An open and authenticated connection to a server. One message at a time. */
 export class SmtpSession {
@@ -134,28 +123,12 @@ export class SmtpSession {
     })
   }
 
-  async #explain(error: ServerError, attempt: Attempt, outgoing: Outgoing): Promise<Outcome> {
-    // It was compared with what the server takes, and nothing was said: as the server would have refused it.
-    const isTooLarge = error.code === 'EMESSAGE' && error.command === 'MAIL FROM' && !error.response
-    if (isTooLarge) return judgeReply(`552 5.3.4 ${error.message}`, 'mail')
-    const reply = parseReply(error.response ?? '')
-    if (reply.code >= 400) {
-      const stage = stageOf(error.command, attempt.phase)
-      this.wasStale = reply.code === 421 && stage === 'mail'
-      // A refusal in the middle of the message leaves the rest of it on its way: only a new connection is clean.
-      if (reply.code === 421 || (attempt.isBegun && attempt.phase !== 'dot')) this.close()
-      else await this.#reset(outgoing.signal)
-      return judgeReply(error.response ?? '', stage)
-    }
-    this.close()
-    const cause = printable(error.message)
-    if (attempt.phase === 'dot') return { outcome: 'in_doubt', reason: `No reply to the end of the message: ${cause}` }
-    if (attempt.phase === 'refused') return { outcome: 'released', reason: `The message was not ended: ${cause}` }
-    if (outgoing.signal.aborted) return { outcome: 'released', reason: 'The worker stopped.' }
-    this.wasStale = !attempt.isBegun && !error.response && !(error instanceof DeadlineError)
-    const said = error.response ? { reply: formatReply(error.response) } : {}
-    const reason = `The connection to ${this.#server.label ?? this.#server.host} failed: ${cause}`
-    return { outcome: 'deferred', class: 'infrastructure', reason, is_unanswered: true, ...said }
+  async #explain(error: ServerError, attempt: Attempt, { signal }: Outgoing): Promise<Outcome> {
+    const { outcome, wasStale, connection } = explainFailure(error, attempt, this.#server, signal.aborted)
+    this.wasStale = wasStale
+    if (connection === 'close') this.close()
+    if (connection === 'reset') await this.#reset(signal)
+    return outcome
   }
 
   /** Makes the connection ready for another message; one that does not answer is closed. */
@@ -170,30 +143,11 @@ export class SmtpSession {
   }
 
   /** Runs a step of the conversation; at its deadline, or when aborted, the connection is destroyed. */
-  #within<T>(ms: number, signal: AbortSignal, step: (deadline: Deadline) => Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const fail = (error: Error) => {
-        settle()
-        this.close()
-        reject(error)
-      }
-      const onAbort = () => fail(new Error('stopped'))
-      const expire = (limit: number) => fail(new DeadlineError(`no answer in ${Math.round(limit / 1000)} s`))
-      let timer = new PatientTimer(ms, () => expire(ms))
-      const settle = () => {
-        timer.clear()
-        signal.removeEventListener('abort', onAbort)
-        this.#onClose = null
-      }
-      this.#onClose = () => fail(new Error('the server closed the connection'))
-      if (signal.aborted) return onAbort()
-      signal.addEventListener('abort', onAbort)
-      const restart = (limit: number, act: () => void) => {
-        timer.clear()
-        timer = new PatientTimer(limit, act)
-      }
-      const ignoreSignal = () => signal.removeEventListener('abort', onAbort)
-      step({ restart, expire, ignoreSignal }).then(resolve, reject).finally(settle)
+  #within<T>(ms: number, signal: AbortSignal, run: (deadline: Deadline) => Promise<T>): Promise<T> {
+    const step = new TimedStep<T>(ms, signal, () => this.close())
+    this.#onClose = () => step.fail(new Error('the server closed the connection'))
+    return step.run(run).finally(() => {
+      this.#onClose = null
     })
   }
 
@@ -215,11 +169,4 @@ function called(connection: SMTPConnection, call: (done: (error?: Error | null) 
       else resolve()
     })
   })
-}
-
-function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {
-  if (command === 'MAIL FROM') return 'mail'
-  if (command === 'RCPT TO') return 'rcpt'
-  if (command === 'DATA') return phase === 'dot' ? 'dot' : 'data'
-  return 'connect'
 }

@@ -29,7 +29,7 @@ export async function receive(
 
 /** As it lies there before it is read. */
 export async function store(
-  work: Pick<Work, 'pool' | 'blobs' | 'config'>,
+  work: Pick<Work, 'pool' | 'blobs' | 'config' | 'log'>,
   { id: account_id, domain_id }: TestAccount,
   raw: string | Buffer,
   { mail_from, received_for }: Required<Envelope>,
@@ -59,7 +59,7 @@ export async function storeMessages(
 
 /** Stores one message as the listener does. */
 export async function storeContent(
-  work: Pick<Work, 'pool' | 'blobs' | 'config'>,
+  work: Pick<Work, 'pool' | 'blobs' | 'config' | 'log'>,
   envelope: Received,
   raw: Buffer,
 ): Promise<void> {

@@ -19,7 +19,7 @@ type Parties = Map<string, ReceivingParty>
 /** Takes in mail for verified domains that receive, and for nobody else. */
 export async function startInbound(foundation: Foundation, blobs: Blobs, limits: SmtpLimits): Promise<Listening> {
   const { config, log, pool } = foundation
-  const receiveEmail = createReceiveEmail({ ...foundation, blobs })
+  const receiveEmail = createReceiveEmail({ ...foundation, blobs, patience: limits })
   const findDomain = createFindReceivingDomain(pool, limits.remember_ms)
   const envelopes = new WeakMap<SMTPServerSession, Parties>()
   const underWay = new Set<Promise<void>>()

@@ -26,6 +26,10 @@ export type SmtpLimits = ContentLimits & {
   data_grace_ms: number
   /** Until a message is stored, once it has arrived. */
   store_ms: number
+  /** That a long message waits until it can be written: the client, which waits as well, gives up after 3 minutes. */
+  place_ms: number
+  /** That a short message waits for a bucket before Postgres stores it. */
+  bucket_ms: number
   /** For messages under way, when the process stops. */
   stop_ms: number
 }
@@ -47,5 +51,7 @@ export const SMTP_LIMITS: Omit<SmtpLimits, 'connections' | 'connections_per_addr
   data_rate: 500,
   data_grace_ms: 30_000,
   store_ms: 60_000,
+  place_ms: 20_000,
+  bucket_ms: 5_000,
   stop_ms: 30_000,
 }

@@ -21,8 +21,9 @@ export class Threads<Input, Output> {
     this.#free = new Semaphore(limits.count)
     this.#pool = new Piscina({
       filename: file.href,
+      minThreads: 0, // by default half as many as there are cores are kept for good
       maxThreads: limits.count,
-      idleTimeout: limits.idle_ms ?? 1_000,
+      idleTimeout: limits.idle_ms ?? 30_000,
       resourceLimits: { maxOldGenerationSizeMb: limits.heap_mb },
     })
     // A thread that ends with nothing to do is replaced when there is something.

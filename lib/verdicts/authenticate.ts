@@ -20,8 +20,9 @@ export async function authenticate(message: MessageToCheck, { deadline_ms = DEAD
   if (message.raw.length <= MAX_HERE) return checkOrigin(message)
   threads ??= new Piscina({
     filename: new URL('check_thread.ts', import.meta.url).href,
+    minThreads: 0,
     maxThreads: 2,
-    idleTimeout: 1_000,
+    idleTimeout: 30_000,
     concurrentTasksPerWorker: CHECKS_OF_THREAD,
   })
   return threads.run(message, { signal: AbortSignal.timeout(deadline_ms) })

@@ -2,18 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../lib/ids.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Child } from './child.ts'
 import { heavyBodies } from './heavy_bodies.ts'
-import { askMemory, TELLS_MEMORY } from './memory_usage.ts'
+import { MEGABYTE, measureMemory, memoryEnvironment } from './measure_memory.ts'
 import type { Stage } from './stage.ts'
 
 /** `mails`: with 999 empty attachments each; `uploads`: emails with a file of 25 MB; `rest_s`: how long a load is over. */
 type Options = { mails: number; lists: number; uploads: number; rest_s: number; most_mb: number }
 
-const MEGABYTE = 1 << 20
 const FILE_BYTES = 25 * MEGABYTE
-/** Megabytes that a process may take more, a minute after a load. */
-const MOST_KEPT = 100
 
 /**
  * Measures the memory that a web process takes under the loads that strangers and callers can put on it, and how much of
@@ -22,14 +18,11 @@ const MOST_KEPT = 100
 export async function memory(stage: Stage, options: Options): Promise<Report> {
   const report = new Report()
   await receiveMails(stage, options.mails)
-  const web = await stage.startWeb({ LOG_LEVEL: 'info', ...TELLS_MEMORY, ...environment() })
+  const web = await stage.startWeb({ LOG_LEVEL: 'info', ...memoryEnvironment() })
   const ask = (path: string, init: RequestInit = {}) => request(stage, web.url + path, init)
   await ask('/api/emails/receiving?limit=1')
   await post(ask, '/api/emails', JSON.stringify(email(stage, {})))
   await sleep(2_000)
-  const before = web.child.memory('VmRSS')
-  report.note({ before_mb: toMegabytes(before) })
-
   const loads: Record<string, () => Promise<unknown>> = {
     [`${options.lists} lists of received emails`]: () =>
       atOnce(options.lists, () => ask('/api/emails/receiving?limit=100')),
@@ -46,49 +39,8 @@ export async function memory(stage: Stage, options: Options): Promise<Report> {
       return atOnce(options.uploads, () => post(ask, '/api/emails', body))
     },
   }
-  for (const [name, run] of Object.entries(loads)) {
-    web.child.forgetPeak()
-    await run()
-    const peak = web.child.memory('VmHWM')
-    const rests = await watch(web.child, options.rest_s)
-    const kept = toMegabytes(web.child.memory('VmRSS') - before)
-    report.note({ [name]: { peak_mb: toMegabytes(peak), ...rests, kept_mb: kept } })
-    report.expect(toMegabytes(peak) < options.most_mb, `${name}: ${toMegabytes(peak)} MB`)
-    report.expect(
-      options.rest_s < 60 || kept < MOST_KEPT,
-      `${name}: ${kept} MB are still taken after ${options.rest_s} s`,
-    )
-  }
+  await measureMemory(report, web.child, loads, options)
   return report
-}
-
-/** Variables that may make a process keep less, to try: `MALLOC_ARENA_MAX=2 node test/faults/memory.ts`. */
-function environment(): Record<string, string> {
-  const names = ['MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_', 'MALLOC_MMAP_THRESHOLD_', 'LD_PRELOAD']
-  const given = names.flatMap(name => (process.env[name] ? [[name, process.env[name]]] : []))
-  const { WEB_OPTIONS } = process.env
-  return {
-    ...Object.fromEntries(given),
-    ...(WEB_OPTIONS ? { NODE_OPTIONS: `${TELLS_MEMORY.NODE_OPTIONS} ${WEB_OPTIONS}` } : {}),
-  }
-}
-
-/** RSS with what Node knows of it, in MB, at three moments of the rest. */
-async function watch(child: Child, seconds: number): Promise<Record<string, string>> {
-  const moments: Record<string, string> = {}
-  let passed = 0
-  for (const moment of [0, seconds / 4, seconds / 2, seconds]) {
-    await sleep((moment - passed) * 1_000)
-    passed = moment
-    const { rss, heapTotal, heapUsed, external } = await askMemory(child)
-    moments[`after_${moment}_s`] =
-      `${toMegabytes(rss)} (heap ${toMegabytes(heapUsed)} of ${toMegabytes(heapTotal)}, external ${toMegabytes(external)})`
-  }
-  return moments
-}
-
-function toMegabytes(bytes: number): number {
-  return Math.round(bytes / MEGABYTE)
 }
 
 const email = (stage: Stage, fields: object) => ({

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { v7 as uuid } from 'uuid'
 import { createLedger } from '../../flows/ledger.ts'
 import { sweepDeliveries } from '../../flows/sweep.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
 import { type ClaimedDelivery, claimDeliveries } from '../../sql/deliveries.ts'
 import { createPool } from '../../sql/pool.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
@@ -93,11 +94,12 @@ t.test('a stop while the database is away ends, and the sweep knows what is in d
 })
 
 t.test('no more than so many are between fence and result, and who gives up waiting makes room', async t => {
-  const ledger = createLedger(world.pool, world.log, { lease_seconds: 5, max_fenced: 1 })
+  const ledger = createLedger(world.pool, world.log, { lease_seconds: 5 })
   const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
   const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
   const [first, second, third] = (await claimDeliveries(world.pool, options)) as Claimed
-  const fences = [first, second, third].map(token => ledger.fence(token))
+  const places = new Semaphore(1)
+  const fences = [first, second, third].map(token => ledger.fence(token, places))
   t.equal(await fences[0], true)
   await ledger.settle(second, { outcome: 'released', reason: 'Stopped.' })
   t.strictSame(await countStates(ids), { 'sending dot': 1, 'sending pre': 1, queued: 1 })
@@ -106,7 +108,7 @@ t.test('no more than so many are between fence and result, and who gives up wait
 })
 
 t.test('one result that cannot be stored fails alone, and an outdated one is told so', async t => {
-  const ledger = createLedger(world.pool, world.log, { lease_seconds: 5, max_fenced: 10 })
+  const ledger = createLedger(world.pool, world.log, { lease_seconds: 5 })
   const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
   const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
   const [good, bad, outdated] = await claimDeliveries(world.pool, options)
@@ -120,7 +122,9 @@ t.test('one result that cannot be stored fails alone, and an outdated one is tol
   t.match(second, { status: 'rejected', reason: { code: '22P05' } })
   t.strictSame(await countStates(ids), { failed: 1, 'sending pre': 2 })
 
-  const fenced = [{ ...bad }, outdated, { ...outdated, lease_owner: uuid() }].map(token => ledger.fence(token))
+  const places = new Semaphore(10)
+  const tokens = [{ ...bad }, outdated, { ...outdated, lease_owner: uuid() }]
+  const fenced = tokens.map(token => ledger.fence(token, places))
   t.strictSame(await Promise.all(fenced), [true, true, false], 'two claims of one delivery are told apart')
 })
 

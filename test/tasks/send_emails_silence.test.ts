@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { SmtpTimeouts } from '../../lib/smtp_server.ts'
+import { setDomainTransport } from '../../sql/domains.ts'
 import { send_emails } from '../../tasks/send_emails.ts'
 import { type Sink, type SinkOptions, startSink } from '../faults/sink.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '../mail_hosts.ts'
@@ -20,6 +21,9 @@ const world = await openWorld(t, {
 })
 const { pg } = world.pool
 const account = await newAccount(world)
+/** Its mail never goes by a relay. */
+const direct = await newAccount(world)
+await setDomainTransport(world.pool, { account_id: direct.id, id: direct.domain_id }, 'direct')
 
 /** Only what a test is about is shorter than a test. */
 const PATIENT: SmtpTimeouts = { connect: 60_000, message: 60_000, dot: 120_000, silence: 60_000, stall: 60_000 }
@@ -154,6 +158,52 @@ t.test('hosts that are silent hold up nobody else under direct delivery', async 
   )
 })
 
+t.test('a silent relay takes nothing of what direct mail needs', async t => {
+  const relay = await openSink(t, { silent: true })
+  const well = await hosts.start(74)
+  for (const n of [0, 1, 2]) publishMx(zone, `well${n}.com`, 74)
+  const work = openRelayed(t, [relay], PATIENT)
+  work.sender.start()
+  await acceptDirect(work, many(1, 'well0.com'))
+  await well.arrived(1)
+  // More than a process holds, with so few for each destination that all are claimed.
+  const destinations = Array.from({ length: 24 }, (_, n) => many(45, `r${n}.com`))
+  const held = await acceptTo(work, destinations)
+  await relay.arrived(CONNECTIONS)
+  await until(async () => ((await statesOf(held))['sending 1'] ?? 0) >= 400)
+  await acceptDirect(work, [...many(8, 'well1.com'), ...many(8, 'well2.com')])
+  await well.arrived(17)
+  t.equal(relay.messages, CONNECTIONS)
+
+  await work.sender.stop()
+  const { 'in_doubt 1': in_doubt, ...others } = await statesOf(held)
+  t.equal(in_doubt, CONNECTIONS)
+  t.same(others, { 'queued 0': 1_080 - CONNECTIONS })
+})
+
+t.test('silent hosts of direct mail take nothing of what a relay needs', async t => {
+  const relay = await openSink(t)
+  const numbers = [75, 76, 77, 78]
+  const silent = await Promise.all(numbers.map(n => hosts.start(n)))
+  for (const n of numbers) publishMx(zone, `silent${n}.com`, n)
+  const work = openRelayed(t, [relay], PATIENT)
+  // They have answered before, so direct mail has all of its slots for them.
+  for (const n of numbers) await acceptDirect(work, many(1, `silent${n}.com`))
+  await work.sender.idle()
+  await acceptDirect(
+    work,
+    numbers.flatMap(n => many(20, `silent${n}.com`).map(name => `hang-post-dot-${name}`)),
+  )
+  const arrived = () => silent.reduce((sum, { messages }) => sum + messages, 0)
+  await until(async () => arrived() === numbers.length + CONNECTIONS)
+  await acceptTo(
+    work,
+    Array.from({ length: 20 }, (_, n) => `ok-${n}@d${n % 4}.com`),
+  )
+  await relay.arrived(20)
+  t.equal(relay.messages, 20)
+})
+
 t.test('a second host of a domain gets the mail when the first is silent', async t => {
   const [first, second] = [await hosts.start(72, { silent: true }), await hosts.start(73)]
   zone['two-hosts.com'] = { MX: ['10 mx1.two-hosts.com', '20 mx2.two-hosts.com'] }
@@ -207,8 +257,13 @@ function accept(work: TestWork, count: number): Promise<string[]> {
   )
 }
 
-async function acceptTo(work: TestWork, recipients: string[]): Promise<string[]> {
-  const ids = await Promise.all(recipients.map(to => acceptEmail(world, account, { to })))
+function acceptDirect(work: TestWork, recipients: string[]): Promise<string[]> {
+  return acceptTo(work, recipients, direct)
+}
+
+/** An email for each of them, which may be a list. */
+async function acceptTo(work: TestWork, recipients: (string | string[])[], sender = account): Promise<string[]> {
+  const ids = await Promise.all(recipients.map(to => acceptEmail(world, sender, { to })))
   await send_emails({ email_ids: ids }, work)
   return ids
 }

@@ -143,6 +143,69 @@ t.test('with S3 every message goes there first', async t => {
   }
 })
 
+t.test('a bucket that hangs stops long messages alone, and each is stored or refused', async t => {
+  const s3 = await startS3Server(t)
+  const account = await receiver()
+  const config = { ...world.config, BLOB_STORE: s3.url }
+  const { port } = await start(t, { ...world, config }, { place_ms: 300, bucket_ms: 300, connections_per_address: 40 })
+  const long = (n: number) => `Subject: ${n}\r\n\r\n${'0123456789\r\n'.repeat(25_000)}`
+  const open = () => openClient(t, port)
+  s3.hang(/./)
+  const hanging = Array.from({ length: 20 }, async (_, n) => (await open()).send(`a${n}@${account.domain}`, long(n)))
+  while (s3.requests.length < 20) await new Promise(setImmediate)
+
+  t.equal(
+    await (await open()).send(`refused@${account.domain}`, long(20)),
+    '451 4.3.0 Too many long messages, try again later',
+  )
+  const short = 'Message-ID: <1@y.com>\r\n\r\nHello\r\n'
+  const client = await open()
+  for (let n = 0; n < 7; n++) t.match(await client.send(`short${n}@${account.domain}`, short + n), /^250 /)
+  const rows = await query(
+    'SELECT r.*, b.store FROM received_emails r JOIN blobs b ON b.id = r.raw_blob_id WHERE r.account_id = $1 ORDER BY r.id',
+    [account.id],
+  )
+  t.same(
+    rows.map(row => row.store),
+    Array(7).fill('postgres'),
+  )
+  for (const [n, row] of rows.entries())
+    t.equal((await rawOf({ ...world, config }, row)).toString(), `${short}${n}\r\n`)
+  t.equal(s3.requests.length, 25, 'after five failures it is not asked')
+
+  s3.speak()
+  for (const reply of await Promise.all(hanging)) t.match(reply, /^250 /)
+  for (let n = 0; n < 20; n++) {
+    const [row] = await find(`a${n}@${account.domain}`)
+    t.equal((await rawOf({ ...world, config }, row)).toString(), `${long(n)}\r\n`)
+  }
+  t.same(await find(`refused@${account.domain}`), [])
+  t.match(await client.send(`refused@${account.domain}`, long(20)), /^250 /)
+  t.match(await client.send(`again@${account.domain}`, short), /^250 /)
+  const [again] = await find(`again@${account.domain}`)
+  t.same(await query('SELECT store FROM blobs WHERE id = $1', [again.raw_blob_id]), [{ store: 's3' }])
+})
+
+t.test('a long message is refused at once when 40 others wait for a place', async t => {
+  const s3 = await startS3Server(t)
+  const account = await receiver()
+  const config = { ...world.config, BLOB_STORE: s3.url }
+  const { port } = await start(t, { ...world, config }, { place_ms: 60_000, connections_per_address: 70 })
+  const raw = `Subject: long\r\n\r\n${'0123456789\r\n'.repeat(25_000)}`
+  s3.hang(/./)
+  const refused = Promise.withResolvers<string>()
+  const replies = Array.from({ length: 61 }, async (_, n) => {
+    const reply = await (await openClient(t, port)).send(`${n}@${account.domain}`, `n: ${n}\r\n${raw}`)
+    if (!reply.startsWith('250')) refused.resolve(reply)
+    return reply
+  })
+  t.match(await refused.promise, /^451 4\.3\.0 Too many long messages/)
+  s3.speak()
+  const stored = (await Promise.all(replies)).filter(reply => reply.startsWith('250'))
+  t.equal(stored.length, 60)
+  t.same(await query('SELECT count(*)::int FROM received_emails WHERE account_id = $1', [account.id]), [{ count: 60 }])
+})
+
 t.test('while Postgres fails nothing is answered 250 that is not stored, and nothing 5xx', async t => {
   const account = await receiver()
   const proxy = await startPgProxy(world.config.DATABASE_URL as string)
