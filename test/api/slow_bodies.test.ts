@@ -19,12 +19,15 @@ async function stall(t: Test, count: number, path: string, length: number, begin
     'User-Agent: x',
     `Authorization: Bearer ${slow.key}`,
     `Content-Length: ${length}`,
+    'Expect: 100-continue',
   ]
   const sockets = Array.from({ length: count }, () => connect(Number(port), '127.0.0.1'))
   t.teardown(() => sockets.map(socket => socket.destroy()))
   await Promise.all(sockets.map(socket => once(socket, 'connect')))
-  for (const socket of sockets) socket.write(`${head.join('\r\n')}\r\n\r\n${begin}`)
-  // Each takes several turns of the event loop, in which the server reads what was sent before.
+  for (const socket of sockets) socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  await Promise.all(sockets.map(socket => once(socket, 'data'))) // the server has begun with each of them
+  for (const socket of sockets) socket.write(begin)
+  // Each takes several turns of the event loop, in which the others get to where they wait.
   for (let n = 0; n < 5; n++) await api.request('GET', '/api/emails')
   return sockets
 }

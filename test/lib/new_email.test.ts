@@ -70,7 +70,7 @@ t.test('each field of addresses refuses what is not one mailbox, by its own name
 })
 
 t.test('what it was given is shown clipped', async t => {
-  t.equal((refusal({ to: 'x'.repeat(5_000) }) ?? '').length, 196)
+  t.equal((refusal({ to: 'x'.repeat(5_000) }) ?? '').length, 197)
 })
 
 t.test('a list may hold 50 addresses, 100 headers and 50 tags', async t => {
@@ -81,13 +81,13 @@ t.test('a list may hold 50 addresses, 100 headers and 50 tags', async t => {
     t.equal(refusal({ [field]: many(50, i => `a${i}@b.com`) }), null)
     t.equal(
       refusal({ [field]: many(51, () => 1) }),
-      `validation_error Invalid \`${field}\` field: at most 50 addresses`,
+      `validation_error Invalid \`${field}\` field: at most 50 addresses.`,
     )
   }
   t.equal(refusal({ headers: headers(100), tags: many(50, tag) }), null)
-  t.equal(refusal({ headers: headers(101) }), 'validation_error Invalid `headers` field: at most 100 headers')
-  t.equal(refusal({ tags: many(51, tag) }), 'validation_error Invalid `tags` field: at most 50 tags')
-  t.equal(refusal({ to: [] }), 'validation_error Invalid `to` field: at least one recipient')
+  t.equal(refusal({ headers: headers(101) }), 'validation_error Invalid `headers` field: at most 100 headers.')
+  t.equal(refusal({ tags: many(51, tag) }), 'validation_error Invalid `tags` field: at most 50 tags.')
+  t.equal(refusal({ to: [] }), 'validation_error Invalid `to` field: at least one recipient.')
 })
 
 t.test('a subject is one line of 998 characters at most', async t => {
@@ -95,7 +95,7 @@ t.test('a subject is one line of 998 characters at most', async t => {
   t.equal(refusal({ subject: 'é'.repeat(998) }), null)
   t.match(refusal({ subject: 'x'.repeat(999) }), /^validation_error Invalid `subject` field: /)
   for (const subject of ['a\r\nBcc: e@e.com', 'a\n', '\rb', 'a\r\n b']) {
-    t.equal(refusal({ subject }), 'validation_error Invalid `subject` field: must be one line')
+    t.equal(refusal({ subject }), 'validation_error Invalid `subject` field: must be one line.')
   }
 })
 
@@ -103,7 +103,7 @@ t.test('an email that asks to be tracked is refused', async t => {
   for (const field of ['track_opens', 'track_clicks', 'trackOpens', 'trackClicks']) {
     for (const off of [false, null]) t.equal(refusal({ [field]: off }), null)
     const name = `validation_error Invalid \`${field}\` field: `
-    t.equal(refusal({ [field]: true }), `${name}tracking is not available yet`)
+    t.equal(refusal({ [field]: true }), `${name}tracking is not available yet.`)
     for (const wrong of ['true', 1, 0, {}]) t.match(refusal({ [field]: wrong }), name, JSON.stringify(wrong))
   }
 })
@@ -140,12 +140,12 @@ t.test('only with a template may from and subject be missing, and html and text 
     t.equal(refusal({ to: undefined, from: undefined, ...named }), 'missing_required_field Missing `to` field.')
     for (const field of ['html', 'text']) {
       const other = Object.keys(named)[0]
-      const message = `validation_error Invalid \`${field}\` field: cannot be combined with \`${other}\``
+      const message = `validation_error Invalid \`${field}\` field: cannot be combined with \`${other}\`.`
       t.equal(refusal({ [field]: '', ...named }), message)
     }
   }
   const both = { template_id: 'a', template: { id: 'a' } }
-  t.equal(refusal(both), 'validation_error Invalid `template` field: cannot be combined with `template_id`')
+  t.equal(refusal(both), 'validation_error Invalid `template` field: cannot be combined with `template_id`.')
   t.match(
     refusal({ template_id: null, template: null, from: undefined }),
     'missing_required_field Missing `from` field.',
