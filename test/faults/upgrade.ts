@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { request } from 'undici'
 import { migrate } from '../../sql/migrate.ts'
 import { Report } from './campaign.ts'
-import { countStates, makeAllDue } from './deliveries.ts'
+import { countStates } from './deliveries.ts'
 import { checkKeys, Load } from './load.ts'
 import { openStage, recipient, type Stage } from './stage.ts'
 
@@ -60,7 +60,6 @@ async function upgrade(earlier: Stage): Promise<Report> {
     await during.stop()
     await Promise.all([worker.stop(), web.child.stop()]) // callers of the earlier one try the other
     await beside.stop()
-    await makeAllDue(later)
     await waitFor(async () => (await countUnsettled(later)) === 0)
     report.note({ after: await countStates(later), accepted: loads.reduce((sum, { ids }) => sum + ids.size, 0) })
     for (const load of loads) for (const fault of await checkKeys(later, load)) report.expect(false, fault)
@@ -91,21 +90,26 @@ async function cancel({ account }: Stage, url: string, { ids }: Load): Promise<v
   }
 }
 
-/** Deliveries under way, and those of recipients that take everything. Others may be deferred or in doubt for long. */
+/**
+ * Makes due what recipients that take everything wait for: others hang, so the relay may be left alone for a while. Returns
+ * how many there are, with those under way. Other mail may be deferred or in doubt for long.
+ */
 async function countUnsettled({ pool }: Stage): Promise<number> {
-  const { rows } = await pool.pg.query<{ count: number }>(
-    `SELECT count(*)::int AS count FROM deliveries
-     WHERE state = 'sending'
-       OR state = 'queued' AND (recipient LIKE 'ok-%' OR recipient LIKE 'slow250-%') AND next_at < now() + interval '1 hour'`,
+  const waiting = await pool.pg.query(
+    `UPDATE deliveries SET next_at = now()
+     WHERE state = 'queued' AND (recipient LIKE 'ok-%' OR recipient LIKE 'slow250-%') AND next_at < now() + interval '1 hour'`,
   )
-  return rows[0]?.count ?? 0
+  const { rows } = await pool.pg.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM deliveries WHERE state = 'sending'`,
+  )
+  return (waiting.rowCount ?? 0) + (rows[0]?.count ?? 0)
 }
 
 async function waitFor(isTrue: () => Promise<boolean>): Promise<void> {
   const limit = performance.now() + LIMIT_MS
   while (!(await isTrue())) {
     if (performance.now() > limit) throw new Error(`not within ${LIMIT_MS} ms`)
-    await sleep(100)
+    await sleep(1_000)
   }
 }
 

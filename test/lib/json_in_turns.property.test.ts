@@ -67,12 +67,12 @@ t.test('parseJson parses broken UTF-8 nowhere', async t => {
 
 type Size = { depth: number; values: number }
 
-/** Levels of nesting, and keys and values with the brackets around them. */
+/** Levels of nesting, and keys and values with the brackets around them, of which an empty pair may count as a value. */
 function measure(value: unknown): Size {
   if (typeof value !== 'object' || value === null) return { depth: 0, values: 1 }
   const sizes = Object.values(value).map(measure)
   const keys = Array.isArray(value) ? 0 : sizes.length
-  const within = sizes.reduce((sum, { values }) => sum + values, 0)
+  const within = sizes.length === 0 ? 1 : sizes.reduce((sum, { values }) => sum + values, 0)
   return { depth: 1 + Math.max(0, ...sizes.map(({ depth }) => depth)), values: 1 + keys + within }
 }
 
