@@ -27,7 +27,7 @@ export async function readBack<T>(pool: Pool, lost: NoAnswerError, ask: () => Pr
   }
 }
 
-/** Whoever else waits for Postgres would get this error too. */
+/** True if every other caller that waits for Postgres would get this error too. */
 export function isAway(error: unknown): boolean {
   return error instanceof NotConnectedError || error instanceof UnknownOutcomeError
 }

@@ -77,7 +77,7 @@ async function waitForPlace(places: Semaphore, ms: number): Promise<void> {
   })
 }
 
-/** What comes too late is not used: a blob that no row refers to is purged after a day. */
+/** A blob that is stored too late is not used: purge() deletes blobs that no row refers to after a day. */
 async function inTime<Value>(promise: Promise<Value>, ms: number): Promise<Value> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms)

@@ -7,7 +7,7 @@ import { relaxedLines } from './mime/canonical.ts'
 
 /** Bytes written and hashed in one turn of the event loop: some milliseconds. */
 const TURN_BYTES = 512 * 1024
-/** Of text, whose white space takes longer. */
+/** Less for text, whose white space takes longer. */
 const TURN_TEXT_BYTES = 64 * 1024
 
 const LF = 10

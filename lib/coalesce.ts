@@ -13,8 +13,8 @@ export type CoalesceOptions<In> = {
   /** Whether an error would meet those who still wait as well: they get it at once, and do not wait for it in turn. */
   concerns_all?: (error: unknown) => boolean
   /**
-   * Whoever has waited for its turn so long gets this error: `ms`, and more for each unit of its own weight, as those who
-   * wait with it may be as heavy. Default: nobody; then the queue has no bound.
+   * Callers that have waited this long for their turn get this error: `ms`, plus `ms_per_weight` for each unit of their own
+   * weight, as those who wait with them may be as heavy. Default: no limit, so the queue has no bound.
    */
   patience?: { ms: number; ms_per_weight?: number; error: () => Error }
 }

@@ -89,7 +89,7 @@ export type Transport = {
   pool?(transport: Wishes['transport']): { name: string; slots: number }
   /** Asked before anything else is done for a delivery; it may take long. Without it each destination is a lane. */
   route?(destination: string, transport?: Wishes['transport']): Promise<Route>
-  /** Of the slots of its pool, what one lane may have now. Without it, or with null, half of them. */
+  /** The part of its pool's slots that one lane may have now. Without it, or with null, half of them. */
   share?(lane: string): Share | null
   deliver(outgoing: Outgoing): Promise<Outcome>
   close(): void

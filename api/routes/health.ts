@@ -3,7 +3,7 @@ import Router from '@koa/router'
 import { listPendingMigrations } from '../../sql/migrations.ts'
 import type { Services, State } from '../context.ts'
 
-/** Whoever asks waits no longer, while a slow statement may take 15 s. */
+/** A health check waits at most this long, while a slow statement may take 15 s. */
 const PATIENCE_MS = 2_500
 
 const SILENT = 'the database does not answer'

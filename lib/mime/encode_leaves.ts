@@ -7,7 +7,7 @@ import { isSevenBit } from './seven_bit.ts'
 const CRLF = Buffer.from('\r\n')
 /** Encodings that leave the data as they are (RFC 2045 section 6.2); binary data may not have been through `withCrlf`. */
 const PLAIN = /^(?:7bit|8bit)$/
-/** What may not be encoded (RFC 2045 section 6.4). */
+/** Types that may not be encoded (RFC 2045 section 6.4). */
 const COMPOSITE = /^(?:message|multipart)\//
 /** A signature is of the bytes (RFC 1847), and parts of a digest are messages without saying so (RFC 2046 section 5.1.5). */
 const FIXED = /^multipart\/(?:signed|encrypted|digest)$/
@@ -75,7 +75,7 @@ class LeafEncoder {
     const found = this.#delimiters.find(body)
     const content = this.#raw.subarray(body, found?.start)
     if (isMultipart && found?.level === this.#delimiters.depth - 1) {
-      // What stands before the parts is shown to nobody.
+      // Text before the parts is never shown.
       this.#pieces.push(withEncoding(head, header, '7bit'), ...(isSevenBit(content) ? [content] : []))
     } else this.#writeLeaf(head, header, content, found !== null)
     return found && this.#writeDelimiters(found)
