@@ -82,6 +82,7 @@ export function formatAddress({ name, address }: Pick<Address, 'name' | 'address
 
 /** The name that a phrase means, null when there is none, undefined when it is refused. */
 function parseName(phrase: string): string | null | undefined {
+  if (phrase === '') return null // most addresses: the checks below run for every recipient
   const line = phrase.replaceAll('\t', ' ')
   const unquoted = line.replace(QUOTED, '""')
   if (DECEPTIVE.test(line) || /[<>]/.test(unquoted) || isList(unquoted)) return undefined

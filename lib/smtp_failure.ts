@@ -12,7 +12,7 @@ import { DeadlineError } from './timed_step.ts'
  */
 export type Failure = { outcome: Outcome; wasStale: boolean; connection: 'keep' | 'reset' | 'close' }
 
-/** What the error of an attempt says. Whether it is safe to repeat depends on the phase reached, never on its code. */
+/** Reads the error of an attempt. Whether repeating is safe depends on the phase reached, never on the error's code. */
 export function explainFailure(error: ServerError, attempt: Attempt, server: SmtpServer, isStopped: boolean): Failure {
   // Its size was compared with what the server takes, and nothing was said: as the server would have refused it.
   const isTooLarge = error.code === 'EMESSAGE' && error.command === 'MAIL FROM' && !error.response

@@ -2,7 +2,7 @@ import { PatientTimer } from './patient_timer.ts'
 
 export class DeadlineError extends Error {}
 
-/** What a step can do about its own deadline. */
+/** Lets a step change its own deadline. */
 export type Deadline = {
   /** Calls `act` after so many ms instead. */
   restart: (ms: number, act: () => void) => void

@@ -57,7 +57,7 @@ export class Watchdog {
     return !this.isSilent || (await this.probe()) !== 'silent'
   }
 
-  /** Whoever asks meanwhile gets the same answer. */
+  /** Asks Postgres; calls that come meanwhile share the answer. */
   probe(): Promise<Health> {
     const asked_at = performance.now()
     this.#probing ??= probe(this.#database_url).then(found => {

@@ -32,7 +32,7 @@ export async function measureMemory(
   }
 }
 
-/** What a process may be given to keep less, to try: `MALLOC_ARENA_MAX=2 node test/faults/memory.ts`. */
+/** Variables that may make a process keep less, to try: `MALLOC_ARENA_MAX=2 node test/faults/memory.ts`. */
 export function memoryEnvironment(): Record<string, string> {
   const names = ['MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_', 'MALLOC_MMAP_THRESHOLD_', 'LD_PRELOAD']
   const given = names.flatMap(name => (process.env[name] ? [[name, process.env[name]]] : []))

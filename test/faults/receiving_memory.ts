@@ -14,7 +14,7 @@ type Options = { mails: number; seconds: number; hanging: number; rest_s: number
 const MAIL_BYTES = 25 * MEGABYTE
 const EVERY_MS = 200
 
-/** What an SMTP process takes of memory while it stores large messages, and gives back. */
+/** Measures the memory that an SMTP process takes while it stores large messages, and how much it gives back. */
 export async function memoryOfSmtp(stage: Stage, options: Options): Promise<Report> {
   return withTeardown(async t => {
     const report = new Report()
@@ -26,7 +26,7 @@ export async function memoryOfSmtp(stage: Stage, options: Options): Promise<Repo
   })
 }
 
-/** What a worker takes of memory while it reads large messages, and for webhooks whose receivers do their worst. */
+/** Measures the memory of a worker that reads large messages, and of one whose webhooks have hostile receivers. */
 export async function memoryOfWorker(stage: Stage, options: Options): Promise<Report> {
   return withTeardown(async t => {
     const report = new Report()
@@ -108,6 +108,6 @@ async function tell(stage: Stage, seconds: number): Promise<void> {
 /** node test/faults/receiving_memory.ts [--mails 10] [--seconds 60] [--hanging 100] [--rest_s 60] */
 if (import.meta.main) {
   const options = readOptions({ mails: 10, seconds: 60, hanging: 100, rest_s: 60, most_mb: 600 })
-  await runCampaign('What an SMTP process takes of memory, and gives back', stage => memoryOfSmtp(stage, options))
-  await runCampaign('What a worker takes of memory, and gives back', stage => memoryOfWorker(stage, options))
+  await runCampaign('memory that an SMTP process takes and gives back', stage => memoryOfSmtp(stage, options))
+  await runCampaign('memory that a worker takes and gives back', stage => memoryOfWorker(stage, options))
 }

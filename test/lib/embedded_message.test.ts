@@ -27,7 +27,7 @@ async function attachedIn(message: Buffer): Promise<{ type: string; bytes: Buffe
 
 type Contents = { subject: string | undefined; text: string; html: string; files: unknown[] }
 
-/** What two parsers find in a message; they differ in empty lines. */
+/** The contents of a message by two parsers, which differ in empty lines. */
 async function contentsOf(message: Buffer): Promise<Contents[]> {
   const [one, other] = [await simpleParser(message), await PostalMime.parse(message)]
   const text = (found: string | false | undefined) => (found || '').replace(/[\r\n]+/g, '\n').trim()
