@@ -9,7 +9,7 @@ import { headerValues } from './errors.ts'
 const REMEMBER_MS = 4_000
 const MAX_REMEMBERED = 10_000
 
-type Remembered = { caller: Promise<Caller | null>; until: number }
+type Remembered = { caller: Promise<Caller | null>; until: number; isAnswered: boolean }
 
 /**
  * Finds the caller of a key, asking the database once in 4 s for each key, and again when the key has expired meanwhile;
@@ -21,7 +21,7 @@ export function createFindCaller(pool: Pool, pepper: Buffer): (key: string) => P
   const ask = (key: string): Remembered => {
     const asked_at = performance.now()
     const caller = findCaller(pool, hashApiKey(key, pepper))
-    const asked = { caller, until: asked_at + REMEMBER_MS }
+    const asked = { caller, until: asked_at + REMEMBER_MS, isAnswered: false }
     if (known.size >= MAX_REMEMBERED) known.clear()
     known.set(key, asked)
     const forget = () => {
@@ -29,18 +29,23 @@ export function createFindCaller(pool: Pool, pepper: Buffer): (key: string) => P
     }
     // Neither a failure nor a key that does not exist (yet) is remembered, and none for longer than it is valid.
     caller.then(found => {
+      asked.isAnswered = true
       if (!found) forget()
       else asked.until = Math.min(asked.until, asked_at + (found.expires_in_ms ?? REMEMBER_MS))
     }, forget)
     return asked
   }
 
-  return async key => {
+  /** The key may have expired while somebody else's question was waited for. */
+  const share = async (key: string, asked: Remembered): Promise<Caller | null> => {
+    const caller = await asked.caller
+    return asked.until > performance.now() ? caller : ask(key).caller
+  }
+
+  return key => {
     const remembered = known.get(key)
     if (!remembered || remembered.until <= performance.now()) return ask(key).caller
-    const caller = await remembered.caller
-    // It may have expired while somebody else's question was waited for.
-    return remembered.until > performance.now() ? caller : ask(key).caller
+    return remembered.isAnswered ? remembered.caller : share(key, remembered)
   }
 }
 

@@ -63,15 +63,16 @@ export async function parseBody(
 ): Promise<unknown> {
   if (bytes.length === 0) return undefined
   const turns = new Turns()
-  const value = await parseJson(bytes, LIMITS, turns).catch(refuse)
-  await turns.rest()
+  let value: unknown
+  try {
+    value = await parseJson(bytes, LIMITS, turns)
+  } catch (cause) {
+    const message = cause instanceof JsonLimitError ? `The body ${cause.message}.` : 'The body is not valid JSON.'
+    throw new ApiError('validation_error', message, { cause })
+  }
+  if (turns.isOver) await turns.rest()
   const reason = check(value)
   if (reason) throw new ApiError('validation_error', `The body cannot be stored: ${reason}.`)
-  await turns.rest()
+  if (turns.isOver) await turns.rest()
   return value
-}
-
-function refuse(cause: unknown): never {
-  const message = cause instanceof JsonLimitError ? `The body ${cause.message}.` : 'The body is not valid JSON.'
-  throw new ApiError('validation_error', message, { cause })
 }

@@ -1,3 +1,4 @@
+import type { Message } from '../lib/deliver.ts'
 import type { Share } from '../lib/lanes.ts'
 import { Lanes } from '../lib/lanes.ts'
 import type { ClaimedDelivery } from '../sql/deliveries.ts'
@@ -13,7 +14,7 @@ const SLOW_MS = 1_000
 export type Placed = { delivery: ClaimedDelivery; lane: string }
 
 /** A delivery whose message is composed. It holds its place here until `leave`. */
-export type Prepared = Placed & { sender: SenderDomain; message: Buffer; isParked: boolean }
+export type Prepared = Placed & { sender: SenderDomain; message: Message; isParked: boolean }
 
 type Dependencies = {
   messages: SharedMessages
@@ -79,10 +80,10 @@ export class PrepareQueue {
     try {
       const prepared = await messages.prepare(delivery, park)
       if (prepared.size > LARGE) park()
-      const message = await messages.compose(delivery, prepared)
+      const bytes = await messages.compose(delivery, prepared)
       clearTimeout(slow)
       if (!this.#preparing.delete(delivery)) return // stopped meanwhile
-      onPrepared({ delivery, lane, sender: prepared.sender, message, isParked })
+      onPrepared({ delivery, lane, sender: prepared.sender, message: { bytes }, isParked })
     } catch (error) {
       clearTimeout(slow)
       if (!this.#preparing.delete(delivery)) return

@@ -69,7 +69,7 @@ export class SendQueue {
       // A kill never leaves more in doubt than twice the slots.
       if (this.#aside >= this.#deps.slots) return false
       isAside = true
-      for (const sent of [prepared, outgoing]) letGo(sent)
+      letGo(prepared.message)
       this.#setAside(delivery, lane)
       return true
     }

@@ -105,10 +105,13 @@ function createMissing({ config, pool, log }: Options, reason: string): Transpor
 function createCapture(pool: Pool): Transport {
   const store = coalesce<Outgoing, void>(
     async messages => {
-      await insertCapturedMessages(pool, messages)
+      await insertCapturedMessages(
+        pool,
+        messages.map(({ message, ...rest }) => ({ ...rest, message: message.bytes })),
+      )
       return messages.map(() => undefined)
     },
-    { in_flight: 2, max_items: 50, max_weight: 4 << 20, weigh: outgoing => outgoing.message.length },
+    { in_flight: 2, max_items: 50, max_weight: 4 << 20, weigh: outgoing => outgoing.message.bytes.length },
   )
   return {
     concurrency: 100,

@@ -5,13 +5,16 @@ import type { Verdict } from './smtp_reply.ts'
 /** How mail of a domain is to leave. With `tls` enforced it must not travel in the clear; `transport` null is as configured. */
 export type Wishes = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
 
+/** What is sent. Its bytes are held here alone: whoever waits for the reply to it needs them no more, and `letGo` frees them. */
+export type Message = { bytes: Buffer }
+
 /** One message for one recipient, ready for the wire. */
 export type Outgoing = Wishes & {
   account_id: string
   delivery_id: string
   mail_from: string
   recipient: string
-  message: Buffer
+  message: Message
   /** Awaited before the final dot is written; false means that it must not be. */
   fence: () => Promise<boolean>
   /**
@@ -23,34 +26,11 @@ export type Outgoing = Wishes & {
   signal: AbortSignal
 }
 
-type Hooks = Pick<Outgoing, 'fence' | 'onSilence'>
-
-/**
- * The same message with other hooks. Its bytes stay those of `outgoing` alone: whoever waits for a reply to it would keep
- * a copy, which `letGo` could not free. No spread and no prototype: either would read the bytes, or slow down all access.
- */
-export function watched(outgoing: Outgoing, { fence, onSilence }: Partial<Hooks>): Outgoing {
-  return {
-    account_id: outgoing.account_id,
-    delivery_id: outgoing.delivery_id,
-    mail_from: outgoing.mail_from,
-    recipient: outgoing.recipient,
-    tls: outgoing.tls,
-    transport: outgoing.transport,
-    get message() {
-      return outgoing.message
-    },
-    fence: fence ?? outgoing.fence,
-    onSilence: onSilence ?? outgoing.onSilence,
-    signal: outgoing.signal,
-  }
-}
-
 const NO_BYTES = Buffer.alloc(0)
 
 /** Frees the bytes of a message that has been sent to its end. */
-export function letGo(sent: Pick<Outgoing, 'message'>): void {
-  sent.message = NO_BYTES
+export function letGo(message: Message): void {
+  message.bytes = NO_BYTES
 }
 
 /** The server, or the way to it, did not take the message. */

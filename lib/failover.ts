@@ -1,5 +1,5 @@
 import { domainOf } from './address.ts'
-import { type Outcome, type Outgoing, watched } from './deliver.ts'
+import type { Outcome, Outgoing } from './deliver.ts'
 import type { RelayPlaces, RelayQueue } from './relay_queue.ts'
 import type { Silence } from './silence.ts'
 
@@ -24,7 +24,7 @@ export async function deliverInTurn(
   for (let untried = relays; ; ) {
     const relay = await queue.take(untried, domainOf(outgoing.recipient), outgoing.signal)
     if (!relay) return { outcome: 'released', reason: 'The worker stopped.' }
-    const outcome = await deliverBy(queue, relay, watched(outgoing, { fence }))
+    const outcome = await deliverBy(queue, relay, { ...outgoing, fence })
     if (outcome.outcome !== 'deferred' || !outcome.is_unanswered) return outcome
     reasons.push(outcome.reason)
     untried = untried.filter(other => other !== relay)
@@ -59,7 +59,7 @@ async function deliverBy(queue: RelayQueue<Relay>, relay: Relay, outgoing: Outgo
   try {
     const closed = silence.refuses(places.total)
     if (closed) return { outcome: 'deferred', class: 'infrastructure', is_unanswered: true, reason: closed }
-    const told = watched(outgoing, { fence, onSilence })
+    const told = { ...outgoing, fence, onSilence }
     return (await silence.watch(told, places.total, async message => ({ outcome: await relay.deliver(message) })))
       .outcome
   } finally {

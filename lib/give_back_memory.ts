@@ -1,6 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
-
 const INTERVAL_MS = 5_000
 
 /** Bytes that a process takes more than it took at the least, before its garbage is collected. */
@@ -10,18 +7,21 @@ const GROWN = 64 * 1024 * 1024
 const IDLE = 0.1
 
 /** Intervals in a row. Collected too soon, a process that only paused would have its code compiled anew. */
-const IDLE_INTERVALS = 4
+const IDLE_INTERVALS = 9
 
 type Collect = (options: { type: 'major'; execution: 'async'; flavor: 'last-resort' }) => Promise<void>
 
 /**
  * Has V8 give memory back to the machine after a load. V8 collects garbage when more is allocated, so that a process which
- * has become idle keeps for good what it took at its busiest. It is collected once when it has been idle for 20 s, which
- * takes some ten milliseconds, and not again before it has grown. Until the process ends; keeps none from ending.
+ * has become idle keeps for good what it took at its busiest. It is collected once when it has been idle for 45 s, which
+ * takes some ten milliseconds and makes what follows slower for a while, and not again before it has grown. Until the process ends; keeps none from ending.
+ *
+ * Nothing without `node --expose-gc`. A program can get at `gc` without that option, but only from a context of its own,
+ * and each request then costs a third more CPU.
  */
 export function giveBackMemory(interval_ms: number = INTERVAL_MS): void {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as Collect
+  const collect = globalThis.gc as Collect | undefined
+  if (!collect) return
   let least = process.memoryUsage.rss()
   let before = performance.eventLoopUtilization()
   let isCollecting = false

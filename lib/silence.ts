@@ -1,5 +1,5 @@
 import { Breaker } from './breaker.ts'
-import { type Outcome, type Outgoing, watched } from './deliver.ts'
+import type { Outcome, Outgoing } from './deliver.ts'
 
 /**
  * Watches how one server behaves after the final dot. A message that it does not answer in time, or breaks off, is a failure;
@@ -40,7 +40,7 @@ export class Silence {
       return isAside
     }
     try {
-      const result = await send(watched(outgoing, { fence, onSilence }))
+      const result = await send({ ...outgoing, fence, onSilence })
       const { outcome } = result
       if (outcome.outcome === 'in_doubt') {
         if (!isAside) this.#breaker.failed(outcome.reason)

@@ -13,11 +13,11 @@ export class Attempt {
   readonly content: Readable
 
   constructor(outgoing: Outgoing, isOpen: () => boolean) {
-    const { length } = outgoing.message
+    const { length } = outgoing.message.bytes
     let position = 0
     const push = () => {
       if (this.content.destroyed) return
-      const slice = outgoing.message.subarray(position, position + SLICE)
+      const slice = outgoing.message.bytes.subarray(position, position + SLICE)
       position += slice.length
       this.content.push(slice)
       if (position >= length) void this.#end(outgoing, isOpen)

@@ -93,8 +93,8 @@ export class SmtpSession {
 
   async #exchange(outgoing: Outgoing, attempt: Attempt): Promise<string> {
     // RFC 1870: who announces that it takes less is not sent it all.
-    const envelope = { from: outgoing.mail_from, to: [outgoing.recipient], size: outgoing.message.length }
-    const message_ms = this.#timeouts.message + outgoing.message.length / SLOWEST
+    const envelope = { from: outgoing.mail_from, to: [outgoing.recipient], size: outgoing.message.bytes.length }
+    const message_ms = this.#timeouts.message + outgoing.message.bytes.length / SLOWEST
     return this.#within(message_ms, outgoing.signal, deadline => {
       attempt.onDot = () => {
         deadline.ignoreSignal()

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 /** So long a step may take before others get their turn of the event loop. */
 const MAX_MS = 8
 
-/** Long work that is done in steps. Between them `rest` lets others have their turn, once these steps have had theirs. */
+/** Long work that is done in steps: `if (turns.isOver) await turns.rest()` between them lets others have their turn. */
 export class Turns {
   #since = performance.now()
 
@@ -12,7 +12,6 @@ export class Turns {
   }
 
   async rest(): Promise<void> {
-    if (!this.isOver) return
     await setImmediate()
     this.#since = performance.now()
   }

@@ -64,7 +64,7 @@ export async function openDirect(t: Test, zone: Zone = {}): Promise<World> {
         recipient,
         tls: 'opportunistic',
         transport: 'direct',
-        message: Buffer.from('Subject: x\r\n\r\nx\r\n'),
+        message: { bytes: Buffer.from('Subject: x\r\n\r\nx\r\n') },
         fence: () => sleep(5, true),
         signal: new AbortController().signal,
         ...outgoing,

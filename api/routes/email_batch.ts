@@ -52,7 +52,7 @@ async function readEmails(ctx: Context, is_permissive: boolean) {
       if (!is_permissive || !(error instanceof ApiError)) throw error
       errors.push({ index, message: error.message })
     }
-    await turns.rest()
+    if (turns.isOver) await turns.rest()
   }
   return { emails, indexes, errors }
 }

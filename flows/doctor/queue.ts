@@ -45,10 +45,7 @@ export async function checkQueue(pool: Pool): Promise<Finding[]> {
 function checkWorkers({ runners, due_since }: Queue): Finding {
   if (runners > 0) return WORKERS.ok(`${Math.ceil(runners / 2)} alive.`)
   const tell = due_since ? WORKERS.problem : WORKERS.warning
-  return tell(
-    'None is alive: nothing is sent.',
-    'npm start, or in production: node --max-semi-space-size=4 workers/worker.ts',
-  )
+  return tell('None is alive: nothing is sent.', 'Run npm start, or in production the worker of the Procfile.')
 }
 
 function checkDue({ due_since, now }: Queue, { paused_at }: Platform): Finding[] {
@@ -57,7 +54,7 @@ function checkDue({ due_since, now }: Queue, { paused_at }: Platform): Finding[]
   const finding = `What is due waits for ${duration(late)} at most.`
   if (late < LATE_MS || paused_at) return [QUEUE.ok(finding)]
   const tell = late < VERY_LATE_MS ? QUEUE.warning : QUEUE.problem
-  return [tell(finding, 'Start more workers, or look into their log: node --max-semi-space-size=4 workers/worker.ts')]
+  return [tell(finding, 'Start more workers, or look into their log.')]
 }
 
 function checkHeld({ held }: Queue): Finding[] {

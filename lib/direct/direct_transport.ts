@@ -1,5 +1,5 @@
 import { domainOf } from '../address.ts'
-import { type Outcome, type Outgoing, type Transport, watched } from '../deliver.ts'
+import type { Outcome, Outgoing, Transport } from '../deliver.ts'
 import type { Dns } from '../dns.ts'
 import type { AddressPolicy } from '../fetch_safely.ts'
 import type { Log } from '../log.ts'
@@ -70,7 +70,7 @@ export function createDirectTransport(options: DirectOptions): Transport {
         return outgoing.onSilence?.() ?? false
       }
       const most = limits.share(provider).slots
-      const tried = await hosts.send({ server, protection, until, most, outgoing: watched(outgoing, { onSilence }) })
+      const tried = await hosts.send({ server, protection, until, most, outgoing: { ...outgoing, onSilence } })
       learn(server, tried)
       if (policy?.mode === 'testing' && tried.protection) {
         await reportTest(server, policy, tried.protection, outgoing, log)

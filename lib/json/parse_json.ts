@@ -24,7 +24,7 @@ export async function parseJson(bytes: Buffer, limits: JsonLimits, turns: Turns 
   const scanner = new JsonScanner(bytes, limits)
   while (!scanner.isDone) {
     scanner.scan(STEP)
-    await turns.rest()
+    if (turns.isOver) await turns.rest()
   }
   return scanner.isArray && bytes.length > LONG
     ? parseItems(bytes, scanner.cuts, turns)
@@ -42,7 +42,7 @@ async function parseItems(bytes: Buffer, cuts: number[], turns: Turns): Promise<
   const items: unknown[] = []
   for (let i = 1; i < cuts.length; i++) {
     items.push(JSON.parse(utf8OfItem.decode(bytes.subarray((cuts[i - 1] as number) + 1, cuts[i]))))
-    await turns.rest()
+    if (turns.isOver) await turns.rest()
   }
   return items
 }

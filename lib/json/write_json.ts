@@ -18,7 +18,7 @@ export async function encodeJson(value: unknown, turns: Turns = new Turns()): Pr
   const pieces: Buffer[] = []
   for (const piece of jsonPieces(value)) {
     pieces.push(Buffer.from(piece))
-    await turns.rest()
+    if (turns.isOver) await turns.rest()
   }
   return Buffer.concat(pieces)
 }

@@ -71,7 +71,7 @@ function environmentOf(database_url: string): Record<string, string> {
 
 /** Starts a file of the project as a process; ready with its first line. */
 function startChild(file: string, environment: Record<string, string>): Promise<Child> {
-  const child = spawn(process.execPath, [join(ROOT, file)], {
+  const child = spawn(process.execPath, ['--expose-gc', join(ROOT, file)], {
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   })

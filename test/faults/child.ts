@@ -26,7 +26,7 @@ export class Child {
   readonly #listeners = new Set<(line: string) => void>()
 
   constructor(file: string, environment: Record<string, string>, args: string[]) {
-    this.#process = spawn(process.execPath, [join(ROOT, file), ...args], {
+    this.#process = spawn(process.execPath, ['--expose-gc', join(ROOT, file), ...args], {
       env: { ...cached, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true, // a process group of its own: what reaches us by Ctrl-C must not reach it

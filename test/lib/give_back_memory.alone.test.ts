@@ -1,5 +1,7 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { giveBackMemory } from '../../lib/give_back_memory.ts'
 
@@ -8,6 +10,8 @@ const MEGABYTE = 1024 * 1024
 type GcEntry = { detail: { kind: number } }
 
 t.test('a process that becomes idle gives back the memory that it took', async t => {
+  setFlagsFromString('--expose-gc') // as in the Procfile
+  globalThis.gc = runInNewContext('gc')
   giveBackMemory(250)
   const before = process.memoryUsage.rss()
   // Garbage that V8 would keep: it has survived, and nothing is allocated afterwards.

@@ -15,7 +15,7 @@ const PLEASING: Record<string, string> = { DATA: '354 Go', '.': '250 2.0.0 Queue
 t.test('says what SMTP asks for, and doubles dots', async t => {
   const server = await startScript(t)
   const session = await server.open()
-  const outcome = await session.send(outgoing({ message: Buffer.from('A: b\r\n\r\n.x\r\n') }))
+  const outcome = await session.send(outgoing({ message: { bytes: Buffer.from('A: b\r\n\r\n.x\r\n') } }))
   t.strictSame(outcome, { outcome: 'delivered', reply: '250 2.0.0 Queued', via: 'relay' })
   const commands = ['EHLO me.test', 'MAIL FROM:<b@x.com>', 'RCPT TO:<a@y.com>', 'DATA', 'A: b', '', '..x', '.']
   t.strictSame(server.lines, commands)
@@ -54,7 +54,7 @@ t.test('asks for the fence once the server has taken the message', async t => {
   })
   const session = await server.open({ ...TIMEOUTS, message: 10_000, dot: 10_000 })
   const message = Buffer.alloc(12 << 20, `${'x'.repeat(70)}\r\n`)
-  const sent = session.send(outgoing({ message, fence: async () => order.push('fence') > 0 }))
+  const sent = session.send(outgoing({ message: { bytes: message }, fence: async () => order.push('fence') > 0 }))
   t.match(await sent, { outcome: 'delivered' })
   t.strictSame(order, ['taken', 'fence'])
 })
@@ -64,7 +64,7 @@ t.test('a large message leaves turns to others, however fast the server takes it
   const session = await server.open({ connect: 60_000, message: 60_000, dot: 60_000 })
   const message = Buffer.alloc(4 << 20, `${'x'.repeat(998)}\r\n`)
   let isSent = false
-  const sent = session.send(outgoing({ message })).finally(() => {
+  const sent = session.send(outgoing({ message: { bytes: message } })).finally(() => {
     isSent = true
   })
   let turns = 0
@@ -129,7 +129,7 @@ t.test('an attempt ends at its deadline, however the server keeps it waiting', a
 })
 
 function outgoing(more: Partial<Outgoing> = {}): Outgoing {
-  const message = Buffer.from('Subject: x\r\n\r\nx\r\n')
+  const message = { bytes: Buffer.from('Subject: x\r\n\r\nx\r\n') }
   const route = { tls: 'opportunistic' as const, transport: null }
   const ids = { ...route, account_id: '1', delivery_id: '2', mail_from: 'b@x.com', recipient: 'a@y.com' }
   return { ...ids, message, fence: async () => true, signal: new AbortController().signal, ...more }

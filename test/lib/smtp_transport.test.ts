@@ -140,7 +140,7 @@ async function open(t: Test, options: SinkOptions = {}): Promise<{ sink: Sink; t
 }
 
 function send(transport: Transport, local: string): Promise<Outcome> {
-  const message = Buffer.from('Subject: x\r\n\r\nx\r\n')
+  const message = { bytes: Buffer.from('Subject: x\r\n\r\nx\r\n') }
   const route = { tls: 'opportunistic' as const, transport: null }
   const ids = { ...route, account_id: '1', delivery_id: '2', mail_from: 'b@x.com', recipient: `${local}@y.com` }
   return transport.deliver({ ...ids, message, fence: () => sleep(5, true), signal: never })
