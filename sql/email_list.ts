@@ -45,7 +45,8 @@ export async function listEmails(
     SELECT ${listedColumns} FROM emails e WHERE e.account_id = ${account_id} AND e.id = ${id}
   `
   const isFiltered = Object.values(filters).some(value => value !== undefined)
-  if (!isFiltered) return readHeavyPage(db, position, { type: ListedEmail, ids: allIds(account_id), row })
+  if (!isFiltered)
+    return readHeavyPage(db, position, { type: ListedEmail, ids: allIds(account_id), row, name: 'list_emails' })
 
   const q = filters.q === undefined ? undefined : await foldCase(db, filters.q)
   const given = toSearch(account_id, position, { ...filters, q }, { domain_id, template_id })

@@ -35,7 +35,7 @@ export type HeavyList<Shape extends z.ZodRawShape> = {
   ids: Ids
   /** The query of the one row of an id. */
   row: (id: FragmentSqlToken) => FragmentSqlToken
-  /** Name of the prepared statement; then the text of the queries must not depend on the position. */
+  /** Name of the prepared statement, when nothing but the position changes the text of the queries. */
   name?: string
 }
 
@@ -51,36 +51,34 @@ export async function readHeavyPage<Shape extends z.ZodRawShape>(
   max_bytes: number = MAX_PAGE_BYTES,
 ): Promise<Page<z.output<z.ZodObject<Shape>>>> {
   const { limit, before } = position
-  const query = name ? sql.prepared(name, HeavyRow) : sql.type(HeavyRow)
+  const query = name ? sql.prepared(`${name}${nameOf(position)}`, HeavyRow) : sql.type(HeavyRow)
   const rows = await db.any(query`
     WITH matching AS MATERIALIZED (
       SELECT i.id, row_number() OVER () AS n FROM (${ids(condition(position), direction(position), limit + 1)}) i
-    ),
-    -- OFFSET 0 keeps each row to itself: read, weighed and forgotten, and found by its id.
-    fitting AS MATERIALIZED (
-      SELECT w.id, w.n FROM (
-        SELECT m.id, m.n, sum(l.bytes) OVER (ORDER BY m.n) AS bytes
-        FROM matching m
-        CROSS JOIN LATERAL (
-          SELECT octet_length(to_json(x)::text) AS bytes FROM (${row(sql.fragment`m.id`)} OFFSET 0) x OFFSET 0
-        ) l
-        WHERE m.n <= ${limit}
-      ) w
-      WHERE w.n = 1 OR w.bytes <= ${max_bytes}
     )
-    SELECT (SELECT count(*) FROM matching) > (SELECT count(*) FROM fitting) AS has_more, x.*
-    FROM fitting f CROSS JOIN LATERAL (${row(sql.fragment`f.id`)} OFFSET 0) x
-    ORDER BY f.n
+    SELECT w.*, (SELECT count(*) FROM matching) AS matching_rows FROM (
+      -- OFFSET 0: each row is found by its id.
+      SELECT x.*, m.n AS place, sum(octet_length(to_json(x)::text)) OVER (ORDER BY m.n) AS bytes_so_far
+      FROM matching m CROSS JOIN LATERAL (${row(sql.fragment`m.id`)} OFFSET 0) x
+      WHERE m.n <= ${limit}
+    ) w
+    WHERE w.place = 1 OR w.bytes_so_far <= ${max_bytes}
+    ORDER BY w.place
   `)
   const data = rows.map(found => type.parse(found))
-  return { object: 'list', has_more: rows[0]?.has_more ?? false, data: before ? data.reverse() : data }
+  const has_more = (rows[0]?.matching_rows ?? 0) > rows.length
+  return { object: 'list', has_more, data: before ? data.reverse() : data }
 }
 
-const HeavyRow = z.looseObject({ has_more: z.boolean() })
+const HeavyRow = z.looseObject({ matching_rows: z.int() })
 
 function condition({ after, before }: Position): FragmentSqlToken {
   // Without a type of its own, a cursor is of the type of the ids.
   return after ? sql.fragment`id < ${after}` : before ? sql.fragment`id > ${before}` : sql.fragment`true`
+}
+
+function nameOf({ after, before }: Position): string {
+  return after ? '_after' : before ? '_before' : ''
 }
 
 function direction({ before }: Position): FragmentSqlToken {
