@@ -1,5 +1,6 @@
-/** Keeps this process from doing anything else for so many milliseconds, as loading a large module does. */
+const never = new Int32Array(new SharedArrayBuffer(4))
+
+/** Keeps this process from doing anything for so many milliseconds, as one that is stopped or swapped out. */
 export function standStill(ms: number): void {
-  const end = performance.now() + ms
-  while (performance.now() < end) {}
+  Atomics.wait(never, 0, 0, ms)
 }

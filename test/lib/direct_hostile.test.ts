@@ -60,7 +60,7 @@ t.test('of a line without end, or an answer without end, no more than a megabyte
 })
 
 t.test('what is larger than the server says it takes is not sent', async t => {
-  const large = { message: Buffer.from(`Subject: x\r\n\r\n${'x'.repeat(2_000)}\r\n`) }
+  const large = { message: { bytes: Buffer.from(`Subject: x\r\n\r\n${'x'.repeat(2_000)}\r\n`) } }
   const { first, next, lines } = await trySend(
     t,
     line => (begins(line, 'EHLO') ? '250-hi\r\n250 SIZE 1000' : undefined),
