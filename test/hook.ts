@@ -4,11 +4,11 @@ import type { Test } from 'tap'
 import type { WebhookTimes } from '../flows/webhook_times.ts'
 import { ALLOWED, startServer } from './fetching.ts'
 
-/** Moments instead of seconds and hours. */
+/** Moments instead of seconds and hours, but for the lease: see TEST_TIMES. */
 export const HOOK_TIMES: WebhookTimes = {
   retry_seconds: [0.05, 0.05, 0.05, 0.05, 0.05, 0.05],
   attempt_ms: 2_000,
-  lease_seconds: 5,
+  lease_seconds: 40,
   heartbeat_ms: 1_500,
   poll_ms: 50,
   turn_ms: 10_000,

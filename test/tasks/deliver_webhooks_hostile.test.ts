@@ -37,7 +37,7 @@ const world = await openWorld(t, {
   FETCH_PORTS: [hostile.port, forbidden.port, redirector].join(),
   DNS_SERVERS: server,
 })
-const once_only = { ...HOOK_TIMES, attempt_ms: 1_000, retry_seconds: Array(6).fill(3_600) }
+const once_only = { ...HOOK_TIMES, attempt_ms: 4_000, retry_seconds: Array(6).fill(3_600) }
 
 /** As if the endpoint had been what it is only later on: nothing looks at it here. */
 async function subscribe(endpoint: string, account_id?: string) {
@@ -84,7 +84,7 @@ t.test('whatever a receiver does, the attempt ends in time, once, with a small p
     const attempts = await listAttempts(world, id)
     t.match(attempts, [expected[name]], name)
     t.ok(
-      attempts.every(({ ms }) => ms < 3_500),
+      attempts.every(({ ms }) => ms < 10_000),
       `${name} took ${attempts[0]?.ms} ms`,
     )
     t.equal(requests[name], 1, `${name} was asked once`)
