@@ -14,9 +14,21 @@ import { MAIL_HOSTS, type MailHosts, openMailHosts } from './mail_hosts.ts'
 import { type NameServer, startZone, type Zone } from './name_server.ts'
 
 /** A second where production has minutes. */
-const TIMEOUTS = { connect: 500, message: 1_000, dot: 500 }
+const SHORT = {
+  smtp: { connect: 500, message: 1_000, dot: 500 },
+  dns: { try_ms: 100, tries: 2, deadline_ms: 400 },
+  sts_ms: 1_000,
+}
+
+/** For tests in which nobody hangs: on a busy machine TLS, and the modules that are loaded meanwhile, take seconds. */
+export const PATIENT: typeof SHORT = {
+  smtp: { connect: 10_000, message: 10_000, dot: 10_000 },
+  dns: { try_ms: 500, tries: 2, deadline_ms: 2_000 },
+  sts_ms: 10_000,
+}
 
 export type World = NameServer & {
+  times: typeof SHORT
   hosts: MailHosts
   dns: DirectOptions['dns'] & StsOptions['dns']
   /** What was logged, as a line each. */
@@ -28,14 +40,15 @@ export type World = NameServer & {
 }
 
 /** A name server, servers of strangers, and transports between them. */
-export async function openDirect(t: Test, zone: Zone = {}): Promise<World> {
+export async function openDirect(t: Test, zone: Zone = {}, times = SHORT): Promise<World> {
   const names = await startZone(t, zone)
   const hosts = await openMailHosts(t)
-  const dns = createDns([names.server], { try_ms: 100, tries: 2, deadline_ms: 400 })
+  const dns = createDns([names.server], times.dns)
   const lines: string[] = []
   const log = createLog('info', { write: line => lines.push(line) })
   return {
     ...names,
+    times,
     hosts,
     dns,
     lines,
@@ -48,7 +61,7 @@ export async function openDirect(t: Test, zone: Zone = {}): Promise<World> {
         log,
         helo_name: 'me.test',
         port: hosts.port,
-        timeouts: TIMEOUTS,
+        timeouts: times.smtp,
         connections: 40,
         limits: { connections: 20, per_minute: 0 },
         ...options,
@@ -73,7 +86,7 @@ export async function openDirect(t: Test, zone: Zone = {}): Promise<World> {
 }
 
 /** Serves policies on 127.0.0.68, `text` as it is at the moment; `find` reads them anew as a process that has just begun. */
-export async function startPolicies(t: Test, { server, dns, log }: World) {
+export async function startPolicies(t: Test, { server, dns, log, times }: World) {
   const served = { text: '', type: 'text/plain', status: 200, requests: 0 }
   const https = createServer({ key: KEY, cert: CERTIFICATE }, (_, response) => {
     served.requests++
@@ -88,6 +101,6 @@ export async function startPolicies(t: Test, { server, dns, log }: World) {
     save: async (domain: string, policy: StsPolicy) => void kept.set(domain, policy),
   }
   const fetch = { ports: [port], allowed: parseNetworks('127.0.0.68'), resolve: createResolve([server]) }
-  const start = () => createMtaSts({ dns, fetch, store, log, port, deadline_ms: 1_000 })
+  const start = () => createMtaSts({ dns, fetch, store, log, port, deadline_ms: times.sts_ms })
   return { served, kept, start }
 }

@@ -62,7 +62,12 @@ function post(ask: Ask, path: string, body: string): Promise<number> {
 
 async function request(stage: Stage, url: string, init: RequestInit): Promise<number> {
   const headers = { authorization: `Bearer ${stage.account.key}`, 'content-type': 'application/json' }
-  const response = await fetch(url, { ...init, headers })
+  const response = await fetch(url, { ...init, headers }).catch(error => {
+    // A body that is too long is refused before it is read, and the connection closed while it is still being sent.
+    if (init.body && ['EPIPE', 'ECONNRESET'].includes(error.cause?.code)) return null
+    throw error
+  })
+  if (!response) return 0
   let bytes = 0
   for await (const piece of response.body ?? []) bytes += piece.length
   if (response.status >= 500) throw new Error(`${url}: ${response.status}`)

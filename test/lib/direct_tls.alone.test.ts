@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { StsPolicy } from '../../lib/direct/mta_sts.ts'
 import { CERTIFICATE, KEY, trustCertificate } from '../certificate.ts'
-import { openDirect, startPolicies } from '../direct.ts'
+import { openDirect, PATIENT, startPolicies } from '../direct.ts'
 import { startInbox } from '../inbox.ts'
 import { publishMx } from '../mail_hosts.ts'
 
-const world = await openDirect(t)
+const world = await openDirect(t, {}, PATIENT)
 const { zone, hosts, send } = world
 const { served, kept, start } = await startPolicies(t, world)
 const BROKEN_EHLO = '250-sink\r\n250 STARTTLS'
