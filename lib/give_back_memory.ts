@@ -7,13 +7,13 @@ const GROWN = 64 * 1024 * 1024
 const IDLE = 0.1
 
 /** Intervals in a row. Collected too soon, a process that only paused would have its code compiled anew. */
-const IDLE_INTERVALS = 9
+const IDLE_INTERVALS = 6
 
 type Collect = (options: { type: 'major'; execution: 'async'; flavor: 'last-resort' }) => Promise<void>
 
 /**
  * Has V8 give memory back to the machine after a load. V8 collects garbage when more is allocated, so that a process which
- * has become idle keeps for good what it took at its busiest. It is collected once when it has been idle for 45 s, which
+ * has become idle keeps for good what it took at its busiest. It is collected once when it has been idle for 30 s, which
  * takes some ten milliseconds and makes what follows slower for a while, and not again before it has grown. Until the process ends; keeps none from ending.
  *
  * Nothing without `node --expose-gc`. A program can get at `gc` without that option, but only from a context of its own,
