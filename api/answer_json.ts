@@ -1,4 +1,4 @@
-import { encodeJson } from '../lib/json/write_json.ts'
+import { encodeJson } from '#lib/json/write_json.ts'
 import type { Middleware } from './context.ts'
 
 /** Characters of text in an answer, from which on it is written piece by piece. */

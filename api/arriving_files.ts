@@ -1,10 +1,10 @@
 import { PassThrough } from 'node:stream'
-import type { Blobs } from '../flows/blobs.ts'
-import { Base64Decoder } from '../lib/base64_decoder.ts'
-import { rechunk } from '../lib/chunker.ts'
-import type { StringPart } from '../lib/extract_strings.ts'
-import { UploadedContent, WrongContent } from '../lib/uploaded_content.ts'
-import type { Blob } from '../sql/blobs.ts'
+import type { Blobs } from '#flows/files/blobs.ts'
+import { rechunk } from '#lib/files/chunker.ts'
+import { Base64Decoder } from '#lib/files/upload/base64_decoder.ts'
+import type { StringPart } from '#lib/files/upload/extract_strings.ts'
+import { UploadedContent, WrongContent } from '#lib/files/upload/uploaded_content.ts'
+import type { Blob } from '#sql/files/blobs.ts'
 
 type Arriving = { decoder: Base64Decoder; pieces: PassThrough; blob: Promise<Blob> }
 

@@ -1,7 +1,7 @@
-import { hashApiKey, isWellFormedApiKey } from '../lib/api_key.ts'
-import { ApiError, notFound } from '../lib/errors.ts'
-import { type Caller, findCaller } from '../sql/api_keys.ts'
-import type { Pool } from '../sql/pool.ts'
+import { hashApiKey, isWellFormedApiKey } from '#lib/api_key.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
+import { type Caller, findCaller } from '#sql/accounts/api_keys.ts'
+import type { Pool } from '#sql/pool.ts'
 import type { Middleware } from './context.ts'
 import { headerValues } from './errors.ts'
 

@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events'
-import { SharedBudget } from '../lib/shared_budget.ts'
+import { SharedBudget } from '#lib/async/shared_budget.ts'
 
 const MEGABYTE = 1024 * 1024
 

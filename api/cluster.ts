@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Running } from '../flows/run_process.ts'
-import { AlreadyToldError } from '../lib/errors.ts'
+import type { Running } from '#flows/process/run_process.ts'
+import { AlreadyToldError } from '#lib/errors.ts'
 
 /** A process that ends is replaced after this time: no busy loop of crashes. */
 const REPLACE_AFTER_MS = 1_000

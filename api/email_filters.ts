@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { asciiDomain, parseAddress } from '../lib/address.ts'
-import { TemplateRef } from '../lib/variables.ts'
-import { parseWideAddress } from '../lib/wide_address.ts'
-import type { EmailFilters } from '../sql/email_list.ts'
+import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
+import { parseWideAddress } from '#lib/mail/wide_address.ts'
+import { TemplateRef } from '#lib/templates/variables.ts'
+import type { EmailFilters } from '#sql/sending/search/email_list.ts'
 import type { Context } from './context.ts'
 import { invalid, single } from './parse.ts'
 

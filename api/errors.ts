@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { BlobStoreError } from '../lib/blob_store.ts'
-import { ApiError } from '../lib/errors.ts'
-import { NoAnswerError, NotConnectedError, sqlState } from '../sql/pool.ts'
+import { ApiError } from '#lib/errors.ts'
+import { BlobStoreError } from '#lib/files/blob_store.ts'
+import { NoAnswerError, NotConnectedError, sqlState } from '#sql/pool.ts'
 import { NoRoomError } from './body_budget.ts'
 import type { Context, Middleware } from './context.ts'
 

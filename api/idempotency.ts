@@ -1,6 +1,6 @@
-import type { RequestKey } from '../flows/draft_email.ts'
-import { fingerprint } from '../lib/canonical_json.ts'
-import { ApiError } from '../lib/errors.ts'
+import type { RequestKey } from '#flows/sending/draft_emails.ts'
+import { ApiError } from '#lib/errors.ts'
+import { fingerprint } from '#lib/json/canonical_json.ts'
 import type { Context } from './context.ts'
 import { headerValues } from './errors.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { ApiError, type ErrorName, notFound } from '../lib/errors.ts'
-import { twinOf } from '../lib/twins.ts'
-import type { Position } from '../sql/page.ts'
+import { twinOf } from '#lib/camel_case_twins.ts'
+import { ApiError, type ErrorName, notFound } from '#lib/errors.ts'
+import type { Position } from '#sql/page.ts'
 import type { Context } from './context.ts'
 
 /**

@@ -1,7 +1,7 @@
-import type { Foundation } from '../flows/run_process.ts'
-import { findClient, networkOf } from '../lib/client_address.ts'
-import { ApiError } from '../lib/errors.ts'
-import { type CountUse, createCountUse, type Use } from '../sql/rate_limits.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { ApiError } from '#lib/errors.ts'
+import { findClient, networkOf } from '#lib/net/client_address.ts'
+import { type CountUse, createCountUse, type Use } from '#sql/accounts/rate_limits.ts'
 import type { Context, Middleware } from './context.ts'
 
 const WINDOW_S = 60

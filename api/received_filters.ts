@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ReceivedEmailFilters } from '../sql/received_email_filters.ts'
+import type { ReceivedEmailFilters } from '#sql/receiving/received_email_filters.ts'
 import type { Context } from './context.ts'
 import { parseDomain, parseMailbox, parseText, parseUuid } from './email_filters.ts'
 import { invalid, single } from './parse.ts'

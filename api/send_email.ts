@@ -1,5 +1,5 @@
-import type { NewEmail } from '../lib/new_email.ts'
-import type { Draft } from '../sql/drafts.ts'
+import type { NewEmail } from '#lib/sending/new_email.ts'
+import type { Draft } from '#sql/sending/drafts.ts'
 import type { Context } from './context.ts'
 import { readRequestKey } from './idempotency.ts'
 

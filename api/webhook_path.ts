@@ -1,4 +1,4 @@
-import type { WebhookPath } from '../sql/webhook_history.ts'
+import type { WebhookPath } from '#sql/webhooks/history.ts'
 import type { Context } from './context.ts'
 import { type IdShape, numericId, parseId, uuid } from './parse.ts'
 

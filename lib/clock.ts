@@ -2,7 +2,7 @@
 let origin = performance.timeOrigin
 
 /**
- * Now, by the database's clock, as far as this process knows it (flows/keep_time.ts). What was sent and stored is judged by
+ * Now, by the database's clock, as far as this process knows it (flows/process/sync_clock.ts). What was sent and stored is judged by
  * that clock alone; this machine's may be wrong, and may be set anew at any moment.
  */
 export function now(): Date {

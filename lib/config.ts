@@ -19,7 +19,7 @@ import {
 import { StartupError } from './errors.ts'
 
 /**
- * Nothing is told in the time of a place. Phrases such as "in 1 day" are read by way of it all the same (lib/schedule.ts),
+ * Nothing is told in the time of a place. Phrases such as "in 1 day" are read by way of it all the same (lib/sending/schedule.ts),
  * and would be an hour off where clocks are set forward.
  */
 process.env.TZ = 'UTC'

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { parseNetworks } from './client_address.ts'
-import { splitUrls } from './relay_urls.ts'
-import { parseS3Url } from './s3_url.ts'
+import { splitUrls } from '#lib/delivery/relay_urls.ts'
+import { parseS3Url } from '#lib/files/s3_url.ts'
+import { parseNetworks } from '#lib/net/client_address.ts'
 
 export const port = z.coerce.number().int().min(1).max(65535)
 export const listenPort = z.coerce.number().int().min(0).max(65535)

@@ -1,7 +1,7 @@
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
 import { hideApiKeys } from './api_key.ts'
 import { StartupError } from './errors.ts'
-import { isOutage, kindOf, OUTAGE, Repeats } from './repeats.ts'
+import { isOutage, kindOf, OUTAGE, Repeats } from './log_repeats.ts'
 
 export type Log = Logger
 

@@ -1,6 +1,6 @@
 import { Logger } from 'graphile-worker'
-import type { Log } from '../lib/log.ts'
-import { isOutage, OUTAGE } from '../lib/repeats.ts'
+import type { Log } from '#lib/log.ts'
+import { isOutage, OUTAGE } from '#lib/log_repeats.ts'
 
 /** Connections of a runner, which every worker has two of. */
 export const RUNNER_CONNECTIONS = 4

@@ -1,4 +1,4 @@
-import type { JobName, JobPayload } from '../lib/jobs.ts'
+import type { JobName, JobPayload } from '#lib/jobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /** 0 is that of others; what is higher runs later. A flood of mail, which anybody can send, keeps nothing else waiting. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { glob, readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { type Queryable, sql } from './pool.ts'
 
@@ -7,21 +8,24 @@ import { type Queryable, sql } from './pool.ts'
 export type Migration = { name: string; text: string; replaces?: string }
 
 /**
- * What this code needs, in order. A file of migrations/ is applied once and never changes again. The files of functions/
- * drop and create what they hold, and are applied again, all together, whenever one has changed: their hash is the name.
+ * What this code needs, in order. A file of migrations/ is applied once and never changes again. The other files of
+ * SQL drop and create what they hold, and are applied again, all together, whenever one has changed: their hash is the name.
  */
 export async function listMigrations(): Promise<Migration[]> {
-  const functions = (await readAll('functions/')).map(file => file.text).join('\n')
+  const functions = (await readAll('**/*.sql', ['migrations/**'])).map(file => file.text).join('\n')
   const hash = createHash('sha256').update(functions).digest('hex').slice(0, 12)
   // They refer to each other's types, whichever comes first.
   const text = `SET check_function_bodies = off;\n${functions}`
-  return [...(await readAll('migrations/')), { name: `functions ${hash}`, text, replaces: 'functions ' }]
+  return [...(await readAll('migrations/*.sql')), { name: `functions ${hash}`, text, replaces: 'functions ' }]
 }
 
-async function readAll(directory: string): Promise<Migration[]> {
-  const url = new URL(directory, import.meta.url)
-  const names = (await readdir(url)).filter(name => name.endsWith('.sql')).sort()
-  return Promise.all(names.map(async name => ({ name, text: await readFile(new URL(name, url), 'utf8') })))
+/** By name, of files in any folder: `_types.sql` is the first. */
+async function readAll(pattern: string, exclude: string[] = []): Promise<Migration[]> {
+  const paths = await Array.fromAsync(glob(pattern, { cwd: import.meta.dirname, exclude }))
+  const files = paths.map(path => ({ path, name: basename(path) })).sort((a, b) => (a.name < b.name ? -1 : 1))
+  return Promise.all(
+    files.map(async ({ path, name }) => ({ name, text: await readFile(join(import.meta.dirname, path), 'utf8') })),
+  )
 }
 
 const needed = listMigrations()

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { OutageError } from '../lib/errors.ts'
+import { OutageError } from '#lib/errors.ts'
 
 /** No connection was free or could be made in time: nothing was sent, so nothing was done. */
 export class NotConnectedError extends OutageError {

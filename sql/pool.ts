@@ -1,7 +1,7 @@
 import { createSqlTag, type QuerySqlToken } from '@slonik/sql-tag'
 import pg from 'pg'
 import type { z } from 'zod'
-import { newId } from '../lib/ids.ts'
+import { newId } from '#lib/ids.ts'
 import { LostConnectionError, NoAnswerError, NotConnectedError, sqlState } from './outage.ts'
 import { cutOff, Watchdog } from './watchdog.ts'
 

@@ -1,4 +1,4 @@
-import { checkClaim } from '../flows/check_claim.ts'
+import { checkClaim } from '#flows/domains/check_claim.ts'
 import type { Task } from './task.ts'
 
 export const check_claim: Task<'check_claim'> = async ({ account_id, claim_id }, work) => {

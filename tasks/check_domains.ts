@@ -1,4 +1,4 @@
-import { checkDueClaims, checkDueDomains } from '../flows/check_domains.ts'
+import { checkDueClaims, checkDueDomains } from '#flows/domains/queue_due_checks.ts'
 import type { Task } from './task.ts'
 
 /** Has DNS asked for the domains and claims whose time it is. */

@@ -1,7 +1,7 @@
-import { now } from '../lib/clock.ts'
-import { firstId } from '../lib/id_ranges.ts'
-import { type Pause, pauseParty } from '../sql/pauses.ts'
-import { countOutcomes, listSendingAccounts, type Outcomes } from '../sql/reputation.ts'
+import { now } from '#lib/clock.ts'
+import { firstId } from '#lib/id_ranges.ts'
+import { type Pause, pauseParty } from '#sql/safety/pauses.ts'
+import { countOutcomes, listSendingAccounts, type Outcomes } from '#sql/safety/reputation.ts'
 import type { Task, Work } from './task.ts'
 
 const DAY_MS = 24 * 60 * 60_000

@@ -1,5 +1,5 @@
 import type { TaskList } from 'graphile-worker'
-import { type JobName, jobs } from '../lib/jobs.ts'
+import { type JobName, jobs } from '#lib/jobs.ts'
 import { check_claim } from './check_claim.ts'
 import { check_domains } from './check_domains.ts'
 import { check_reputation } from './check_reputation.ts'

@@ -1,4 +1,4 @@
-import { processBatch } from '../flows/process_batch.ts'
+import { processBatch } from '#flows/sending/process_batch.ts'
 import type { Task } from './task.ts'
 
 /** Stores the emails of a batch; the request that opened it waits for that. */

@@ -1,4 +1,4 @@
-import { releaseDeliveries } from '../sql/pauses.ts'
+import { releaseDeliveries } from '#sql/safety/pauses.ts'
 import type { Task } from './task.ts'
 
 /** Of one commit: what is locked meanwhile cannot be canceled. */

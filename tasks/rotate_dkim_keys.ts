@@ -1,5 +1,5 @@
-import { addEd25519Keys, forgetRetiredKeys, rotateDkimKeys } from '../flows/rotate_dkim_keys.ts'
-import { listDomainsToRotate } from '../sql/dkim_rotation.ts'
+import { addEd25519Keys, forgetRetiredKeys, rotateDkimKeys } from '#flows/domains/rotate_dkim_keys.ts'
+import { listDomainsToRotate } from '#sql/domains/dkim_rotation.ts'
 import type { Task } from './task.ts'
 
 /** Of one run: keys of RSA take a tenth of a second to make. */

@@ -1,12 +1,12 @@
-import type { Blobs } from '../flows/blobs.ts'
-import type { Sender } from '../flows/sender.ts'
-import type { WebhookSender } from '../flows/webhook_sender.ts'
-import type { Config } from '../lib/config.ts'
-import type { Dns } from '../lib/dns.ts'
-import type { JobName, JobPayload } from '../lib/jobs.ts'
-import type { Log } from '../lib/log.ts'
-import type { Secrets } from '../lib/secrets.ts'
-import type { Pool } from '../sql/pool.ts'
+import type { Sender } from '#flows/delivery/sender.ts'
+import type { Blobs } from '#flows/files/blobs.ts'
+import type { WebhookSender } from '#flows/webhooks/sender.ts'
+import type { Config } from '#lib/config.ts'
+import type { JobName, JobPayload } from '#lib/jobs.ts'
+import type { Log } from '#lib/log.ts'
+import type { Dns } from '#lib/net/dns.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import type { Pool } from '#sql/pool.ts'
 
 /** What tasks work with. */
 export type Work = {

@@ -1,4 +1,4 @@
-import { verifyDomain } from '../flows/verify_domain.ts'
+import { verifyDomain } from '#flows/domains/verify_domain.ts'
 import type { Task } from './task.ts'
 
 export const verify_domain: Task<'verify_domain'> = async ({ account_id, domain_id }, { pool, dns, log, config }) => {

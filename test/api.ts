@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
-import { createApp } from '../api/app.ts'
-import { createHttpServer } from '../api/server.ts'
-import { type Foundation, layFoundation } from '../flows/run_process.ts'
-import type { Pool } from '../sql/pool.ts'
+import { createApp } from '#api/app.ts'
+import { createHttpServer } from '#api/server.ts'
+import { type Foundation, layFoundation } from '#flows/process/run_process.ts'
+import type { Pool } from '#sql/pool.ts'
 import { type PgProxy, startPgProxy } from './faults/pg_proxy.ts'
 
 /** `body` is what the API answered, by the fields tests look at most; `t.match` looks at any other. */

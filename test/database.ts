@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { chmod, rm } from 'node:fs/promises'
 import pg from 'pg'
 import type { Test } from 'tap'
-import { migrate } from '../sql/migrate.ts'
-import { startEmbeddedPostgres } from '../workers/embedded_postgres.ts'
+import { migrate } from '#sql/migrate.ts'
+import { startEmbeddedPostgres } from '#workers/embedded_postgres.ts'
 import { makeScratch } from './scratch.ts'
 
 /** A server with a migrated database, `mailbrook`, to make copies of. `url` is of another one, to make them from. */

@@ -1,5 +1,5 @@
-import type { PresentedDomain } from '../flows/find_domain.ts'
-import { registrableDomain } from '../lib/domain_name.ts'
+import type { PresentedDomain } from '#flows/domains/find_domain.ts'
+import { registrableDomain } from '#lib/net/domain_name.ts'
 import type { Zone } from './name_server.ts'
 
 /** Publishes the records that a domain asks for, as whoever owns it does. */

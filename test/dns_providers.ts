@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
-import { unquoteText } from '../lib/dns_export/quote.ts'
+import { unquoteText } from '#lib/domains/export/quote.ts'
 import { ALLOWED, startServer } from './fetching.ts'
 
 /** A record as a provider keeps it: `name` whole, `value` as it was written. */

@@ -1,4 +1,4 @@
-import type { Pool } from '../sql/pool.ts'
+import type { Pool } from '#sql/pool.ts'
 
 /** Every row of every table, of the queue too, as text; what is bytea stands there twice: in hex and as it reads. */
 export async function dumpTables(pool: Pool): Promise<Map<string, string>> {

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { networkInterfaces } from 'node:os'
 import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
-import { parseNetworks } from '../lib/client_address.ts'
-import { download, FetchError, type FetchPolicy, type FetchRequest } from '../lib/fetch_safely.ts'
+import { parseNetworks } from '#lib/net/client_address.ts'
+import { download, FetchError, type FetchPolicy, type FetchRequest } from '#lib/net/fetch_safely.ts'
 
 /** All of 127.0.0.0/8 is this host: the one address that may be fetched from, and one that must never hear of it. */
 export const ALLOWED = '127.0.0.3'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
-import type { WebhookTimes } from '../flows/webhook_times.ts'
+import type { WebhookTimes } from '#flows/webhooks/times.ts'
 import { ALLOWED, startServer } from './fetching.ts'
 
 /** Moments instead of seconds and hours, but for the lease: see TEST_TIMES. */

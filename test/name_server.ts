@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, isIPv4, type Socket } from 'node:net'
 import dnsPacket, { type Answer, type DecodedPacket } from 'dns-packet'
 import type { Test } from 'tap'
-import { createResolve, type Resolve } from '../lib/fetch/resolve.ts'
+import { createResolve, type Resolve } from '#lib/net/fetch/resolve.ts'
 
 /** Records by type: texts, addresses and names as they are, of an MX `10 mx.acme.com`, of a null one `0 .`. */
 export type Records = Partial<Record<'A' | 'AAAA' | 'TXT' | 'MX' | 'CNAME' | 'NS' | 'PTR', string[]>>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LogRecord } from '../sql/logs.ts'
-import type { Pool } from '../sql/pool.ts'
+import type { Pool } from '#sql/pool.ts'
+import type { LogRecord } from '#sql/request_log/logs.ts'
 import type { TestAccount } from './world.ts'
 
 /** The requests of an account, newest first, once there are as many as said; a test without them ends by its timeout. */

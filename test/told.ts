@@ -1,5 +1,5 @@
-import type { Foundation } from '../flows/run_process.ts'
-import { insertWebhook, takeWebhookId } from '../sql/webhooks.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { insertWebhook, takeWebhookId } from '#sql/webhooks/webhooks.ts'
 import { newAccount, type TestAccount } from './world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever is told, for tests to look into

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { addWebhook } from '../flows/change_webhook.ts'
+import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import { startApi } from './api.ts'
 import { ALLOWED } from './fetching.ts'
 import { startHook } from './hook.ts'

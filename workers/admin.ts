@@ -1,7 +1,7 @@
-import { layFoundation } from '../flows/run_process.ts'
-import { readConfig } from '../lib/config.ts'
-import { createLog } from '../lib/log.ts'
-import { migrate } from '../sql/migrate.ts'
+import { layFoundation } from '#flows/process/run_process.ts'
+import { readConfig } from '#lib/config.ts'
+import { createLog } from '#lib/log.ts'
+import { migrate } from '#sql/migrate.ts'
 import { describeError, readCommand } from './admin_words.ts'
 import { openDatabase } from './local_database.ts'
 

@@ -1,7 +1,7 @@
-import { newId } from '../lib/ids.ts'
-import { findAccount, insertAccount } from '../sql/accounts.ts'
-import { addCredits, listPlans, type Plan, setPlan, upsertPlan } from '../sql/plans.ts'
-import type { Queryable } from '../sql/pool.ts'
+import { newId } from '#lib/ids.ts'
+import { findAccount, insertAccount } from '#sql/accounts/accounts.ts'
+import { addCredits, listPlans, type Plan, setPlan, upsertPlan } from '#sql/accounts/plans.ts'
+import type { Queryable } from '#sql/pool.ts'
 import { accountNamed, type Command, optional, required, takes, UsageError, wholeNumber } from './admin_values.ts'
 
 /** Accounts and what their plans allow. */

@@ -1,7 +1,7 @@
-import { activateTrustedKeys, rotateDkimKeys } from '../flows/rotate_dkim_keys.ts'
-import { type DkimAlgorithm, dkimRecordValue } from '../lib/dkim.ts'
-import { listDkimKeys } from '../sql/dkim_keys.ts'
-import { findKeyedDomain } from '../sql/dkim_rotation.ts'
+import { activateTrustedKeys, rotateDkimKeys } from '#flows/domains/rotate_dkim_keys.ts'
+import { type DkimAlgorithm, dkimRecordValue } from '#lib/mail/dkim.ts'
+import { listDkimKeys } from '#sql/domains/dkim_keys.ts'
+import { findKeyedDomain } from '#sql/domains/dkim_rotation.ts'
 import { accountOf, type Command, domainNamed, takes, UsageError } from './admin_values.ts'
 
 export const domainKeyCommands: Record<string, Command> = {

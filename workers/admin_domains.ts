@@ -1,4 +1,4 @@
-import { setDomainTransport } from '../sql/domains.ts'
+import { setDomainTransport } from '#sql/domains/domains.ts'
 import { accountOf, type Command, domainNamed, takes, UsageError } from './admin_values.ts'
 
 const transports = { capture: 'capture', relay: 'relay', direct: 'direct', default: null } as const

@@ -1,6 +1,6 @@
 import { validate as isUuid } from 'uuid'
-import { createBlobs } from '../flows/blobs.ts'
-import { findUnappliedReport, listUnappliedReports } from '../sql/unapplied_reports.ts'
+import { createBlobs } from '#flows/files/blobs.ts'
+import { findUnappliedReport, listUnappliedReports } from '#sql/receiving/unapplied_reports.ts'
 import { type Command, listLimit, printable, takes, UsageError } from './admin_values.ts'
 
 /** Received reports that changed nothing. */

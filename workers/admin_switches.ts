@@ -1,6 +1,6 @@
-import { listPaused, type Party, pauseParty, resumeParty } from '../sql/pauses.ts'
-import { findPlatform, pausePlatform, resumePlatform, setWarmUp } from '../sql/platform.ts'
-import type { Pool } from '../sql/pool.ts'
+import type { Pool } from '#sql/pool.ts'
+import { listPaused, type Party, pauseParty, resumeParty } from '#sql/safety/pauses.ts'
+import { findPlatform, pausePlatform, resumePlatform, setWarmUp } from '#sql/safety/platform.ts'
 import {
   accountNamed,
   accountOf,

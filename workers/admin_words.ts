@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import type { Foundation } from '../flows/run_process.ts'
-import { ApiError, StartupError } from '../lib/errors.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { ApiError, StartupError } from '#lib/errors.ts'
 import { commands, USAGE } from './admin_commands.ts'
 import { UsageError } from './admin_values.ts'
 

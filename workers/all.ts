@@ -1,7 +1,7 @@
-import { type Running, superviseProcess } from '../flows/run_process.ts'
-import { readConfig } from '../lib/config.ts'
-import { createLog } from '../lib/log.ts'
-import { probe } from '../sql/watchdog.ts'
+import { type Running, superviseProcess } from '#flows/process/run_process.ts'
+import { readConfig } from '#lib/config.ts'
+import { createLog } from '#lib/log.ts'
+import { probe } from '#sql/watchdog.ts'
 import { KeptServices } from './kept_services.ts'
 import { openDatabase } from './local_database.ts'
 

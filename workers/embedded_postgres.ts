@@ -1,4 +1,4 @@
-import type { RestartLimits } from '../lib/restarts.ts'
+import type { RestartLimits } from '#lib/async/restarts.ts'
 import { type Cluster, openCluster } from './embedded_postgres_cluster.ts'
 import { Keeper } from './embedded_postgres_keeper.ts'
 import { killServer, type Settings, stopServer } from './embedded_postgres_server.ts'

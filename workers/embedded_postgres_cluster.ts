@@ -15,7 +15,7 @@ import {
 } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { StartupError } from '../lib/errors.ts'
+import { StartupError } from '#lib/errors.ts'
 import { chooseRunner, finish, giveTo, type Runner, unwritable } from './embedded_postgres_user.ts'
 
 /** The files of one embedded Postgres, and how to run its programs. */

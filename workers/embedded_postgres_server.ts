@@ -3,7 +3,7 @@ import { open, readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StartupError } from '../lib/errors.ts'
+import { StartupError } from '#lib/errors.ts'
 import { type Cluster, isAlive, lastError } from './embedded_postgres_cluster.ts'
 import { giveTo, unwritable } from './embedded_postgres_user.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { StartupError } from '../lib/errors.ts'
+import { StartupError } from '#lib/errors.ts'
 import { type Cluster, isAlive } from './embedded_postgres_cluster.ts'
 import { findServer, launchServer, type Server, type Settings, stopServer } from './embedded_postgres_server.ts'
 

@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { chmod, chown, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { StartupError } from '../lib/errors.ts'
+import { StartupError } from '#lib/errors.ts'
 
 /** Starts Postgres' programs as the user they run as; `user` is absent where that is simply our own user. */
 export type Runner = { user?: User; run: Run }

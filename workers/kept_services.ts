@@ -2,12 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Running } from '../flows/run_process.ts'
-import type { Config } from '../lib/config.ts'
-import { AlreadyToldError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
-import { Restarts } from '../lib/restarts.ts'
-import { probe } from '../sql/watchdog.ts'
+import type { Running } from '#flows/process/run_process.ts'
+import { Restarts } from '#lib/async/restarts.ts'
+import type { Config } from '#lib/config.ts'
+import { AlreadyToldError } from '#lib/errors.ts'
+import type { Log } from '#lib/log.ts'
+import { probe } from '#sql/watchdog.ts'
 
 /** The settings that the process is sent, and the message that it sends once it runs. */
 export type Told = Pick<Config, 'DATABASE_URL' | 'SECRET_KEY'>

@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
-import type { Foundation } from '../flows/run_process.ts'
-import type { Config } from '../lib/config.ts'
-import { StartupError } from '../lib/errors.ts'
-import { readCertificate, watchCertificate } from '../lib/inbound/smtp_certificate.ts'
-import { SMTP_LIMITS, type SmtpLimits } from '../lib/inbound/smtp_limits.ts'
-import { SmtpListener } from '../lib/inbound/smtp_listener.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import type { Config } from '#lib/config.ts'
+import { StartupError } from '#lib/errors.ts'
+import { readCertificate, watchCertificate } from '#lib/receiving/smtp/certificate.ts'
+import { SMTP_LIMITS, type SmtpLimits } from '#lib/receiving/smtp/limits.ts'
+import { SmtpListener } from '#lib/receiving/smtp/listener.ts'
 
 export type Listening = { port: number; stop(): Promise<void> }
 

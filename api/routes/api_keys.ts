@@ -1,8 +1,8 @@
 import Router from '@koa/router'
-import { listApiKeys } from '../../sql/api_keys.ts'
-import { dashboardOnly, fullAccess } from '../auth.ts'
-import type { Services, State } from '../context.ts'
-import { parseOptionalPage } from '../parse.ts'
+import { dashboardOnly, fullAccess } from '#api/auth.ts'
+import type { Services, State } from '#api/context.ts'
+import { parseOptionalPage } from '#api/parse.ts'
+import { listApiKeys } from '#sql/accounts/api_keys.ts'
 
 export const apiKeys = new Router<State, Services>()
 

@@ -1,13 +1,13 @@
 import Router from '@koa/router'
-import { claimDomain } from '../../flows/claim_domain.ts'
-import { queueClaims } from '../../flows/queue_checks.ts'
-import { notFound } from '../../lib/errors.ts'
-import { NewDomainClaim } from '../../lib/new_domain_claim.ts'
-import { type DomainClaim, findDomainClaim, isOpenClaim } from '../../sql/domain_claims.ts'
-import { fullAccess } from '../auth.ts'
-import { readBody } from '../body.ts'
-import type { Context, Services, State } from '../context.ts'
-import { parse, parseId } from '../parse.ts'
+import { fullAccess } from '#api/auth.ts'
+import { readBody } from '#api/body.ts'
+import type { Context, Services, State } from '#api/context.ts'
+import { parse, parseId } from '#api/parse.ts'
+import { queueClaims } from '#flows/domains/add_check_jobs.ts'
+import { claimDomain } from '#flows/domains/claim_domain.ts'
+import { NewDomainClaim } from '#lib/domains/new_domain_claim.ts'
+import { notFound } from '#lib/errors.ts'
+import { type DomainClaim, findDomainClaim, isOpenClaim } from '#sql/domains/domain_claims.ts'
 
 export const domainClaims = new Router<State, Services>()
 

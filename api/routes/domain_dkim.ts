@@ -1,10 +1,10 @@
 import Router from '@koa/router'
-import { findDomainWithRecords } from '../../flows/find_domain.ts'
-import { rotateDkimKeys } from '../../flows/rotate_dkim_keys.ts'
-import { notFound } from '../../lib/errors.ts'
-import { fullAccess } from '../auth.ts'
-import type { Services, State } from '../context.ts'
-import { parseId } from '../parse.ts'
+import { fullAccess } from '#api/auth.ts'
+import type { Services, State } from '#api/context.ts'
+import { parseId } from '#api/parse.ts'
+import { findDomainWithRecords } from '#flows/domains/find_domain.ts'
+import { rotateDkimKeys } from '#flows/domains/rotate_dkim_keys.ts'
+import { notFound } from '#lib/errors.ts'
 
 export const domainDkim = new Router<State, Services>()
 

@@ -1,11 +1,11 @@
 import Router from '@koa/router'
-import { notFound } from '../../lib/errors.ts'
-import { findStoredAttachment, listAttachments } from '../../sql/attachments.ts'
-import { type EmailId, isEmail } from '../../sql/emails.ts'
-import { fullAccess } from '../auth.ts'
-import type { Context, Services, State } from '../context.ts'
-import { beginReading, sendFile } from '../download.ts'
-import { parseId } from '../parse.ts'
+import { fullAccess } from '#api/auth.ts'
+import type { Context, Services, State } from '#api/context.ts'
+import { beginReading, sendFile } from '#api/download.ts'
+import { parseId } from '#api/parse.ts'
+import { notFound } from '#lib/errors.ts'
+import { findStoredAttachment, listAttachments } from '#sql/sending/attachments.ts'
+import { type EmailId, isEmail } from '#sql/sending/emails.ts'
 
 export const emailAttachments = new Router<State, Services>()
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Router from '@koa/router'
-import { listPendingMigrations } from '../../sql/migrations.ts'
-import type { Services, State } from '../context.ts'
+import type { Services, State } from '#api/context.ts'
+import { listPendingMigrations } from '#sql/migrations.ts'
 
 /** A health check waits at most this long, while a slow statement may take 15 s. */
 const PATIENCE_MS = 2_500

@@ -1,10 +1,10 @@
 import Router from '@koa/router'
-import { notFound } from '../../lib/errors.ts'
-import { LogFilter } from '../../lib/log_filter.ts'
-import { findLog, listLogs } from '../../sql/logs.ts'
-import { fullAccess } from '../auth.ts'
-import type { Services, State } from '../context.ts'
-import { numericId, parse, parseId, parsePage } from '../parse.ts'
+import { fullAccess } from '#api/auth.ts'
+import type { Services, State } from '#api/context.ts'
+import { numericId, parse, parseId, parsePage } from '#api/parse.ts'
+import { notFound } from '#lib/errors.ts'
+import { LogFilter } from '#lib/request_log/log_filter.ts'
+import { findLog, listLogs } from '#sql/request_log/logs.ts'
 
 /** What api/log_requests.ts has kept. */
 export const logs = new Router<State, Services>()

@@ -1,13 +1,13 @@
 import Router from '@koa/router'
-import { safeContentType, safeFilename } from '../../lib/attachment.ts'
-import { notFound } from '../../lib/errors.ts'
-import { findReceivedAttachment, listReceivedAttachments } from '../../sql/received_attachments.ts'
-import { isReceivedEmail } from '../../sql/received_email_list.ts'
-import type { ReceivedEmailId } from '../../sql/received_emails.ts'
-import { fullAccess } from '../auth.ts'
-import type { Context, Services, State } from '../context.ts'
-import { beginReading, sendFile } from '../download.ts'
-import { parseId, parseOptionalPage } from '../parse.ts'
+import { fullAccess } from '#api/auth.ts'
+import type { Context, Services, State } from '#api/context.ts'
+import { beginReading, sendFile } from '#api/download.ts'
+import { parseId, parseOptionalPage } from '#api/parse.ts'
+import { notFound } from '#lib/errors.ts'
+import { safeContentType, safeFilename } from '#lib/mail/attachment_limits.ts'
+import { findReceivedAttachment, listReceivedAttachments } from '#sql/receiving/received_attachments.ts'
+import { isReceivedEmail } from '#sql/receiving/received_email_list.ts'
+import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 
 export const receivedAttachments = new Router<State, Services>()
 

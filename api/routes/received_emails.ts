@@ -1,8 +1,14 @@
 import Router from '@koa/router'
 import { z } from 'zod'
-import { notFound } from '../../lib/errors.ts'
-import { deliveredMessage } from '../../lib/inbound/delivered_message.ts'
-import { traceFields } from '../../lib/inbound/trace_fields.ts'
+import { fullAccess } from '#api/auth.ts'
+import { readBody } from '#api/body.ts'
+import type { Services, State } from '#api/context.ts'
+import { beginReading, sendFile } from '#api/download.ts'
+import { parse, parseId, parseOptionalPage } from '#api/parse.ts'
+import { parseReceivedFilters } from '#api/received_filters.ts'
+import { notFound } from '#lib/errors.ts'
+import { deliveredMessage } from '#lib/receiving/delivered_message.ts'
+import { traceFields } from '#lib/receiving/trace_fields.ts'
 import {
   deleteReceivedEmail,
   findRaw,
@@ -10,13 +16,7 @@ import {
   isReceivedEmail,
   listReceivedEmails,
   markRead,
-} from '../../sql/received_email_list.ts'
-import { fullAccess } from '../auth.ts'
-import { readBody } from '../body.ts'
-import type { Services, State } from '../context.ts'
-import { beginReading, sendFile } from '../download.ts'
-import { parse, parseId, parseOptionalPage } from '../parse.ts'
-import { parseReceivedFilters } from '../received_filters.ts'
+} from '#sql/receiving/received_email_list.ts'
 
 /** Nothing makes an email unread again. */
 const ReadMark = z.object({ read: z.literal(true, 'can only be true').optional() })

@@ -1,16 +1,21 @@
 import Router from '@koa/router'
-import { addSuppressions, removeSuppression, removeSuppressions } from '../../flows/change_suppressions.ts'
-import { type Address, parseAddress } from '../../lib/address.ts'
-import { notFound } from '../../lib/errors.ts'
-import { newId } from '../../lib/ids.ts'
-import { AddedAddresses, NewSuppression, RemovedSuppressions, SuppressionQuery } from '../../lib/new_suppression.ts'
-import { simulatedOutcome } from '../../lib/simulator.ts'
-import type { AddedSuppression } from '../../sql/suppression_changes.ts'
-import { findSuppression, listSuppressions, type SuppressionRef } from '../../sql/suppressions.ts'
-import { fullAccess } from '../auth.ts'
-import { readBody } from '../body.ts'
-import type { Context, Services, State } from '../context.ts'
-import { invalid, parse, parseId, parseOptionalPage, single } from '../parse.ts'
+import { fullAccess } from '#api/auth.ts'
+import { readBody } from '#api/body.ts'
+import type { Context, Services, State } from '#api/context.ts'
+import { invalid, parse, parseId, parseOptionalPage, single } from '#api/parse.ts'
+import { addSuppressions, removeSuppression, removeSuppressions } from '#flows/suppressions/change_suppressions.ts'
+import { notFound } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { type Address, parseAddress } from '#lib/mail/address.ts'
+import { simulatedOutcome } from '#lib/mail/simulator.ts'
+import {
+  AddedAddresses,
+  NewSuppression,
+  RemovedSuppressions,
+  SuppressionQuery,
+} from '#lib/suppressions/new_suppression.ts'
+import type { AddedSuppression } from '#sql/suppressions/suppression_changes.ts'
+import { findSuppression, listSuppressions, type SuppressionRef } from '#sql/suppressions/suppressions.ts'
 
 export const suppressions = new Router<State, Services>()
 

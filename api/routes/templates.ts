@@ -1,14 +1,20 @@
 import Router from '@koa/router'
 import { z } from 'zod'
-import { changeTemplate, copyTemplate, createTemplate, publishTemplate } from '../../flows/change_template.ts'
-import { notFound } from '../../lib/errors.ts'
-import { NewTemplate, TemplateChange, TemplateCopy } from '../../lib/new_template.ts'
-import { TemplateRef } from '../../lib/variables.ts'
-import { deleteTemplate, findTemplate, findTemplateId, listTemplates, TemplateStatus } from '../../sql/templates.ts'
-import { fullAccess } from '../auth.ts'
-import { readBody, readTemplateBody } from '../body.ts'
-import type { Context, Services, State } from '../context.ts'
-import { parse, parsePage, single } from '../parse.ts'
+import { fullAccess } from '#api/auth.ts'
+import { readBody, readTemplateBody } from '#api/body.ts'
+import type { Context, Services, State } from '#api/context.ts'
+import { parse, parsePage, single } from '#api/parse.ts'
+import { changeTemplate, copyTemplate, createTemplate, publishTemplate } from '#flows/templates/change_template.ts'
+import { notFound } from '#lib/errors.ts'
+import { NewTemplate, TemplateChange, TemplateCopy } from '#lib/templates/new_template.ts'
+import { TemplateRef } from '#lib/templates/variables.ts'
+import {
+  deleteTemplate,
+  findTemplate,
+  findTemplateId,
+  listTemplates,
+  TemplateStatus,
+} from '#sql/templates/templates.ts'
 
 export const templates = new Router<State, Services>()
 

@@ -1,8 +1,8 @@
 import Router from '@koa/router'
-import { now } from '../../lib/clock.ts'
-import { findAccountUsage, findWindowUsage, type WindowUsage } from '../../sql/usage.ts'
-import { fullAccess } from '../auth.ts'
-import type { Services, State } from '../context.ts'
+import { fullAccess } from '#api/auth.ts'
+import type { Services, State } from '#api/context.ts'
+import { now } from '#lib/clock.ts'
+import { findAccountUsage, findWindowUsage, type WindowUsage } from '#sql/accounts/usage.ts'
 
 export const usage = new Router<State, Services>()
 

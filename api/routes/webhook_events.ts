@@ -1,13 +1,13 @@
 import Router from '@koa/router'
-import { requireWebhook, requireWebhookEvent } from '../../flows/find_webhook.ts'
-import { replayEvent, replayEvents } from '../../flows/replay_webhook.ts'
-import { WebhookEventFilter, WebhookReplay } from '../../lib/webhooks/event_filter.ts'
-import { listWebhookAttempts, listWebhookEvents } from '../../sql/webhook_history.ts'
-import { fullAccess } from '../auth.ts'
-import { readBody } from '../body.ts'
-import type { Context, Services, State } from '../context.ts'
-import { parse, parseId, parsePage } from '../parse.ts'
-import { eventId, parseWebhook } from '../webhook_path.ts'
+import { fullAccess } from '#api/auth.ts'
+import { readBody } from '#api/body.ts'
+import type { Context, Services, State } from '#api/context.ts'
+import { parse, parseId, parsePage } from '#api/parse.ts'
+import { eventId, parseWebhook } from '#api/webhook_path.ts'
+import { requireWebhook, requireWebhookEvent } from '#flows/webhooks/find_webhook.ts'
+import { replayEvent, replayEvents } from '#flows/webhooks/replay_webhook.ts'
+import { WebhookEventFilter, WebhookReplay } from '#lib/webhooks/event_filter.ts'
+import { listWebhookAttempts, listWebhookEvents } from '#sql/webhooks/history.ts'
 
 /** What webhooks were told, what became of it, and telling it once more. */
 export const webhookEvents = new Router<State, Services>()

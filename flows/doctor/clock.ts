@@ -1,10 +1,10 @@
-import { about, type Finding } from '../../lib/doctor/finding.ts'
-import { readClock } from '../../sql/clock.ts'
-import type { Pool } from '../../sql/pool.ts'
+import { about, type Finding } from '#lib/doctor/finding.ts'
+import type { Pool } from '#sql/pool.ts'
+import { readClock } from '#sql/process/clock.ts'
 
 const tell = about('clock')
 
-/** What certificates and logs bear; what is due is decided by the database's clock alone (flows/keep_time.ts). */
+/** What certificates and logs bear; what is due is decided by the database's clock alone (flows/process/sync_clock.ts). */
 const TOLERANCE_MS = 2_000
 
 /** This machine's clock against that of the database. */

@@ -1,13 +1,13 @@
-import { checkRecord } from '../../lib/check_record.ts'
-import { about, type Finding } from '../../lib/doctor/finding.ts'
-import { recordLine } from '../../lib/doctor/record_line.ts'
-import type { Site } from '../../lib/doctor/site.ts'
-import type { DomainRecord } from '../../lib/domain_records.ts'
-import { isReservedDomain } from '../../lib/reserved.ts'
-import { type DomainOfAccount, listDomainsOfAccounts } from '../../sql/doctor.ts'
-import { listRecordChecks } from '../../sql/domain_records.ts'
-import type { Pool } from '../../sql/pool.ts'
-import { findZoneRecords } from '../find_domain.ts'
+import { findZoneRecords } from '#flows/domains/find_domain.ts'
+import { about, type Finding } from '#lib/doctor/finding.ts'
+import { recordLine } from '#lib/doctor/record_line.ts'
+import type { Site } from '#lib/doctor/site.ts'
+import { checkRecord } from '#lib/domains/check_record.ts'
+import type { DomainRecord } from '#lib/domains/domain_records.ts'
+import { isReservedDomain } from '#lib/mail/reserved_domains.ts'
+import { listRecordChecks } from '#sql/domains/domain_records.ts'
+import type { Pool } from '#sql/pool.ts'
+import { type DomainOfAccount, listDomainsOfAccounts } from '#sql/process/doctor.ts'
 
 const MAX_DOMAINS = 200
 

@@ -1,9 +1,9 @@
-import type { Config } from '../../lib/config.ts'
-import { about, type Finding } from '../../lib/doctor/finding.ts'
-import { checkDisk } from '../../lib/doctor/host.ts'
-import { RUNNER_CONNECTIONS } from '../../sql/graphile.ts'
-import { POOL_CONNECTIONS, type Pool } from '../../sql/pool.ts'
-import { findServer, listServerSettings, type Server, type ServerSetting } from '../../sql/server.ts'
+import type { Config } from '#lib/config.ts'
+import { about, type Finding } from '#lib/doctor/finding.ts'
+import { checkDisk } from '#lib/doctor/host.ts'
+import { RUNNER_CONNECTIONS } from '#sql/graphile.ts'
+import { POOL_CONNECTIONS, type Pool } from '#sql/pool.ts'
+import { findServer, listServerSettings, type Server, type ServerSetting } from '#sql/process/postgres_server.ts'
 import { countWorkers } from './queue.ts'
 
 const tell = about('Postgres')

@@ -1,9 +1,9 @@
-import { about, type Finding } from '../../lib/doctor/finding.ts'
-import { type FailedJobs, findQueue, listFailedJobs, type Queue } from '../../sql/doctor.ts'
-import { listPaused, type PausedParty } from '../../sql/pauses.ts'
-import { findPlatform, type Platform } from '../../sql/platform.ts'
-import type { Pool } from '../../sql/pool.ts'
-import { countUnappliedReports } from '../../sql/unapplied_reports.ts'
+import { about, type Finding } from '#lib/doctor/finding.ts'
+import type { Pool } from '#sql/pool.ts'
+import { type FailedJobs, findQueue, listFailedJobs, type Queue } from '#sql/process/doctor.ts'
+import { countUnappliedReports } from '#sql/receiving/unapplied_reports.ts'
+import { listPaused, type PausedParty } from '#sql/safety/pauses.ts'
+import { findPlatform, type Platform } from '#sql/safety/platform.ts'
 
 const WORKERS = about('workers')
 const QUEUE = about('queue')

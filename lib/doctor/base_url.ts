@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { hostOf } from '../fetch/policy.ts'
+import { hostOf } from '#lib/net/fetch/policy.ts'
 import { about, type Finding } from './finding.ts'
 import { recordLine } from './record_line.ts'
 import { addressType, type Site } from './site.ts'

@@ -1,5 +1,5 @@
-import type { Answer, Dns } from '../dns.ts'
-import { reverseLabels } from '../reverse_name.ts'
+import type { Answer, Dns } from '#lib/net/dns.ts'
+import { reverseLabels } from '#lib/net/reverse_name.ts'
 import { about, type Finding } from './finding.ts'
 import { addressType, fault, type Site } from './site.ts'
 

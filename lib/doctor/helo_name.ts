@@ -1,4 +1,4 @@
-import { reverseName } from '../reverse_name.ts'
+import { reverseName } from '#lib/net/reverse_name.ts'
 import { about, type Finding } from './finding.ts'
 import { recordLine } from './record_line.ts'
 import { addressType, fault, type Site } from './site.ts'

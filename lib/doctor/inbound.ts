@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { now } from '../clock.ts'
-import type { Config } from '../config.ts'
+import { now } from '#lib/clock.ts'
+import type { Config } from '#lib/config.ts'
 import { about, type Finding } from './finding.ts'
 import { readGreeting } from './greeting.ts'
 

@@ -1,4 +1,4 @@
-import type { Dns } from '../dns.ts'
+import type { Dns } from '#lib/net/dns.ts'
 import { about, type Finding } from './finding.ts'
 import { readGreeting } from './greeting.ts'
 import { fault, type Site } from './site.ts'

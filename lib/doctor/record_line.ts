@@ -1,4 +1,4 @@
-import { quoteText } from '../dns_export/quote.ts'
+import { quoteText } from '#lib/domains/export/quote.ts'
 
 type Record = { name: string; type: string; value: string; priority?: number }
 

@@ -1,7 +1,7 @@
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
-import { connectionOptions, type SmtpServer, type SmtpTimeouts } from '../smtp_server.ts'
-import { SmtpSession } from '../smtp_session.ts'
-import { relayServer } from '../smtp_transport.ts'
+import { connectionOptions, type SmtpServer, type SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
+import { SmtpSession } from '#lib/delivery/smtp/session.ts'
+import { relayServer } from '#lib/delivery/smtp/transport.ts'
 import { about, type Finding } from './finding.ts'
 
 const TIMEOUTS: SmtpTimeouts = { connect: 5_000, message: 5_000, dot: 5_000 }

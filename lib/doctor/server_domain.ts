@@ -1,4 +1,4 @@
-import { isSpfPolicy } from '../check_policy_record.ts'
+import { isSpfPolicy } from '#lib/domains/check_policy_record.ts'
 import { about, type Finding } from './finding.ts'
 import { recordLine } from './record_line.ts'
 import { addressType, fault, isDirect, type Site } from './site.ts'
@@ -6,7 +6,7 @@ import { evaluateSpf } from './spf.ts'
 
 const SPF = about('SPF')
 
-/** What the records of the senders' domains lead to (lib/domain_records.ts), and what for. */
+/** What the records of the senders' domains lead to (lib/domains/domain_records.ts), and what for. */
 const NAMES = {
   feedback: 'bounces of domains with a return path of their own are lost',
   inbound: 'mail to domains that receive does not arrive',

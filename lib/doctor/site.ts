@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js'
-import type { Config } from '../config.ts'
-import type { Dns } from '../dns.ts'
-import { hostAddresses, isPublicAddress } from '../host_addresses.ts'
-import { defaultTransport } from '../relay_urls.ts'
+import type { Config } from '#lib/config.ts'
+import { defaultTransport } from '#lib/delivery/relay_urls.ts'
+import type { Dns } from '#lib/net/dns.ts'
+import { hostAddresses, isPublicAddress } from '#lib/net/host_addresses.ts'
 import type { About, Finding } from './finding.ts'
 
 /** Where mail leaves from, and how. */

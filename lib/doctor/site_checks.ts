@@ -1,4 +1,4 @@
-import { defaultTransport, relayUrls } from '../relay_urls.ts'
+import { defaultTransport, relayUrls } from '#lib/delivery/relay_urls.ts'
 import { checkBaseUrl } from './base_url.ts'
 import { checkBlocklists } from './blocklists.ts'
 import { about, type Check, type Finding } from './finding.ts'

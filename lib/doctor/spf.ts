@@ -1,7 +1,7 @@
 import { spf } from 'mailauth/lib/spf/index.js'
-import { isSpfPolicy } from '../check_policy_record.ts'
-import type { Dns } from '../dns.ts'
-import { createLookUp } from '../verdicts/look_up.ts'
+import { isSpfPolicy } from '#lib/domains/check_policy_record.ts'
+import type { Dns } from '#lib/net/dns.ts'
+import { createLookUp } from '#lib/receiving/verdicts/look_up.ts'
 
 /** Of RFC 7208 section 2.6. `record`: the policy, when there is exactly one. */
 export type SpfResult = { result: string; comment: string; record: string | null }

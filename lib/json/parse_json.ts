@@ -1,4 +1,4 @@
-import { Turns } from '../turns.ts'
+import { Turns } from '#lib/async/turns.ts'
 import { type JsonLimits, JsonScanner } from './scanner.ts'
 
 /** Bytes that are looked at before the time is. */

@@ -1,4 +1,4 @@
-import { Turns } from '../turns.ts'
+import { Turns } from '#lib/async/turns.ts'
 
 /** Characters of a piece, about. */
 const PIECE = 64 * 1024

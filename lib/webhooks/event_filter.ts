@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { moment } from '../fields.ts'
-import { EVENT_TYPES, TEST_EVENT } from './catalogue.ts'
+import { moment } from '#lib/zod_fields.ts'
+import { EVENT_TYPES, TEST_EVENT } from './event_types.ts'
 
 /** What has become of an event: `attempting` is one that is due while a worker is at its webhook. */
 export const EventStatus = z.enum(['success', 'pending', 'failed', 'attempting'])

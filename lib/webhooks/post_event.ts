@@ -1,7 +1,7 @@
-import { now } from '../clock.ts'
-import type { BriefAnswer } from '../fetch/brief.ts'
-import type { Connections } from '../fetch/connections.ts'
-import { FetchError } from '../fetch_safely.ts'
+import { now } from '#lib/clock.ts'
+import type { Connections } from '#lib/net/fetch/connections.ts'
+import type { BriefAnswer } from '#lib/net/fetch/short_request.ts'
+import { FetchError } from '#lib/net/fetch_safely.ts'
 import { parseRetryAfter } from './retry.ts'
 import type { SignEvent } from './signature.ts'
 

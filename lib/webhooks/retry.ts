@@ -1,4 +1,4 @@
-import { now } from '../clock.ts'
+import { now } from '#lib/clock.ts'
 
 const MINUTE = 60
 const HOUR = 60 * MINUTE

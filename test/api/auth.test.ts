@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
-import { createApiKey } from '../../flows/create_api_key.ts'
-import { generateApiKey, hashApiKey } from '../../lib/api_key.ts'
-import { revokeApiKey } from '../../sql/api_keys.ts'
+import { createApiKey } from '#flows/accounts/create_api_key.ts'
+import { generateApiKey, hashApiKey } from '#lib/api_key.ts'
+import { revokeApiKey } from '#sql/accounts/api_keys.ts'
 import { startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { closeBatch } from '../../sql/batches.ts'
-import { startWorker } from '../../workers/worker.ts'
+import { closeBatch } from '#sql/sending/batches.ts'
+import { startWorker } from '#workers/worker.ts'
 import { startProxiedApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { holdBody } from '../../api/body_budget.ts'
+import { holdBody } from '#api/body_budget.ts'
 import { startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { PresentedDomain } from '../../flows/find_domain.ts'
-import { createLog } from '../../lib/log.ts'
-import { sql } from '../../sql/pool.ts'
-import { verify_domain } from '../../tasks/verify_domain.ts'
+import type { PresentedDomain } from '#flows/domains/find_domain.ts'
+import { createLog } from '#lib/log.ts'
+import { sql } from '#sql/pool.ts'
+import { verify_domain } from '#tasks/verify_domain.ts'
 import { type Answer, startApi } from '../api.ts'
 import {
   CLOUDFLARE_TOKEN,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startWorker } from '../../workers/worker.ts'
+import { startWorker } from '#workers/worker.ts'
 import { startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { indexEmails } from '../../flows/index_emails.ts'
+import { indexEmails } from '#flows/sending/index_emails.ts'
 import { startApi } from '../api.ts'
 import { naughtyStrings } from '../naughty_strings.ts'
 import { acceptEmail } from '../sending.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type ErrorName, statusOf } from '../../lib/errors.ts'
-import { sql } from '../../sql/pool.ts'
+import { type ErrorName, statusOf } from '#lib/errors.ts'
+import { sql } from '#sql/pool.ts'
 import { type RequestOptions, startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { MAX_PAGE_BYTES } from '../../sql/page.ts'
+import { MAX_PAGE_BYTES } from '#sql/page.ts'
 import { startApi } from '../api.ts'
 import { compose, receive } from '../receiving.ts'
 import { acceptEmail, openWork } from '../sending.ts'

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { createApp } from '../../api/app.ts'
-import { createHttpServer } from '../../api/server.ts'
+import { createApp } from '#api/app.ts'
+import { createHttpServer } from '#api/server.ts'
 import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)

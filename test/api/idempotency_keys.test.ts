@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { request } from 'undici'
-import { layFoundation } from '../../flows/run_process.ts'
+import { layFoundation } from '#flows/process/run_process.ts'
 import { startApi } from '../api.ts'
 import { hammer } from '../faults/hammer_one_key.ts'
 import { newAccount, openWorld } from '../world.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createLog } from '../../lib/log.ts'
+import { createLog } from '#lib/log.ts'
 import { startApi } from '../api.ts'
 import { newAccount, openWorld, SECRET_KEY } from '../world.ts'
 

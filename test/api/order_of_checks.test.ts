@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createApiKey } from '../../flows/create_api_key.ts'
+import { createApiKey } from '#flows/accounts/create_api_key.ts'
 import { type RequestOptions, startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
-import { createApiKey } from '../../flows/create_api_key.ts'
+import { createApiKey } from '#flows/accounts/create_api_key.ts'
 import { startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createApiKey } from '../../flows/create_api_key.ts'
-import { newId } from '../../lib/ids.ts'
+import { createApiKey } from '#flows/accounts/create_api_key.ts'
+import { newId } from '#lib/ids.ts'
 import { startApi } from '../api.ts'
 import { acceptEmail } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'

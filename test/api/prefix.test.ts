@@ -1,5 +1,5 @@
 import t from 'tap'
-import { generateApiKey } from '../../lib/api_key.ts'
+import { generateApiKey } from '#lib/api_key.ts'
 import { startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { layFoundation } from '../../flows/run_process.ts'
-import { sql } from '../../sql/pool.ts'
+import { layFoundation } from '#flows/process/run_process.ts'
+import { sql } from '#sql/pool.ts'
 import { type Api, type RequestOptions, startApi } from '../api.ts'
 import { newAccount, openWorld, testConfig } from '../world.ts'
 

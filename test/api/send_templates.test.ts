@@ -1,6 +1,6 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { startWorker } from '../../workers/worker.ts'
+import { startWorker } from '#workers/worker.ts'
 import { startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { createApiKey } from '../../flows/create_api_key.ts'
-import { DomainStatus } from '../../lib/domain_status.ts'
+import { createApiKey } from '#flows/accounts/create_api_key.ts'
+import { DomainStatus } from '#lib/domains/domain_status.ts'
 import { startApi } from '../api.ts'
 import { addDomain, newAccount, openWorld } from '../world.ts'
 

@@ -1,6 +1,6 @@
 import { Resend } from 'resend'
 import t from 'tap'
-import { newId } from '../../lib/ids.ts'
+import { newId } from '#lib/ids.ts'
 import { startApi } from '../api.ts'
 import { subscribe, told } from '../told.ts'
 import { newAccount, openWorld } from '../world.ts'

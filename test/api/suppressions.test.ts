@@ -1,6 +1,6 @@
 import t from 'tap'
-import { purge } from '../../tasks/purge.ts'
-import { send_emails } from '../../tasks/send_emails.ts'
+import { purge } from '#tasks/purge.ts'
+import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '../api.ts'
 import { startInbox } from '../inbox.ts'
 import { naughtyStrings } from '../naughty_strings.ts'

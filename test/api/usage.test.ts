@@ -1,7 +1,7 @@
 import { Resend } from 'resend'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { takeAiCredit } from '../../sql/ai_usage.ts'
+import { takeAiCredit } from '#sql/accounts/ai_usage.ts'
 import { startApi } from '../api.ts'
 import { compose, receive } from '../receiving.ts'
 import { openWork } from '../sending.ts'

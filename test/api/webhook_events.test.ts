@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newId } from '../../lib/ids.ts'
+import { newId } from '#lib/ids.ts'
 import { openHistory } from '../webhook_history.ts'
 
 const { hook, add, announce, insertEvent, get, idsOf, post, deliver, settle } = await openHistory(t)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { replayEvents } from '../../flows/replay_webhook.ts'
-import { replaySlice } from '../../sql/webhook_replays.ts'
+import { replayEvents } from '#flows/webhooks/replay_webhook.ts'
+import { replaySlice } from '#sql/webhooks/replays.ts'
 import { openHistory } from '../webhook_history.ts'
 
 const { hook, world, account, api, pg, add, announce, insertEvent, post, deliver, rowsOf, settle } =

@@ -1,4 +1,4 @@
-import { sql } from '../../sql/pool.ts'
+import { sql } from '#sql/pool.ts'
 import { generateLoad } from './generate_load.ts'
 import { interleave, openStage, report } from './stage.ts'
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { request } from 'undici'
 import { v7 as uuid } from 'uuid'
-import { sql } from '../../sql/pool.ts'
+import { sql } from '#sql/pool.ts'
 import { EMAIL, generateLoad } from './generate_load.ts'
 import { interleave, openStage, percentile, report, type Stage } from './stage.ts'
 

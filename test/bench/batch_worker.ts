@@ -1,8 +1,8 @@
 import { run } from 'graphile-worker'
-import { processBatch } from '../../flows/process_batch.ts'
-import { startOnFoundation, superviseProcess } from '../../flows/run_process.ts'
-import { jobs } from '../../lib/jobs.ts'
-import { silentLogger } from '../../sql/graphile.ts'
+import { startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
+import { processBatch } from '#flows/sending/process_batch.ts'
+import { jobs } from '#lib/jobs.ts'
+import { silentLogger } from '#sql/graphile.ts'
 
 /** A worker that stores batches and sends nothing: sending is measured by itself, and its jobs are left lying. */
 await superviseProcess(() =>

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { SANDBOX_DOMAIN } from '../../flows/set_up.ts'
-import { sql } from '../../sql/pool.ts'
+import { SANDBOX_DOMAIN } from '#flows/accounts/create_sandbox.ts'
+import { sql } from '#sql/pool.ts'
 import { interleave, openStage, report, type Stage } from './stage.ts'
 
 const COUNT = 8_000

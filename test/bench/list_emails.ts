@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { v7 as uuid } from 'uuid'
 import { z } from 'zod'
-import { indexEmails } from '../../flows/index_emails.ts'
-import { type EmailFilters, listEmails } from '../../sql/email_list.ts'
-import { sql } from '../../sql/pool.ts'
+import { indexEmails } from '#flows/sending/index_emails.ts'
+import { sql } from '#sql/pool.ts'
+import { type EmailFilters, listEmails } from '#sql/sending/search/email_list.ts'
 import { type Cost, fillEmails, measureCost, TEMPLATE_ID } from './many_emails.ts'
 import { openStage, percentile, report, type Stage } from './stage.ts'
 

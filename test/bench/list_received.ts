@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { z } from 'zod'
-import { sql } from '../../sql/pool.ts'
-import type { ReceivedEmailFilters } from '../../sql/received_email_filters.ts'
-import { listReceivedEmails } from '../../sql/received_email_list.ts'
+import { sql } from '#sql/pool.ts'
+import type { ReceivedEmailFilters } from '#sql/receiving/received_email_filters.ts'
+import { listReceivedEmails } from '#sql/receiving/received_email_list.ts'
 import { openStage, percentile, report, type Stage } from './stage.ts'
 
 const COUNT = 1_000_000

@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import { createSignEvent, newSigningSecret } from '../../lib/webhooks/signature.ts'
+import { createSignEvent, newSigningSecret } from '#lib/webhooks/signature.ts'
 
 /** The baseline of `webhooks`: the same signed bodies, by undici alone. Prints its rate. */
 const { HOOK_URL = '', COUNT = '1000', CALLERS = '16', BODY = '{}' } = process.env

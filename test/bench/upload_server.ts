@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Base64Decoder } from '../../lib/base64_decoder.ts'
-import { Chunker } from '../../lib/chunker.ts'
-import { extractStrings } from '../../lib/extract_strings.ts'
+import { Chunker } from '#lib/files/chunker.ts'
+import { Base64Decoder } from '#lib/files/upload/base64_decoder.ts'
+import { extractStrings } from '#lib/files/upload/extract_strings.ts'
 
 /** What a body did to the process that read it. Bytes, milliseconds; `sha256` is of its last attachment, in hex. */
 export type Upload = { sha256: string; ms: number }

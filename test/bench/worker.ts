@@ -1,5 +1,5 @@
-import { startOnFoundation, superviseProcess } from '../../flows/run_process.ts'
-import { startWorker } from '../../workers/worker.ts'
+import { startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
+import { startWorker } from '#workers/worker.ts'
 
 /** The worker process, which says when it is ready. */
 await superviseProcess(async () => {

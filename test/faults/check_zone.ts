@@ -2,10 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generateDkimKey } from '../../lib/dkim.ts'
-import { exportRecords } from '../../lib/dns_export/export_records.ts'
-import { registrableDomain } from '../../lib/domain_name.ts'
-import { type DomainRecord, domainRecords, type PublishedKey, type RecordedDomain } from '../../lib/domain_records.ts'
+import {
+  type DomainRecord,
+  domainRecords,
+  type PublishedKey,
+  type RecordedDomain,
+} from '#lib/domains/domain_records.ts'
+import { exportRecords } from '#lib/domains/export/export_records.ts'
+import { generateDkimKey } from '#lib/mail/dkim.ts'
+import { registrableDomain } from '#lib/net/domain_name.ts'
 
 /** Run by check_zone.sh, which sees to the tools. */
 async function main(): Promise<void> {

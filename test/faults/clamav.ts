@@ -1,5 +1,5 @@
-import { readConfig } from '../../lib/config.ts'
-import { checkVirus } from '../../lib/verdicts/clamav.ts'
+import { readConfig } from '#lib/config.ts'
+import { checkVirus } from '#lib/receiving/verdicts/clamav.ts'
 import { report } from './judged.ts'
 
 const { CLAMAV } = readConfig({ CLAMAV: process.argv[2] })

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
-import { createApp } from '../../api/app.ts'
-import { createHttpServer } from '../../api/server.ts'
-import { statusOf } from '../../lib/errors.ts'
+import { createApp } from '#api/app.ts'
+import { createHttpServer } from '#api/server.ts'
+import { statusOf } from '#lib/errors.ts'
 import { openStage } from '../bench/stage.ts'
 import { hostilePosts, type Post } from './hostile_bodies.ts'
 

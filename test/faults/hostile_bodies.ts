@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { CompleteEmail } from '../../lib/new_email.ts'
+import { CompleteEmail } from '#lib/sending/new_email.ts'
 
 export type Post = { text: string; headers: Record<string, string> }
 

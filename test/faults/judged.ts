@@ -1,4 +1,4 @@
-import type { Verdict } from '../../lib/verdicts/verdict.ts'
+import type { Verdict } from '#lib/receiving/verdicts/verdict.ts'
 
 /** What was said of each, beside what is right; null: whatever it says, it says something. */
 export async function report(cases: Record<string, [Promise<Verdict>, Verdict | 'an error' | null]>): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newId } from '../../lib/ids.ts'
+import { newId } from '#lib/ids.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 import { heavyBodies } from './heavy_bodies.ts'
 import { MEGABYTE, measureMemory, memoryEnvironment } from './measure_memory.ts'

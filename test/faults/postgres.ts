@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { migrate } from '../../sql/migrate.ts'
-import { type Cluster, openCluster } from '../../workers/embedded_postgres_cluster.ts'
+import { migrate } from '#sql/migrate.ts'
+import { type Cluster, openCluster } from '#workers/embedded_postgres_cluster.ts'
 import { findFreePort } from '../free_port.ts'
 
 const START_LIMIT = 60_000 // ms

@@ -1,4 +1,4 @@
-import { checkSpam } from '../../lib/verdicts/rspamd.ts'
+import { checkSpam } from '#lib/receiving/verdicts/rspamd.ts'
 import { report } from './judged.ts'
 
 const [url = ''] = process.argv.slice(2)

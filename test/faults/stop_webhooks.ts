@@ -63,7 +63,7 @@ export async function freezeWebhooks(stage: Stage, options: { emails: number; fr
       exits.every(({ code }) => code === 0),
       `the workers ended with ${JSON.stringify(exits)}`,
     )
-    // To each webhook two requests, and what was answered since results were last written (flows/webhook_ledger.ts).
+    // To each webhook two requests, and what was answered since results were last written (flows/webhooks/read_and_settle.ts).
     const most = freezes * 100 * BEHAVIOURS.length
     report.expect(hook.duplicates() <= most, `${hook.duplicates()} duplicates, and not ${most} at the most`)
     await hook.check(report, stage, emails)

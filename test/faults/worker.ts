@@ -1,6 +1,6 @@
-import { startOnFoundation, superviseProcess } from '../../flows/run_process.ts'
-import { WEBHOOK_TIMES } from '../../flows/webhook_times.ts'
-import { startWorker, type WorkerTimes } from '../../workers/worker.ts'
+import { startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
+import { WEBHOOK_TIMES } from '#flows/webhooks/times.ts'
+import { startWorker, type WorkerTimes } from '#workers/worker.ts'
 
 /** Seconds where the worker of production takes tens of them. */
 export const FAULT_TIMES: WorkerTimes = {

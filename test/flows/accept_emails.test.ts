@@ -1,12 +1,12 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { z } from 'zod'
-import { acceptEmails, createAcceptEmail } from '../../flows/accept_emails.ts'
-import { toDraft } from '../../flows/draft_email.ts'
-import { notFound } from '../../lib/errors.ts'
-import { CompleteEmail } from '../../lib/new_email.ts'
-import type { Draft } from '../../sql/drafts.ts'
-import { createPool, sql } from '../../sql/pool.ts'
+import { acceptEmails, createAcceptEmail } from '#flows/sending/accept_emails.ts'
+import { toDraft } from '#flows/sending/draft_emails.ts'
+import { notFound } from '#lib/errors.ts'
+import { CompleteEmail } from '#lib/sending/new_email.ts'
+import { createPool, sql } from '#sql/pool.ts'
+import type { Draft } from '#sql/sending/drafts.ts'
 import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)

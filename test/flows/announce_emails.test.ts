@@ -1,14 +1,19 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { cancelEmail, rescheduleEmail } from '../../flows/change_schedule.ts'
-import { removeExpiredSuppressions } from '../../flows/change_suppressions.ts'
-import { describeBounce } from '../../lib/bounce.ts'
-import { announceEmails } from '../../sql/announce.ts'
-import { type ClaimedDelivery, claimDeliveries, type DeliveryResult, settleDeliveries } from '../../sql/deliveries.ts'
-import { applyReportedOutcome } from '../../sql/reports.ts'
-import { upsertSuppressions } from '../../sql/suppression_changes.ts'
-import { send_emails } from '../../tasks/send_emails.ts'
-import { startWorker } from '../../workers/worker.ts'
+import { cancelEmail, rescheduleEmail } from '#flows/sending/change_schedule.ts'
+import { removeExpiredSuppressions } from '#flows/suppressions/change_suppressions.ts'
+import { describeBounce } from '#lib/delivery/bounce_details.ts'
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  type DeliveryResult,
+  settleDeliveries,
+} from '#sql/delivery/deliveries.ts'
+import { applyReportedOutcome } from '#sql/receiving/reports.ts'
+import { upsertSuppressions } from '#sql/suppressions/suppression_changes.ts'
+import { announceEmails } from '#sql/webhooks/announce.ts'
+import { send_emails } from '#tasks/send_emails.ts'
+import { startWorker } from '#workers/worker.ts'
 import { startApi } from '../api.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
 import { newListener, told, toldTypes } from '../told.ts'

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { indexEmails, startIndexer } from '../../flows/index_emails.ts'
-import { listEmails } from '../../sql/email_list.ts'
+import { indexEmails, startIndexer } from '#flows/sending/index_emails.ts'
+import { listEmails } from '#sql/sending/search/email_list.ts'
 import { acceptEmail } from '../sending.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { takeTime } from '../../flows/keep_time.ts'
-import { now, setClock } from '../../lib/clock.ts'
-import { newId } from '../../lib/ids.ts'
+import { takeTime } from '#flows/process/sync_clock.ts'
+import { now, setClock } from '#lib/clock.ts'
+import { newId } from '#lib/ids.ts'
 import { startApi } from '../api.ts'
 import { newAccount, openWorld } from '../world.ts'
 

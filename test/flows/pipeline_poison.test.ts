@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { send_emails } from '../../tasks/send_emails.ts'
+import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '../faults/sink.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
 import { newAccount, openWorld, type TestAccount } from '../world.ts'

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { createTemplate, publishTemplate } from '../../flows/change_template.ts'
-import { resolveTemplates } from '../../flows/resolve_template.ts'
-import { ApiError } from '../../lib/errors.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { createTemplate, publishTemplate } from '#flows/templates/change_template.ts'
+import { resolveTemplates } from '#flows/templates/resolve_templates.ts'
+import { ApiError } from '#lib/errors.ts'
+import { NewEmail } from '#lib/sending/new_email.ts'
 import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)

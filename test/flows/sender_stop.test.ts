@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { send_emails } from '../../tasks/send_emails.ts'
+import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '../faults/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { claimDeliveries, type DeliveryResult, fenceDeliveries, settleDeliveries } from '../../sql/deliveries.ts'
+import { claimDeliveries, type DeliveryResult, fenceDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { acceptEmail, readEmail } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { sweepDeliveries } from '../../flows/sweep.ts'
+import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import {
   claimDeliveries,
   type DeliveryResult,
@@ -8,7 +8,7 @@ import {
   fenceDeliveries,
   settleDeliveries,
   type Token,
-} from '../../sql/deliveries.ts'
+} from '#sql/delivery/deliveries.ts'
 import { acceptEmail } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { LARGE, type Prepared } from '../../flows/prepare_message.ts'
-import { SharedMessages } from '../../flows/shared_messages.ts'
-import type { ClaimedDelivery } from '../../sql/deliveries.ts'
+import { LARGE, type Prepared } from '#flows/delivery/prepare_message.ts'
+import { SharedMessages } from '#flows/delivery/shared_messages.ts'
+import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
 
 const ROOM = 10 * LARGE
 

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { sweepDeliveries } from '../../flows/sweep.ts'
+import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import {
   claimDeliveries,
   extendLeases,
   fenceDeliveries,
   listLostDeliveries,
   settleDeliveries,
-} from '../../sql/deliveries.ts'
+} from '#sql/delivery/deliveries.ts'
 import { acceptEmail, readEmail } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
 

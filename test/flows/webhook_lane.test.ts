@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type LaneDeps, WebhookLane } from '../../flows/webhook_lane.ts'
-import type { Attempt } from '../../lib/webhooks/post_event.ts'
-import type { DueEvent } from '../../sql/webhook_work.ts'
+import { type LaneDeps, WebhookLane } from '#flows/webhooks/endpoint_queue.ts'
+import type { Attempt } from '#lib/webhooks/post_event.ts'
+import type { DueEvent } from '#sql/webhooks/due_events.ts'
 
 /** A queue of events, read, posted and settled as told. */
 function setup(count: number, deps: Partial<LaneDeps> = {}, recent_results = '') {

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { newId } from '../../lib/ids.ts'
-import { createPool, type Pool } from '../../sql/pool.ts'
-import { claimWebhooks, releaseWebhooks } from '../../sql/webhook_leases.ts'
-import { listDueEvents } from '../../sql/webhook_work.ts'
+import { newId } from '#lib/ids.ts'
+import { createPool, type Pool } from '#sql/pool.ts'
+import { listDueEvents } from '#sql/webhooks/due_events.ts'
+import { claimWebhooks, releaseWebhooks } from '#sql/webhooks/leases.ts'
 import {
   addEndpoint,
   announce,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { addResult, isToRest } from '../../lib/webhooks/standing.ts'
+import { addResult, isToRest } from '#lib/webhooks/standing.ts'
 import { openWorld } from '../world.ts'
 
 const world = await openWorld(t)

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import emailAddresses from 'email-addresses'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Address, asciiDomain, formatAddress, parseAddress } from '../../lib/address.ts'
+import { type Address, asciiDomain, formatAddress, parseAddress } from '#lib/mail/address.ts'
 
 const label63 = 'a'.repeat(63)
 const domain189 = `${label63}.${label63}.${'b'.repeat(58)}.co`

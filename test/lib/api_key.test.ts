@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import { apiKeyPrefix, generateApiKey, hashApiKey, isWellFormedApiKey } from '../../lib/api_key.ts'
+import { apiKeyPrefix, generateApiKey, hashApiKey, isWellFormedApiKey } from '#lib/api_key.ts'
 
 t.test('keys are long, of one length, and never the same', async t => {
   const keys = new Set(Array.from({ length: 2000 }, generateApiKey))

@@ -11,7 +11,7 @@ import {
   validateContentId,
   validateContentType,
   validateFilename,
-} from '../../lib/attachment.ts'
+} from '#lib/mail/attachment_limits.ts'
 
 /** What ends a line, hides something or turns text round, somewhere. */
 const HOSTILE = [

@@ -1,4 +1,4 @@
-import type { Message, MessageAttachment } from '../../lib/message.ts'
+import type { Message, MessageAttachment } from '#lib/mail/message.ts'
 
 export const plainMail: Message = {
   message_id: '0190b2c4@mail.example.com',

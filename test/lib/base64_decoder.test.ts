@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { Base64Decoder, decodeBase64 } from '../../lib/base64_decoder.ts'
+import { Base64Decoder, decodeBase64 } from '#lib/files/upload/base64_decoder.ts'
 
 const decoded = (text: string) => {
   const result = decodeBase64(text)

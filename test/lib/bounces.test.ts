@@ -1,6 +1,6 @@
 import t from 'tap'
-import { judgeRecipient } from '../../lib/bounces/judge.ts'
-import { readReport } from '../../lib/bounces/read_report.ts'
+import { judgeRecipient } from '#lib/receiving/reports/judge_recipient.ts'
+import { readReport } from '#lib/receiving/reports/read_report.ts'
 import { complaints } from '../bounces/complaints.ts'
 import { deliveryNotices, harmlessNotices, twoRecipients } from '../bounces/delivery_notices.ts'
 import { ordinaryMail } from '../bounces/ordinary_mail.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Breaker } from '../../lib/breaker.ts'
+import { Breaker } from '#lib/async/circuit_breaker.ts'
 
 t.test('lets everything through until five failures in a row', t => {
   const { breaker } = open(0)

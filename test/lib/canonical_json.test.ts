@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { canonicalJson, fingerprint } from '../../lib/canonical_json.ts'
+import { canonicalJson, fingerprint } from '#lib/json/canonical_json.ts'
 
 t.test('it writes the examples of RFC 8785', async t => {
   // 3.2.2

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { checkRecord } from '../../lib/check_record.ts'
-import { createDns } from '../../lib/dns.ts'
-import type { DomainRecord } from '../../lib/domain_records.ts'
+import { checkRecord } from '#lib/domains/check_record.ts'
+import type { DomainRecord } from '#lib/domains/domain_records.ts'
+import { createDns } from '#lib/net/dns.ts'
 import { type Records, startZone, type Trouble } from '../name_server.ts'
 
 const { server, zone } = await startZone(t)

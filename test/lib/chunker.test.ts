@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import t from 'tap'
-import { CHUNK_SIZE, rechunk } from '../../lib/chunker.ts'
+import { CHUNK_SIZE, rechunk } from '#lib/files/chunker.ts'
 
 async function lengthsOf(lengths: number[], size: number) {
   const pieces = lengths.map((length, number) => Buffer.alloc(length, number + 1))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findClient, networkOf, parseNetworks } from '../../lib/client_address.ts'
+import { findClient, networkOf, parseNetworks } from '#lib/net/client_address.ts'
 
 const proxies = parseNetworks('10.0.0.0/8, 192.0.2.7,fd00::/8 ,2001:DB8:0:0::1')
 

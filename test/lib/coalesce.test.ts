@@ -1,5 +1,5 @@
 import t from 'tap'
-import { coalesce } from '../../lib/coalesce.ts'
+import { coalesce } from '#lib/async/coalesce.ts'
 
 /** A `run` that keeps its batches until they are finished by hand. */
 function controlled() {

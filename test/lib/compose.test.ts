@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import PostalMime from 'postal-mime'
 import t from 'tap'
-import { composeAndSign } from '../../lib/compose.ts'
-import { generateDkimKey, loadDkimKey, signMessage } from '../../lib/dkim.ts'
-import { composeMessage, type Message, serializeMessage } from '../../lib/message.ts'
+import { composeAndSign } from '#lib/mail/compose.ts'
+import { generateDkimKey, loadDkimKey, signMessage } from '#lib/mail/dkim.ts'
+import { composeMessage, type Message, serializeMessage } from '#lib/mail/message.ts'
 import { file } from './attachments.ts'
 
 const keys = await Promise.all(
@@ -89,7 +89,7 @@ t.test('what cannot be composed says so, in either place, and the next one can',
 })
 
 t.test('a thread that has nothing to do does not keep its process alive', async t => {
-  const compose = fileURLToPath(new URL('../../lib/compose.ts', import.meta.url))
+  const compose = fileURLToPath(new URL('../../lib/mail/compose.ts', import.meta.url))
   const script = `
     import { composeAndSign } from ${JSON.stringify(compose)}
     const message = JSON.parse(process.argv[1], (name, value) => (name === 'date' ? new Date(value) : value))

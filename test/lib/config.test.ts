@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { ConfigError, Environment, readConfig } from '../../lib/config.ts'
-import { defaultTransport, relayUrls } from '../../lib/relay_urls.ts'
+import { ConfigError, Environment, readConfig } from '#lib/config.ts'
+import { defaultTransport, relayUrls } from '#lib/delivery/relay_urls.ts'
 
 const SECRET_KEY = 'x'.repeat(32)
 

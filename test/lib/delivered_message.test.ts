@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import PostalMime from 'postal-mime'
 import t from 'tap'
-import { deliveredMessage } from '../../lib/inbound/delivered_message.ts'
-import { type Trace, traceFields } from '../../lib/inbound/trace_fields.ts'
+import { deliveredMessage } from '#lib/receiving/delivered_message.ts'
+import { type Trace, traceFields } from '#lib/receiving/trace_fields.ts'
 
 const TRACE: Trace = {
   mail_from: 'ann@y.com',

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { StsPolicy } from '../../lib/direct/mta_sts.ts'
+import type { StsPolicy } from '#lib/delivery/direct/mta_sts.ts'
 import { CERTIFICATE, KEY, trustCertificate } from '../certificate.ts'
 import { openDirect, PATIENT, startPolicies } from '../direct.ts'
 import { startInbox } from '../inbox.ts'

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import addressparser from 'nodemailer/lib/addressparser'
 import PostalMime, { decodeWords } from 'postal-mime'
 import t from 'tap'
-import { formatAddress, parseAddress } from '../../lib/address.ts'
-import { mailboxesField } from '../../lib/mime/mailbox.ts'
+import { formatAddress, parseAddress } from '#lib/mail/address.ts'
+import { mailboxesField } from '#lib/mail/mime/mailbox.ts'
 
 const names = [
   ...['Acme, Inc.', 'Acme (EU)', 'Support: Acme', 'me@acme.com via X', 'a@b.co', 'Doe, John', '5" disk', 'Jürgen'],

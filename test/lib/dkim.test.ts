@@ -10,9 +10,9 @@ import {
   hashBody,
   loadDkimKey,
   signMessage,
-} from '../../lib/dkim.ts'
-import { type ComposedMessage, composeMessage, type Message, serializeMessage } from '../../lib/message.ts'
-import { relaxedField } from '../../lib/mime/canonical.ts'
+} from '#lib/mail/dkim.ts'
+import { type ComposedMessage, composeMessage, type Message, serializeMessage } from '#lib/mail/message.ts'
+import { relaxedField } from '#lib/mail/mime/canonical.ts'
 import { plainMail } from './attachments.ts'
 
 const plain = { ...plainMail, from: { name: 'Acme, Inc.', address: 'news@example.com' } }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createDns } from '../../lib/dns.ts'
+import { createDns } from '#lib/net/dns.ts'
 import { startZone } from '../name_server.ts'
 
 const { server, zone, asked } = await startZone(t)

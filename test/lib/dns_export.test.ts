@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import t from 'tap'
-import { EXPORT_FORMATS, exportRecords } from '../../lib/dns_export/export_records.ts'
-import { quoteText, unquoteText } from '../../lib/dns_export/quote.ts'
-import type { DomainRecord } from '../../lib/domain_records.ts'
+import type { DomainRecord } from '#lib/domains/domain_records.ts'
+import { EXPORT_FORMATS, exportRecords } from '#lib/domains/export/export_records.ts'
+import { quoteText, unquoteText } from '#lib/domains/export/quote.ts'
 
 const KEY = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`
 const records: DomainRecord[] = [

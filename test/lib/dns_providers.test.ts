@@ -1,12 +1,12 @@
 import t from 'tap'
-import { applyRecords } from '../../lib/dns_providers/apply.ts'
-import { type AskProvider, createAsk, wordsOf } from '../../lib/dns_providers/ask.ts'
-import { openCloudflare } from '../../lib/dns_providers/cloudflare.ts'
-import { openGodaddy } from '../../lib/dns_providers/godaddy.ts'
-import { openNamecheap } from '../../lib/dns_providers/namecheap.ts'
-import { planRecord, type ZoneRecord } from '../../lib/dns_providers/plan.ts'
-import { ProviderError } from '../../lib/dns_providers/provider_error.ts'
-import type { DomainRecord } from '../../lib/domain_records.ts'
+import type { DomainRecord } from '#lib/domains/domain_records.ts'
+import { applyRecords } from '#lib/domains/providers/apply.ts'
+import { type AskProvider, createAsk, wordsOf } from '#lib/domains/providers/ask.ts'
+import { openCloudflare } from '#lib/domains/providers/cloudflare.ts'
+import { openGodaddy } from '#lib/domains/providers/godaddy.ts'
+import { openNamecheap } from '#lib/domains/providers/namecheap.ts'
+import { planRecord, type ZoneRecord } from '#lib/domains/providers/plan.ts'
+import { ProviderError } from '#lib/domains/providers/provider_error.ts'
 import {
   CLOUDFLARE_TOKEN,
   GODADDY,

@@ -7,7 +7,7 @@ import {
   nextDomainState,
   type Standing,
   WINDOW_MS,
-} from '../../lib/domain_status.ts'
+} from '#lib/domains/domain_status.ts'
 
 const NOW = new Date('2026-06-01T12:00:00Z')
 const MINUTE = 60_000

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { type ExtractOptions, extractStrings, type StringPart } from '../../lib/extract_strings.ts'
+import { type ExtractOptions, extractStrings, type StringPart } from '#lib/files/upload/extract_strings.ts'
 import { jsonTexts } from '../faults/json_texts.ts'
 import { cut, mailPaths, readExtracted, readWhole } from './extracted_json.ts'
 

@@ -1,4 +1,4 @@
-import { extractStrings, type StringPart } from '../../lib/extract_strings.ts'
+import { extractStrings, type StringPart } from '#lib/files/upload/extract_strings.ts'
 
 /** Where the content of attachments is: in one email, or in a batch of them. */
 export const mailPaths = [

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { fetchSafely } from '../../lib/fetch_safely.ts'
+import { fetchSafely } from '#lib/net/fetch_safely.ts'
 import { ALLOWED, failureAt, failureOf, policyOf, readFrom, startServer, startTcpServer } from '../fetching.ts'
 
 const MB = 1024 * 1024

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { parseNetworks } from '../../lib/client_address.ts'
-import { readConfig } from '../../lib/config.ts'
-import { fetchPolicy, fetchSafely, whyNotFetchable } from '../../lib/fetch_safely.ts'
+import { readConfig } from '#lib/config.ts'
+import { parseNetworks } from '#lib/net/client_address.ts'
+import { fetchPolicy, fetchSafely, whyNotFetchable } from '#lib/net/fetch_safely.ts'
 import {
   ALLOWED,
   FORBIDDEN,

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import t from 'tap'
-import { fetchSafely } from '../../lib/fetch_safely.ts'
+import { fetchSafely } from '#lib/net/fetch_safely.ts'
 import { failureAt, failureOf, policyOf, readFrom, startServer, startTcpServer } from '../fetching.ts'
 import { startNameServer } from '../name_server.ts'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
-import { type FetchPolicy, fetchSafely } from '../../lib/fetch_safely.ts'
+import { type FetchPolicy, fetchSafely } from '#lib/net/fetch_safely.ts'
 import { ALLOWED, FORBIDDEN, failureOf, policyOf, startForbidden, startRedirector, startServer } from '../fetching.ts'
 import { startNameServer } from '../name_server.ts'
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
-import { download, fetchSafely } from '../../lib/fetch_safely.ts'
+import { download, fetchSafely } from '#lib/net/fetch_safely.ts'
 import { ALLOWED, failureOf, policyOf, startServer } from '../fetching.ts'
 
 const LIMITS = { max_bytes: 100_000, deadline_ms: 20_000 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
-import { fetchSafely } from '../../lib/fetch_safely.ts'
+import { fetchSafely } from '#lib/net/fetch_safely.ts'
 import { ALLOWED, failureOf, policyOf } from '../fetching.ts'
 
 /** Of nobody, for files.acme.com and 127.0.0.3, until 2120. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { giveBackMemory } from '../../lib/give_back_memory.ts'
+import { giveBackMemory } from '#lib/give_back_memory.ts'
 
 const MEGABYTE = 1024 * 1024
 

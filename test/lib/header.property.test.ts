@@ -2,7 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import PostalMime from 'postal-mime'
 import t from 'tap'
-import { readHeader, splitMessage } from '../../lib/mime/header.ts'
+import { readHeader, splitMessage } from '#lib/mail/mime/header.ts'
 
 const names = fc.oneof(
   fc.constantFrom('Received', 'received', 'DKIM-Signature', 'ARC-Seal', 'To', 'X-Spam-Status', 'Content-Type', '>From'),

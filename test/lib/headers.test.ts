@@ -1,5 +1,5 @@
 import t from 'tap'
-import { MAX_HEADER_VALUE, MAX_HEADERS, validateHeader, validateHeaders } from '../../lib/headers.ts'
+import { MAX_HEADER_VALUE, MAX_HEADERS, validateHeader, validateHeaders } from '#lib/mail/headers.ts'
 
 t.test("headers that are the sender's own business pass", async t => {
   const names = [

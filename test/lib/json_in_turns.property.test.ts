@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseJson } from '../../lib/json/parse_json.ts'
-import { JsonLimitError } from '../../lib/json/scanner.ts'
-import { encodeJson } from '../../lib/json/write_json.ts'
+import { parseJson } from '#lib/json/parse_json.ts'
+import { JsonLimitError } from '#lib/json/scanner.ts'
+import { encodeJson } from '#lib/json/write_json.ts'
 
 const NO_LIMITS = { depth: 1e6, values: 1e9, total: 1e9 }
 const LIMITS = { depth: 3, values: 10, total: 15 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Lanes } from '../../lib/lanes.ts'
+import { Lanes } from '#lib/async/fair_queue.ts'
 
 t.test('turns go round among destinations, and within one in order', t => {
   const lanes = fill(new Lanes<string>(100, 100), { a: 4, b: 2, c: 1 })

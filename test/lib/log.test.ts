@@ -1,8 +1,8 @@
 import t from 'tap'
-import { generateApiKey } from '../../lib/api_key.ts'
-import { ApiError, OutageError } from '../../lib/errors.ts'
-import { createLog } from '../../lib/log.ts'
-import { kindOf } from '../../lib/repeats.ts'
+import { generateApiKey } from '#lib/api_key.ts'
+import { ApiError, OutageError } from '#lib/errors.ts'
+import { createLog } from '#lib/log.ts'
+import { kindOf } from '#lib/log_repeats.ts'
 
 /** What a log writes, as text. */
 function written(write: (log: ReturnType<typeof createLog>) => void, level = 'trace'): string {

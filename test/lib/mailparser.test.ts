@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { MailParser } from 'mailparser'
 import t from 'tap'
-import { MailReader } from '../../lib/inbound/mail_reader.ts'
+import { MailReader } from '#lib/receiving/parse/mail_reader.ts'
 
 const require = createRequire(import.meta.url)
 const ofMailparser = createRequire(require.resolve('mailparser'))

@@ -10,7 +10,7 @@ import {
   type Message,
   type MessageAttachment,
   serializeMessage,
-} from '../../lib/message.ts'
+} from '#lib/mail/message.ts'
 
 const words = '" , \\ < > ( ) : ; @ . .. = ? _ - [ ] <a@b.co> =? ?= =?utf-8?B?eHh4?= =?utf-8?Q?a_b?= =?x?q?=0D?= a?b=c'
 const foreign = 'é ü 日本語 Ελληνικά עברית 😀 👩‍🚀 🏳️‍🌈 𝔘𝔫𝔦 e\u0301 \u200b \u2028 \u0085 \u00a0 ﬁ'

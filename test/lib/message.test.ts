@@ -1,6 +1,6 @@
 import PostalMime, { decodeWords } from 'postal-mime'
 import t from 'tap'
-import { composeMessage, type Message, serializeMessage } from '../../lib/message.ts'
+import { composeMessage, type Message, serializeMessage } from '#lib/mail/message.ts'
 import { plainMail as mail } from './attachments.ts'
 
 const source = (change: Partial<Message>) => serializeMessage(composeMessage({ ...mail, ...change })).toString('latin1')

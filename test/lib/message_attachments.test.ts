@@ -1,7 +1,7 @@
 import PostalMime from 'postal-mime'
 import t from 'tap'
-import { composeAndSign } from '../../lib/compose.ts'
-import { composeMessage, type Message, type MessageAttachment } from '../../lib/message.ts'
+import { composeAndSign } from '#lib/mail/compose.ts'
+import { composeMessage, type Message, type MessageAttachment } from '#lib/mail/message.ts'
 import { file, image, plainMail } from './attachments.ts'
 
 const source = async (change: Partial<Message>) =>

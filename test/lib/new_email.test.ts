@@ -1,7 +1,7 @@
 import t from 'tap'
-import { parse } from '../../api/parse.ts'
-import { ApiError } from '../../lib/errors.ts'
-import { NewEmail } from '../../lib/new_email.ts'
+import { parse } from '#api/parse.ts'
+import { ApiError } from '#lib/errors.ts'
+import { NewEmail } from '#lib/sending/new_email.ts'
 
 const email = { from: 'a@b.com', to: ['c@d.com'], subject: 'Hi' }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { parseMessage } from '../../lib/inbound/parse_message.ts'
-import type { ParsedFile, ParsedMessage } from '../../lib/inbound/parsed_message.ts'
+import { parseMessage } from '#lib/receiving/parse/parse_message.ts'
+import type { ParsedFile, ParsedMessage } from '#lib/receiving/parse/parsed_message.ts'
 import { MIME_BOMBS } from '../mime_bombs.ts'
 import { type ExpectedFile, listReceivedMessages } from '../received_messages.ts'
 

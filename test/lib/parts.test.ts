@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Part, partsOf } from '../../lib/parts.ts'
+import { type Part, partsOf } from '#lib/files/split_parts.ts'
 
 async function* streamOf(chunks: Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks

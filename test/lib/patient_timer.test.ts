@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { PatientTimer } from '../../lib/patient_timer.ts'
+import { PatientTimer } from '#lib/async/patient_timer.ts'
 import { standStill } from '../stand_still.ts'
 
 t.test('a patient timer does not count the time of a standstill', async t => {

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { OutboundWatch } from '../../lib/direct/outbound_watch.ts'
-import { ProviderLimits } from '../../lib/direct/provider_limits.ts'
-import { asksToSlowDown } from '../../lib/direct/throttling.ts'
-import { createLog } from '../../lib/log.ts'
+import { OutboundWatch } from '#lib/delivery/direct/outbound_watch.ts'
+import { ProviderLimits } from '#lib/delivery/direct/provider_limits.ts'
+import { asksToSlowDown } from '#lib/delivery/direct/throttling.ts'
+import { createLog } from '#lib/log.ts'
 
 const NAME = 'provider.com'
 

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
-import { QuotedDecoder } from '../../lib/inbound/quoted_decoder.ts'
+import { QuotedDecoder } from '#lib/receiving/parse/quoted_decoder.ts'
 
 const cases: Record<string, string> = {
   'a=3Db=c3=A9': 'a=b\xc3\xa9',

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { readMessage } from '../../lib/inbound/read_message.ts'
+import { readMessage } from '#lib/receiving/parse/read_message.ts'
 import { type MeantMessage, mimeMessages } from '../generated_mime.ts'
 
 const RUNS = 400

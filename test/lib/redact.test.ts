@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { generateApiKey } from '../../lib/api_key.ts'
-import { ApiError } from '../../lib/errors.ts'
-import { MAX_BYTES, redactBody } from '../../lib/redact.ts'
+import { generateApiKey } from '#lib/api_key.ts'
+import { ApiError } from '#lib/errors.ts'
+import { MAX_BYTES, redactBody } from '#lib/request_log/redact.ts'
 
 const redacted = (body: unknown) => JSON.parse(redactBody(body))
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

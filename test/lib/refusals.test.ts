@@ -1,9 +1,9 @@
 import t from 'tap'
-import { judgeRecipient } from '../../lib/bounces/judge.ts'
-import { judgeReply } from '../../lib/refusal.ts'
-import { findRule, RULES } from '../../lib/refusals/rules.ts'
-import { withoutAddresses } from '../../lib/reply_words.ts'
-import { parseReply, type Stage } from '../../lib/smtp_reply.ts'
+import { judgeReply } from '#lib/delivery/judge_reply.ts'
+import { withoutAddresses } from '#lib/delivery/refusal_words.ts'
+import { findRule, RULES } from '#lib/delivery/refusals/rules.ts'
+import { parseReply, type Stage } from '#lib/delivery/smtp_reply.ts'
+import { judgeRecipient } from '#lib/receiving/reports/judge_recipient.ts'
 import { ALIVE, GONE } from './public_replies.ts'
 
 /** As it comes in a delivery status notification, with the status that it names. */

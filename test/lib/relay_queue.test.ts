@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { RelayPlaces, RelayQueue } from '../../lib/relay_queue.ts'
+import { RelayPlaces, RelayQueue } from '#lib/delivery/relay_queue.ts'
 
 const never = new AbortController().signal
 const CONNECTIONS = 4

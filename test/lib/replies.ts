@@ -1,4 +1,4 @@
-import type { Category } from '../../lib/category.ts'
+import type { Category } from '#lib/receiving/replies/category.ts'
 
 /** Replies as people write them, and what they mean; null: nobody could tell. */
 export const replies: [text: string, category: Category | null][] = [

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { isAutomatic } from '../../lib/automatic_mail.ts'
-import { categorizeReply } from '../../lib/reply_category.ts'
-import { ownText } from '../../lib/reply_text.ts'
+import { isAutomatic } from '#lib/receiving/replies/automatic_mail.ts'
+import { categorizeReply } from '#lib/receiving/replies/categorize_reply.ts'
+import { ownText } from '#lib/receiving/replies/own_text.ts'
 import { replies, traps } from './replies.ts'
 
 t.test('a reply is hardly ever given a wrong category, and mostly the right one', async t => {

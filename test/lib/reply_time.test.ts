@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readCategory, readOwnText } from '../../lib/read_reply.ts'
-import { categorizeReply } from '../../lib/reply_category.ts'
-import { ownText } from '../../lib/reply_text.ts'
+import { categorizeReply } from '#lib/receiving/replies/categorize_reply.ts'
+import { ownText } from '#lib/receiving/replies/own_text.ts'
+import { readCategory, readOwnText } from '#lib/receiving/replies/read_reply.ts'
 
 const words = [
   'not ',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isReservedDomain } from '../../lib/reserved.ts'
+import { isReservedDomain } from '#lib/mail/reserved_domains.ts'
 
 t.test('documentation and test domains are reserved, and all below them', async t => {
   const names = `example.com example.net example.org test invalid localhost example

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { GIVE_UP_AFTER_HOURS, patientDelay, retryDelay } from '../../lib/retry_schedule.ts'
+import { GIVE_UP_AFTER_HOURS, patientDelay, retryDelay } from '#lib/delivery/retry_schedule.ts'
 
 t.test('the wait grows from a minute to four hours and stays there', async t => {
   const minutes = [1, 2, 3, 4, 5, 6, 7, 8, 20].map(attempt => retryDelay(attempt, () => 0.5) / 60)

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { parseReturnPathLocal, returnPathLocal } from '../../lib/return_path.ts'
-import { createSecrets } from '../../lib/secrets.ts'
+import { parseReturnPathLocal, returnPathLocal } from '#lib/mail/return_path.ts'
+import { createSecrets } from '#lib/secrets.ts'
 
 const secrets = createSecrets('a secret key of thirty-two chars')
 const id = '019d1f3a-5b7c-7def-8123-456789abcdef'

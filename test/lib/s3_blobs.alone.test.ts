@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { buffer } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { createS3Blobs } from '../../lib/s3_blobs.ts'
+import { createS3Blobs } from '#lib/files/s3_blobs.ts'
 import { startS3Server } from '../s3_server.ts'
 
 const MB = 1024 * 1024

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseS3Url } from '../../lib/s3_url.ts'
+import { parseS3Url } from '#lib/files/s3_url.ts'
 
 t.test('a bucket is enough', async t => {
   t.strictSame(parseS3Url('s3://mail-blobs'), {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseSchedule, readSchedule } from '../../lib/schedule.ts'
+import { parseSchedule, readSchedule } from '#lib/sending/schedule.ts'
 
 const HOUR = 3_600_000
 const NOW = new Date('2026-11-21T16:00:00Z') // a Saturday
@@ -53,7 +53,7 @@ t.test('a phrase is the same moment wherever the process runs, on days whose clo
   ]
   const script = `
     import '${new URL('../../lib/config.ts', import.meta.url)}'
-    import { parseSchedule } from '${new URL('../../lib/schedule.ts', import.meta.url)}'
+    import { parseSchedule } from '${new URL('../../lib/sending/schedule.ts', import.meta.url)}'
     const read = (text, now) => parseSchedule(text, new Date(now)).getTime()
     console.log(JSON.stringify(${JSON.stringify(moments)}.map(now => ${JSON.stringify(phrases)}.map(text => read(text, now)))))
   `

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { searchedBlock, searchedTerms } from '../../lib/search_terms.ts'
+import { searchedBlock, searchedTerms } from '#lib/sending/search_terms.ts'
 
 const email = {
   id: '01a1fe06-bc30-74e2-b59b-779a16313e3d',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createSecrets } from '../../lib/secrets.ts'
+import { createSecrets } from '#lib/secrets.ts'
 
 const secrets = createSecrets('a secret key of thirty-two chars')
 const others = createSecrets('A secret key of thirty-two chars')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Semaphore } from '../../lib/semaphore.ts'
+import { Semaphore } from '#lib/async/semaphore.ts'
 
 t.test('so many hold it, and others wait in line', async t => {
   const semaphore = new Semaphore(2)

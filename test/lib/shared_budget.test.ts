@@ -1,5 +1,5 @@
 import t from 'tap'
-import { SharedBudget } from '../../lib/shared_budget.ts'
+import { SharedBudget } from '#lib/async/shared_budget.ts'
 
 const { signal } = new AbortController()
 const turn = () => new Promise(setImmediate)

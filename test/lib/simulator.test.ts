@@ -1,5 +1,5 @@
 import t from 'tap'
-import { simulatedOutcome } from '../../lib/simulator.ts'
+import { simulatedOutcome } from '#lib/mail/simulator.ts'
 
 const play = (address: string, domain = address.slice(address.indexOf('@') + 1)) =>
   simulatedOutcome({ address, domain }, 'simulator.mailbrook.dev')

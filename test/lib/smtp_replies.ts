@@ -1,4 +1,4 @@
-import type { Stage } from '../../lib/smtp_reply.ts'
+import type { Stage } from '#lib/delivery/smtp_reply.ts'
 
 type Row = [stage: Stage, reply: string, verdict: string, bounce: string]
 

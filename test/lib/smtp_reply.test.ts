@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { namedDelay } from '../../lib/named_delay.ts'
-import { judgeReply } from '../../lib/refusal.ts'
-import { classifyReply, parseReply, type Stage } from '../../lib/smtp_reply.ts'
+import { judgeReply } from '#lib/delivery/judge_reply.ts'
+import { namedDelay } from '#lib/delivery/named_delay.ts'
+import { classifyReply, parseReply, type Stage } from '#lib/delivery/smtp_reply.ts'
 import { namedDelays, realReplies } from './smtp_replies.ts'
 
 t.test('a reply is taken apart, however it is written', async t => {

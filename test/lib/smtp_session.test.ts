@@ -3,8 +3,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { Outgoing } from '../../lib/deliver.ts'
-import { SmtpSession } from '../../lib/smtp_session.ts'
+import { SmtpSession } from '#lib/delivery/smtp/session.ts'
+import type { Outgoing } from '#lib/delivery/transport.ts'
 
 const TIMEOUTS = { connect: 400, message: 600, dot: 400 }
 

@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { Outcome, Transport } from '../../lib/deliver.ts'
-import { createSmtpTransport, relayServer } from '../../lib/smtp_transport.ts'
+import { createSmtpTransport, relayServer } from '#lib/delivery/smtp/transport.ts'
+import type { Outcome, Transport } from '#lib/delivery/transport.ts'
 import { type Sink, type SinkOptions, startSink } from '../faults/sink.ts'
 import { startInbox } from '../inbox.ts'
 

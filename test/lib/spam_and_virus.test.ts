@@ -5,9 +5,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { readConfig } from '../../lib/config.ts'
-import { checkVirus } from '../../lib/verdicts/clamav.ts'
-import { checkSpam } from '../../lib/verdicts/rspamd.ts'
+import { readConfig } from '#lib/config.ts'
+import { checkVirus } from '#lib/receiving/verdicts/clamav.ts'
+import { checkSpam } from '#lib/receiving/verdicts/rspamd.ts'
 import { ALLOWED, startServer, startTcpServer } from '../fetching.ts'
 
 const envelope = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkOrigin } from '../../lib/verdicts/check_origin.ts'
+import { checkOrigin } from '#lib/receiving/verdicts/check_origin.ts'
 import { startZone, type Zone } from '../name_server.ts'
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { findUnstorable } from '../../lib/storable.ts'
+import { findUnstorable } from '#lib/json/unstorable_json.ts'
 
 const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
 

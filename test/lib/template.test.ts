@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Lookup, listVariableKeys, type Part, render, type Value } from '../../lib/template.ts'
+import { type Lookup, listVariableKeys, type Part, render, type Value } from '#lib/templates/render.ts'
 
 function finish<Result>(steps: Generator<void, Result>): Result {
   for (;;) {

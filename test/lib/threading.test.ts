@@ -1,5 +1,5 @@
 import t from 'tap'
-import { forwardSubject, replyHeaders, replySubject, safeSubject } from '../../lib/threading.ts'
+import { forwardSubject, replyHeaders, replySubject, safeSubject } from '#lib/mail/threading.ts'
 
 t.test('the subject of an answer begins once as one', async t => {
   for (const subject of ['Re: a', 'RE: a', 'Aw: a', 'Sv: a', 'Re[2]: a', 'antw:a', 'Re：a']) {

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { now } from '../../lib/clock.ts'
-import { newWebhook } from '../../lib/new_webhook.ts'
-import { parseRetryAfter, RETRY_SECONDS, retryWebhook } from '../../lib/webhooks/retry.ts'
-import { createSignEvent, newSigningSecret } from '../../lib/webhooks/signature.ts'
+import { now } from '#lib/clock.ts'
+import { newWebhook } from '#lib/webhooks/new_webhook.ts'
+import { parseRetryAfter, RETRY_SECONDS, retryWebhook } from '#lib/webhooks/retry.ts'
+import { createSignEvent, newSigningSecret } from '#lib/webhooks/signature.ts'
 import { policyOf } from '../fetching.ts'
 import { ELSEWHERE, HERE, LOCAL_NAMES } from '../hostile_hosts.ts'
 

@@ -1,8 +1,8 @@
 import emailAddresses from 'email-addresses'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseRecipient } from '../../lib/inbound/recipient.ts'
-import { explainUnsendable, parseWideAddress, type WideAddress } from '../../lib/wide_address.ts'
+import { explainUnsendable, parseWideAddress, type WideAddress } from '#lib/mail/wide_address.ts'
+import { parseRecipient } from '#lib/receiving/recipient.ts'
 
 t.test('a local part is what its quotes and escapes mean', async t => {
   const cases: [string, string | null, WideAddress['kind']?][] = [

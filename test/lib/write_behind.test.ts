@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type WriteBehindOptions, writeBehind } from '../../lib/write_behind.ts'
+import { type WriteBehindOptions, writeBehind } from '#lib/async/write_behind.ts'
 
 /** Writes to an array, or fails while `fault` is set. */
 function open(options: Partial<WriteBehindOptions<string>> = {}) {

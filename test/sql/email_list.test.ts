@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { indexEmails } from '../../flows/index_emails.ts'
-import { type EmailFilters, listEmails } from '../../sql/email_list.ts'
+import { indexEmails } from '#flows/sending/index_emails.ts'
+import { type EmailFilters, listEmails } from '#sql/sending/search/email_list.ts'
 import { acceptEmail } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { z } from 'zod'
-import { type Page, readHeavyPage } from '../../sql/page.ts'
-import { sql } from '../../sql/pool.ts'
+import { type Page, readHeavyPage } from '#sql/page.ts'
+import { sql } from '#sql/pool.ts'
 import { openWorld } from '../world.ts'
 
 const { pool } = await openWorld(t)

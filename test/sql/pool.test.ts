@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import t from 'tap'
 import { z } from 'zod'
-import { createPool, NoAnswerError, NotConnectedError, sql, sqlState } from '../../sql/pool.ts'
+import { createPool, NoAnswerError, NotConnectedError, sql, sqlState } from '#sql/pool.ts'
 import { createDatabase } from '../database.ts'
 
 const url = await createDatabase(t)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createPool } from '../../sql/pool.ts'
-import { createCountUse } from '../../sql/rate_limits.ts'
+import { createCountUse } from '#sql/accounts/rate_limits.ts'
+import { createPool } from '#sql/pool.ts'
 import { openWorld } from '../world.ts'
 
 const { config, pool } = await openWorld(t)

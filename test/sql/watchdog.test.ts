@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { Watchdog } from '../../sql/watchdog.ts'
+import { Watchdog } from '#sql/watchdog.ts'
 
 // Connects whoever asks, and says nothing: as a Postgres in a black hole, or one that has no time for new connections.
 const server = createServer(socket => socket.on('error', () => {})).listen(0, '127.0.0.1')

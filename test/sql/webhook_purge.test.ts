@@ -1,6 +1,6 @@
 import t from 'tap'
-import { sweepWebhooks } from '../../flows/sweep.ts'
-import { purge } from '../../tasks/purge.ts'
+import { sweepWebhooks } from '#flows/delivery/recover_deliveries.ts'
+import { purge } from '#tasks/purge.ts'
 import { openHistory } from '../webhook_history.ts'
 import { newAccount } from '../world.ts'
 

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
-import { changeWebhook, rotateSigningSecret } from '../../flows/change_webhook.ts'
-import { markWebhookDeleted, updateWebhook } from '../../sql/webhooks.ts'
+import { changeWebhook, rotateSigningSecret } from '#flows/webhooks/change_webhook.ts'
+import { markWebhookDeleted, updateWebhook } from '#sql/webhooks/webhooks.ts'
 import {
   addEndpoint,
   announce,

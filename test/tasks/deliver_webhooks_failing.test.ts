@@ -1,7 +1,7 @@
 import t from 'tap'
-import { changeWebhook } from '../../flows/change_webhook.ts'
-import { now } from '../../lib/clock.ts'
-import { findWebhook, type Webhook } from '../../sql/webhooks.ts'
+import { changeWebhook } from '#flows/webhooks/change_webhook.ts'
+import { now } from '#lib/clock.ts'
+import { findWebhook, type Webhook } from '#sql/webhooks/webhooks.ts'
 import {
   addEndpoint,
   announce,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import t from 'tap'
-import { createLog } from '../../lib/log.ts'
+import { createLog } from '#lib/log.ts'
 import {
   announce,
   countDeliveries,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { purge } from '../../tasks/purge.ts'
+import { purge } from '#tasks/purge.ts'
 import { insertLogRows, readLogs } from '../request_log.ts'
 import { openWork } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { send_emails } from '../../tasks/send_emails.ts'
+import { send_emails } from '#tasks/send_emails.ts'
 import { acceptEmail, openWork, readEmail } from '../sending.ts'
 import { newAccount, openWorld } from '../world.ts'
 

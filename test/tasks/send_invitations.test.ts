@@ -1,7 +1,7 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
 import PostalMime from 'postal-mime'
 import t from 'tap'
-import { send_emails } from '../../tasks/send_emails.ts'
+import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '../api.ts'
 import { startInbox } from '../inbox.ts'
 import { openWork } from '../sending.ts'

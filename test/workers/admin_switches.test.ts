@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { setTransportFault } from '../../sql/platform.ts'
-import { switchCommands } from '../../workers/admin_switches.ts'
+import { setTransportFault } from '#sql/safety/platform.ts'
+import { switchCommands } from '#workers/admin_switches.ts'
 import { newAccount, openWorld } from '../world.ts'
 
 const world = await openWorld(t)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { kindOf } from '../../lib/repeats.ts'
+import { kindOf } from '#lib/log_repeats.ts'
 import * as clone from '../faults/fresh_clone.ts'
 import { findFreePort } from '../free_port.ts'
 

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { layFoundation } from '../../flows/run_process.ts'
-import { readConfig } from '../../lib/config.ts'
-import { createLog } from '../../lib/log.ts'
+import { layFoundation } from '#flows/process/run_process.ts'
+import { readConfig } from '#lib/config.ts'
+import { createLog } from '#lib/log.ts'
 import { createDatabase } from '../database.ts'
 import { formsOf } from '../dump.ts'
 import { SECRET_KEY } from '../world.ts'
@@ -37,7 +37,7 @@ for (const [environment, told] of [
 t.test('an error that nobody expected is told in one record, without the row it was about', async t => {
   const script = `
     import pg from 'pg'
-    import { superviseProcess } from './flows/run_process.ts'
+    import { superviseProcess } from './flows/process/run_process.ts'
     await superviseProcess(async () => {
       const client = new pg.Client({ connectionString: process.env.DATABASE_URL })
       await client.connect()

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { StartupError } from '../../lib/errors.ts'
-import { startEmbeddedPostgres } from '../../workers/embedded_postgres.ts'
-import { signal } from '../../workers/embedded_postgres_server.ts'
+import { StartupError } from '#lib/errors.ts'
+import { startEmbeddedPostgres } from '#workers/embedded_postgres.ts'
+import { signal } from '#workers/embedded_postgres_server.ts'
 import { makeScratch } from '../scratch.ts'
 
 const common = await makeDirectory(t) // creating a cluster is what takes the time here

@@ -3,9 +3,9 @@ import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { layFoundation } from '../../flows/run_process.ts'
-import { migrate } from '../../sql/migrate.ts'
-import { listMigrations } from '../../sql/migrations.ts'
+import { layFoundation } from '#flows/process/run_process.ts'
+import { migrate } from '#sql/migrate.ts'
+import { listMigrations } from '#sql/migrations.ts'
 import { createDatabase } from '../database.ts'
 import { makeScratch } from '../scratch.ts'
 import { SECRET_KEY, testConfig } from '../world.ts'
@@ -49,7 +49,7 @@ t.test('functions are replaced when their file has changed, and only then', asyn
   const { url, query } = await createEmptyDatabase(t)
   await migrate(url)
   const directory = await copyCode(t)
-  const file = join(directory, 'sql', 'functions', 'fence_deliveries.sql')
+  const file = join(directory, 'sql', 'delivery', 'fence_deliveries.sql')
   const text = await readFile(file, 'utf8')
   const applied = () => query("SELECT name FROM migrations WHERE starts_with(name, 'functions ')")
   const before = await applied()

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { v7 as uuid } from 'uuid'
-import type { SmtpLimits } from '../../lib/inbound/smtp_limits.ts'
-import { startSmtp } from '../../workers/smtp.ts'
+import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
+import { startSmtp } from '#workers/smtp.ts'
 import { connectClient, openClient } from '../smtp_client.ts'
 import { addDomain, newAccount, openWorld } from '../world.ts'
 

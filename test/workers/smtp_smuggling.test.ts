@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { createBlobs } from '../../flows/blobs.ts'
-import { startSmtp } from '../../workers/smtp.ts'
+import { createBlobs } from '#flows/files/blobs.ts'
+import { startSmtp } from '#workers/smtp.ts'
 import { openClient } from '../smtp_client.ts'
 import { newAccount, openWorld } from '../world.ts'
 

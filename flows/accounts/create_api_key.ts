@@ -1,0 +1,16 @@
+import { apiKeyPrefix, generateApiKey, hashApiKey } from '#lib/api_key.ts'
+import { newId } from '#lib/ids.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import { insertApiKey, type NewApiKey } from '#sql/accounts/api_keys.ts'
+import type { Queryable } from '#sql/pool.ts'
+
+/** Makes a key and answers it: only its hash is stored, so this is the one moment it can be shown. */
+export async function createApiKey(
+  db: Queryable,
+  secrets: Secrets,
+  key: Omit<NewApiKey, 'id' | 'hash' | 'prefix'>,
+): Promise<string> {
+  const text = generateApiKey()
+  await insertApiKey(db, { ...key, id: newId(), prefix: apiKeyPrefix(text), hash: hashApiKey(text, secrets.pepper) })
+  return text
+}

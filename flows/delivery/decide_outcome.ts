@@ -1,0 +1,90 @@
+import type { Config } from '#lib/config.ts'
+import { judgeReply } from '#lib/delivery/judge_reply.ts'
+import { patientDelay, retryDelay } from '#lib/delivery/retry_schedule.ts'
+import type { Outcome, Refused } from '#lib/delivery/transport.ts'
+import { newId } from '#lib/ids.ts'
+import { isReservedDomain } from '#lib/mail/reserved_domains.ts'
+import { returnPathLocal } from '#lib/mail/return_path.ts'
+import { simulatedOutcome } from '#lib/mail/simulator.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
+import { ComposeError, UnsendableError } from './errors.ts'
+import type { SenderDomain } from './prepare_message.ts'
+
+/** Composing fails for what may pass (memory, a path that is away, a bug): a few attempts, then it is final. */
+const COMPOSE_ATTEMPTS = 3
+
+/** What could not be read is tried again after this time. */
+const RELEASE_SECONDS = 10
+
+/** An email in doubt is sent once more after this time (reliability 3.1). */
+export const RESEND_AFTER_SECONDS = 15 * 60
+
+/** As of those that are dropped when they are accepted (sql/sending/drafts.sql). */
+const RESERVED = 'The domain is reserved for documentation and tests.'
+
+/** Of the simulator, which suppresses nobody. */
+const NO_SUCH_USER = judgeReply('550 5.1.1 Simulated: no such user', 'rcpt')
+
+export type Verdict = Omit<DeliveryResult, 'account_id' | 'id' | 'attempt' | 'email_id' | 'lease_owner'>
+
+/**
+ * What is known before anything is composed: simulated, to a domain that no mail may go to, or suppressed since it was
+ * accepted. Null: it must be sent.
+ */
+export function decideUnsent(delivery: ClaimedDelivery, config: Config): Verdict | null {
+  const address = { address: delivery.recipient, domain: delivery.destination }
+  switch (simulatedOutcome(address, config.SIMULATOR_DOMAIN)) {
+    case null:
+      // Whatever put it into the queue without looking: nothing behind this line looks again.
+      if (isReservedDomain(delivery.destination)) return { outcome: 'suppressed', reason: RESERVED }
+      if (delivery.suppressed) return { outcome: 'suppressed', reason: 'The address is on the suppression list.' }
+      return null
+    case 'delivered':
+      return { outcome: 'delivered', reply: '250 2.0.0 Simulated', via: 'simulator' }
+    case 'complained':
+      return { outcome: 'complained', reply: '250 2.0.0 Simulated', via: 'simulator' }
+    case 'suppressed':
+      return { outcome: 'suppressed', reason: 'Simulated suppression.' }
+    case 'bounced':
+      return { ...NO_SUCH_USER, reason: 'Simulated bounce.' }
+    case 'unknown':
+      return { ...NO_SUCH_USER, reason: 'The simulator has no such mailbox.' }
+  }
+}
+
+/** The envelope sender of one delivery: its local part names the delivery, signed (VERP). */
+export function returnPath(delivery: ClaimedDelivery, sender: SenderDomain, config: Config, secrets: Secrets): string {
+  return `${returnPathLocal(delivery.id, secrets)}@${sender.return_path ?? config.RETURN_PATH_DOMAIN ?? sender.name}`
+}
+
+/** What an outcome of the transport means for the delivery: when it is due again, whom it suppresses. */
+export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Config): Verdict {
+  switch (outcome.outcome) {
+    case 'deferred':
+      return { ...known(outcome), delay: patientDelay(delivery.attempt, outcome.retry_after) }
+    case 'bounced':
+      return { ...known(outcome), suppression_id: newId() }
+    case 'failed':
+      return known(outcome)
+    case 'in_doubt':
+      return { ...outcome, delay: RESEND_AFTER_SECONDS, hold: config.IN_DOUBT === 'hold' }
+    default:
+      return outcome
+  }
+}
+
+/** What is stored of a refusal. */
+function known({ is_unanswered: _, retry_after: __, ...refused }: Refused): Verdict {
+  return refused
+}
+
+/** What an error while preparing means: final if the email itself is at fault, else another attempt. */
+export function judgeError(error: unknown, delivery: ClaimedDelivery): Verdict {
+  const reason = error instanceof Error ? error.message : String(error)
+  if (error instanceof UnsendableError) return { outcome: 'failed', reason }
+  // Not the email's fault: the database or a key could not be read. It does not use up an attempt.
+  if (!(error instanceof ComposeError)) return { outcome: 'released', reason, delay: RELEASE_SECONDS }
+  if (delivery.attempt >= COMPOSE_ATTEMPTS) return { outcome: 'failed', reason }
+  return { outcome: 'deferred', reason, delay: retryDelay(delivery.attempt) }
+}

@@ -1,0 +1,152 @@
+import type { Config } from '#lib/config.ts'
+import type { Transport } from '#lib/delivery/transport.ts'
+import type { Log } from '#lib/log.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
+import { decideUnsent, judgeError, type Verdict } from './decide_outcome.ts'
+import type { Ledger } from './fence_and_settle.ts'
+import { Router } from './find_lane.ts'
+import type { PrepareMessage } from './prepare_message.ts'
+import { TransportQueues } from './transport_queues.ts'
+
+/** Deliveries one process holds at the most. */
+export const CAPACITY = 1_000
+
+type Dependencies = {
+  log: Log
+  config: Config
+  secrets: Secrets
+  transport: Transport
+  ledger: Ledger
+  prepareMessage: PrepareMessage
+  /** Bytes that large messages may take together, for each pool of slots. */
+  room?: number
+  /** Called each time a delivery has left. */
+  onRoom: () => void
+}
+
+const STOPPED: Verdict = { outcome: 'released', reason: 'The worker stopped.' }
+
+/** The way of claimed deliveries through this process: prepared, sent, settled. Fair to destinations at each step. */
+export class Pipeline {
+  /** By claim: one whose lease was lost may still be on its way here when its delivery is claimed again. */
+  readonly held = new Set<ClaimedDelivery>()
+  readonly #deps: Dependencies
+  readonly #router: Router
+  /** By the name of the pool of slots. */
+  readonly #queues = new Map<string, TransportQueues>()
+  readonly #stopping = new AbortController()
+  /** By destination, how many are not being sent yet. */
+  readonly #unsent = new Map<string, number>()
+  #idlers: (() => void)[] = []
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps
+    this.#router = new Router({
+      ...deps,
+      whyFull: (delivery, lane, isShared) => this.#whyFull(delivery, lane, isShared),
+      onLane: (delivery, lane) => this.#queuesOf(delivery).push(delivery, lane),
+      onVerdict: (delivery, verdict) => void this.#settleUnsent(delivery, verdict),
+    })
+  }
+
+  /** Deliveries held that count against CAPACITY. */
+  get load(): number {
+    let load = 0
+    for (const queues of this.#queues.values()) load += queues.load
+    return load
+  }
+
+  /** Destinations of which at least so many deliveries wait here. */
+  busy(count: number): string[] {
+    return [...this.#unsent].flatMap(([destination, unsent]) => (unsent >= count ? [destination] : []))
+  }
+
+  take(delivery: ClaimedDelivery): void {
+    this.held.add(delivery)
+    this.#queuesOf(delivery).join(delivery)
+    const verdict = decideUnsent(delivery, this.#deps.config)
+    if (verdict) {
+      void this.#settle(delivery, verdict)
+      return
+    }
+    this.#unsent.set(delivery.destination, (this.#unsent.get(delivery.destination) ?? 0) + 1)
+    this.#router.take(delivery)
+  }
+
+  async idle(): Promise<void> {
+    if (this.held.size > 0) await new Promise<void>(resolve => this.#idlers.push(resolve))
+  }
+
+  /** Gives back what has not passed its fence; what has is waited for by `idle`. */
+  stop(): void {
+    this.#stopping.abort()
+    const unsent = this.#router.clear()
+    for (const queues of this.#queues.values()) unsent.push(...queues.stop())
+    for (const delivery of unsent) void this.#settleUnsent(delivery, STOPPED)
+  }
+
+  #queuesOf({ transport: wish }: ClaimedDelivery): TransportQueues {
+    const { transport } = this.#deps
+    const { name, slots } = transport.pool?.(wish) ?? { name: '', slots: transport.concurrency }
+    const queues = this.#queues.get(name) ?? this.#open(slots)
+    this.#queues.set(name, queues)
+    return queues
+  }
+
+  #open(slots: number): TransportQueues {
+    return new TransportQueues({
+      ...{ ...this.#deps, slots, signal: this.#stopping.signal },
+      onStart: delivery => this.#leaveUnsent(delivery),
+      onError: (error, delivery) => void this.#settleUnsent(delivery, this.#judge(error, delivery)),
+      onAside: () => this.#deps.onRoom(),
+      onVerdict: (delivery, verdict) => void this.#settle(delivery, verdict),
+    })
+  }
+
+  /** A lane that several destinations share, and a transport beside another, leave room for the mail of others. */
+  #whyFull(delivery: ClaimedDelivery, lane: string, isShared: boolean): string | null {
+    const queues = this.#queuesOf(delivery)
+    const free = CAPACITY - this.load
+    // A destination by itself is not claimed for when it has much.
+    if (isShared && queues.count(lane) > free) return 'Other mail to the same receiver goes first.'
+    if (this.#queues.size > 1 && queues.load > free) return 'Other mail by the same transport goes first.'
+    return null
+  }
+
+  #leaveUnsent({ destination }: ClaimedDelivery): void {
+    const unsent = (this.#unsent.get(destination) ?? 0) - 1
+    if (unsent > 0) this.#unsent.set(destination, unsent)
+    else this.#unsent.delete(destination)
+  }
+
+  #judge(error: unknown, delivery: ClaimedDelivery): Verdict {
+    if (this.#stopping.signal.aborted) return STOPPED
+    this.#deps.log.error({ err: error, email_id: delivery.email_id }, 'an email could not be prepared')
+    return judgeError(error, delivery)
+  }
+
+  #settleUnsent(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {
+    this.#leaveUnsent(delivery)
+    return this.#settle(delivery, verdict)
+  }
+
+  async #settle(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {
+    const { log, ledger } = this.#deps
+    const { outcome } = verdict
+    try {
+      const isSettled = await ledger.settle(delivery, verdict)
+      if (!isSettled) log.warn({ delivery_id: delivery.id, outcome }, 'a result came after its lease was lost')
+    } catch (error) {
+      log.error({ err: error, delivery_id: delivery.id, outcome }, 'a result is left to the sweep')
+    }
+    this.#forget(delivery)
+  }
+
+  #forget(delivery: ClaimedDelivery): void {
+    this.held.delete(delivery)
+    this.#queuesOf(delivery).leave(delivery)
+    this.#deps.onRoom()
+    if (this.held.size === 0) for (const resolve of this.#idlers.splice(0)) resolve()
+  }
+}

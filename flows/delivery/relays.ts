@@ -1,0 +1,75 @@
+import type { Config } from '#lib/config.ts'
+import { deliverInTurn, type Relay } from '#lib/delivery/failover.ts'
+import { RelayPlaces, RelayQueue } from '#lib/delivery/relay_queue.ts'
+import { relayUrls } from '#lib/delivery/relay_urls.ts'
+import { Silence } from '#lib/delivery/silence.ts'
+import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
+import { createSmtpTransport, relayServer } from '#lib/delivery/smtp/transport.ts'
+import type { Transport } from '#lib/delivery/transport.ts'
+import type { Log } from '#lib/log.ts'
+
+/** What stays as it was is told again after this time: seldom enough for any load, in time for what reads it. */
+const REPEAT_MS = 10_000
+
+type Options = {
+  config: Config
+  log: Log
+  timeouts: SmtpTimeouts
+  /** Told why no mail can leave until somebody changes the configuration, and by null that it does again. */
+  note: (fault: string | null) => Promise<void>
+}
+
+/** The relays of the configuration, each with its own connections and breakers. Mail that must have TLS gets none without. */
+export function createRelays({ config, log, timeouts, note }: Options): Transport {
+  const servers = relayUrls(config).map(url => relayServer(url, config.HELO_NAME))
+  const tell = watchFaults(servers.length, repeatSeldom(log, note))
+  const connections = config.SEND_CONNECTIONS
+  const queue = new RelayQueue<Relay>()
+  const relays = { opportunistic: [] as Relay[], enforced: [] as Relay[] }
+  const transports = servers.flatMap((server, i) => {
+    const shared = { places: new RelayPlaces(connections, timeouts.stall), silence: new Silence() }
+    const plain = createSmtpTransport(server, timeouts, connections, fault => tell(i, fault))
+    // What one domain asks for and the relay has not is no fault of the others.
+    const strict =
+      server.secure || server.require_tls
+        ? plain
+        : createSmtpTransport({ ...server, require_tls: true, ignore_tls: false }, timeouts, connections)
+    relays.opportunistic.push({ ...shared, deliver: plain.deliver })
+    relays.enforced.push({ ...shared, deliver: strict.deliver })
+    return [plain, strict]
+  })
+  return {
+    concurrency: connections * servers.length,
+    deliver: outgoing => deliverInTurn(queue, relays[outgoing.tls], outgoing),
+    close() {
+      for (const transport of transports) transport.close()
+    },
+  }
+}
+
+/** While one of several relays takes mail, what is wrong with the others stops nobody. */
+function watchFaults(
+  count: number,
+  tell: (fault: string | null) => void,
+): (relay: number, fault: string | null) => void {
+  const faults = new Map<number, string | null>()
+  return (relay, fault) => {
+    faults.set(relay, fault)
+    const known = [...faults.values()]
+    if (known.includes(null)) tell(null)
+    else if (known.length === count) tell(known.join(' '))
+  }
+}
+
+function repeatSeldom(log: Log, note: Options['note']): (fault: string | null) => void {
+  let last: string | null | undefined
+  let told_at = Number.NEGATIVE_INFINITY
+  return fault => {
+    const now = performance.now()
+    if (fault === last && now < told_at + REPEAT_MS) return
+    if (fault !== null) log.error({ reason: fault }, 'the transport cannot work')
+    last = fault
+    told_at = now
+    note(fault).catch(error => log.error({ err: error }, 'the state of the transport is not noted'))
+  }
+}

@@ -1,0 +1,107 @@
+import type { Config } from '#lib/config.ts'
+import type { Transport } from '#lib/delivery/transport.ts'
+import type { Log } from '#lib/log.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
+import type { Verdict } from './decide_outcome.ts'
+import type { Ledger } from './fence_and_settle.ts'
+import type { PrepareMessage } from './prepare_message.ts'
+import { PrepareQueue } from './prepare_queue.ts'
+import { SendQueue } from './send_queue.ts'
+import { SharedMessages } from './shared_messages.ts'
+
+type Dependencies = {
+  log: Log
+  config: Config
+  secrets: Secrets
+  transport: Transport
+  ledger: Ledger
+  prepareMessage: PrepareMessage
+  /** Bytes that large messages may take together. */
+  room?: number
+  /** Deliveries that are sent at the same time. */
+  slots: number
+  signal: AbortSignal
+  /** Called before a delivery is handed to the transport. */
+  onStart: (delivery: ClaimedDelivery) => void
+  /** Called when a delivery could not be prepared. */
+  onError: (error: unknown, delivery: ClaimedDelivery) => void
+  /** Called when a delivery has been set aside. */
+  onAside: () => void
+  onVerdict: (delivery: ClaimedDelivery, verdict: Verdict) => void
+}
+
+/** Everything that deliveries of one pool of slots wait for. Those of another pool have queues of their own. */
+export class TransportQueues {
+  readonly #messages: SharedMessages
+  readonly #prepare: PrepareQueue
+  readonly #send: SendQueue
+  /** Deliveries whose message is not needed any more. */
+  readonly #left = new WeakSet<ClaimedDelivery>()
+  #held = 0
+
+  constructor(deps: Dependencies) {
+    const { transport, prepareMessage, room, onStart, onError, onAside, onVerdict } = deps
+    const share = (lane: string) => transport.share?.(lane) ?? null
+    this.#messages = new SharedMessages(prepareMessage, room)
+    this.#prepare = new PrepareQueue({
+      ...{ messages: this.#messages, share, onError },
+      onPrepared: prepared => this.#send.push(prepared),
+      onFree: () => this.#pump(),
+    })
+    this.#send = new SendQueue({
+      ...{ ...deps, share },
+      onStart: prepared => {
+        this.#prepare.leave(prepared)
+        onStart(prepared.delivery)
+      },
+      onAside: delivery => {
+        this.#messages.leave(delivery)
+        this.#left.add(delivery)
+        this.#pump()
+        onAside()
+      },
+      onVerdict: (delivery, verdict) => {
+        this.#pump()
+        onVerdict(delivery, verdict)
+      },
+    })
+  }
+
+  /** Deliveries held here, without those set aside. */
+  get load(): number {
+    return this.#held - this.#send.aside
+  }
+
+  /** Deliveries of a lane that are not being sent yet. */
+  count(lane: string): number {
+    return this.#prepare.count(lane)
+  }
+
+  /** Holds a delivery, until `leave`. */
+  join(delivery: ClaimedDelivery): void {
+    this.#held++
+    this.#messages.join(delivery)
+  }
+
+  leave(delivery: ClaimedDelivery): void {
+    this.#held--
+    if (!this.#left.delete(delivery)) this.#messages.leave(delivery)
+  }
+
+  push(delivery: ClaimedDelivery, lane: string): void {
+    this.#prepare.push({ delivery, lane })
+    this.#pump()
+  }
+
+  /** Takes out all deliveries that are not being sent; from now on none is composed. */
+  stop(): ClaimedDelivery[] {
+    this.#messages.stop()
+    return [...this.#prepare.clear(), ...this.#send.clear()]
+  }
+
+  #pump(): void {
+    this.#prepare.pump()
+    this.#send.pump()
+  }
+}

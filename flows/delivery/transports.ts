@@ -1,0 +1,125 @@
+import { coalesce } from '#lib/async/coalesce.ts'
+import type { Config } from '#lib/config.ts'
+import { createMtaSts, type StsStore } from '#lib/delivery/direct/mta_sts.ts'
+import { createDirectTransport } from '#lib/delivery/direct/transport.ts'
+import { defaultTransport, relayUrls } from '#lib/delivery/relay_urls.ts'
+import { DEFAULT_TIMEOUTS, type SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
+import type { Outgoing, Transport } from '#lib/delivery/transport.ts'
+import type { Log } from '#lib/log.ts'
+import { createDns } from '#lib/net/dns.ts'
+import { fetchPolicy } from '#lib/net/fetch_safely.ts'
+import { insertCapturedMessages } from '#sql/delivery/captured_messages.ts'
+import { findMtaStsPolicy, upsertMtaStsPolicy } from '#sql/delivery/mta_sts_policies.ts'
+import type { Pool } from '#sql/pool.ts'
+import { markTransportFault, setTransportFault } from '#sql/safety/platform.ts'
+import { createRelays } from './relays.ts'
+
+type Options = { config: Config; pool: Pool; log: Log; timeouts?: SmtpTimeouts | undefined }
+type Kind = NonNullable<Outgoing['transport']>
+
+/** The transports of this process, each made when mail first asks for it: as its domain says, else as MAIL_TRANSPORT does. */
+export function createTransport(options: Options): Transport {
+  const usual = defaultTransport(options.config)
+  const made = new Map<Kind, Transport>()
+  const of = (kind: Kind): Transport => {
+    const transport = made.get(kind) ?? makers[kind](options)
+    made.set(kind, transport)
+    return transport
+  }
+  return {
+    get concurrency() {
+      return of(usual).concurrency
+    },
+    // A relay that is silent stops no direct mail, and the other way round.
+    pool(transport) {
+      const name = transport ?? usual
+      return { name, slots: of(name).concurrency }
+    },
+    // What is known or asked of a receiver's servers says nothing of mail that does not go there.
+    async route(destination, transport) {
+      const kind = transport ?? usual
+      const own = { lane: destination, isShared: false, wait: null }
+      const route = (await of(kind).route?.(destination)) ?? own
+      return { ...route, lane: `${kind} ${route.lane}` }
+    },
+    share(name) {
+      const [kind, lane = ''] = name.split(' ')
+      return of(kind as Kind).share?.(lane) ?? null
+    },
+    deliver: outgoing => of(outgoing.transport ?? usual).deliver(outgoing),
+    close() {
+      for (const transport of made.values()) transport.close()
+    },
+  }
+}
+
+const makers: Record<Kind, (options: Options) => Transport> = {
+  capture: ({ pool }) => createCapture(pool),
+  relay: createRelay,
+  direct: createDirect,
+}
+
+function createRelay(options: Options): Transport {
+  const { config, pool, log, timeouts = DEFAULT_TIMEOUTS } = options
+  if (relayUrls(config).length === 0) {
+    return createMissing(options, 'Its domain asks for a relay, and this server has none: RELAY_URL is not set.')
+  }
+  // A relay that only some domains ask for stops nobody else.
+  const note = defaultTransport(config) === 'relay' ? setTransportFault : async () => {}
+  return createRelays({ config, log, timeouts, note: fault => note(pool, fault) })
+}
+
+function createDirect({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Options): Transport {
+  const dns = createDns(config.DNS_SERVERS)
+  const store: StsStore = {
+    find: domain => findMtaStsPolicy(pool, domain),
+    save: (domain, policy) => upsertMtaStsPolicy(pool, domain, policy),
+  }
+  return createDirectTransport({
+    dns,
+    policy: { allowed: config.MX_ALLOW, denied: config.FETCH_DENY },
+    findPolicy: createMtaSts({ dns, fetch: { ...fetchPolicy(config), ports: [443] }, store, log }),
+    helo_name: config.HELO_NAME,
+    port: config.MX_PORT,
+    timeouts,
+    connections: config.SEND_CONNECTIONS,
+    limits: { connections: config.DESTINATION_CONNECTIONS, per_minute: config.DESTINATION_RATE },
+    log,
+  })
+}
+
+/** Of a transport that is asked for and not configured: mail waits, and no more of its domain is accepted. */
+function createMissing({ config, pool, log }: Options, reason: string): Transport {
+  return {
+    concurrency: config.SEND_CONNECTIONS,
+    async deliver(outgoing) {
+      log.error({ delivery_id: outgoing.delivery_id, reason }, 'a domain asks for a transport that there is not')
+      await markTransportFault(pool, outgoing.account_id, outgoing.delivery_id)
+      return { outcome: 'deferred', class: 'infrastructure', reason }
+    },
+    close() {},
+  }
+}
+
+/** Keeps the finished message instead of sending it: `npm run admin -- captured list`. */
+function createCapture(pool: Pool): Transport {
+  const store = coalesce<Outgoing, void>(
+    async messages => {
+      await insertCapturedMessages(
+        pool,
+        messages.map(({ message, ...rest }) => ({ ...rest, message: message.bytes })),
+      )
+      return messages.map(() => undefined)
+    },
+    { in_flight: 2, max_items: 50, max_weight: 4 << 20, weigh: outgoing => outgoing.message.bytes.length },
+  )
+  return {
+    concurrency: 100,
+    async deliver(outgoing) {
+      // No fence: storing it twice stores it once.
+      await store(outgoing)
+      return { outcome: 'delivered', reply: '250 2.0.0 Captured', via: 'capture' }
+    },
+    close() {},
+  }
+}

@@ -1,0 +1,36 @@
+import type { JobPayload } from '#lib/jobs.ts'
+import { addJobs } from '#sql/jobs.ts'
+import type { Queryable } from '#sql/pool.ts'
+
+/** What is due by itself comes after what somebody waits for. */
+export const LATER = 10
+
+type ToCheck = { account_id: string; id: string }
+
+export async function queueVerification(tx: Queryable, domains: ToCheck[], priority = 0): Promise<void> {
+  await queueChecks(tx, 'verify_domain', domains, ({ account_id, id }) => ({ account_id, domain_id: id }), priority)
+}
+
+export async function queueClaims(tx: Queryable, claims: ToCheck[], priority = 0): Promise<void> {
+  await queueChecks(tx, 'check_claim', claims, ({ account_id, id }) => ({ account_id, claim_id: id }), priority)
+}
+
+/**
+ * Those of one account come one after another: when the name servers of its domains are silent, it occupies one worker
+ * of many.
+ */
+async function queueChecks<Name extends 'verify_domain' | 'check_claim'>(
+  tx: Queryable,
+  name: Name,
+  checks: ToCheck[],
+  payloadOf: (one: ToCheck) => JobPayload<Name>,
+  priority: number,
+): Promise<void> {
+  const jobs = checks.map(one => ({
+    payload: payloadOf(one),
+    job_key: `${name}:${one.id}`,
+    queue_name: `verify_domain:${one.account_id}`,
+    priority,
+  }))
+  await addJobs(tx, name, jobs)
+}

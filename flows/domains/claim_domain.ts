@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { readDomainName } from '#lib/domains/new_domain.ts'
+import type { NewDomainClaim } from '#lib/domains/new_domain_claim.ts'
+import { ApiError } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import {
+  type DomainClaim,
+  expireClaims,
+  findDomainClaim,
+  insertDomainClaim,
+  isOpenClaim,
+} from '#sql/domains/domain_claims.ts'
+import { findConflict, lockNames } from '#sql/domains/domain_conflicts.ts'
+import { findDomainByName } from '#sql/domains/domains.ts'
+import { findNameOwner } from '#sql/domains/name_owners.ts'
+import type { Pool, Queryable } from '#sql/pool.ts'
+import { createDomain } from './create_domain.ts'
+
+type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: string } }
+
+/**
+ * Claims a name that another account has verified; there is one open claim of it at a time in an account. The domain that
+ * is to have it is added, or is one that was added before and could not be verified; that stays as it is set.
+ *
+ * @throws {ApiError} `validation_error`: nobody has verified it, or this account has; `domain_conflict`: it is not to be
+ *   had by a claim
+ */
+export async function claimDomain(
+  deps: Dependencies,
+  account_id: string,
+  fields: NewDomainClaim,
+): Promise<{ claim: DomainClaim; is_new: boolean }> {
+  const read = readDomainName(fields.name)
+  if ('why' in read) throw new ApiError('validation_error', read.why)
+  const { name } = read
+  const { pool } = deps
+  await requireClaimable(pool, account_id, name)
+  const { id: domain_id } = await findOrCreate(deps, account_id, { ...fields, name })
+
+  return pool.transaction(async tx => {
+    await lockNames(tx, name)
+    await requireClaimable(tx, account_id, name)
+    await expireClaims(tx, account_id, domain_id)
+    const before = await findDomainClaim(tx, account_id, domain_id)
+    if (before && isOpenClaim(before)) return { claim: before, is_new: false }
+    const token = randomBytes(TOKEN_BYTES).toString('base64url')
+    await insertDomainClaim(tx, { account_id, id: newId(), domain_id, token })
+    return { claim: (await findDomainClaim(tx, account_id, domain_id)) as DomainClaim, is_new: true }
+  })
+}
+
+const TOKEN_BYTES = 32
+
+async function requireClaimable(db: Queryable, account_id: string, name: string): Promise<void> {
+  const owner = await findNameOwner(db, name)
+  if (owner?.account_id === account_id) {
+    throw new ApiError('validation_error', `The domain ${name} is verified by this account already.`)
+  }
+  if (owner?.is_trusted) {
+    throw new ApiError('domain_conflict', `The domain ${name} is another account's by its operator's word.`)
+  }
+  if (owner) return
+  if (await findConflict(db, account_id, name)) {
+    throw new ApiError(
+      'domain_conflict',
+      `Another account has verified a domain above or below ${name}: claim that one.`,
+    )
+  }
+  throw new ApiError('validation_error', `Nobody has verified the domain ${name}: add it with POST /domains.`)
+}
+
+type Found = { id: string }
+
+async function findOrCreate(deps: Dependencies, account_id: string, fields: NewDomainClaim): Promise<Found> {
+  const find = () => findDomainByName(deps.pool, account_id, fields.name)
+  const before = await find()
+  if (before) return before
+  try {
+    return await createDomain(deps, { ...fields, account_id, is_trusted: false, is_claimed: true })
+  } catch (error) {
+    const other = await find() // added meanwhile by another request
+    if (other) return other
+    throw error
+  }
+}

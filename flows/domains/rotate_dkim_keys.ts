@@ -1,0 +1,116 @@
+import { announceDomains } from '#flows/webhooks/announce.ts'
+import type { Check } from '#lib/domains/check_record.ts'
+import type { DomainRecord } from '#lib/domains/domain_records.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import { insertDkimKeys } from '#sql/domains/dkim_keys.ts'
+import {
+  activateStagedKeys,
+  deleteRetiredKeys,
+  deleteStagedKeys,
+  findKeyedDomain,
+  type KeyOwner,
+  listDomainsWithoutEd25519,
+  markPublishedKeys,
+  markStagedKeysPublished,
+} from '#sql/domains/dkim_rotation.ts'
+import { lockDomain } from '#sql/domains/domains.ts'
+import type { Pool, Queryable } from '#sql/pool.ts'
+import { queueVerification } from './add_check_jobs.ts'
+import { makeDkimKey, makeDkimKeys } from './create_domain.ts'
+
+type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: string } }
+type WithoutSecrets = Omit<Dependencies, 'secrets'>
+
+/**
+ * Stages new keys for a domain, unless there are some that wait for their records. They sign once DNS has these
+ * (`settleDkimKeys`). For a domain that is trusted DNS is never asked, so that the operator alone can tell.
+ *
+ * @throws {ApiError} `not_found`; `validation_error`: it was never verified, or is trusted and its owner asks
+ */
+export async function rotateDkimKeys(
+  { pool, secrets, config }: Dependencies,
+  owner: KeyOwner,
+  by: 'owner' | 'operator',
+): Promise<void> {
+  const domain = await findKeyedDomain(pool, owner)
+  if (!domain) throw notFound('Domain')
+  const { is_trusted, was_verified, is_rotating } = domain
+  if (!was_verified) throw new ApiError('validation_error', 'The domain was never verified: its DKIM keys are new.')
+  if (is_trusted && by === 'owner') {
+    throw new ApiError(
+      'validation_error',
+      'DNS is not asked about this domain: its DKIM keys are changed by the operator.',
+    )
+  }
+  const generation = domain.generation + 1
+  const keys = is_rotating ? [] : await makeDkimKeys(secrets, { ...owner, generation, state: 'staged' })
+  await pool.transaction(async tx => {
+    await lockDomain(tx, owner.account_id, owner.domain_id)
+    const current = await findKeyedDomain(tx, owner)
+    if (!current) throw notFound('Domain')
+    // Else somebody was faster, and those keys are as new.
+    if (current.generation < generation && keys.length > 0) {
+      await deleteStagedKeys(tx, owner)
+      await insertDkimKeys(tx, keys)
+      await announceKeys(tx, config, [owner])
+    }
+    if (!is_trusted) await queueVerification(tx, [{ account_id: owner.account_id, id: owner.domain_id }])
+  })
+}
+
+/**
+ * What was found of the records of a domain, for its keys: staged ones sign from now on whose record is there. Whoever
+ * calls has locked the domain. Answers whether others sign now.
+ */
+export async function settleDkimKeys(
+  tx: Queryable,
+  owner: KeyOwner,
+  checks: { record: DomainRecord; check: Check }[],
+): Promise<boolean> {
+  const seen = checks.flatMap(({ record: { record, name }, check: { status } }) =>
+    // Where nobody could say, it is as it was.
+    record !== 'DKIM' || status === 'temporary_failure'
+      ? []
+      : [{ selector: name.slice(0, name.indexOf('.')), is_published: status === 'verified' }],
+  )
+  await markPublishedKeys(tx, owner, seen)
+  return (await activateStagedKeys(tx, owner)) > 0
+}
+
+/** The operator says that the records of the staged keys are there. False: none is staged. */
+export async function activateTrustedKeys({ pool, config }: WithoutSecrets, owner: KeyOwner): Promise<boolean> {
+  return pool.transaction(async tx => {
+    await lockDomain(tx, owner.account_id, owner.domain_id)
+    await markStagedKeysPublished(tx, owner)
+    if ((await activateStagedKeys(tx, owner)) === 0) return false
+    await announceKeys(tx, config, [owner])
+    return true
+  })
+}
+
+/** Forgets keys that have signed nothing for long. Answers how many it were. */
+export async function forgetRetiredKeys({ pool, config }: WithoutSecrets): Promise<number> {
+  return pool.transaction(async tx => {
+    const owners = await deleteRetiredKeys(tx)
+    await announceKeys(tx, config, owners)
+    return owners.length
+  })
+}
+
+/** Makes the key of Ed25519 for domains of when there were none. Answers how many they are. */
+export async function addEd25519Keys({ pool, secrets, config }: Dependencies, limit: number): Promise<number> {
+  const lacking = await listDomainsWithoutEd25519(pool, limit)
+  const keys = await Promise.all(lacking.map(owner => makeDkimKey(secrets, owner, 'ed25519-sha256')))
+  await pool.transaction(async tx => {
+    await insertDkimKeys(tx, keys)
+    await announceKeys(tx, config, lacking)
+  })
+  return lacking.length
+}
+
+/** Other keys are other records. */
+async function announceKeys(tx: Queryable, config: Dependencies['config'], owners: KeyOwner[]): Promise<void> {
+  const ids = new Map(owners.map(({ account_id, domain_id: id }) => [id, { account_id, id }]))
+  await announceDomains(tx, 'domain.updated', [...ids.values()], config.SERVER_DOMAIN)
+}

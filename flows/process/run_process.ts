@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Config, readConfig } from '#lib/config.ts'
+import { AbandonedError, AlreadyToldError, StartupError } from '#lib/errors.ts'
+import { giveBackMemory } from '#lib/give_back_memory.ts'
+import { createLog, type Log, reportFatal } from '#lib/log.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import { unreachable } from '#sql/migrate.ts'
+import { listPendingMigrations } from '#sql/migrations.ts'
+import { createPool, NotConnectedError, type Pool } from '#sql/pool.ts'
+import { openSecrets } from './open_secrets.ts'
+import { takeTime } from './sync_clock.ts'
+
+/** What every process starts from. */
+export type Foundation = { config: Config; log: Log; pool: Pool; secrets: Secrets }
+
+export type Running = {
+  /** Finishes what was begun, within the process's own limits. */
+  stop(): Promise<void>
+  /** Rejects when it can no longer do its work: the process then ends with code 1, to be replaced. */
+  failed?: Promise<never>
+}
+
+/** Opens the database and its secrets, and sets the clock by it. @throws {StartupError} */
+export async function layFoundation(config: Config, log: Log = createLog(config.LOG_LEVEL)): Promise<Foundation> {
+  if (!config.DATABASE_URL || !config.SECRET_KEY) throw new StartupError('DATABASE_URL is not set.')
+  const pool = createPool(config.DATABASE_URL, { onError: error => log.warn({ err: error }, 'a connection was lost') })
+  try {
+    const pending = await listPendingMigrations(pool).catch(error => {
+      throw error instanceof NotConnectedError ? unreachable(error) : error
+    })
+    if (pending.length > 0) throw new StartupError(`The database is not up to date; run: npm run migrate`)
+    await takeTime(pool)
+    return { config, log, pool, secrets: await openSecrets(pool, config.SECRET_KEY) }
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+}
+
+/** Starts a process of the Procfile on a foundation of its own, which ends with it. */
+export async function startOnFoundation(start: (foundation: Foundation) => Promise<Running>): Promise<Running> {
+  const foundation = await layFoundation(readConfig())
+  const running = await start(foundation).catch(async error => {
+    await foundation.pool.end()
+    throw error
+  })
+  const stop = async () => {
+    await running.stop()
+    await foundation.pool.end()
+  }
+  return { ...running, stop }
+}
+
+/** One wish to stop may arrive by several ways: Ctrl-C reaches npm and us, and npm passes it on. */
+const SAME_SIGNAL_MS = 1_000
+
+/** What is left open when everything has stopped, such as a connection to a database that is gone, is cut off. */
+const LINGER_MS = 3_000
+
+/** A start that is under way when the signal comes gets so long: it may wait for a database that hangs. */
+const START_MS = 5_000
+
+/**
+ * Starts something and stops it on SIGTERM, SIGINT or SIGHUP (its terminal was closed); a signal that comes later on
+ * ends the process at once. An error that nobody expected also stops it, with code 1: what was begun is finished before
+ * the process is replaced.
+ */
+export async function superviseProcess(start: () => Promise<Running>): Promise<void> {
+  const stopped = Promise.withResolvers<void>()
+  let signalled_at = Number.POSITIVE_INFINITY
+  const onSignal = () => {
+    if (performance.now() > signalled_at + SAME_SIGNAL_MS) process.exit(1)
+    signalled_at = Math.min(signalled_at, performance.now())
+    stopped.resolve()
+  }
+  const onError = (error: unknown) => {
+    report(error)
+    stopped.resolve()
+  }
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, onSignal)
+  process.on('uncaughtException', onError) // rejections that nobody handles as well
+  try {
+    const running = await Promise.race([start(), stopped.promise.then(() => sleep(START_MS, null, { ref: false }))])
+    if (!running) process.exit(1)
+    giveBackMemory()
+    await Promise.race([stopped.promise, ...(running.failed ? [running.failed] : [])]).catch(report)
+    await running.stop()
+  } catch (error) {
+    report(error)
+    if (error instanceof AbandonedError) process.exit()
+  }
+  setTimeout(() => process.exit(), LINGER_MS).unref()
+}
+
+function report(error: unknown): void {
+  process.exitCode = 1
+  if (!(error instanceof AlreadyToldError)) reportFatal(error)
+}

@@ -1,0 +1,98 @@
+import { explainVerdict } from '#lib/delivery/smtp_reply.ts'
+import { newId } from '#lib/ids.ts'
+import { judgeRecipient } from '#lib/receiving/reports/judge_recipient.ts'
+import { readReport, seemsReport } from '#lib/receiving/reports/read_report.ts'
+import type { Report, ReportedRecipient } from '#lib/receiving/reports/report.ts'
+import type { Queryable } from '#sql/pool.ts'
+import { applyReportedOutcome, type ReportedDelivery, type ReportedOutcome } from '#sql/receiving/reports.ts'
+
+/** `find` answers the delivery of a return path that we have signed, null for all else. */
+type FindDelivery = (address: string) => Promise<ReportedDelivery | null>
+
+export type ReadReport = {
+  isReport: boolean
+  /** What is to be written of deliveries: none when it proves nothing, or nothing has failed. */
+  outcomes: ReportedOutcome[]
+  /** Why it changes nothing, although it should: null when there is nothing that it should change. */
+  fault: string | null
+}
+
+const UNREAD = 'It looks like a report, and could not be read.'
+const UNKNOWN = 'It is about no delivery: it came to no return path of ours, and shows none.'
+
+const RETURN_PATH = /b-[a-z2-7]{42}@[\w.-]{1,255}/gi
+/** More of them are somebody's game. */
+const MAX_TOKENS = 5
+
+/**
+ * Reads what a message reports, if it is a report. Anybody can write one: it counts for the deliveries whose signed return
+ * path it came to and no other, whomever it names. The receiver of a mail alone knows its return path. A complaint does not
+ * come back to it, and shows it in what it returns.
+ */
+export async function findReport(
+  raw: Uint8Array,
+  { mail_from, received_for }: { mail_from: string; received_for: string[] },
+  find: FindDelivery,
+): Promise<ReadReport> {
+  const report = readReport(raw)
+  const shown = report?.kind === 'complaint' ? report.texts : []
+  const deliveries = await findNamed([...received_for, ...shown], find)
+  if (!report) {
+    const path = deliveries.length === 0 ? 'none' : mail_from === '' ? 'null' : 'path'
+    return { isReport: false, outcomes: [], fault: seemsReport(raw, path) ? UNREAD : null }
+  }
+  const outcomes = new Map(
+    deliveries.flatMap(delivery => {
+      const outcome = outcomeOf(report, delivery)
+      return outcome ? [[outcome.delivery_id, outcome]] : []
+    }),
+  )
+  const hasFailed = report.kind === 'complaint' || report.recipients.some(({ action }) => action === 'failed')
+  return {
+    isReport: true,
+    outcomes: [...outcomes.values()],
+    fault: hasFailed && deliveries.length === 0 ? UNKNOWN : null,
+  }
+}
+
+/** The deliveries whose return paths stand in these texts. */
+async function findNamed(texts: string[], find: FindDelivery): Promise<ReportedDelivery[]> {
+  const tokens = texts.flatMap(text => text.toLowerCase().match(RETURN_PATH) ?? [])
+  const found: ReportedDelivery[] = []
+  for (const token of [...new Set(tokens)].slice(0, MAX_TOKENS)) {
+    const delivery = await find(token)
+    if (delivery) found.push(delivery)
+  }
+  return found
+}
+
+/** @throws while a delivery is being sent: its own outcome is written first */
+export async function applyReport(tx: Queryable, outcomes: ReportedOutcome[]): Promise<void> {
+  for (const outcome of outcomes) {
+    if ((await applyReportedOutcome(tx, outcome)) === 'sending') {
+      throw new Error('a report came before the result of its delivery was written')
+    }
+  }
+}
+
+function outcomeOf(report: Report, { account_id, id, recipient }: ReportedDelivery): ReportedOutcome | null {
+  const delivery = { account_id, delivery_id: id }
+  if (report.kind === 'complaint') {
+    const reason = `The recipient complained (${report.feedback_type}).`
+    const none = { reply: null, class: null, bounce: null }
+    return { ...delivery, ...none, outcome: 'complained', reason, suppression_id: newId() }
+  }
+  const failed = findFailed(report.recipients, recipient.toLowerCase())
+  if (!failed) return null
+  const { outcome, class: cause, bounce, reply } = judgeRecipient(failed)
+  const reason = explainVerdict({ outcome, class: cause })
+  const suppression_id = outcome === 'bounced' ? newId() : null
+  return { ...delivery, outcome, reason, reply, class: cause, bounce, suppression_id }
+}
+
+/** Ours, or those that their server has made of it: it has failed when all of them have. */
+function findFailed(recipients: ReportedRecipient[], address: string): ReportedRecipient | null {
+  const own = recipients.filter(one => one.address === address || one.original === address)
+  const meant = own.length > 0 ? own : recipients
+  return meant.every(({ action }) => action === 'failed') ? (meant[0] ?? null) : null
+}

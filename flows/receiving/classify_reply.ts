@@ -1,0 +1,47 @@
+import type { Config } from '#lib/config.ts'
+import type { Log } from '#lib/log.ts'
+import { fetchPolicy } from '#lib/net/fetch_safely.ts'
+import { EndedThreadError } from '#lib/receiving/parse/threads.ts'
+import { AiError, askCategory } from '#lib/receiving/replies/ask_category.ts'
+import type { Category } from '#lib/receiving/replies/category.ts'
+import type { ReplyBody } from '#lib/receiving/replies/own_text.ts'
+import { readCategory, readOwnText } from '#lib/receiving/replies/read_reply.ts'
+import { refundAiCredit, takeAiCredit } from '#sql/accounts/ai_usage.ts'
+import type { Pool } from '#sql/pool.ts'
+
+export type ClassifyWork = { pool: Pool; config: Config; log: Log }
+
+/** The category of a received reply; null as well when reading it takes too long. */
+export async function classifyMessage(
+  work: ClassifyWork,
+  account_id: string,
+  reply: ReplyBody,
+): Promise<Category | null> {
+  try {
+    return await classifyReply(work, account_id, await readOwnText(reply))
+  } catch (error) {
+    if (!(error instanceof EndedThreadError)) throw error
+    work.log.warn({ err: error }, 'a reply was not classified')
+    return null
+  }
+}
+
+/**
+ * What a reply means, by the AI service if one is configured and the account has credits left, else by phrases. Never
+ * inside a transaction: a service may take its time. A question without an answer costs nothing.
+ */
+export async function classifyReply(work: ClassifyWork, account_id: string, text: string): Promise<Category | null> {
+  if (text === '') return null
+  const { pool, config, log } = work
+  const { AI_URL: url, AI_KEY: key, AI_MODEL: model } = config
+  const credit = url && model ? await takeAiCredit(pool, account_id) : null
+  if (!credit || !url || !model) return readCategory(text)
+  try {
+    return await askCategory({ url, key, model }, fetchPolicy(config), text)
+  } catch (error) {
+    await refundAiCredit(pool, credit)
+    if (!(error instanceof AiError)) throw error
+    log.warn({ err: error }, 'the AI service did not classify a reply')
+    return readCategory(text)
+  }
+}

@@ -1,0 +1,105 @@
+import { ApiError, notFound } from '#lib/errors.ts'
+import { MAX_FILE_BYTES } from '#lib/files/upload/base64_decoder.ts'
+import { UploadedContent } from '#lib/files/upload/uploaded_content.ts'
+import { type Address, parseAddress } from '#lib/mail/address.ts'
+import { safeContentType, safeFilename, validateContentId } from '#lib/mail/attachment_limits.ts'
+import { forwardSubject, safeSubject } from '#lib/mail/threading.ts'
+import type { NewForward } from '#lib/receiving/new_reply.ts'
+import { shownContentIds } from '#lib/receiving/parse/shown_files.ts'
+import { type NewAttachment, NewAttachments } from '#lib/sending/new_attachment.ts'
+import type { NewEmail } from '#lib/sending/new_email.ts'
+import { listSendingDomains } from '#sql/domains/mail_domains.ts'
+import { useBlob } from '#sql/files/blobs.ts'
+import type { Queryable } from '#sql/pool.ts'
+import type { ForwardedEmail } from '#sql/receiving/emails_to_answer.ts'
+
+/**
+ * The email that passes a received one on, to be accepted as any other: what that says and its files, or a note and the
+ * raw message as a file. Its files are not copied. @throws {ApiError} something of it is not kept, or too large
+ */
+export async function forwardEmail(
+  db: Queryable,
+  account_id: string,
+  original: ForwardedEmail,
+  forward: NewForward,
+): Promise<NewEmail> {
+  const { passthrough, ...fields } = forward
+  const isWhole = passthrough !== false
+  if (isWhole && !original.is_readable) {
+    throw new ApiError(
+      'validation_error',
+      'This email could not be read: set `passthrough` to false to forward its raw message.',
+    )
+  }
+  const shown = shownContentIds(original.html)
+  const files = isWhole ? original.attachments.map(file => showFile(file, shown)) : [rawFile(original)]
+  return {
+    ...fields,
+    ...(isWhole ? { html: original.html, text: original.text } : {}),
+    from: forward.from ?? (await receivedAt(db, account_id, original)),
+    subject: forward.subject ?? (isWhole ? safeSubject : forwardSubject)(original.subject),
+    attachments: await attach(db, account_id, files),
+  }
+}
+
+type File = ForwardedEmail['attachments'][number]
+
+/** An image in its HTML stays one, whatever its disposition. */
+function showFile(file: File, shown: Set<string>): File {
+  return file.content_id !== null && shown.has(file.content_id) ? { ...file, content_disposition: 'inline' } : file
+}
+
+function rawFile({ raw_sha256 }: ForwardedEmail): File {
+  if (raw_sha256 === null) throw notFound('Raw message')
+  const filename = 'forwarded_message.eml'
+  return {
+    filename,
+    content_type: 'message/rfc822',
+    content_disposition: 'attachment',
+    content_id: null,
+    sha256: raw_sha256,
+  }
+}
+
+/** The first address it was received at that we may send from. */
+async function receivedAt(db: Queryable, account_id: string, { received_for }: ForwardedEmail): Promise<Address> {
+  const addresses = received_for.map(text => parseAddress(text)).filter(address => address !== null)
+  const names = await listSendingDomains(
+    db,
+    account_id,
+    addresses.map(address => address.domain),
+  )
+  const from = addresses.find(({ domain }) => names.includes(domain))
+  if (from) return from
+  const message = 'Missing `from` field: the address that received this email is on no domain that can send.'
+  throw new ApiError('missing_required_field', message)
+}
+
+/** Files that lie in blobs already: from now on these stay for as long as new ones would. */
+async function attach(db: Queryable, account_id: string, files: File[]): Promise<NewAttachment[]> {
+  const attachments: NewAttachment[] = []
+  for (const { sha256, ...head } of files) {
+    const blob = sha256 === null ? null : await useBlob(db, account_id, sha256)
+    if (!blob) throw refused(`the file ${JSON.stringify(safeFilename(head.filename))} is not kept`)
+    if (blob.size > MAX_FILE_BYTES) throw refused(`a file is larger than ${MAX_FILE_BYTES} bytes`)
+    const content = new UploadedContent(blob.sha256, blob.size, { blob_id: blob.id })
+    attachments.push({ ...safeHead(head), content })
+  }
+  const { success, error } = NewAttachments.safeParse(attachments)
+  if (!success) throw refused(`its files are ${error.issues[0]?.message ?? 'refused'}`)
+  return attachments
+}
+
+/** What strangers wrote, as a caller might have. */
+function safeHead({ filename, content_type, content_disposition, content_id }: Omit<File, 'sha256'>) {
+  return {
+    filename: safeFilename(filename),
+    content_type: safeContentType(content_type),
+    content_disposition,
+    content_id: content_id !== null && validateContentId(content_id) === null ? content_id : null,
+  }
+}
+
+function refused(why: string): ApiError {
+  return new ApiError('validation_error', `This email cannot be forwarded so: ${why}.`)
+}

@@ -1,0 +1,89 @@
+import type { ParsedMessage } from '#lib/receiving/parse/parsed_message.ts'
+import { isAutomatic } from '#lib/receiving/replies/automatic_mail.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import type { Queryable } from '#sql/pool.ts'
+import type { EmailToParse } from '#sql/receiving/emails_to_parse.ts'
+import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
+import { findRepliedEmail, insertReply, markReport, type NamedMessage, type Reply } from '#sql/receiving/replies.ts'
+import type { ReportedOutcome } from '#sql/receiving/reports.ts'
+import { insertUnappliedReport } from '#sql/receiving/unapplied_reports.ts'
+import { applyReport, findReport } from './apply_report.ts'
+import { type ClassifyWork, classifyMessage } from './classify_reply.ts'
+import { findReturnPath } from './find_return_path.ts'
+
+type LinkWork = ClassifyWork & { secrets: Secrets }
+
+/** What a received email has to do with those that were sent: it answers one, tells what became of some, or neither. */
+export type Relation = {
+  is_listed: boolean
+  outcomes: ReportedOutcome[]
+  /** Why a report changed nothing. */
+  fault: string | null
+  reply: Reply | null
+}
+
+/** Outside any transaction, as an AI service may be asked; `linkReply` then writes it. */
+export async function findRelation(
+  work: LinkWork,
+  email: Pick<EmailToParse, 'account_id' | 'mail_from' | 'received_for'>,
+  message: Omit<ParsedMessage, 'files'>,
+  raw: Uint8Array,
+): Promise<Relation> {
+  const deliveries = await Promise.all(email.received_for.map(address => findReturnPath(work, address)))
+  const { isReport, outcomes, fault } = await findReport(raw, email, address => findReturnPath(work, address))
+  if (isReport || isAutomatic(message.headers, message.subject, email.mail_from)) {
+    // What came to a return path alone is nobody's post, be it a bounce or an absence note.
+    return { is_listed: !deliveries.every(delivery => delivery), outcomes, fault, reply: null }
+  }
+  const by_path = deliveries.find(delivery => delivery?.account_id === email.account_id)?.email_id
+  const from = message.from?.address ?? ''
+  const named = listNamed(message.headers)
+  const email_id = by_path ?? (await findRepliedEmail(work.pool, email.account_id, named, from))
+  if (!email_id) return { is_listed: true, outcomes: [], fault, reply: null }
+  const category = await classifyMessage(work, email.account_id, message)
+  return { is_listed: true, outcomes: [], fault, reply: { email_id, category } }
+}
+
+/** Whether anybody gets it: not what came to return paths alone. */
+export async function isPost(work: LinkWork, { received_for }: Pick<EmailToParse, 'received_for'>): Promise<boolean> {
+  const deliveries = await Promise.all(received_for.map(address => findReturnPath(work, address)))
+  return !deliveries.every(delivery => delivery)
+}
+
+/** @throws while a delivery that it tells of is still being sent */
+export async function linkReply(tx: Queryable, id: ReceivedEmailId, relation: Relation): Promise<void> {
+  if (!relation.is_listed) await markReport(tx, id)
+  await applyReport(tx, relation.outcomes)
+  if (relation.fault) await insertUnappliedReport(tx, id, relation.fault)
+  if (relation.reply) await insertReply(tx, id, relation.reply)
+}
+
+const OURS = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})@/i
+/** As many of ours as a thread that is alive still has at its end, and of those that clients gave to what they submitted. */
+const MAX_NAMED = { ours: 20, others: 100 }
+
+/** Message ids that a reply names: what it answers first, then what came before that, the newest first (RFC 5322 3.6.4). */
+function listNamed(headers: Readonly<Record<string, string>>): NamedMessage[] {
+  const left = { ...MAX_NAMED }
+  return [...idsIn(headers['in-reply-to']), ...idsIn(headers.references).reverse()]
+    .map(message_id => ({ message_id, id: OURS.exec(message_id)?.[1] ?? null }))
+    .filter(({ id }) => left[id ? 'ours' : 'others']-- > 0)
+}
+
+/** Some clients leave out the angle brackets. */
+function idsIn(field = ''): string[] {
+  return decodeIds(field.slice(-20_000))
+    .split(/[\s<>]+/)
+    .filter(word => word.length <= 500 && /.@./.test(word))
+}
+
+const WORD = /=\?[^?\s]{1,40}\?([bq])\?([^?\s]{0,2000})\?=(?:\s+(?==\?))?/gi
+
+/** Exchange encodes ids that are too long for a line, which RFC 2047 5 forbids. In whatever charset, they are ASCII. */
+function decodeIds(text: string): string {
+  return text.replace(WORD, (_, encoding: string, word: string) =>
+    /b/i.test(encoding)
+      ? Buffer.from(word, 'base64').toString('latin1')
+      : word.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+  )
+}

@@ -1,0 +1,64 @@
+import { ApiError } from '#lib/errors.ts'
+import { type Address, formatAddress, parseAddress } from '#lib/mail/address.ts'
+import { replyHeaders, replySubject } from '#lib/mail/threading.ts'
+import { explainUnsendable } from '#lib/mail/wide_address.ts'
+import type { NewReply } from '#lib/receiving/new_reply.ts'
+import { MAX_RECIPIENTS, type NewEmail } from '#lib/sending/new_email.ts'
+import type { AnsweredEmail } from '#sql/receiving/emails_to_answer.ts'
+
+/** The email that answers a received one, to be accepted as any other. @throws {ApiError} nobody can be answered */
+export function replyToEmail(original: AnsweredEmail, reply: NewReply): NewEmail {
+  const { reply_all, ...fields } = reply
+  const others = reply_all ? othersOf(original, reply.from) : { to: [], cc: [] }
+  const to = distinct([...sendersOf(original), ...others.to])
+  const cc = distinct([...(reply.cc ?? []), ...others.cc], to)
+  if (to.length > MAX_RECIPIENTS || cc.length > MAX_RECIPIENTS) {
+    const message = `A reply to all would have more than ${MAX_RECIPIENTS} addresses in \`to\` or \`cc\`.`
+    throw new ApiError('validation_error', message)
+  }
+  return {
+    ...fields,
+    ...{ to, cc },
+    subject: reply.subject ?? replySubject(original.subject),
+    headers: { ...reply.headers, ...replyHeaders(original) },
+  }
+}
+
+/** Its Reply-To, else its From (RFC 5322 3.6.2), of what can be written to at all. */
+function sendersOf({ reply_to, from, from_name }: AnsweredEmail): Address[] {
+  const asked = parseAll(reply_to)
+  if (asked.length > 0) return asked
+  // A name may have what no name of ours may.
+  const sender = parseAddress(formatAddress({ name: from_name, address: from })) ?? parseAddress(from)
+  if (!sender) throw new ApiError('validation_error', whyNotAnswered([...reply_to, from]))
+  return [sender]
+}
+
+function whyNotAnswered(senders: string[]): string {
+  const unsendable = senders.map(explainUnsendable).find(why => why !== null)
+  return unsendable ? `${unsendable}.` : 'This email has no sender that can be written to.'
+}
+
+/** Whom else it was for, without those who got it here and who writes now. */
+function othersOf({ to, cc, received_for }: AnsweredEmail, from: Address): { to: Address[]; cc: Address[] } {
+  const own = [...parseAll(received_for), from]
+  return { to: distinct(parseAll(to), own), cc: distinct(parseAll(cc), own) }
+}
+
+function parseAll(texts: string[]): Address[] {
+  return texts.map(text => parseAddress(text)).filter(address => address !== null)
+}
+
+/** Each address once, and none of `except`; in what case it is written makes no difference. */
+function distinct(addresses: Address[], except: Address[] = []): Address[] {
+  const seen = new Set(except.map(nameOf))
+  return addresses.filter(address => {
+    const isNew = !seen.has(nameOf(address))
+    seen.add(nameOf(address))
+    return isNew
+  })
+}
+
+function nameOf({ address }: Address): string {
+  return address.toLowerCase()
+}

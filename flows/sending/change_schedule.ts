@@ -1,0 +1,50 @@
+import { ApiError, notFound } from '#lib/errors.ts'
+import type { Schedule, ScheduleFault } from '#lib/sending/schedule.ts'
+import { lockUsage, refundEmail } from '#sql/accounts/usage.ts'
+import type { Pool, Queryable } from '#sql/pool.ts'
+import type { EmailId } from '#sql/sending/emails.ts'
+import { cancelScheduled, lockScheduled, moveScheduled } from '#sql/sending/scheduled_emails.ts'
+import { announceEmails } from '#sql/webhooks/announce.ts'
+
+/** Moves an email that is still pending. @throws {ApiError} 404, or 422 when it is not pending or the time is not right */
+export async function rescheduleEmail(pool: Pool, email: EmailId, schedule: Schedule): Promise<void> {
+  const { at: scheduled_at } = schedule
+  await pool.transaction(async tx => {
+    await requirePending(tx, email, 'rescheduled')
+    const fault = schedule.fault ?? (await moveScheduled(tx, email, scheduled_at))
+    if (fault) throw scheduleError(fault)
+    await announceEmails(tx, [{ ...told(email), type: 'scheduled', more: { scheduled_at } }])
+  })
+}
+
+/** Cancels an email that is still pending: nobody gets it, and it takes nothing of the quotas. @throws {ApiError} 404, or 422 when it is not pending */
+export async function cancelEmail(pool: Pool, email: EmailId): Promise<void> {
+  await pool.transaction(async tx => {
+    await lockUsage(tx, email.account_id)
+    await requirePending(tx, email, 'canceled')
+    await cancelScheduled(tx, email)
+    await refundEmail(tx, email)
+    await announceEmails(tx, [{ ...told(email), type: 'canceled' }])
+  })
+}
+
+function told({ account_id, id }: EmailId) {
+  return { account_id, email_id: id }
+}
+
+/** A worker that claims it and a caller that changes it want the same rows' locks: one of them comes too late. */
+async function requirePending(tx: Queryable, email: EmailId, participle: string): Promise<void> {
+  const found = await lockScheduled(tx, email)
+  if (!found) throw notFound('Email')
+  if (found.is_pending) return
+  const state = found.status === 'scheduled' ? 'being sent' : found.status
+  throw new ApiError('validation_error', `Only a scheduled email can be ${participle}; this one is ${state}.`)
+}
+
+export function scheduleError(fault: ScheduleFault): ApiError {
+  const message = {
+    schedule_past: 'Invalid `scheduled_at` field: it must be in the future.',
+    schedule_too_far: 'Invalid `scheduled_at` field: it must be within the next 30 days.',
+  }[fault]
+  return new ApiError('validation_error', message)
+}

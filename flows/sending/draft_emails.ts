@@ -1,0 +1,140 @@
+import { resolveTemplates } from '#flows/templates/resolve_templates.ts'
+import { isSendable } from '#lib/domains/domain_status.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { formatAddress } from '#lib/mail/address.ts'
+import { isReservedDomain } from '#lib/mail/reserved_domains.ts'
+import { simulatedOutcome } from '#lib/mail/simulator.ts'
+import type { CompleteEmail, NewEmail } from '#lib/sending/new_email.ts'
+import type { Queryable } from '#sql/pool.ts'
+import type { Draft, DraftRecipient, Fault, FaultDetail } from '#sql/sending/drafts.ts'
+import { scheduleError } from './change_schedule.ts'
+import { requestError } from './request_errors.ts'
+
+/** Who sends: the account, and the domain its key is restricted to. */
+export type SendingParty = { account_id: string; domain_id: string | null }
+
+/** The Idempotency-Key of a request. `fingerprint` is hex. */
+export type RequestKey = { route: string; key: string; fingerprint: string }
+
+/** Emails of one request as drafts without their files: filled in from their templates, or refused where that cannot be. */
+export async function draftEmails(
+  db: Queryable,
+  party: SendingParty,
+  emails: NewEmail[],
+  request: RequestKey | null,
+  simulator_domain: string,
+): Promise<Draft[]> {
+  const resolved = await resolveTemplates(db, party.account_id, emails)
+  return resolved.map((result, position) => {
+    if (!(result instanceof ApiError)) return toDraft(party, result, request, simulator_domain)
+    const empty = { ...(emails[position] as NewEmail), ...NOTHING }
+    const refusal = scheduleRefusal(empty) ?? result
+    return { ...toDraft(party, empty, request, simulator_domain), refusal }
+  })
+}
+
+/** In place of what a refused email was to have: nothing of it is stored. */
+const NOTHING = {
+  from: { name: null, address: '', domain: '' },
+  subject: '',
+  html: null,
+  text: null,
+  template_id: null,
+}
+
+/** A complete email as `accept_emails` takes it: ids made here, recipients told apart. Files come in prepare_drafts.ts. */
+export function toDraft(
+  party: SendingParty,
+  email: CompleteEmail,
+  request: RequestKey | null,
+  simulator_domain: string,
+): Draft {
+  const id = newId()
+  const recipients = recipientsOf(email, simulator_domain)
+  const { scheduled_at: schedule } = email
+  return {
+    account_id: party.account_id,
+    id,
+    refusal: refusalOf(email, recipients),
+    domain: email.from.domain,
+    key_domain_id: party.domain_id,
+    route: request?.route ?? '',
+    key: request?.key ?? null,
+    fingerprint: request?.fingerprint ?? null,
+    message_id: `${id}@${email.from.domain}`,
+    sender: formatAddress(email.from),
+    to: email.to.map(formatAddress),
+    cc: (email.cc ?? []).map(formatAddress),
+    bcc: (email.bcc ?? []).map(formatAddress),
+    reply_to: (email.reply_to ?? []).map(formatAddress),
+    subject: email.subject,
+    headers: email.headers ?? {},
+    tags: email.tags ?? [],
+    html: email.html ?? null,
+    text: email.text ?? null,
+    template_id: email.template_id ?? null,
+    scheduled_at: schedule && !schedule.is_now ? schedule.at : null,
+    attachments: [],
+    recipients,
+  }
+}
+
+function refusalOf(email: CompleteEmail, recipients: DraftRecipient[]): ApiError | null {
+  const late = scheduleRefusal(email)
+  if (late) return late
+  if (email.topic_id) return notFound('Topic') // nobody has topics yet: each is as unknown as any other
+  const { scheduled_at: schedule } = email
+  if (!schedule || schedule.is_now || !recipients.some(({ simulated }) => simulated)) return null
+  return new ApiError('validation_error', 'The simulator cannot be combined with `scheduled_at`.')
+}
+
+function scheduleRefusal({ scheduled_at: schedule }: Pick<CompleteEmail, 'scheduled_at'>): ApiError | null {
+  return schedule?.fault ? scheduleError(schedule.fault) : null
+}
+
+/** One delivery per address, however often it is named; the first place it is named counts. */
+function recipientsOf(email: CompleteEmail, simulator_domain: string): DraftRecipient[] {
+  const recipients = new Map<string, DraftRecipient>()
+  for (const visible_in of ['to', 'cc', 'bcc'] as const) {
+    for (const address of email[visible_in] ?? []) {
+      if (recipients.has(address.address)) continue
+      const simulated = simulatedOutcome(address, simulator_domain) !== null
+      recipients.set(address.address, {
+        id: newId(),
+        recipient: address.address,
+        destination: address.domain,
+        visible_in,
+        reserved: isReservedDomain(address.domain) && !simulated,
+        simulated,
+      })
+    }
+  }
+  return [...recipients.values()]
+}
+
+/** Returns the error for the caller of a draft that is not stored. */
+export function faultError(fault: Fault, draft: Draft, detail: FaultDetail): ApiError {
+  switch (fault) {
+    case 'schedule_past':
+    case 'schedule_too_far':
+      return scheduleError(fault)
+    case 'refused':
+      return draft.refusal as ApiError
+    case 'domain_not_verified':
+      return new ApiError('validation_error', `The ${draft.domain} domain ${whyNotDomain(detail)}`)
+    case 'domain_not_allowed':
+      return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
+    case 'all_suppressed':
+      return new ApiError('validation_error', 'All `to` recipients are suppressed.')
+    default:
+      return requestError(fault, draft.domain, detail)
+  }
+}
+
+/** Another account's domain is as unknown as any. */
+function whyNotDomain({ status, sending }: FaultDetail): string {
+  if (status === undefined) return 'is not verified: it is not one of your domains. Add it, then verify it.'
+  if (isSendable(status) && sending === false) return 'may not send: its `capabilities.sending` is `disabled`.'
+  return `is not verified: its status is \`${status}\`. Publish its DNS records, then verify it.`
+}

@@ -1,0 +1,162 @@
+import { readBack } from '#flows/process/read_back.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { ApiError } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import type { Listener } from '#sql/listener.ts'
+import { NoAnswerError, type Pool } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
+import {
+  type Batch,
+  type BatchError,
+  closeBatch,
+  findBatch,
+  findBatchByKey,
+  insertBatch,
+  judgeBatch,
+  type NewBatch,
+  updateBatchErrors,
+} from '#sql/sending/batches.ts'
+import { type Draft, type Fault, type FaultDetail, RequestFault } from '#sql/sending/drafts.ts'
+import { concurrent, keyConflict, unavailable } from './accept_emails.ts'
+import { faultError, type RequestKey } from './draft_emails.ts'
+import { waitUntilSettled } from './wait_for_batch.ts'
+
+/** `indexes`: where in the request each draft is; `errors`: what a permissive request leaves out already. */
+export type BatchRequest = {
+  account_id: string
+  key: RequestKey | null
+  is_permissive: boolean
+  drafts: Draft[]
+  indexes: number[]
+  errors: BatchError[]
+}
+
+export type SentBatch = { answer: { data: { id: string }[]; errors?: BatchError[] }; replayed: boolean }
+export type SendBatch = (request: BatchRequest) => Promise<SentBatch>
+
+/** Emails in one commit at the most. */
+const MAX_SLICE = 50
+/** Characters in one commit, besides the longest email. Each slice reads all drafts anew: a long one makes not all short. */
+const MAX_SLICE_LENGTH = 4 << 20
+
+type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'> & { listener: Listener }
+
+/**
+ * Sends a batch: judges all of its emails before any is stored, then waits until a worker has stored them, slice by
+ * slice, or the deadline has passed. What it answers is what the database holds, whoever died meanwhile.
+ *
+ * @throws {ApiError} of the first email that cannot be sent; `batch_incomplete` with those that were sent in time
+ */
+export function createSendBatch(deps: Dependencies): SendBatch {
+  const { pool, config, listener } = deps
+
+  return async request => {
+    const batch = newBatch(request, config.BATCH_DEADLINE_MS)
+    const news = await listener.follow(batch.id)
+    try {
+      if (!(await openOnce(pool, batch, request))) return await replay(pool, request)
+      const settled = await waitUntilSettled(deps, batch, news)
+      return { answer: answerOf(settled, request, false), replayed: false }
+    } finally {
+      news.end()
+    }
+  }
+}
+
+function newBatch({ account_id, key, drafts, indexes, errors }: BatchRequest, deadline_ms: number): NewBatch {
+  return {
+    account_id,
+    id: newId(),
+    key: key?.key ?? null,
+    fingerprint: key?.fingerprint ?? null,
+    deadline_ms,
+    drafts,
+    indexes,
+    errors,
+    slice_size: sliceSize(drafts.map(({ html, text }) => (html?.length ?? 0) + (text?.length ?? 0))),
+  }
+}
+
+function sliceSize(lengths: number[]): number {
+  const most = MAX_SLICE_LENGTH + Math.max(0, ...lengths)
+  const isTooLong = (slice: number[]) => slice.reduce((sum, length) => sum + length, 0) > most
+  let size = MAX_SLICE
+  while (lengths.some((_, i) => i % size === 0 && isTooLong(lengths.slice(i, i + size)))) size = Math.ceil(size / 2)
+  return size
+}
+
+/** Whether it is open now; false: its key is taken. A commit whose answer was lost is read back, never repeated. */
+async function openOnce(pool: Pool, batch: NewBatch, request: BatchRequest): Promise<boolean> {
+  try {
+    return await retryConflicts(() => open(pool, batch, request))
+  } catch (error) {
+    if (!(error instanceof NoAnswerError)) throw error
+    if (await readBack(pool, error, () => findBatch(pool, batch)).catch(() => null)) return true
+    throw unavailable(error)
+  }
+}
+
+function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Promise<boolean> {
+  return pool.transaction(async tx => {
+    if (!(await insertBatch(tx, batch))) return false
+    const { faults, retry_after, details } = await judgeBatch(tx, batch, is_permissive)
+    const errors = faults.flatMap((fault, position) =>
+      fault ? [errorOf(batch, fault, position, { retry_after, ...details[position] })] : [],
+    )
+    const ofRequest = errors.find(({ isOfRequest }) => isOfRequest)
+    const first = errors.find(({ isOfRequest }) => !isOfRequest)
+    // Whatever is wrong with an email comes before what all of them meet (contract 1).
+    const refusal = is_permissive ? ofRequest : (first ?? ofRequest)
+    if (refusal) throw refusal.error
+    if (first) {
+      const left_out = errors.map(({ index, error }) => ({ index, message: error.message }))
+      await updateBatchErrors(
+        tx,
+        batch,
+        [...batch.errors, ...left_out].sort((a, b) => a.index - b.index),
+      )
+    }
+    return true
+  })
+}
+
+/** A fault of the whole request is told as it is, one of an email with its place in it. */
+function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number, detail: FaultDetail) {
+  const index = indexes[position] as number
+  const error = faultError(fault, drafts[position] as Draft, detail)
+  const isOfRequest = RequestFault.safeParse(fault).success
+  return { index, isOfRequest, error: isOfRequest ? error : errorAt(index, error) }
+}
+
+/** The error of one email, as the caller of the whole batch is told it (contract 3.2). */
+function errorAt(index: number, { name, message, statusCode, headers, cause }: ApiError): ApiError {
+  return new ApiError(name, `emails[${index}]: ${message}`, { statusCode, headers, cause })
+}
+
+async function replay(pool: Pool, request: BatchRequest): Promise<SentBatch> {
+  const key = request.key as RequestKey
+  const find = () => findBatchByKey(pool, request.account_id, key.key)
+  let found = await find()
+  if (found?.state === 'open' && found.ms_left <= 0) {
+    await closeBatch(pool, found) // whoever waited for it is gone
+    found = await find()
+  }
+  if (found && found.fingerprint !== key.fingerprint) throw keyConflict()
+  // None: it has just been closed before anything of it was stored.
+  if (!found || found.state === 'open') throw concurrent()
+  return { answer: answerOf(found, request, true), replayed: true }
+}
+
+/** The same for the same batch, whenever it is asked for. */
+function answerOf(batch: Batch | null, { key, is_permissive }: BatchRequest, replayed: boolean): SentBatch['answer'] {
+  if (!batch) throw unavailable(new Error('nothing of a batch was stored before its deadline'))
+  const sent = batch.email_ids.slice(0, batch.stored)
+  if (batch.state === 'done') {
+    return { data: sent.map(id => ({ id })), ...(is_permissive ? { errors: batch.errors } : {}) }
+  }
+  throw new ApiError('batch_incomplete', `Only ${sent.length} of ${batch.email_ids.length} emails were sent in time.`, {
+    ...(key ? {} : { statusCode: 422 }),
+    headers: { ...(key ? { 'retry-after': '1' } : {}), ...(replayed ? { 'idempotent-replayed': 'true' } : {}) },
+    details: { sent: sent.map((id, i) => ({ index: batch.indexes[i], id })), sent_count: sent.length },
+  })
+}

@@ -1,0 +1,107 @@
+import { now } from '#lib/clock.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { MAX_NAME, type NewTemplate, NOT_RENDERED, type TemplateChange } from '#lib/templates/new_template.ts'
+import { hasPlaceholder } from '#lib/templates/render.ts'
+import type { Pool } from '#sql/pool.ts'
+import { isDuplicate } from '#sql/retry.ts'
+import {
+  findNewestVersion,
+  insertVersion,
+  lockTemplate,
+  type TemplateContent,
+  updateVersion,
+} from '#sql/templates/template_versions.ts'
+import { insertTemplate, type Published, publishNewest, updateTemplate } from '#sql/templates/templates.ts'
+import { CONTENT, changeContent, EMPTY } from './template_content.ts'
+
+/** Stores a new draft; answers its id. @throws {ApiError} 409 when the alias is taken */
+export async function createTemplate(pool: Pool, account_id: string, template: NewTemplate): Promise<string> {
+  const { name, alias = null } = template
+  return insertDraft(pool, { account_id, name, alias }, await changeContent(EMPTY, template))
+}
+
+/**
+ * Makes a draft of a template's newest version, named `Copy of …` unless told otherwise; answers its id.
+ *
+ * @throws {ApiError} 404
+ */
+export async function copyTemplate(pool: Pool, account_id: string, ref: string, name?: string | null): Promise<string> {
+  const found = await findNewestVersion(pool, account_id, ref)
+  if (!found) throw notFound('Template')
+  const time = now()
+  const variables = found.variables.map(variable => ({ ...variable, id: newId(), created_at: time, updated_at: time }))
+  const copy = { account_id, name: name ?? `Copy of ${found.name}`.slice(0, MAX_NAME).toWellFormed(), alias: null }
+  const { sender, subject, reply_to, html, text } = found
+  return insertDraft(pool, copy, { sender, subject, reply_to, html, text, variables })
+}
+
+/**
+ * Changes a template's newest version, or begins another when that one is published; answers the template's id. A name
+ * and an alias are of no version: they hold at once.
+ *
+ * @throws {ApiError} 404, or 409 when the alias is taken
+ */
+export async function changeTemplate(
+  pool: Pool,
+  account_id: string,
+  ref: string,
+  fields: TemplateChange,
+): Promise<string> {
+  const changed = pool.transaction(async tx => {
+    await lockTemplate(tx, account_id, ref)
+    const found = await findNewestVersion(tx, account_id, ref)
+    if (!found) throw notFound('Template')
+    const { id } = found
+    const is_new = found.is_published && CONTENT.some(field => fields[field] !== undefined)
+    const number = is_new ? found.number + 1 : found.number
+    const { name = found.name, alias = found.alias } = fields
+    await updateTemplate(tx, { account_id, id, name, alias, number })
+    const version = { account_id, template_id: id, number, ...(await changeContent(found, fields)) }
+    if (is_new) await insertVersion(tx, { ...version, id: newId() })
+    else if (!found.is_published) await updateVersion(tx, version)
+    return id
+  })
+  return changed.catch(aliasError)
+}
+
+/** Makes the newest version the one that is sent. @throws {ApiError} 404, or 422 when it could not be sent as it is meant */
+export async function publishTemplate(pool: Pool, account_id: string, ref: string): Promise<Published> {
+  const published = await pool.transaction(async tx => {
+    await lockTemplate(tx, account_id, ref)
+    const found = await findNewestVersion(tx, account_id, ref)
+    if (found) requireRendered(found)
+    return publishNewest(tx, account_id, ref)
+  })
+  if (!published) throw notFound('Template')
+  return published
+}
+
+/** Templates were stored that have placeholders where none is replaced. */
+function requireRendered({ sender, reply_to }: TemplateContent): void {
+  for (const [field, texts] of Object.entries({ from: [sender ?? ''], reply_to })) {
+    if (texts.some(hasPlaceholder))
+      throw new ApiError('validation_error', `Invalid \`${field}\` field: ${NOT_RENDERED}.`)
+  }
+}
+
+async function insertDraft(
+  pool: Pool,
+  template: { account_id: string; name: string; alias: string | null },
+  content: TemplateContent,
+): Promise<string> {
+  const id = newId()
+  const version = { account_id: template.account_id, template_id: id, number: 1, ...content, id: newId() }
+  const inserted = pool.transaction(async tx => {
+    await insertTemplate(tx, { ...template, id })
+    await insertVersion(tx, version)
+    return id
+  })
+  return inserted.catch(aliasError)
+}
+
+function aliasError(error: unknown): never {
+  if (!isDuplicate(error)) throw error
+  const message = 'Invalid `alias` field: another template has this alias.'
+  throw new ApiError('validation_error', message, { statusCode: 409, cause: error })
+}

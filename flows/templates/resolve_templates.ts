@@ -1,0 +1,119 @@
+import { inTurns, Turns } from '#lib/async/turns.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
+import { type Address, parseAddress } from '#lib/mail/address.ts'
+import { type CompleteEmail, MAX_SUBJECT_LENGTH, type NewEmail } from '#lib/sending/new_email.ts'
+import { type Lookup, type Part, render } from '#lib/templates/render.ts'
+import type { Variables } from '#lib/templates/variables.ts'
+import type { Queryable } from '#sql/pool.ts'
+import { listSentTemplates, type SentTemplate, type TemplateVariable } from '#sql/templates/template_versions.ts'
+
+/**
+ * Fills emails in from the templates they name and renders them: what is sent is frozen here. Each gets its result, or
+ * the ApiError that its caller is to be told. One query, and none when no template is named.
+ */
+export async function resolveTemplates(
+  db: Queryable,
+  account_id: string,
+  emails: NewEmail[],
+): Promise<(CompleteEmail | ApiError)[]> {
+  const refs = new Set(emails.map(refOf).filter(ref => ref !== null))
+  const templates = refs.size > 0 ? await listSentTemplates(db, account_id, [...refs]) : []
+  const results: (CompleteEmail | ApiError)[] = []
+  let length = 0
+  const turns = new Turns()
+  for (const email of emails) {
+    const result = asGiven(email) ?? (await tryToComplete(email, templates, turns))
+    length += lengthOf(result)
+    results.push(length > MAX_TOGETHER ? new ApiError('validation_error', TOO_LONG) : result)
+    if (turns.isOver) await turns.rest()
+  }
+  return results
+}
+
+/** Characters of all that one request sends: one long template would make a hundred of a batch exhaust the memory. */
+const MAX_TOGETHER = 20_000_000
+const TOO_LONG = `What one request sends may be ${MAX_TOGETHER.toLocaleString('en')} characters long together.`
+
+function lengthOf(email: CompleteEmail | ApiError): number {
+  return email instanceof ApiError ? 0 : (email.html?.length ?? 0) + (email.text?.length ?? 0)
+}
+
+async function tryToComplete(
+  email: NewEmail,
+  templates: SentTemplate[],
+  turns: Turns,
+): Promise<CompleteEmail | ApiError> {
+  try {
+    return await complete(email, templates, turns)
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+}
+
+function refOf({ template_id, template }: NewEmail): string | null {
+  return template_id ?? template?.id ?? template?.alias ?? null
+}
+
+/** An email that names no template and has no variables; the shape says that it has a sender and a subject then. */
+function asGiven(email: NewEmail): CompleteEmail | null {
+  return refOf(email) === null && !email.variables ? (email as CompleteEmail) : null
+}
+
+async function complete(email: NewEmail, templates: SentTemplate[], turns: Turns): Promise<CompleteEmail> {
+  const ref = refOf(email)
+  const { template: named, variables, template_id: _, ...fields } = email
+  if (ref === null) return renderParts(fields as CompleteEmail, lookupIn(variables ?? {}), turns)
+
+  const template = templates.find(({ id, alias }) => id === ref || alias === ref)
+  if (!template) throw notFound('Template')
+  if (!template.is_published) throw new ApiError('validation_error', 'The template is not published.')
+  const given = { ...named?.variables, ...variables }
+  requireTypes(given, template.variables)
+  return renderParts(
+    {
+      ...fields,
+      template_id: template.id,
+      from: fields.from ?? stored(template.sender) ?? missing('from'),
+      subject: fields.subject ?? template.subject ?? missing('subject'),
+      reply_to: fields.reply_to ?? template.reply_to.map(address => parseAddress(address) as Address),
+      html: template.html,
+      text: template.text,
+    },
+    lookupIn(given, template.variables),
+    turns,
+  )
+}
+
+function stored(address: string | null): Address | null {
+  return address === null ? null : parseAddress(address)
+}
+
+function missing(field: string): never {
+  throw new ApiError('missing_required_field', `Missing \`${field}\` field: the template has none.`)
+}
+
+/** A number may stand where a string is expected: variables that were derived from placeholders are all strings. */
+function requireTypes(given: Variables, declared: TemplateVariable[]): void {
+  for (const { key, type } of declared) {
+    if (type === 'string' || !Object.hasOwn(given, key) || typeof given[key] === type) continue
+    throw new ApiError('validation_error', `Invalid \`variables\` field: \`${key}\` must be a ${type}.`)
+  }
+}
+
+/** What is given, then the fallback of the template's variable (contract 8.1). */
+function lookupIn(given: Variables, declared: TemplateVariable[] = []): Lookup {
+  const fallbacks = new Map(declared.map(({ key, fallback_value }) => [key, fallback_value ?? undefined]))
+  return key => (Object.hasOwn(given, key) ? given[key] : fallbacks.get(key))
+}
+
+async function renderParts(email: CompleteEmail, lookup: Lookup, turns: Turns): Promise<CompleteEmail> {
+  const renderPart = (source: string, part: Part) => inTurns(render(source, part, lookup), turns)
+  const subject = await renderPart(email.subject, 'subject')
+  if (subject.length > MAX_SUBJECT_LENGTH) {
+    throw new ApiError('validation_error', `The rendered \`subject\` is longer than ${MAX_SUBJECT_LENGTH} characters.`)
+  }
+  const html = email.html && (await renderPart(email.html, 'html'))
+  const text = email.text && (await renderPart(email.text, 'text'))
+  return { ...email, subject, html, text }
+}

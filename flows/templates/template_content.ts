@@ -1,0 +1,62 @@
+import { inTurns, Turns } from '#lib/async/turns.ts'
+import { now } from '#lib/clock.ts'
+import { ApiError } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { formatAddress } from '#lib/mail/address.ts'
+import type { TemplateChange } from '#lib/templates/new_template.ts'
+import { listVariableKeys } from '#lib/templates/render.ts'
+import { MAX_VARIABLES } from '#lib/templates/variables.ts'
+import type { TemplateContent, TemplateVariable } from '#sql/templates/template_versions.ts'
+
+export const EMPTY: TemplateContent = {
+  sender: null,
+  subject: null,
+  reply_to: [],
+  html: '',
+  text: null,
+  variables: [],
+}
+
+/** The fields of a change that belong to a version of the template. */
+export const CONTENT = ['from', 'subject', 'reply_to', 'html', 'text', 'variables'] as const
+
+/** The content after a change; fields that it does not give stay as they were. @throws {ApiError} 422 for too many variables */
+export async function changeContent(before: TemplateContent, fields: TemplateChange): Promise<TemplateContent> {
+  const { from, reply_to, html = before.html, subject = before.subject, text = before.text } = fields
+  const is_rewritten = fields.html !== undefined || fields.subject !== undefined || fields.text !== undefined
+  const derived = () => derive(before.variables, [subject ?? '', html, text ?? ''])
+  return {
+    sender: from === undefined ? before.sender : from && formatAddress(from),
+    reply_to: reply_to === undefined ? before.reply_to : (reply_to ?? []).map(formatAddress),
+    ...{ subject, html, text },
+    variables: identify(before.variables, fields.variables ?? (is_rewritten ? await derived() : before.variables)),
+  }
+}
+
+type Variable = Pick<TemplateVariable, 'key' | 'type' | 'fallback_value'>
+
+/** A variable for each placeholder. One that is no longer named is kept only if it says more than a derived one would. */
+async function derive(before: TemplateVariable[], sources: string[]): Promise<Variable[]> {
+  const keys = await inTurns(listVariableKeys(...sources), new Turns())
+  const kept = before.filter(
+    ({ key, type, fallback_value }) => keys.includes(key) || type !== 'string' || fallback_value !== null,
+  )
+  const added = keys.filter(key => !before.some(variable => variable.key === key))
+  return [...kept, ...added.map(key => ({ key, type: 'string' as const, fallback_value: null }))]
+}
+
+/** With ids and times: a variable is the same one as long as its key is. */
+function identify(before: TemplateVariable[], variables: Variable[]): TemplateVariable[] {
+  if (variables.length > MAX_VARIABLES) {
+    throw new ApiError(
+      'validation_error',
+      `A template has ${MAX_VARIABLES} variables at most, this one would have ${variables.length}.`,
+    )
+  }
+  const time = now()
+  return variables.map(({ key, type, fallback_value }) => {
+    const old = before.find(variable => variable.key === key)
+    if (old?.type === type && old.fallback_value === fallback_value) return old
+    return { id: old?.id ?? newId(), key, type, fallback_value, created_at: old?.created_at ?? time, updated_at: time }
+  })
+}

@@ -1,0 +1,49 @@
+import { ApiError, notFound } from '#lib/errors.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import { MAX_WEBHOOKS, type NewWebhook, type WebhookChange } from '#lib/webhooks/new_webhook.ts'
+import type { Pool } from '#sql/pool.ts'
+import { dropDueEvents } from '#sql/webhooks/purge.ts'
+import {
+  insertWebhook,
+  lockWebhookRoom,
+  takeWebhookId,
+  updateSigningSecret,
+  updateWebhook,
+  type Webhook,
+} from '#sql/webhooks/webhooks.ts'
+import { requireWebhook } from './find_webhook.ts'
+import { makeSigningSecret } from './signing_secrets.ts'
+
+type Keeper = { pool: Pool; secrets: Secrets }
+
+/** Adds a webhook. The answer alone shows its secret. @throws {ApiError} `validation_error`: there are too many */
+export async function addWebhook(
+  { pool, secrets }: Keeper,
+  account_id: string,
+  given: NewWebhook,
+): Promise<Webhook & { signing_secret: string }> {
+  const id = await takeWebhookId(pool)
+  const { plain, sealed } = makeSigningSecret(secrets, { account_id, id })
+  const webhook = await pool.transaction(async tx => {
+    if ((await lockWebhookRoom(tx, account_id)) >= MAX_WEBHOOKS) {
+      throw new ApiError('validation_error', `An account has ${MAX_WEBHOOKS} webhooks at most.`)
+    }
+    return insertWebhook(tx, { account_id, id, ...given, signing_secret: sealed })
+  })
+  return { ...webhook, signing_secret: plain }
+}
+
+/** Changes a webhook. One that is enabled gets nothing of what was dropped when it was disabled. @throws {ApiError} 404 */
+export async function changeWebhook(pool: Pool, account_id: string, id: string, change: WebhookChange): Promise<void> {
+  if (change.status === 'enabled') await dropDueEvents(pool, { account_id, id: Number(id) })
+  if ((await updateWebhook(pool, account_id, id, change)) === 0) throw notFound('Webhook')
+}
+
+/** The one it had signs nothing from here on. @throws {ApiError} 404 */
+export async function rotateSigningSecret({ pool, secrets }: Keeper, account_id: string, id: string) {
+  await requireWebhook(pool, { account_id, webhook_id: id }) // what is no id of ours may be no number of JavaScript
+  const webhook = { account_id, id: Number(id) }
+  const { plain, sealed } = makeSigningSecret(secrets, webhook)
+  if ((await updateSigningSecret(pool, webhook, sealed)) === 0) throw notFound('Webhook')
+  return { object: 'webhook', id, signing_secret: plain }
+}

@@ -1,0 +1,98 @@
+import type { ClaimedWebhook, Room } from '#sql/webhooks/leases.ts'
+import type { WebhookLane } from './endpoint_queue.ts'
+
+/** `again`: it was claimed once more while its lane was ending. */
+type Leased = { webhook: ClaimedWebhook; lane: WebhookLane; ended: Promise<void>; again?: ClaimedWebhook }
+
+/**
+ * For webhooks that fail, for the others, and for those of the others that have been silent for `silent_ms`: these leave
+ * their places to others, since many may begin to hang at the same moment.
+ */
+export type Places = Room & { silent: number; silent_ms: number }
+
+type LanesDeps = {
+  open(webhook: ClaimedWebhook): WebhookLane
+  /** A lane has ended, with the error that ended it; never rejects. */
+  onEnd(webhook: ClaimedWebhook, error: unknown): Promise<void>
+}
+
+/** The webhooks that this process has leased, by their ids: a lane for each. */
+export class WebhookLanes {
+  readonly #deps: LanesDeps
+  readonly #leased = new Map<number, Leased>()
+  #isStopped = false
+
+  constructor(deps: LanesDeps) {
+    this.#deps = deps
+  }
+
+  get size(): number {
+    return this.#leased.size
+  }
+
+  /** How many more may be taken. */
+  roomIn({ sound, failing, silent, silent_ms }: Places): Room {
+    const now = { failing: 0, silent: 0, sound: 0 }
+    for (const { lane } of this.#leased.values()) {
+      if (lane.isFailing) now.failing++
+      else if (now.silent < silent && lane.isSilent(silent_ms)) now.silent++
+      else now.sound++
+    }
+    return { sound: Math.max(0, sound - now.sound), failing: Math.max(0, failing - now.failing) }
+  }
+
+  /** Whether no more of them fail than may. */
+  mayFail({ failing }: Places): boolean {
+    let count = 0
+    for (const { lane } of this.#leased.values()) if (lane.isFailing) count++
+    return count <= failing
+  }
+
+  webhooks(): ClaimedWebhook[] {
+    return [...this.#leased.values()].map(({ webhook }) => webhook)
+  }
+
+  take(webhook: ClaimedWebhook): void {
+    const leased = this.#leased.get(webhook.id)
+    if (leased) leased.again = webhook
+    else this.#begin(webhook)
+  }
+
+  /**
+   * Where there is no room, those that have had their place for so long give it back: whose endpoint is slow, but takes
+   * its events, would keep it as long as any are left, for days.
+   */
+  endTurns(room: Room, turn_ms: number): void {
+    for (const { lane } of this.#leased.values()) {
+      const isFull = room[lane.isFailing ? 'failing' : 'sound'] === 0
+      if (isFull && performance.now() > lane.began_at + turn_ms) lane.stop()
+    }
+  }
+
+  /** Those that are taken from now on end at once, which gives them back. */
+  stop(): void {
+    this.#isStopped = true
+    for (const { lane } of this.#leased.values()) lane.stop()
+  }
+
+  async idle(): Promise<void> {
+    while (this.size > 0) await Promise.all([...this.#leased.values()].map(({ ended }) => ended))
+  }
+
+  #begin(webhook: ClaimedWebhook): void {
+    const lane = this.#deps.open(webhook)
+    if (this.#isStopped) lane.stop()
+    this.#leased.set(webhook.id, { webhook, lane, ended: this.#run(webhook, lane) })
+  }
+
+  async #run(webhook: ClaimedWebhook, lane: WebhookLane): Promise<void> {
+    const error = await lane.run().then(
+      () => null,
+      reason => reason,
+    )
+    await this.#deps.onEnd(webhook, error)
+    const again = this.#leased.get(webhook.id)?.again
+    this.#leased.delete(webhook.id)
+    if (again) this.#begin(again)
+  }
+}

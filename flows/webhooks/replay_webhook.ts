@@ -1,0 +1,56 @@
+import { ApiError } from '#lib/errors.ts'
+import type { WebhookReplay } from '#lib/webhooks/event_filter.ts'
+import { TEST_EVENT } from '#lib/webhooks/event_types.ts'
+import { addJob } from '#sql/jobs.ts'
+import type { Pool, Queryable } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
+import type { WebhookPath } from '#sql/webhooks/history.ts'
+import { replayDelivery, replaySlice } from '#sql/webhooks/replays.ts'
+import { requireWebhook, requireWebhookEvent } from './find_webhook.ts'
+
+/**
+ * Has an event sent to a webhook once more, whatever became of it.
+ *
+ * @throws {ApiError} 404; `validation_error`: the webhook is disabled, or the event is a test
+ */
+export async function replayEvent(pool: Pool, webhook: WebhookPath, id: string): Promise<void> {
+  const { type } = await requireWebhookEvent(pool, webhook, id)
+  if (type === TEST_EVENT) throw new ApiError('validation_error', 'A test is not replayed; make another one.')
+  await requireEnabled(pool, webhook)
+  await pool.transaction(async tx => {
+    await replayDelivery(tx, webhook, id)
+    await nudge(tx, webhook)
+  })
+}
+
+/** Of one statement: so few that Postgres finds each by an index, and does not read them all for every slice. */
+const SLICE = 500
+
+/**
+ * The same for all that fit, but no test. Answers how many it were. Stops early when the webhook is disabled meanwhile.
+ *
+ * @throws {ApiError} 404; `validation_error`: the webhook is disabled
+ */
+export async function replayEvents(pool: Pool, webhook: WebhookPath, which: WebhookReplay): Promise<number> {
+  await requireEnabled(pool, webhook)
+  let replayed = 0
+  for (let after: string | null = null; ; ) {
+    const slice = await retryConflicts(() => replaySlice(pool, webhook, which, after, SLICE))
+    replayed += slice.replayed
+    after = slice.last
+    if (after === null) break
+  }
+  if (replayed > 0) await nudge(pool, webhook)
+  return replayed
+}
+
+/** What is disabled drops what waits for it. @throws {ApiError} */
+async function requireEnabled(db: Queryable, webhook: WebhookPath): Promise<void> {
+  const { status } = await requireWebhook(db, webhook)
+  if (status === 'disabled') throw new ApiError('validation_error', 'The webhook is disabled; enable it first.')
+}
+
+/** The rows are due already: without it they are found a moment later. */
+async function nudge(db: Queryable, { account_id, webhook_id }: WebhookPath): Promise<void> {
+  await addJob(db, 'deliver_webhooks', { webhooks: [{ account_id, id: Number(webhook_id) }] })
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { canonicalJson } from '#lib/json/canonical_json.ts'
+
+/**
+ * An object whose snake_case members may also be given by their camelCase twins, as the resend package names them:
+ * `scheduledAt` for `scheduled_at`. Only the members that the schema names have a twin, so a map of any names (headers,
+ * variables) is left as it is. A member that is given by both names must have one value.
+ */
+export function withTwins<Schema extends z.ZodObject>(schema: Schema) {
+  const twins = Object.keys(schema.shape)
+    .map(name => ({ name, twin: twinOf(name) }))
+    .filter(({ name, twin }) => twin !== name)
+  return z.preprocess((value, context) => (isObject(value) ? renameTwins(value, twins, context) : value), schema)
+}
+
+/** `scheduledAt` of `scheduled_at`. */
+export function twinOf(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** Not in place: the fingerprint of an Idempotency-Key and the request log are of the body as it came. */
+function renameTwins(value: Members, twins: Twin[], context: z.RefinementCtx): Members {
+  const given = twins.filter(({ twin }) => Object.hasOwn(value, twin))
+  if (given.length === 0) return value
+  const renamed = { ...value }
+  for (const { name, twin } of given) {
+    if (value[name] !== undefined && canonicalJson(value[name]) !== canonicalJson(value[twin])) {
+      context.addIssue({ code: 'custom', path: [twin], message: `is not the same as \`${name}\`` })
+    }
+    renamed[name] = value[twin]
+    delete renamed[twin]
+  }
+  return renamed
+}
+
+type Members = Record<string, unknown>
+type Twin = { name: string; twin: string }
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

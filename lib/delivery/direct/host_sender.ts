@@ -1,0 +1,176 @@
+import { Breaker } from '#lib/async/circuit_breaker.ts'
+import { Memory } from '#lib/async/ttl_cache.ts'
+import { Silence } from '#lib/delivery/silence.ts'
+import { SmtpConnectError } from '#lib/delivery/smtp/errors.ts'
+import type { SmtpServer, SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
+import { SmtpSession } from '#lib/delivery/smtp/session.ts'
+import { type Protection, Sessions } from '#lib/delivery/smtp/session_pool.ts'
+import { formatReply } from '#lib/delivery/smtp_reply.ts'
+import type { Outcome, Outgoing } from '#lib/delivery/transport.ts'
+import type { MailServer } from './mail_servers.ts'
+
+const REMEMBERED_HOSTS = 10_000
+
+/** How long a host is spoken to in the clear after TLS with it failed, and how long its failures are remembered. */
+const NO_TLS_MS = 10 * 60_000
+const BREAKER_MS = 30 * 60_000
+
+export type HostOptions = {
+  helo_name: string
+  port: number
+  timeouts: SmtpTimeouts
+  /** Of all hosts together. */
+  connections: number
+}
+
+/**
+ * `isOver`: the message is settled for now, else the next host may be tried. `hasAnswered`: the host is there and
+ * speaks; null: it was not tried. `protection` of the connection, if there was one.
+ */
+export type HostTry = { outcome: Outcome; isOver: boolean; hasAnswered: boolean | null; protection: Protection | null }
+
+/**
+ * One attempt at one host, protected at least so well, with connections until that moment (of performance.now). None is
+ * made while `most` messages to the host are set aside.
+ */
+export type HostAttempt = {
+  server: MailServer
+  protection: Protection
+  until: number
+  most: number
+  outgoing: Outgoing
+}
+
+/** Sends to hosts by name, over connections that are kept while there is mail. Those that are not there are left alone. */
+export class HostSender {
+  readonly #options: HostOptions
+  readonly #sessions: Sessions
+  readonly #breakers = new Memory<Breaker>(REMEMBERED_HOSTS)
+  readonly #silences = new Memory<Silence>(REMEMBERED_HOSTS)
+  readonly #withoutTls = new Memory<true>(REMEMBERED_HOSTS)
+
+  constructor(options: HostOptions) {
+    this.#options = options
+    this.#sessions = new Sessions(options.connections)
+  }
+
+  async send(attempt: HostAttempt): Promise<HostTry> {
+    const { server, most, outgoing } = attempt
+    const silence = this.#silenceOf(server.host)
+    const closed = silence.refuses(most)
+    if (closed) return notTried(`${server.host} is silent. ${closed}`)
+    return silence.watch(outgoing, most, message => this.#send({ ...attempt, outgoing: message }))
+  }
+
+  async #send(attempt: HostAttempt): Promise<HostTry> {
+    const { server, protection, outgoing } = attempt
+    const kept = this.#sessions.take(server.host, protection)
+    if (kept) {
+      const tried = await this.#sendOn(server.host, kept, outgoing)
+      // The server may have closed it meanwhile: that is no failure of this message.
+      if (tried.isOver) return tried
+    }
+    return this.#sendOnNew(attempt)
+  }
+
+  close(): void {
+    this.#sessions.close()
+  }
+
+  async #sendOnNew(attempt: HostAttempt): Promise<HostTry> {
+    const { server, protection, outgoing } = attempt
+    const breaker = this.#breakerOf(server.host, protection)
+    const closed = breaker.refuses()
+    if (closed) return notTried(closed)
+    try {
+      const session = await this.#open(attempt)
+      breaker.succeeded()
+      return await this.#sendOn(server.host, session, outgoing)
+    } catch (error) {
+      if (outgoing.signal.aborted)
+        return withoutConnection({ outcome: 'released', reason: 'The worker stopped.' }, true)
+      if (!(error instanceof SmtpConnectError)) throw error
+      breaker.failed(error.message)
+      const reply = error.reply === null ? {} : { reply: formatReply(error.reply) }
+      const reason = error.isTls ? `TLS is required here. ${error.message}` : error.message
+      const hasAnswered = error.reply !== null || error.isTls
+      return {
+        ...withoutConnection({ outcome: 'deferred', class: 'infrastructure', reason, ...reply }, false),
+        hasAnswered,
+      }
+    }
+  }
+
+  async #sendOn(host: string, session: SmtpSession, outgoing: Outgoing): Promise<HostTry> {
+    const { protection } = session
+    const outcome = await this.#sessions.use(host, session, () => session.send(outgoing))
+    const isOver = outcome.outcome !== 'deferred' || !session.wasStale
+    const hasAnswered = outcome.outcome !== 'in_doubt' && 'reply' in outcome
+    return { outcome, isOver, hasAnswered, protection }
+  }
+
+  /** To the first of its addresses that answers: to the one that was looked at, the name is not looked up again. */
+  async #open({ server, protection, until, outgoing }: HostAttempt): Promise<SmtpSession> {
+    const { timeouts } = this.#options
+    let failure: SmtpConnectError | null = null
+    for (const address of server.addresses) {
+      for (const ignore_tls of this.#waysOf(server.host, protection)) {
+        const connect = Math.min(timeouts.connect, until - performance.now())
+        if (failure && connect <= 0) throw failure
+        this.#sessions.makeRoom()
+        const target = { ...this.#target(server.host, address, protection), ignore_tls }
+        try {
+          return await SmtpSession.open(target, { ...timeouts, connect }, outgoing.signal)
+        } catch (error) {
+          if (!(error instanceof SmtpConnectError) || outgoing.signal.aborted) throw error
+          failure = error
+          if (!error.isTls || protection !== 'none') break
+          this.#withoutTls.set(server.host, true, NO_TLS_MS)
+        }
+      }
+    }
+    throw failure
+  }
+
+  /** Where TLS is not asked for, a host whose TLS is broken gets the mail all the same (RFC 7435). */
+  #waysOf(host: string, protection: Protection): boolean[] {
+    if (protection !== 'none') return [false]
+    return this.#withoutTls.get(host) ? [true] : [false, true]
+  }
+
+  #target(host: string, address: string, protection: Protection): SmtpServer {
+    const { port, helo_name } = this.#options
+    return {
+      host: address,
+      port,
+      label: `${host}[${address}]`,
+      via: 'direct',
+      secure: false,
+      helo_name,
+      tls: { servername: host, rejectUnauthorized: protection === 'verified', minVersion: 'TLSv1.2' },
+      require_tls: protection !== 'none',
+    }
+  }
+
+  #silenceOf(host: string): Silence {
+    const silence = this.#silences.get(host) ?? new Silence()
+    this.#silences.set(host, silence, BREAKER_MS)
+    return silence
+  }
+
+  /** A host without TLS is no failure to those who do not ask for it. */
+  #breakerOf(host: string, protection: Protection): Breaker {
+    const name = `${host} ${protection}`
+    const breaker = this.#breakers.get(name) ?? new Breaker()
+    this.#breakers.set(name, breaker, BREAKER_MS)
+    return breaker
+  }
+}
+
+function notTried(reason: string): HostTry {
+  return withoutConnection({ outcome: 'deferred', class: 'infrastructure', reason }, false)
+}
+
+function withoutConnection(outcome: Outcome, isOver: boolean): HostTry {
+  return { outcome, isOver, hasAnswered: null, protection: null }
+}

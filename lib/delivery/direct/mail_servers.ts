@@ -1,0 +1,101 @@
+import { isIP } from 'node:net'
+import { judgeReply } from '#lib/delivery/judge_reply.ts'
+import type { Refused } from '#lib/delivery/transport.ts'
+import type { Answer, Dns, Mx } from '#lib/net/dns.ts'
+import { registrableDomain } from '#lib/net/domain_name.ts'
+import { type AddressPolicy, isFetchable } from '#lib/net/fetch_safely.ts'
+import { isOwnAddress } from './own_address.ts'
+
+/** Of a destination that lists more, these are tried. */
+const MAX_HOSTS = 10
+const MAX_ADDRESSES = 4
+
+/** A host that takes mail, and those of its addresses that may be connected to. */
+export type MailServer = { host: string; priority: number; addresses: string[] }
+
+/**
+ * Where mail for a domain goes: hosts in order of preference, at least one, each with an address. `provider` is the
+ * domain of the one that runs the best of them. `unsure`: some could not be asked for.
+ */
+export type MailServers =
+  | { outcome: 'found'; servers: MailServer[]; provider: string; unsure: boolean }
+  | { outcome: 'refused'; verdict: Refused }
+
+export type ServersOptions = {
+  dns: Pick<Dns, 'mx' | 'addresses'>
+  policy: AddressPolicy
+  /** The name that this host has in EHLO: mail for it would come back to us. */
+  helo_name: string
+  isOwn?: (address: string, policy: AddressPolicy) => boolean
+}
+
+/** Looks up the servers of a domain (RFC 5321 section 5.1). Never rejects. */
+export async function findMailServers(domain: string, options: ServersOptions): Promise<MailServers> {
+  const mx = await options.dns.mx(domain)
+  if (mx.outcome === 'failed') return later(`The mail servers of ${domain} could not be looked up: ${mx.reason}.`)
+  if (mx.outcome === 'none') {
+    if (!mx.exists) return noSuchDomain(domain)
+    return judge(domain, [await lookUp({ exchange: domain, priority: 0 }, options)], options, true)
+  }
+  // RFC 7505: it stands alone.
+  if (mx.records.every(({ exchange }) => exchange === '')) {
+    return { outcome: 'refused', verdict: bounce('556 5.1.10', `${domain} accepts no mail.`) }
+  }
+  const best = mx.records
+    .filter(({ exchange }) => exchange !== '' && !isIP(exchange))
+    .sort((a, b) => a.priority - b.priority)
+    .slice(0, MAX_HOSTS)
+  return judge(domain, await Promise.all(best.map(record => lookUp(record, options))), options, false)
+}
+
+type Host = Mx & { answer: Answer<string> }
+
+async function lookUp(mx: Mx, { dns }: ServersOptions): Promise<Host> {
+  return { ...mx, answer: await dns.addresses(mx.exchange) }
+}
+
+function judge(domain: string, hosts: Host[], options: ServersOptions, isImplicit: boolean): MailServers {
+  const { policy, isOwn = isOwnAddress, helo_name } = options
+  const found = hosts.flatMap(host => (host.answer.outcome === 'found' ? [{ ...host, all: host.answer.records }] : []))
+  const isSelf = ({ exchange, all }: (typeof found)[number]) =>
+    exchange === helo_name.toLowerCase() || all.some(address => isOwn(address, policy))
+  // RFC 5321 5.1: what is no better than ourselves would send the mail back to us.
+  const own = Math.min(...found.filter(isSelf).map(({ priority }) => priority))
+  const servers = found
+    .filter(({ priority }) => priority < own)
+    .map(({ exchange, priority, all }) => {
+      const addresses = all.filter(address => isFetchable(address, policy)).slice(0, MAX_ADDRESSES)
+      return { host: exchange, priority, addresses }
+    })
+    .filter(({ addresses }) => addresses.length > 0)
+  const failure = hosts.find(({ answer }) => answer.outcome === 'failed')
+  if (servers[0]) return { outcome: 'found', servers, provider: providerOf(servers[0].host), unsure: Boolean(failure) }
+
+  if (failure) return later(`The address of ${failure.exchange} could not be looked up.`)
+  if (own < Number.POSITIVE_INFINITY) return fail(`Mail for ${domain} loops back: this host is its mail server.`)
+  if (found.length > 0) return fail(`The mail servers of ${domain} are at no address that mail may go to.`)
+  if (isImplicit) return noSuchDomain(domain)
+  return later(`None of the mail servers of ${domain} has an address.`)
+}
+
+/** Who runs a host: thousands of domains may be at one provider, and share what it takes. */
+export function providerOf(host: string): string {
+  return registrableDomain(host) ?? host
+}
+
+function noSuchDomain(domain: string): MailServers {
+  return { outcome: 'refused', verdict: bounce('550 5.1.2', `${domain} has no mail server.`) }
+}
+
+/** As the server of the recipient would say it, had it one. */
+function bounce(code: string, text: string): Refused {
+  return { ...judgeReply(`${code} ${text}`, 'rcpt'), reason: text }
+}
+
+function fail(reason: string): MailServers {
+  return { outcome: 'refused', verdict: { outcome: 'failed', class: 'policy', reason } }
+}
+
+function later(reason: string): MailServers {
+  return { outcome: 'refused', verdict: { outcome: 'deferred', class: 'infrastructure', reason } }
+}

@@ -1,0 +1,33 @@
+import { Semaphore } from '#lib/async/semaphore.ts'
+import { Memory, remember } from '#lib/async/ttl_cache.ts'
+import type { Answer } from '#lib/net/dns.ts'
+import { findMailServers, type MailServers, type ServersOptions } from './mail_servers.ts'
+
+const REMEMBERED_DOMAINS = 10_000
+
+/** How long what DNS said of a domain is remembered, and that it could not say all. */
+const FOUND_MS = 5 * 60_000
+const UNSURE_MS = 10_000
+
+/** The addresses of a host, which thousands of domains may have in common. */
+const ADDRESSES_MS = 60_000
+
+/** At the same moment. A name server that is silent holds one for 20 s. */
+const LOOKUPS = 256
+
+/** `findMailServers` that asks DNS for a domain once in a while, however much mail there is for it. */
+export function rememberServers(options: ServersOptions): (domain: string) => Promise<MailServers> {
+  const room = new Semaphore(LOOKUPS)
+  const { mx, addresses } = options.dns
+  const keep = ({ outcome }: Answer<string>) => (outcome === 'failed' ? UNSURE_MS : ADDRESSES_MS)
+  const addressesOf = remember(new Memory<Answer<string>>(REMEMBERED_DOMAINS), addresses, keep)
+  const dns = { mx, addresses: (name: string) => addressesOf(name) }
+  const find = async (domain: string) => {
+    await room.acquire()
+    return findMailServers(domain, { ...options, dns }).finally(() => room.release())
+  }
+  return remember(new Memory<MailServers>(REMEMBERED_DOMAINS), find, found => {
+    const isUnsure = found.outcome === 'found' ? found.unsure : found.verdict.outcome === 'deferred'
+    return isUnsure ? UNSURE_MS : FOUND_MS
+  })
+}

@@ -1,0 +1,23 @@
+import type { Reply, Stage, Verdict } from '#lib/delivery/smtp_reply.ts'
+
+/**
+ * A row of the table of refusals: replies that it applies to, the class they have, and the reply it was made for, as a
+ * server wrote it. All that are given of `words`, `status` (RFC 3463, without its first digit: `1.1`), `code` and `stages` must
+ * match.
+ */
+export type Rule = {
+  class: Verdict['class']
+  words?: RegExp
+  status?: RegExp
+  code?: RegExp
+  stages?: Stage[]
+  reply: string
+}
+
+/** `text` without the addresses that it repeats: an address may hold any word. */
+export function applies({ words, status, code, stages }: Rule, reply: Reply & { stage: Stage }): boolean {
+  if (words && !words.test(reply.text)) return false
+  if (status && !status.test(reply.enhanced?.slice(2) ?? '')) return false
+  if (code && !code.test(String(reply.code))) return false
+  return !stages || stages.includes(reply.stage)
+}

@@ -1,0 +1,52 @@
+import { DeadlineError } from '#lib/async/timed_step.ts'
+import { judgeReply } from '#lib/delivery/judge_reply.ts'
+import { formatReply, parseReply, type Stage } from '#lib/delivery/smtp_reply.ts'
+import type { Outcome } from '#lib/delivery/transport.ts'
+import type { Attempt } from './data_stream.ts'
+import { printable, type ServerError } from './errors.ts'
+import type { SmtpServer } from './server.ts'
+
+/**
+ * `wasStale`: the server ended the connection before it looked at the message. `connection`: what must be done before
+ * another message can be sent on it.
+ */
+export type Failure = { outcome: Outcome; wasStale: boolean; connection: 'keep' | 'reset' | 'close' }
+
+/** Reads the error of an attempt. Whether repeating is safe depends on the phase reached, never on the error's code. */
+export function explainFailure(error: ServerError, attempt: Attempt, server: SmtpServer, isStopped: boolean): Failure {
+  // Its size was compared with what the server takes, and nothing was said: as the server would have refused it.
+  const isTooLarge = error.code === 'EMESSAGE' && error.command === 'MAIL FROM' && !error.response
+  if (isTooLarge) {
+    return { outcome: judgeReply(`552 5.3.4 ${error.message}`, 'mail'), wasStale: false, connection: 'keep' }
+  }
+  const { code } = parseReply(error.response ?? '')
+  if (code >= 400) {
+    const stage = stageOf(error.command, attempt.phase)
+    // A refusal in the middle of the message leaves the rest of it on its way: only a new connection is clean.
+    const isUnclean = code === 421 || (attempt.isBegun && attempt.phase !== 'dot')
+    return {
+      outcome: judgeReply(error.response ?? '', stage),
+      wasStale: code === 421 && stage === 'mail',
+      connection: isUnclean ? 'close' : 'reset',
+    }
+  }
+  const wasStale = !attempt.isBegun && !isStopped && !error.response && !(error instanceof DeadlineError)
+  return { outcome: withoutReply(error, attempt, server, isStopped), wasStale, connection: 'close' }
+}
+
+function withoutReply(error: ServerError, { phase }: Attempt, server: SmtpServer, isStopped: boolean): Outcome {
+  const cause = printable(error.message)
+  if (phase === 'dot') return { outcome: 'in_doubt', reason: `No reply to the end of the message: ${cause}` }
+  if (phase === 'refused') return { outcome: 'released', reason: `The message was not ended: ${cause}` }
+  if (isStopped) return { outcome: 'released', reason: 'The worker stopped.' }
+  const said = error.response ? { reply: formatReply(error.response) } : {}
+  const reason = `The connection to ${server.label ?? server.host} failed: ${cause}`
+  return { outcome: 'deferred', class: 'infrastructure', reason, is_unanswered: true, ...said }
+}
+
+function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {
+  if (command === 'MAIL FROM') return 'mail'
+  if (command === 'RCPT TO') return 'rcpt'
+  if (command === 'DATA') return phase === 'dot' ? 'dot' : 'data'
+  return 'connect'
+}

@@ -1,0 +1,172 @@
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { type Deadline, TimedStep } from '#lib/async/timed_step.ts'
+import { formatReply } from '#lib/delivery/smtp_reply.ts'
+import type { Outcome, Outgoing } from '#lib/delivery/transport.ts'
+import { Attempt } from './data_stream.ts'
+import { connectError, type ServerError } from './errors.ts'
+import { explainFailure } from './explain_failure.ts'
+import { connectionOptions, SILENCE_MS, type SmtpServer, type SmtpTimeouts } from './server.ts'
+
+/** A message may be this slow (bytes per ms) without losing its connection. */
+const SLOWEST = 10
+
+/** How long the answer to QUIT is waited for; a server that owes it would keep this process alive. */
+const QUIT_MS = 2_000
+
+/** An open and authenticated connection to a server. One message at a time. */
+export class SmtpSession {
+  sent = 0
+  /** The server ended the connection before it looked at the last message. */
+  wasStale = false
+  /** Its last message was set aside: it is not counted among the connections in use, and not used again. */
+  isAside = false
+  #connection: SMTPConnection
+  #timeouts: SmtpTimeouts
+  #server: SmtpServer
+  #open = true
+  #onClose: (() => void) | null = null
+
+  private constructor(connection: SMTPConnection, server: SmtpServer, timeouts: SmtpTimeouts) {
+    this.#connection = connection
+    this.#server = server
+    this.#timeouts = timeouts
+  }
+
+  get isOpen(): boolean {
+    return this.#open
+  }
+
+  /** How it is protected; verified: the server has proven its name. */
+  get protection(): 'none' | 'encrypted' | 'verified' {
+    const { secure, _socket } = this.#connection as SMTPConnection & { _socket?: { authorized?: boolean } }
+    if (!secure) return 'none'
+    return _socket?.authorized ? 'verified' : 'encrypted'
+  }
+
+  /** @throws {SmtpConnectError} */
+  static async open(server: SmtpServer, timeouts: SmtpTimeouts, signal: AbortSignal): Promise<SmtpSession> {
+    const connection = new SMTPConnection(connectionOptions(server, timeouts))
+    const session = new SmtpSession(connection, server, timeouts)
+    await session
+      .#within(timeouts.connect, signal, async () => {
+        await called(connection, done => connection.connect(done))
+        const { auth } = server
+        if (auth) await called(connection, done => connection.login({ credentials: auth }, done))
+      })
+      .catch((error: ServerError) => {
+        const isTls = connection.upgrading || error.code === 'ETLS'
+        session.close()
+        throw connectError(error, server, isTls)
+      })
+    connection.on('error', () => session.close())
+    connection.once('end', () => session.#ended())
+    return session
+  }
+
+  /** Sends one message. Whether a failure is safe to repeat depends on the phase reached, never on an error's code. */
+  async send(outgoing: Outgoing): Promise<Outcome> {
+    const attempt = new Attempt(outgoing, () => this.#open)
+    this.sent++
+    this.wasStale = false
+    try {
+      const reply = await this.#exchange(outgoing, attempt)
+      if (attempt.phase !== 'dot') throw new Error('the server answered before the message had ended')
+      return { outcome: 'delivered', reply, via: this.#server.via }
+    } catch (error) {
+      return await this.#explain(error as ServerError, attempt, outgoing)
+    }
+  }
+
+  close(): void {
+    // Destroys the socket: whatever is still buffered, a dot included, is not sent.
+    this.#connection.close()
+    this.#ended()
+  }
+
+  quit(): void {
+    if (!this.#open) return
+    const timer = setTimeout(() => this.#connection.close(), QUIT_MS)
+    this.#connection.once('end', () => clearTimeout(timer))
+    this.#connection.quit()
+    this.#ended()
+  }
+
+  async #exchange(outgoing: Outgoing, attempt: Attempt): Promise<string> {
+    // RFC 1870: who announces that it takes less is not sent it all.
+    const envelope = { from: outgoing.mail_from, to: [outgoing.recipient], size: outgoing.message.bytes.length }
+    const message_ms = this.#timeouts.message + outgoing.message.bytes.length / SLOWEST
+    return this.#within(message_ms, outgoing.signal, deadline => {
+      attempt.onDot = () => {
+        deadline.ignoreSignal()
+        this.#awaitReply(this.#timeouts.dot, deadline, outgoing)
+      }
+      return new Promise<string>((resolve, reject) => {
+        this.#connection.send(envelope, attempt.content, (error, info) => {
+          if (error) reject(error)
+          else resolve(formatReply((info as { response: string }).response))
+        })
+      })
+    })
+  }
+
+  /** For `left` ms more; whenever the server has been silent for long, asks for the delivery to be set aside. */
+  #awaitReply(left: number, deadline: Deadline, outgoing: Outgoing): void {
+    const { dot, silence = SILENCE_MS } = this.#timeouts
+    const { restart, expire } = deadline
+    if (left <= silence || this.isAside) {
+      restart(left, () => expire(dot))
+      return
+    }
+    restart(silence, () => {
+      this.isAside = outgoing.onSilence?.() ?? false
+      this.#awaitReply(left - silence, deadline, outgoing)
+    })
+  }
+
+  async #explain(error: ServerError, attempt: Attempt, { signal }: Outgoing): Promise<Outcome> {
+    const { outcome, wasStale, connection } = explainFailure(error, attempt, this.#server, signal.aborted)
+    this.wasStale = wasStale
+    if (connection === 'close') this.close()
+    if (connection === 'reset') await this.#reset(signal)
+    return outcome
+  }
+
+  /** Makes the connection ready for another message; one that does not answer is closed. */
+  async #reset(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#within(this.#timeouts.connect, signal, () =>
+        called(this.#connection, done => this.#connection.reset(done)),
+      )
+    } catch {
+      this.close()
+    }
+  }
+
+  /** Runs a step of the conversation; at its deadline, or when aborted, the connection is destroyed. */
+  #within<T>(ms: number, signal: AbortSignal, run: (deadline: Deadline) => Promise<T>): Promise<T> {
+    const step = new TimedStep<T>(ms, signal, () => this.close())
+    this.#onClose = () => step.fail(new Error('the server closed the connection'))
+    return step.run(run).finally(() => {
+      this.#onClose = null
+    })
+  }
+
+  #ended(): void {
+    if (!this.#open) return
+    this.#open = false
+    // The connection says that it ended before it hands on the reply or the error it ended with: those come first.
+    if (this.#onClose) setImmediate(this.#onClose)
+  }
+}
+
+/** One call of the connection as a promise. What the connection reports by its error event counts as well. */
+function called(connection: SMTPConnection, call: (done: (error?: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connection.once('error', reject)
+    call(error => {
+      connection.removeListener('error', reject)
+      if (error) reject(error)
+      else resolve()
+    })
+  })
+}

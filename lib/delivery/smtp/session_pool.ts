@@ -1,0 +1,85 @@
+import type { SmtpSession } from './session.ts'
+
+/** Servers close a connection that sends for ever; better to do it first. */
+const MESSAGES_PER_CONNECTION = 100
+const IDLE_MS = 5_000
+
+export type Protection = SmtpSession['protection']
+
+type Idle = { host: string; session: SmtpSession; timer: NodeJS.Timeout }
+
+const RANK: Record<Protection, number> = { none: 0, encrypted: 1, verified: 2 }
+
+/** Connections of many hosts that wait for another message, at most so many with those in use and not set aside. */
+export class Sessions {
+  readonly #idle: Idle[] = []
+  readonly #busy = new Set<SmtpSession>()
+  readonly #most: number
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** One to this host that is protected well enough. */
+  take(host: string, protection: Protection): SmtpSession | null {
+    for (;;) {
+      const at = this.#idle.findLastIndex(
+        entry => entry.host === host && RANK[entry.session.protection] >= RANK[protection],
+      )
+      const [entry] = at < 0 ? [] : this.#idle.splice(at, 1)
+      if (!entry) return null
+      clearTimeout(entry.timer)
+      if (entry.session.isOpen) return entry.session
+    }
+  }
+
+  /** Before a new one is opened: the one that waits for the longest makes room. */
+  makeRoom(): void {
+    if (this.#idle.length + this.#inUse() < this.#most) return
+    const oldest = this.#idle.shift()
+    if (!oldest) return
+    clearTimeout(oldest.timer)
+    oldest.session.quit()
+  }
+
+  /** Uses a session, and keeps it for the next message when it can. */
+  async use<Result>(host: string, session: SmtpSession, send: (session: SmtpSession) => Promise<Result>) {
+    this.#busy.add(session)
+    try {
+      return await send(session)
+    } finally {
+      this.#busy.delete(session)
+      this.#giveBack(host, session)
+    }
+  }
+
+  close(): void {
+    for (const session of this.#busy) session.close()
+    for (const { session, timer } of this.#idle.splice(0)) {
+      clearTimeout(timer)
+      session.quit()
+    }
+  }
+
+  #inUse(): number {
+    let count = 0
+    for (const { isAside } of this.#busy) if (!isAside) count++
+    return count
+  }
+
+  #giveBack(host: string, session: SmtpSession): void {
+    if (!session.isOpen) return
+    if (session.sent >= MESSAGES_PER_CONNECTION || session.isAside) {
+      session.quit()
+      return
+    }
+    const entry: Idle = { host, session, timer: setTimeout(() => this.#drop(entry), IDLE_MS) }
+    this.#idle.push(entry)
+  }
+
+  #drop(entry: Idle): void {
+    const at = this.#idle.indexOf(entry)
+    if (at >= 0) this.#idle.splice(at, 1)
+    entry.session.quit()
+  }
+}

@@ -1,0 +1,85 @@
+import { findRule } from '#lib/delivery/refusals/rules.ts'
+import { withoutAddresses } from './refusal_words.ts'
+
+/** `enhanced` is the status code of RFC 3463 (`5.1.1`), `text` printable ASCII without the codes; code 0: no reply at all. */
+export type Reply = { code: number; enhanced: string | null; text: string }
+
+/** What was under way: `connect` is all before MAIL (greeting, EHLO, STARTTLS, AUTH), `dot` the end of the message. */
+export type Stage = 'connect' | 'mail' | 'rcpt' | 'data' | 'dot'
+
+/**
+ * `bounced` suppresses the recipient; `failed` is as final and suppresses nobody; `deferred` is tried again. `class` says
+ * whose doing it is.
+ */
+export type Verdict = {
+  outcome: 'deferred' | 'bounced' | 'failed'
+  class: 'recipient' | 'policy' | 'content' | 'size' | 'sender' | 'infrastructure' | 'transient'
+}
+
+const MAX_TEXT = 1000
+// RFC 5321 4.2.1 and RFC 2034 4. Some servers write the status as `#5.1.0` or `(5.1.0)`.
+const LINE = /^(\d{3})(?:[ -]|$)(?:[#(]?([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)[):]?\s*)?/
+// qmail puts it at the end: `no mailbox here by that name (#5.1.1)`.
+const TRAILING_STATUS = /#([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)/
+// RFC 4954 6, RFC 3207 4: authentication or TLS is asked for, at whatever command. RFC 5321 4.2.2: a command was not
+// understood, or came at the wrong time.
+const OUR_FAULTS = [530, 534, 535, 538, 500, 502, 503, 504]
+
+/** Reads a reply as it came, of one line or many. Never throws: a peer may answer anything. */
+export function parseReply(text: string): Reply {
+  const reply: Reply = { code: 0, enhanced: null, text: '' }
+  const words: string[] = []
+  // Codes are on every line: what is clipped here loses only words.
+  for (const line of text.slice(0, 2 * MAX_TEXT).split(/\r?\n/)) {
+    const [codes = '', code, enhanced] = LINE.exec(line) ?? []
+    if (code && !reply.code) reply.code = Number(code)
+    if (enhanced) reply.enhanced ??= enhanced
+    words.push(line.slice(codes.length).trim())
+  }
+  reply.text = words
+    .join(' ')
+    .replace(/[^\x20-\x7e]/g, '?')
+    .trim()
+    .slice(0, MAX_TEXT)
+  reply.enhanced ??= TRAILING_STATUS.exec(reply.text)?.[1] ?? null
+  return reply
+}
+
+/** A reply as it is shown: on one line, printable, `450 4.2.1 Mailbox busy`. */
+export function formatReply(text: string): string {
+  const { code, enhanced, text: words } = parseReply(text)
+  return [code === 0 ? null : code, enhanced, words].filter(part => part !== null && part !== '').join(' ')
+}
+
+/** Returns the meaning of a refusal at a stage for the delivery. The code says whether it is final, the table of rules why. */
+export function classifyReply(given: Reply & { stage: Stage }): Verdict {
+  const reply = { ...given, text: withoutAddresses(given.text) }
+  const { code, stage } = reply
+  if (code >= 400 && code < 500) return { outcome: 'deferred', class: 'transient' }
+  const permanent = code >= 500 && code < 600
+  if (!permanent || stage === 'connect' || OUR_FAULTS.includes(code)) {
+    return { outcome: 'deferred', class: 'infrastructure' }
+  }
+  const { class: cause } = findRule({ ...reply, stage })
+  // At MAIL no recipient has been named yet, so none can be at fault.
+  if (cause === 'recipient' && stage === 'mail') return { outcome: 'failed', class: 'sender' }
+  const isRefused = cause === 'recipient' && (stage === 'rcpt' || /^.\.(?:1\.|2\.[01]$)/.test(reply.enhanced ?? ''))
+  return { outcome: isRefused ? 'bounced' : 'failed', class: cause }
+}
+
+const reasons: Record<Verdict['class'], string> = {
+  recipient: 'The receiver refused the recipient.',
+  policy: 'The receiver refused it by its policy.',
+  content: 'The receiver refused the message.',
+  size: 'The receiver refused the message for its size.',
+  sender: 'The receiver refused the sender.',
+  infrastructure: 'The server refused our connection.',
+  transient: 'The receiver asked to try again later.',
+}
+
+/** A verdict in a sentence, for events and the queue. */
+export function explainVerdict({ outcome, class: cause }: Verdict): string {
+  if (outcome === 'failed' && cause === 'infrastructure') return 'The receiver could not take it.'
+  if (outcome === 'failed' && cause === 'transient') return 'The receiver could not take it at the time.'
+  return outcome === 'deferred' && cause !== 'infrastructure' ? reasons.transient : reasons[cause]
+}

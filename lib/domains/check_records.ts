@@ -1,0 +1,32 @@
+import type { Dns } from '#lib/net/dns.ts'
+import { type Check, checkRecord } from './check_record.ts'
+import type { DomainRecord } from './domain_records.ts'
+import type { Standing, Standings } from './domain_status.ts'
+
+export type CheckedRecord = { record: DomainRecord; check: Check }
+
+/** Asks for all of them at once: it takes no longer than the slowest answer. */
+export async function checkRecords(dns: Dns, records: DomainRecord[]): Promise<CheckedRecord[]> {
+  return Promise.all(records.map(async record => ({ record, check: await checkRecord(dns, record) })))
+}
+
+/** What DNS says of a domain, by what each record is for: when it does not send, it must receive. */
+export function standingsOf(checked: CheckedRecord[]): Standings {
+  const sends = checked.some(({ record }) => record.purpose === 'sending')
+  const isRequired = ({ record }: CheckedRecord) =>
+    sends ? record.purpose === 'sending' : record.record === 'Receiving'
+  const isFeature = (one: CheckedRecord) => one.record.purpose === 'feature' && !isRequired(one)
+  const return_path = checked.filter(({ record }) => record.record === 'SPF' && record.type === 'MX')
+  return {
+    required: standing(checked.filter(isRequired)),
+    features: standing(checked.filter(isFeature)),
+    return_path: return_path.length > 0 ? standing(return_path) : null,
+  }
+}
+
+/** One that is surely not there decides. */
+function standing(checked: CheckedRecord[]): Standing {
+  const statuses = checked.map(({ check }) => check.status)
+  if (statuses.some(status => status === 'missing' || status === 'failed')) return 'gone'
+  return statuses.includes('temporary_failure') ? 'unknown' : 'ok'
+}

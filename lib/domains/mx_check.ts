@@ -1,0 +1,16 @@
+import type { Dns, Mx } from '#lib/net/dns.ts'
+
+/** Where mail to a name goes. `ours`: to our host, and nowhere else. */
+export type MxCheck = { has_mx: boolean; ours: boolean; records: Mx[] }
+
+/** Null: DNS could not be asked, and may be later. A null MX (RFC 7505) is a record that says that there is none. */
+export async function checkMx(dns: Dns, name: string, inbound_host: string): Promise<MxCheck | null> {
+  const answer = await dns.mx(name)
+  if (answer.outcome === 'failed') return null
+  const found = answer.outcome === 'found' ? answer.records : []
+  const records = found
+    .map(({ exchange, priority }) => ({ exchange, priority }))
+    .sort((one, other) => one.priority - other.priority || (one.exchange < other.exchange ? -1 : 1))
+  const has_mx = records.some(({ exchange }) => exchange !== '')
+  return { has_mx, ours: has_mx && records.every(({ exchange }) => exchange === inbound_host), records }
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { withTwins } from '#lib/camel_case_twins.ts'
+import { asciiDomain } from '#lib/mail/address.ts'
+import { registrableDomain } from '#lib/net/domain_name.ts'
+import { clip } from '#lib/zod_fields.ts'
+import { type RecordedDomain, TRACKING_SUBDOMAIN } from './domain_records.ts'
+
+const Capability = z.enum(['enabled', 'disabled'])
+
+/** One label or a few (RFC 1123 section 2.1), in lower case. */
+const Subdomain = z
+  .string()
+  .toLowerCase()
+  .max(100)
+  .regex(
+    /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/,
+    'must be a label such as send, or a few with dots between them',
+  )
+
+const changeable = {
+  custom_return_path: Subdomain.optional(),
+  capabilities: z.object({ sending: Capability.optional(), receiving: Capability.optional() }).optional(),
+  open_tracking: z.boolean().optional(),
+  click_tracking: z.boolean().optional(),
+  tls: z.enum(['opportunistic', 'enforced']).optional(),
+  /** Null: the usual one. */
+  tracking_subdomain: Subdomain.nullish(),
+}
+
+/** A domain to add (contract 5.2). */
+export const DomainFields = z.object({
+  name: z.string(),
+  region: z.enum(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1']).optional(),
+  ...changeable,
+})
+export const NewDomain = withTwins(DomainFields)
+export type NewDomain = z.infer<typeof NewDomain>
+
+const Fixed = z.undefined({ error: 'cannot be changed' }).optional()
+
+/** What is to be different of a domain: what is left out stays. */
+export const DomainChange = withTwins(z.object({ name: Fixed, region: Fixed, ...changeable }))
+export type DomainChange = z.infer<typeof DomainChange>
+
+/** In characters, without the dot at its end (RFC 1035 section 2.3.4). */
+const MAX_NAME = 253
+
+/** The longest selector there will be. */
+const SELECTOR = 'mb99999e._domainkey'
+
+/** A name as domains are stored, or why it is none that mail can be sent from. */
+export function readDomainName(text: string): { name: string } | { why: string } {
+  const name = asciiDomain(text)
+  if (!name || name.length > MAX_NAME) return { why: `${printable(text)} is not a domain name.` }
+  if (registrableDomain(name) === null) return { why: `${name} is a suffix that many share: add a domain below it.` }
+  return { name }
+}
+
+export type Settings = Omit<RecordedDomain, 'name'>
+
+/** Why a domain cannot be as it is set, or null. */
+export function whyNotSettings(name: string, { capabilities, ...settings }: Settings): string | null {
+  const { custom_return_path } = settings
+  const tracking = settings.tracking_subdomain ?? TRACKING_SUBDOMAIN
+  if (capabilities.sending === 'disabled' && capabilities.receiving === 'disabled') {
+    return 'Invalid `capabilities` field: at least one must be enabled.'
+  }
+  if (tracking === custom_return_path) {
+    return `Invalid \`tracking_subdomain\` field: ${tracking} is the \`custom_return_path\`, and beside a CNAME record there can be no other.`
+  }
+  const longest = [custom_return_path, tracking, SELECTOR].find(label => label.length + 1 + name.length > MAX_NAME)
+  return longest ? `The domain is too long: it must have room for ${longest} in ${MAX_NAME} characters.` : null
+}
+
+/** In quotes when it is not as plain as names are. */
+function printable(text: string): string {
+  return /^[\w.@ -]{1,100}$/.test(text) ? text : clip(text)
+}

@@ -1,0 +1,44 @@
+import type { Dns } from '#lib/net/dns.ts'
+import { listZones } from '#lib/net/domain_name.ts'
+
+/** Who keeps a zone, by the names of its name servers. */
+const PROVIDERS = [
+  { name: 'Cloudflare', servers: /\.(?:ns\.cloudflare\.com|foundationdns\.(?:com|net|org))$/, has_helper: true },
+  { name: 'GoDaddy', servers: /\.domaincontrol\.com$/, has_helper: true },
+  { name: 'Namecheap', servers: /\.registrar-servers\.com$/, has_helper: true },
+  { name: 'Amazon Route 53', servers: /^ns-\d+\.awsdns-\d+\.(?:com|net|org|co\.uk)$/ },
+  { name: 'Digital Ocean', servers: /^ns\d+\.digitalocean\.com$/ },
+  { name: 'Vercel', servers: /\.vercel-dns(?:-\d+)?\.com$/ },
+  { name: 'Google Domains', servers: /\.googledomains\.com$/ },
+] as const
+
+const UNIDENTIFIED = 'Unidentified'
+
+export type DetectedProvider = {
+  provider: (typeof PROVIDERS)[number]['name'] | typeof UNIDENTIFIED
+  nameservers: string[]
+  /** Whether there is a helper that writes the records into its zone. */
+  auto_configurable: boolean
+}
+
+/**
+ * Who keeps the zone that a domain is in: its own or the next one above it, up to the registered domain. Null: DNS could
+ * not be asked, and may be later.
+ */
+export async function detectProvider(dns: Dns, domain: string): Promise<DetectedProvider | null> {
+  for (const name of listZones(domain)) {
+    const answer = await dns.ns(name)
+    if (answer.outcome === 'failed') return null
+    if (answer.outcome === 'found' && answer.records.length > 0) return providerOf(answer.records.sort())
+  }
+  return providerOf([])
+}
+
+function providerOf(nameservers: string[]): DetectedProvider {
+  const found = PROVIDERS.find(({ servers }) => nameservers.length > 0 && nameservers.every(ns => servers.test(ns)))
+  return {
+    provider: found?.name ?? UNIDENTIFIED,
+    nameservers,
+    auto_configurable: found !== undefined && 'has_helper' in found,
+  }
+}

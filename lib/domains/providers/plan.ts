@@ -1,0 +1,69 @@
+import { isSpfPolicy, whyNotSpf } from '#lib/domains/check_policy_record.ts'
+import type { DomainRecord } from '#lib/domains/domain_records.ts'
+
+/** A record that is in a zone. `value`: a text without quotes; a name in lower case without a dot at its end. */
+export type ZoneRecord = { type: string; name: string; value: string }
+
+/** What is to be done for a record that is wanted. `message` says why nothing is. */
+export type Step =
+  | { act: 'add' }
+  | { act: 'replace'; found: ZoneRecord; value: string }
+  | { act: 'skip'; message: string }
+
+const THERE = 'It is there already.'
+
+/**
+ * What it takes that a record is there, given all records of its name. What is not ours is never removed or changed, but
+ * for an SPF policy, which may be only one and gets our part.
+ */
+export function planRecord(wanted: DomainRecord, found: ZoneRecord[]): Step {
+  const alias = found.find(({ type }) => type === 'CNAME')
+  if (wanted.type === 'CNAME') return planAlias(wanted, alias, found)
+  if (alias) return skip(`There is a CNAME record for ${alias.value} at this name, beside which there can be no other.`)
+  const others = found.filter(({ type }) => type === wanted.type)
+  return wanted.type === 'MX' ? planMx(wanted, others) : planText(wanted, others)
+}
+
+function planAlias({ value }: DomainRecord, alias: ZoneRecord | undefined, found: ZoneRecord[]): Step {
+  if (alias) return skip(alias.value === value ? THERE : `There is a CNAME record for ${alias.value} at this name.`)
+  const [other] = found
+  return other ? skip(`There is another record (${other.type}) at this name.`) : { act: 'add' }
+}
+
+function planMx({ value }: DomainRecord, others: ZoneRecord[]): Step {
+  if (others.some(other => other.value === value)) return skip(THERE)
+  const [other] = others
+  return other ? skip(`Mail to this name goes to ${other.value}.`) : { act: 'add' }
+}
+
+function planText(wanted: DomainRecord, others: ZoneRecord[]): Step {
+  if (others.some(({ value }) => value === wanted.value)) return skip(THERE)
+  if (wanted.record === 'SPF') return planSpf(wanted, others)
+  const kind = wanted.record === 'DKIM' ? /^\s*v=DKIM1|(?:^|;)\s*p=/i : /^\s*v=DMARC1/i
+  const other = others.find(({ value }) => kind.test(value))
+  if (!other) return { act: 'add' }
+  if (wanted.record === 'DMARC') return skip('There is a DMARC policy already.')
+  return keyOf(other.value) === keyOf(wanted.value) ? skip(THERE) : skip('There is another key at this name.')
+}
+
+/** The key of a DKIM record (RFC 6376 section 3.6.1), which may be written with spaces. */
+function keyOf(text: string): string | undefined {
+  return /(?:^|;)\s*p\s*=([^;]*)/i.exec(text)?.[1]?.replace(/\s+/g, '')
+}
+
+/** RFC 7208 section 4.5: more than one policy is none. Ours goes first: what comes after `all` is never looked at. */
+function planSpf({ value: wanted }: DomainRecord, others: ZoneRecord[]): Step {
+  const policies = others.filter(({ value }) => isSpfPolicy(value))
+  const [policy] = policies
+  if (!policy) return { act: 'add' }
+  if (policies.length > 1) return skip('There are several SPF policies at this name, of which there may be one.')
+  const [, include = ''] = wanted.split(' ')
+  const [version, ...terms] = policy.value.split(/\s+/)
+  if (whyNotSpf(wanted, [policy.value]) === null) return skip(THERE)
+  const rest = terms.filter(term => term.toLowerCase() !== include)
+  return { act: 'replace', found: policy, value: [version, include, ...rest].join(' ') }
+}
+
+function skip(message: string): Step {
+  return { act: 'skip', message }
+}

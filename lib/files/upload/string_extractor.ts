@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import { GrowingBuffer } from './growing_buffer.ts'
+import { type JsonPath, PathTracker } from './path_tracker.ts'
+import { StringReader } from './string_reader.ts'
+
+export type ExtractOptions = {
+  /** To the strings that are wanted, in a root that is an object or an array. */
+  paths: readonly JsonPath[]
+  /** Of the skeleton, at most. */
+  max_bytes: number
+  max_strings: number
+  /** Told how long the skeleton has become; nothing more is read until it is done. */
+  onLength?: (bytes: number) => Promise<void>
+}
+
+/** Bytes of the string of that number, in order. The last part, perhaps empty, ends it. */
+export type StringPart = { index: number; bytes: Buffer; is_last: boolean }
+
+/** The text with a placeholder for each string. `indexOf` knows them again; of any other value it is null. */
+export type Skeleton = { bytes: Buffer; indexOf: (value: unknown) => number | null }
+
+export class TooLargeError extends Error {
+  override readonly name = 'TooLargeError'
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** What `extractStrings` does, piece by piece. Only tells strings from what is between them: JSON.parse judges the rest. */
+export class StringExtractor {
+  readonly #options: ExtractOptions
+  readonly #path: PathTracker
+  readonly #skeleton: GrowingBuffer
+  /** Made up here and told to nobody, so no client can write a placeholder. */
+  readonly #token = `${randomUUID()}:`
+  #count = 0
+  #reader: StringReader | null = null
+  #isInString = false
+  #isEscaped = false
+  /** Where the key that is being read begins in the skeleton. */
+  #key_start: number | null = null
+  /** The bytes of this piece before it are in the skeleton, or were taken out. */
+  #kept = 0
+
+  constructor(options: ExtractOptions) {
+    this.#options = options
+    this.#path = new PathTracker(options.paths)
+    this.#skeleton = new GrowingBuffer(options.max_bytes)
+  }
+
+  /** Bytes of the skeleton so far. */
+  get length(): number {
+    return this.#skeleton.length
+  }
+
+  push(piece: Buffer): StringPart[] {
+    const parts: StringPart[] = []
+    this.#kept = 0
+    let at = 0
+    while (at < piece.length) {
+      if (this.#reader) at = this.#readWanted(this.#reader, piece, at, parts)
+      else at = this.#isInString ? this.#skipString(piece, at) : this.#skipStructure(piece, at)
+    }
+    if (!this.#reader) this.#keep(piece, piece.length)
+    return parts
+  }
+
+  /** To be called once. */
+  end(): Skeleton {
+    const token = this.#token
+    const indexOf = (value: unknown) =>
+      typeof value === 'string' && value.startsWith(token) ? Number(value.slice(token.length)) : null
+    return { bytes: this.#skeleton.take(), indexOf }
+  }
+
+  #skipStructure(piece: Buffer, start: number): number {
+    const path = this.#path
+    for (let at = start; at < piece.length; at++) {
+      const byte = piece[at]
+      if (byte === QUOTE) {
+        this.#beginString(piece, at + 1)
+        return at + 1
+      }
+      if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) path.open(byte === OPEN_ARRAY)
+      else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) path.close()
+      else if (byte === COMMA) path.comma()
+      else if (byte === COLON) path.colon()
+    }
+    return piece.length
+  }
+
+  #beginString(piece: Buffer, at: number): void {
+    const kind = this.#path.nextString()
+    if (kind === 'wanted') {
+      this.#keep(piece, at)
+      if (this.#count === this.#options.max_strings) throw new TooLargeError(`more than ${this.#count} strings`)
+      this.#reader = new StringReader()
+    } else {
+      this.#isInString = true
+      this.#key_start = kind === 'key' ? this.#skeleton.length + at - this.#kept : null
+    }
+  }
+
+  #readWanted(reader: StringReader, piece: Buffer, start: number, parts: StringPart[]): number {
+    const { end, bytes } = reader.read(piece, start)
+    if (bytes.length > 0 || reader.isDone) parts.push({ index: this.#count, bytes, is_last: reader.isDone })
+    if (reader.isDone) {
+      this.#append(Buffer.from(`${this.#token}${this.#count++}"`))
+      this.#kept = end
+      this.#reader = null
+    }
+    return end
+  }
+
+  #skipString(piece: Buffer, start: number): number {
+    let at = start
+    if (this.#isEscaped) {
+      this.#isEscaped = false
+      at++
+    }
+    while (at < piece.length && piece[at] !== QUOTE && piece[at] !== BACKSLASH) at++
+    if (at === piece.length) return at // to look beyond it would make the loop above slow for good
+    if (piece[at] === BACKSLASH) {
+      this.#isEscaped = true
+    } else {
+      this.#isInString = false
+      if (this.#key_start !== null) this.#endKey(piece, at, this.#key_start)
+    }
+    return at + 1
+  }
+
+  #endKey(piece: Buffer, at: number, start: number): void {
+    const length = this.#skeleton.length + at - this.#kept - start
+    if (length > this.#path.longest_key) return
+    this.#keep(piece, at)
+    this.#path.key(this.#skeleton.latin1(start))
+  }
+
+  #keep(piece: Buffer, end: number): void {
+    this.#append(piece, this.#kept, end)
+    this.#kept = end
+  }
+
+  #append(source: Buffer, start = 0, end = source.length): void {
+    const max = this.#options.max_bytes
+    if (this.#skeleton.length + end - start > max) throw new TooLargeError(`more than ${max} bytes`)
+    this.#skeleton.append(source, start, end)
+  }
+}

@@ -1,0 +1,18 @@
+import { move, transferableSymbol, valueSymbol } from 'piscina'
+import { embedMessage } from '#lib/mail/mime/embedded_message.ts'
+import { layOutMessage, type MessageHead, type Part } from './message.ts'
+
+/** What `compose.ts` runs in a thread of its own. The body goes back as bytes, which are handed over, not copied. */
+export default function layOut(message: MessageHead): unknown {
+  const { fields, body } = layOutMessage(message)
+  const pieces = body.map(piece => (typeof piece === 'string' ? new Uint8Array(Buffer.from(piece, 'latin1')) : piece))
+  const transferred = pieces.flatMap(piece => (piece instanceof Uint8Array ? [piece.buffer] : []))
+  const part: Part = { fields, body: pieces }
+  return move({ [transferableSymbol]: transferred, [valueSymbol]: part })
+}
+
+/** `embedMessage` of a long message. Its bytes are handed over as well. */
+export function embed({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): unknown {
+  const lines = embedMessage(Buffer.from(buffer, byteOffset, length))
+  return lines && move(lines)
+}

@@ -1,0 +1,57 @@
+import { MAX_SUBJECT_LENGTH } from '#lib/sending/new_email.ts'
+
+/** What mail programs begin the subject of an answer with, and of what is passed on, in the languages that we know. */
+const REPLY = /^(?:re|aw|antw|sv|vs|odp|rif|res)(?:\[\d+\]|\(\d+\))? ?[:：]/i
+const FORWARD = /^(?:fwd?|wg|tr|vb)(?:\[\d+\]|\(\d+\))? ?[:：]/i
+
+/** Of the subject of what is answered, which a stranger wrote: one line, not too long, and not begun twice. */
+export function replySubject(subject: string): string {
+  const line = safeSubject(subject)
+  return REPLY.test(line) ? line : clip(`Re: ${line}`)
+}
+
+export function forwardSubject(subject: string): string {
+  const line = safeSubject(subject)
+  return FORWARD.test(line) ? line : clip(`Fwd: ${line}`)
+}
+
+/** What would end a line somewhere becomes a space. */
+export function safeSubject(subject: string): string {
+  return clip(
+    subject
+      .toWellFormed()
+      .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+      .trim(),
+  )
+}
+
+/** Half a character is no character. */
+function clip(text: string): string {
+  return text.slice(0, MAX_SUBJECT_LENGTH).replace(/[\ud800-\udbff]$/, '')
+}
+
+/** Of a message, as they were written there: null without such a header. */
+export type ThreadHeaders = { message_id: string | null; references: string | null; in_reply_to: string | null }
+
+// RFC 5322 3.6.4, without what no program writes: white space, quotes around an @, and the beginning of an encoded word.
+const MESSAGE_ID = /<[!-;=?A-~]+@[!-;=?-~]+>/g
+const MAX_MESSAGE_ID = 250
+/** As many as keep a header within bounds: the first, which is what the thread began with, and the last. */
+const MAX_REFERENCES = 20
+
+/** The headers that put an answer into the thread of a message (RFC 5322 3.6.4). None, when that has no Message-ID. */
+export function replyHeaders(original: ThreadHeaders): Record<string, string> {
+  const [own] = messageIds(original.message_id)
+  const parents = messageIds(original.in_reply_to)
+  const references = messageIds(original.references)
+  if (references.length === 0 && parents.length === 1) references.push(...parents)
+  if (!own) return {}
+  const ids = [...new Set([...references.filter(id => id !== own), own])]
+  const bounded = ids.length > MAX_REFERENCES ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_REFERENCES)] : ids
+  return { 'In-Reply-To': own, References: bounded.join(' ') }
+}
+
+function messageIds(text: string | null): string[] {
+  const ids = text?.match(MESSAGE_ID) ?? []
+  return ids.filter(id => id.length <= MAX_MESSAGE_ID && !id.includes('=?'))
+}

@@ -1,0 +1,27 @@
+import { PatientTimer } from '#lib/async/patient_timer.ts'
+
+/** Aborts after so many milliseconds, or with another signal, unless it is cleared before. */
+export class Deadline {
+  readonly #stop = new AbortController()
+  readonly #timer: PatientTimer
+  /** Whoever asked does not want it any more. */
+  readonly #given: AbortSignal | undefined
+  readonly #giveUp = () => this.#stop.abort(this.#given?.reason)
+
+  constructor(ms: number, given?: AbortSignal) {
+    this.#given = given
+    const isLate = () => new DOMException(`not done within ${ms} ms`, 'TimeoutError')
+    this.#timer = new PatientTimer(ms, () => this.#stop.abort(isLate()))
+    given?.addEventListener('abort', this.#giveUp)
+    if (given?.aborted) this.#giveUp()
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  clear(): void {
+    this.#timer.clear()
+    this.#given?.removeEventListener('abort', this.#giveUp)
+  }
+}

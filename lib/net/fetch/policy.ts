@@ -1,0 +1,80 @@
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import type { Config } from '#lib/config.ts'
+import { hostAddresses, isPublicAddress } from '#lib/net/host_addresses.ts'
+import { createResolve, type Resolve } from './resolve.ts'
+
+/** Which addresses may be connected to. */
+export type AddressPolicy = {
+  /** Connected to although it is not public: an operator's own receiver. */
+  allowed?: BlockList | undefined
+  /** Never connected to, whatever else says it may be. */
+  denied?: BlockList | undefined
+}
+
+/** Where may be fetched from. */
+export type FetchPolicy = AddressPolicy & { ports: readonly number[]; resolve: Resolve }
+
+const localName = /^(?:.*\.)?localhost$/
+
+/** Azure's wire server hands out a machine's secrets and has an address that is formally public. */
+const neverPublic = new BlockList()
+neverPublic.addAddress('168.63.129.16')
+
+/** The policy that the operator has configured. */
+export function fetchPolicy(
+  config: Pick<Config, 'FETCH_PORTS' | 'FETCH_ALLOW' | 'FETCH_DENY' | 'DNS_SERVERS'>,
+): FetchPolicy {
+  return {
+    ports: config.FETCH_PORTS,
+    allowed: config.FETCH_ALLOW,
+    denied: config.FETCH_DENY,
+    resolve: createResolve(config.DNS_SERVERS),
+  }
+}
+
+/**
+ * What can be seen from the URL alone, for the error that refuses it when it is given to us: `must be ...`, or null.
+ * Null promises nothing: what a name resolves to is looked at when it is fetched. Spellings such as `0x7f.1`, `①②⑦.1`,
+ * `127.1.` or `[::ffff:127.0.0.1]` are one address to the URL parser, and are judged as that.
+ */
+export function whyNotFetchable(url: string, policy: FetchPolicy): string | null {
+  if (!URL.canParse(url)) return 'must be a URL'
+  const parsed = new URL(url)
+  if (!/^https?:$/.test(parsed.protocol)) return 'must begin with http:// or https://'
+  if (parsed.username || parsed.password) return 'must not have a user name or password'
+  if (!policy.ports.includes(portOf(parsed))) return `must be on port ${orList(policy.ports)}`
+  const host = hostOf(parsed)
+  const isPublic = isIP(host) ? isFetchable(host, policy) : !localName.test(host)
+  return isPublic ? null : 'must be on a public host, or on one that the operator of this server allows (FETCH_ALLOW)'
+}
+
+/** Whether this address may be connected to. What is not known to be public is not. */
+export function isFetchable(address: string, policy: AddressPolicy): boolean {
+  if (!isIP(address) || address.includes('%')) return false // a zone is a link of this host
+  const ip = ipaddr.process(address)
+  const isIn = (networks: BlockList | undefined) => networks?.check(ip.toString(), ip.kind()) ?? false
+  if (isIn(policy.denied)) return false
+  if (isIn(policy.allowed)) return true
+  return isPublicAddress(address) && !isIn(neverPublic) && !isIn(ownAddresses())
+}
+
+/** The name or address that a URL leads to, without brackets and the dot at the end. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$|\.+$/g, '')
+}
+
+export function portOf(url: URL): number {
+  return Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+}
+
+/** A public address of this host leads to what listens here behind the firewall. */
+export function ownAddresses(): BlockList {
+  const own = new BlockList()
+  for (const address of hostAddresses()) own.addAddress(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  return own
+}
+
+function orList(ports: readonly number[]): string {
+  return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(ports.map(String))
+}

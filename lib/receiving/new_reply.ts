@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { withTwins } from '#lib/camel_case_twins.ts'
+import { CompleteEmail, From, Subject } from '#lib/sending/new_email.ts'
+import { refuseWhole } from '#lib/zod_fields.ts'
+
+const THREADING = /^(?:in-reply-to|references)$/i
+
+/** What may be said of an answer besides whom it is for, as of any email. */
+const fields = CompleteEmail.pick({
+  html: true,
+  text: true,
+  cc: true,
+  bcc: true,
+  reply_to: true,
+  headers: true,
+  tags: true,
+  scheduled_at: true,
+  track_opens: true,
+  track_clicks: true,
+}).extend({ subject: Subject.nullish() })
+
+/** The body of POST /emails/receiving/:id/reply (contract 4.5). */
+export const NewReply = withTwins(
+  fields
+    .extend({ from: From, attachments: CompleteEmail.shape.attachments, reply_all: z.boolean().nullish() })
+    .superRefine(requireContent, { when: () => true })
+    .superRefine(({ headers }, context) => {
+      const name = Object.keys(headers ?? {}).find(name => THREADING.test(name))
+      if (name) context.addIssue({ code: 'custom', path: ['headers'], message: `"${name}" is set by the reply` })
+    }),
+)
+export type NewReply = z.output<typeof NewReply>
+
+/** The body of POST /emails/receiving/:id/forward (contract 4.6). `html` and `text` are a note. */
+export const NewForward = withTwins(
+  fields
+    .extend({ from: From.nullish(), to: CompleteEmail.shape.to, passthrough: z.boolean().nullish() })
+    .superRefine((forward, context) => {
+      if (forward.passthrough === false || !(forward.html || forward.text)) return
+      refuseWhole(context, 'validation_error', 'A note in `html` or `text` takes `passthrough` to be false.')
+    }),
+)
+export type NewForward = z.output<typeof NewForward>
+
+/** Told before what is wrong, as all that is missing, but after a field that is missing by itself. */
+function requireContent(reply: { html?: unknown; text?: unknown } | null, context: z.RefinementCtx): void {
+  if (context.issues.some(({ path }) => !path?.length)) return // it is no object
+  if (reply?.html || reply?.text) return
+  const params = { name: 'missing_required_field', is_sentence: true }
+  context.issues.unshift({ code: 'custom', params, message: 'Missing `html` or `text` field.', input: reply })
+}

@@ -1,0 +1,142 @@
+import type { Transform } from 'node:stream'
+import { MailParser } from 'mailparser'
+import { Base64PartDecoder, type Note } from '#lib/receiving/rebuild/base64_part.ts'
+import type { Decoder, FoundText, Internals, Line, Node, Split } from './mailparser_types.ts'
+import { MAX_HEADERS, MAX_PARTS } from './parsed_message.ts'
+import { QuotedDecoder } from './quoted_decoder.ts'
+import { PlatformDecoder, TextPartDecoder } from './text_decoder.ts'
+import { unflow } from './unflow.ts'
+
+const Base = MailParser as unknown as new (options: object) => Internals
+
+const OPTIONS = {
+  skipHtmlToText: true,
+  skipTextToHtml: true,
+  skipImageLinks: true,
+  skipTextLinks: true,
+  keepDeliveryStatus: true, // it is read by others, as a file
+  ignoreEmbedded: true, // messages within a message are files: how deep they are nested is nothing to us
+  maxHeadSize: MAX_HEADERS,
+  maxChildNodes: MAX_PARTS,
+}
+
+/** Reading one of them takes a second for a megabyte: a thousand recipients are far shorter. */
+const MAX_LINE = 256 * 1024
+const ONE = new Set(['from', 'sender', 'reply-to', 'subject'])
+const MANY = new Set(['to', 'cc', 'bcc'])
+const GUESSED = 'guessed'
+const JAPANESE = /^(cs)?iso-?2022-?jp|^jis/i
+
+/** By this name the headers of a part tell what its sender declared, where mailparser guesses by the file's name. */
+export const DECLARED = ':declared'
+export type Declared = { type: string; method: string | undefined; disposition: 'attachment' | 'inline' }
+
+/** mailparser without what is costly, and with the first of two headers, not the last one (reliability F13). */
+export class MailReader extends Base {
+  readonly #note: Note
+  /** Children so far, of each multipart. */
+  readonly #children = new WeakMap<Split, number>()
+
+  constructor(note: Note) {
+    super(OPTIONS)
+    this.#note = note
+  }
+
+  override getDecoder(): Decoder {
+    const known = super.getDecoder()
+    const find = (charset: string): Transform | null => {
+      if (charset === GUESSED) return null
+      if (JAPANESE.test(charset)) return new PlatformDecoder('iso-2022-jp')
+      try {
+        return known.decodeStream(charset)
+      } catch {
+        return null // nobody knows it
+      }
+    }
+    return { decodeStream: charset => new TextPartDecoder(find(charset)) }
+  }
+
+  override processHeaders(lines: Line[]): Map<string, unknown> {
+    const isRoot = !this.tree
+    const seen = new Set<string>()
+    const wanted = lines.filter(({ key }) => {
+      if (key === 'content-id') return true
+      if (!isRoot || seen.has(key)) return isRoot && MANY.has(key)
+      seen.add(key)
+      return ONE.has(key) || MANY.has(key)
+    })
+    return super.processHeaders(wanted.map(({ key, line }) => ({ key, line: line.slice(0, MAX_LINE) })))
+  }
+
+  override createNode(split: Split): Node {
+    const type = split.contentType || ''
+    // What is no type is text (RFC 2045 section 5.2).
+    if (!type.includes('/')) split.contentType = 'text/plain'
+    const isText = this.#isText(split)
+    const disposition = dispositionOf(split)
+    // mailparser makes a file of it for this word alone.
+    if (!isText) split.disposition = 'attachment'
+    if (split.encoding === 'quoted-printable') split.getDecoder = () => new QuotedDecoder()
+    if (split.encoding === 'base64') split.getDecoder = () => new Base64PartDecoder(isText, this.#note)
+    const node = super.createNode(split)
+    node.flow = split.flowed ? { delSp: split.delSp } : null
+    split.flowed = false // or mailparser would do it
+    const charset = (split.charset || 'utf-8').toLowerCase().replace(/[^a-z0-9]+/g, '')
+    if (['utf8', 'ascii', 'usascii'].includes(charset)) node.charset = GUESSED
+    const { method } = split._parsedContentType.params
+    node.headers.set(DECLARED, { type, method, disposition } satisfies Declared)
+    return node
+  }
+
+  /**
+   * Whether a part belongs to the text of the message (RFC 8621 4.1.4, `isInline`). One that is put inline by its name is
+   * a file even as the first part: its name would be lost.
+   */
+  #isText(split: Split): boolean {
+    const { parentNode, contentType, disposition, filename } = split
+    const position = parentNode ? (this.#children.get(parentNode) ?? 0) : 0
+    if (parentNode) this.#children.set(parentNode, position + 1)
+    if (contentType !== 'text/plain' && contentType !== 'text/html') return false
+    if (disposition && disposition !== 'inline') return false
+    if (!parentNode) return true
+    if (filename && (disposition === 'inline' || position > 0)) return false
+    return position === 0 || parentNode.contentType !== 'multipart/related'
+  }
+
+  /** Plain texts are part of the HTML too where they do not say the same in other words. */
+  override getTextContent(): FoundText {
+    const texts: string[] = []
+    const htmls: { isPlain: boolean; html: string }[] = []
+    const visit = (node: Node, isAlternative: boolean) => {
+      const { contentType, flow } = node
+      const textContent = flow ? unflow(node.textContent ?? '', flow.delSp) : node.textContent
+      if (textContent && contentType === 'text/html') htmls.push({ isPlain: false, html: textContent })
+      if (textContent && contentType === 'text/plain') {
+        texts.push(textContent)
+        if (!isAlternative) htmls.push({ isPlain: true, html: textContent })
+      }
+      for (const child of node.children) visit(child, isAlternative || contentType === 'multipart/alternative')
+    }
+    if (this.tree) visit(this.tree, false)
+    const html = htmls.some(part => !part.isPlain)
+      ? htmls.map(part => (part.isPlain ? asHtml(part.html) : part.html)).join('\n')
+      : null
+    return { type: 'text', text: texts.length > 0 ? texts.join('\n') : null, html }
+  }
+}
+
+/** Without a word of its own a part is an attachment, but for a picture that the text refers to. */
+function dispositionOf({ disposition, parentNode, headers }: Split): Declared['disposition'] {
+  if (disposition) return disposition === 'inline' ? 'inline' : 'attachment' // RFC 2183 2.8
+  return isRelated(parentNode) && headers.hasHeader('Content-ID') ? 'inline' : 'attachment'
+}
+
+function isRelated(multipart: Split | false): boolean {
+  if (!multipart) return false
+  return multipart.contentType === 'multipart/related' || isRelated(multipart.parentNode)
+}
+
+function asHtml(text: string): string {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return `<div style="white-space: pre-wrap">${escaped}</div>`
+}

@@ -1,0 +1,157 @@
+import { Readable } from 'node:stream'
+import { GrowingBuffer } from '#lib/files/upload/growing_buffer.ts'
+import { makeStorable } from '#lib/json/unstorable_json.ts'
+import { parseContentType, safeFilename } from '#lib/mail/attachment_limits.ts'
+import type { ReadField } from '#lib/mail/mime/header.ts'
+import { rebuildMessage } from '#lib/receiving/rebuild/rebuild_message.ts'
+import { DECLARED, type Declared, MailReader } from './mail_reader.ts'
+import type { FoundFile, FoundText, HeaderValues, Mailbox } from './mailparser_types.ts'
+import { nameFile } from './name_file.ts'
+import {
+  MAX_ENTRIES,
+  MAX_PARTS,
+  MAX_TEXT,
+  type ParsedAddress,
+  type ParsedFile,
+  type ParsedMessage,
+} from './parsed_message.ts'
+
+/** Why a message cannot be read, in plain words: another try would not help. */
+export class UnreadableError extends Error {}
+
+/** Of what is fed to the parser at a time. */
+const PIECE = 64 * 1024
+/** Characters of an address, a name or an id: a line of RFC 5322 is no longer. */
+const MAX_WORD = 998
+
+/** @throws {UnreadableError} */
+export async function readMessage(raw: Uint8Array<ArrayBuffer>): Promise<ParsedMessage> {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length)
+  const { pieces, fields, notes } = rebuildMessage(bytes)
+  const cuts = new Set(notes)
+  const reader = new MailReader(note => cuts.add(note))
+  const source = Readable.from(piecesOf(pieces))
+  source.pipe(reader as unknown as NodeJS.WritableStream)
+  const files: ParsedFile[] = []
+  let body: FoundText | null = null
+  try {
+    for await (const found of reader) {
+      if (found.type === 'attachment') files.push(await readFile(found, raw.length))
+      else body = found
+    }
+  } catch (error) {
+    const why = explain(error as NodeJS.ErrnoException)
+    if (!reader.headers) throw new UnreadableError(why)
+    cuts.add(why)
+  } finally {
+    source.destroy()
+  }
+  const head = Object.fromEntries(reader.headers || []) as HeaderValues
+  body ??= reader.getTextContent()
+  const authors = listAddresses(head.from, cuts)
+  return {
+    from: authors[0] ?? null,
+    authors,
+    sender: listAddresses(head.sender, cuts)[0] ?? null,
+    to: listAddresses(head.to, cuts),
+    cc: listAddresses(head.cc, cuts),
+    bcc: listAddresses(head.bcc, cuts),
+    reply_to: listAddresses(head['reply-to'], cuts),
+    subject: makeStorable(head.subject ?? ''),
+    message_id: messageId(fields),
+    headers: listHeaders(fields, cuts),
+    html: clipText(body.html, cuts),
+    text: clipText(body.text, cuts),
+    files,
+    cut: cuts.size > 0 ? [...cuts].join(' ') : null,
+  }
+}
+
+function explain(error: NodeJS.ErrnoException): string {
+  if (error.code !== 'EMAXLEN') return `It could not be read: ${error.message}`
+  return /header/i.test(error.message)
+    ? 'The headers of a part are longer than 1 MB: what follows was not read.'
+    : `It has more than ${MAX_PARTS} parts: what follows was not read.`
+}
+
+/** Small pieces together, as each is a step of its own for the parser; large ones are not copied. */
+function* piecesOf(chunks: Buffer[]): Iterable<Buffer> {
+  let small: Buffer[] = []
+  let size = 0
+  for (const chunk of chunks) {
+    for (let start = 0; start < chunk.length; start += PIECE) {
+      const piece = chunk.subarray(start, start + PIECE)
+      if (size + piece.length > PIECE) {
+        yield small.length === 1 ? (small[0] as Buffer) : Buffer.concat(small)
+        small = []
+        size = 0
+      }
+      small.push(piece)
+      size += piece.length
+    }
+  }
+  if (size > 0) yield small.length === 1 ? (small[0] as Buffer) : Buffer.concat(small)
+}
+
+async function readFile(found: FoundFile, max: number): Promise<ParsedFile> {
+  const content = new GrowingBuffer(max)
+  for await (const chunk of found.content) content.append(chunk)
+  found.release()
+  const declared = found.headers.get(DECLARED) as Declared
+  const bytes = content.take() as Uint8Array<ArrayBuffer>
+  return {
+    filename: found.filename ? safeFilename(found.filename) : nameFile(declared.type, bytes),
+    content_type: typeOf(declared),
+    disposition: declared.disposition,
+    content_id: found.cid ? clip(found.cid) : null,
+    content: bytes,
+  }
+}
+
+/** How a calendar is to be taken is in its type (RFC 5546). */
+function typeOf({ type, method }: Declared): string {
+  if (type === 'text/calendar' && method && /^[A-Za-z-]{1,40}$/.test(method)) return `${type}; method=${method}`
+  return parseContentType(type)?.type ?? 'application/octet-stream'
+}
+
+/** Members of a group stand for themselves. */
+function listAddresses(field: { value: Mailbox[] } | { value: Mailbox[] }[] | undefined, cuts: Set<string>) {
+  const all = [field ?? []].flat().flatMap(({ value }) => value.flatMap(entry => entry.group ?? [entry]))
+  if (all.length > MAX_ENTRIES)
+    cuts.add(`It names more than ${MAX_ENTRIES} addresses in a field: the rest is not shown.`)
+  return all
+    .slice(0, MAX_ENTRIES)
+    .map(({ name, address }): ParsedAddress => ({ name: clip(name), address: clip(address ?? '') }))
+}
+
+function listHeaders(fields: ReadField[], cuts: Set<string>): Record<string, string> {
+  const values = new Map<string, string[]>()
+  for (const field of fields) {
+    const name = clip(field.name)
+    const known = values.get(name)
+    if (known) known.push(contentOf(field))
+    else if (values.size < MAX_ENTRIES) values.set(name, [contentOf(field)])
+    else cuts.add(`It has headers of more than ${MAX_ENTRIES} names: the rest is not shown.`)
+  }
+  return Object.fromEntries(Array.from(values, ([name, all]) => [name, all.join('\n')]))
+}
+
+/** The first one as it was written: mailparser would end it in `>`, whatever it is. */
+function messageId(fields: ReadField[]): string | null {
+  const found = fields.find(({ name }) => name === 'message-id')
+  return (found && clip(contentOf(found))) || null
+}
+
+function contentOf({ value }: ReadField): string {
+  return makeStorable(Buffer.from(value, 'latin1').toString().trim())
+}
+
+function clipText(text: string | null, cuts: Set<string>): string | null {
+  if (!text) return null
+  if (text.length > MAX_TEXT) cuts.add(`Its text is longer than ${MAX_TEXT} characters: the rest is not shown.`)
+  return makeStorable(text.slice(0, MAX_TEXT))
+}
+
+function clip(word: string): string {
+  return makeStorable(word.slice(0, MAX_WORD))
+}

@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto'
+import type { ReadField } from '#lib/mail/mime/header.ts'
+import { MAX_PARTS } from '#lib/receiving/parse/parsed_message.ts'
+import { type Delimiter, Delimiters } from './delimiters.ts'
+import { type PartHeader, readPartHeader, writePartHeader } from './part_header.ts'
+
+/** The message in pieces that are to be read one after the other, and the fields of its header in UTF-8. */
+export type Rebuilt = { pieces: Buffer[]; fields: ReadField[]; notes: string[] }
+
+type Level = { header: PartHeader; piece: number; boundary: string; hasParts: boolean; preamble: Buffer }
+
+const TAB = 9
+const LF = 10
+const CR = 13
+const SPACE = 32
+const CRLF = Buffer.from('\r\n')
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * Writes a message anew so that a strict reader finds all its parts: each delimiter line as it should be, under a new
+ * boundary that nothing else in the message can be taken for, and an empty line behind each header. mailparser alone
+ * loses parts behind delimiter lines with padding, ends that are missing and headers without an empty line.
+ *
+ * Contents are not copied. Linear in the length of the message.
+ */
+export function rebuildMessage(raw: Buffer): Rebuilt {
+  return new Rebuild(raw.includes(LF) ? raw : withLineFeeds(raw)).run()
+}
+
+class Rebuild {
+  readonly #raw: Buffer
+  readonly #delimiters: Delimiters
+  #seed = ''
+  readonly #levels: Level[] = []
+  readonly #pieces: Buffer[] = []
+  readonly #notes = new Set<string>()
+  #fields: ReadField[] = []
+  #count = 0
+  /** Nothing was written behind the last line end. */
+  #isLineBegin = true
+  /** The next bytes are the content of a part, not text before or behind the parts. */
+  #isContent = false
+
+  /** It belongs to a multipart that does not say where its parts begin. */
+  #isMistaken = false
+
+  constructor(raw: Buffer) {
+    this.#raw = raw
+    this.#delimiters = new Delimiters(raw)
+  }
+
+  run(): Rebuilt {
+    let at = this.#readPart(0)
+    while (this.#count <= MAX_PARTS) {
+      const found = this.#delimiters.find(at)
+      this.#take(at, found ? this.#contentEnd(at, found.start) : this.#raw.length)
+      if (!found) break
+      at = this.#pass(found)
+    }
+    if (this.#count > MAX_PARTS) this.#notes.add(`It has more than ${MAX_PARTS} parts: what follows was not read.`)
+    this.#leave(-1)
+    return { pieces: this.#pieces, fields: this.#fields, notes: [...this.#notes] }
+  }
+
+  /** The line end before a delimiter line is part of it. */
+  #contentEnd(from: number, delimiter: number): number {
+    let end = delimiter
+    if (end > from && this.#raw[end - 1] === LF) end--
+    if (end > from && end < delimiter && this.#raw[end - 1] === CR) end--
+    return end
+  }
+
+  #take(from: number, to: number): void {
+    const content = this.#raw.subarray(from, to)
+    const level = this.#levels.at(-1)
+    if (this.#isContent) {
+      this.#push(content)
+      if (this.#isMistaken) this.#noteText(content)
+    } else if (level && !level.hasParts && level.preamble === NOTHING) level.preamble = content
+    this.#isContent = false
+  }
+
+  #pass({ level, isClose, next }: Delimiter): number {
+    this.#leave(level)
+    this.#delimiters.leave(level, isClose)
+    // More parts may come behind the last delimiter line: it is written when the multipart is left.
+    if (isClose) return next
+    const entered = this.#levels[level] as Level
+    entered.hasParts = true
+    if (this.#count === MAX_PARTS) {
+      this.#count++
+      return next
+    }
+    this.#writeDelimiter(entered.boundary)
+    return this.#readPart(next)
+  }
+
+  /** Reads the header of a part; returns where its content begins. */
+  #readPart(start: number): number {
+    this.#count++
+    const isRoot = start === 0 && this.#count === 1
+    const parent = this.#levels.at(-1)?.header.type
+    const found = readPartHeader(this.#raw, start, this.#delimiters, {
+      isRoot,
+      isDigest: parent === 'multipart/digest',
+    })
+    const { header, body } = found
+    if (found.isCut) this.#notes.add('A header has lines that are no fields: they are not shown.')
+    if (isRoot) this.#fields = header.fields
+    this.#isContent = header.boundary === null
+    this.#isMistaken = this.#isContent && header.type.startsWith('multipart/')
+    if (header.boundary !== null) {
+      this.#seed ||= randomBytes(12).toString('hex')
+      const boundary = `${this.#seed}-${this.#count}`
+      this.#levels.push({ header, piece: this.#pieces.length, boundary, hasParts: false, preamble: NOTHING })
+      this.#delimiters.open(header.boundary)
+      this.#pieces.push(writePartHeader(header, boundary))
+    } else this.#pieces.push(this.#isMistaken ? writePartHeader(header, null) : header.bytes)
+    this.#pieces.push(CRLF)
+    this.#isLineBegin = true
+    return body
+  }
+
+  #leave(level: number): void {
+    while (this.#levels.length > level + 1) {
+      const { header, piece, boundary, hasParts, preamble } = this.#levels.pop() as Level
+      if (hasParts) this.#writeDelimiter(`${boundary}--`)
+      else {
+        this.#pieces[piece] = writePartHeader(header, null)
+        this.#push(preamble)
+        this.#noteText(preamble)
+      }
+    }
+  }
+
+  /** A multipart without parts is shown as it is. */
+  #noteText(content: Buffer): void {
+    if (!isBlank(content)) this.#notes.add('It says that it has parts, but none begins in it: it is shown as text.')
+  }
+
+  #push(content: Buffer): void {
+    if (content.length === 0) return
+    this.#pieces.push(content)
+    this.#isLineBegin = false
+  }
+
+  /** The line end before it is no part of the content, but an empty content needs none: mailparser would keep it. */
+  #writeDelimiter(boundary: string): void {
+    this.#pieces.push(Buffer.from(`${this.#isLineBegin ? '' : '\r\n'}--${boundary}\r\n`))
+    this.#isLineBegin = true
+  }
+}
+
+function isBlank(content: Buffer): boolean {
+  return content.every(byte => byte === SPACE || byte === TAB || byte === CR || byte === LF)
+}
+
+/** A message whose lines end in CR alone. */
+function withLineFeeds(raw: Buffer): Buffer {
+  return raw.includes(CR) ? Buffer.from(raw.toString('latin1').replaceAll('\r', '\r\n'), 'latin1') : raw
+}

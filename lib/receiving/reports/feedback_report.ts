@@ -1,0 +1,64 @@
+import { readHeader, splitMessage } from '#lib/mail/mime/header.ts'
+import { type Part, splitHeaders } from './mime_parts.ts'
+import { findAddress, type Report } from './report.ts'
+
+/** Those that say that somebody does not want it (RFC 5965 7.3, RFC 6650 3); others tell of failed checks, or of peace. */
+const COMPLAINTS = ['abuse', 'fraud', 'virus', 'opt-out', 'opt-out-list', 'other', 'complaint']
+
+/**
+ * Reads a feedback report (RFC 5965). Where our token may stand is the original sender that it tells, and the fields of
+ * the message that it returns.
+ */
+export function readFeedbackReport(parts: Part[]): Report | null {
+  const report = parts.find(part => part.type === 'message/feedback-report' || isMistaken(part))
+  if (!report) return null
+  const { headers: fields } = splitHeaders(Buffer.from(report.text.trimStart()))
+  const feedback_type = /[a-z-]+/.exec((fields.get('feedback-type') ?? '').toLowerCase())?.[0] ?? 'abuse'
+  if (!COMPLAINTS.includes(feedback_type)) return null
+  return complaint(feedback_type, [fields.get('original-mail-from') ?? '', ...returnedValues(parts)])
+}
+
+/** Senders that return the message itself, with no feedback part: Outlook.com (JMRP), and Amazon for its customers. */
+const STAFF = ['staff@hotmail.com', 'complaints@email-abuse.amazonses.com']
+
+/** Whether readPlainComplaint may find one. */
+export function mayComplain(headers: Map<string, string>): boolean {
+  return isFromStaff(headers) || headers.has('x-apple-unsubscribe')
+}
+
+/**
+ * Reads a complaint that is no feedback report: the message, sent back by the staff of its receiver; or the mail by which
+ * Apple Mail unsubscribes for its user, which counts by the address that it comes to.
+ */
+export function readPlainComplaint(headers: Map<string, string>, parts: Part[]): Report | null {
+  if (/^true\b/i.test(headers.get('x-apple-unsubscribe') ?? '')) return complaint('opt-out', [])
+  const isReturned = parts.some(({ type }) => RETURNED.test(type))
+  return isFromStaff(headers) && isReturned ? complaint('abuse', returnedValues(parts)) : null
+}
+
+function isFromStaff(headers: Map<string, string>): boolean {
+  const from = findAddress(headers.get('from') ?? '')
+  return from !== null && STAFF.includes(from) && /^complaint about message from/i.test(headers.get('subject') ?? '')
+}
+
+function complaint(feedback_type: string, texts: string[]): Report {
+  return { kind: 'complaint', feedback_type, texts: texts.filter(text => text !== '') }
+}
+
+/** The fields of the message that was returned, where it looks like one. */
+function returnedValues(parts: Part[]): string[] {
+  return parts
+    .filter(({ type }) => RETURNED.test(type) || type === 'text/plain')
+    .map(({ text }) => readHeader(splitMessage(Buffer.from(text.trimStart())).header))
+    .filter(fields => fields.some(({ name }) => OF_MESSAGE.has(name)))
+    .flatMap(fields => fields.map(({ value }) => value))
+}
+
+const OF_MESSAGE = new Set(['message-id', 'received', 'return-path'])
+
+const RETURNED = /^(?:message\/(?:rfc822|global|partial)|text\/rfc822-headers|message\/rfc822-headers)/
+
+/** Some write the right fields into a part of the wrong type. */
+function isMistaken({ type, text }: Part): boolean {
+  return /^(?:text\/plain|application\/octet-stream|text\/)/.test(type) && /^\s*Feedback-Type:\s*[a-z]/i.test(text)
+}

@@ -1,0 +1,81 @@
+import { readDeliveryStatus } from './delivery_status.ts'
+import { mayComplain, readFeedbackReport, readPlainComplaint } from './feedback_report.ts'
+import { type Part, parameterOf, readHeaders, readParts } from './mime_parts.ts'
+import { findAddress, type Report, type ReportedRecipient } from './report.ts'
+import { readTextBounce } from './text_bounce.ts'
+
+/**
+ * Reads what a server says of a message that was sent: a delivery status notification (RFC 3464), a feedback report (RFC
+ * 5965), or a bounce in words alone. Null: it is something else, such as a reply that quotes one. What it says is a
+ * stranger's word: who may be meant by it at all is not decided here.
+ */
+export function readReport(raw: Uint8Array): Report | null {
+  const headers = readHeaders(raw)
+  const type = headers.get('content-type') ?? ''
+  const isReport = /^\s*multipart\/report/i.test(type)
+  const isDaemon = isFromDaemon(headers)
+  if (!isReport && !isDaemon && !mayComplain(headers)) return null
+  const { parts } = readParts(raw)
+  const complaint = isReport ? readFeedbackReport(parts) : readPlainComplaint(headers, parts)
+  if (complaint) return complaint
+  if (isReceipt(type, parts)) return null
+  const recipients = parts.flatMap(part => (mayBeStatus(part) ? readDeliveryStatus(part.text) : []))
+  if (recipients.length > 0) return { kind: 'delivery', recipients: recipients.map(one => withWords(one, parts)) }
+  const bounces = isDaemon ? readTextBounce(headers, parts) : []
+  return bounces.length > 0 ? { kind: 'delivery', recipients: bounces } : null
+}
+
+/**
+ * Whether a message is meant as a report of failure, though readReport makes nothing of it: its type says so, or it came to
+ * a return path and nobody wrote it. `path`: it came to one; `null`: with the null sender.
+ */
+export function seemsReport(raw: Uint8Array, path: 'none' | 'path' | 'null'): boolean {
+  const headers = readHeaders(raw)
+  const type = headers.get('content-type') ?? ''
+  if (/^\s*multipart\/report/i.test(type)) {
+    const { parts } = readParts(raw)
+    return !isReceipt(type, parts) && !parts.some(part => part.type === 'message/feedback-report')
+  }
+  if (path === 'none') return false
+  // Absence notes come with the null sender too; they say that a program replied for a person.
+  return isFromDaemon(headers) || (path === 'null' && !/^auto-replied/i.test(headers.get('auto-submitted') ?? ''))
+}
+
+/** Some declare it as text, or as a file. */
+function mayBeStatus({ type, text }: Part): boolean {
+  if (/^message\/(?:global-)?delivery-status$/.test(type)) return true
+  const mayBe = /^(?:text\/(?:plain|rfc822-headers)|message\/(?!rfc822)|application\/octet-stream|multipart\/)/.test(
+    type,
+  )
+  return mayBe && /^(?:Final|Original)-Recipient:/im.test(text) && /^(?:Action|Status):/im.test(text)
+}
+
+/** A disposition notification (RFC 8098) tells that it was read, or deleted: it has arrived. */
+function isReceipt(type: string, parts: Part[]): boolean {
+  return (
+    /disposition-notification/i.test(parameterOf(type, 'report-type') ?? '') ||
+    parts.some(part => part.type === 'message/disposition-notification')
+  )
+}
+
+const DAEMON =
+  /mailer[- ]?daemon|post[-_]?master|\bndr\b|mail[-_. ]?(?:delivery|daemon|system|administrator)|\bmdaemon\b|microsoftexchange[0-9a-f]|mail ?delivery ?(?:sub)?system|delivery ?(?:sub)?system|\bbounces?\b.*@|^<>$/i
+
+/** Characters of a From field that are looked at, which a stranger may make as long as the header. */
+const MAX_FROM = 1_000
+
+/** Who writes bounces: no person does, whatever they quote. */
+function isFromDaemon(headers: Map<string, string>): boolean {
+  const from = (headers.get('from') ?? '').slice(0, MAX_FROM)
+  const address = findAddress(/<([^>]*)>/.exec(from)?.[1] ?? from) ?? ''
+  return DAEMON.test(`${address.replace(/@.*/, '@')} ${from.replace(/<[^>]*>/, '')}`) || from.trim() === '<>'
+}
+
+/** A notice without a reason of its own has one in the words before it, if there is any. */
+function withWords(recipient: ReportedRecipient, parts: Part[]): ReportedRecipient {
+  if (/[a-z]{3}/i.test(recipient.diagnostic.replace(/^[a-z0-9-]+;/i, ''))) return recipient
+  const words = parts.find(part => part.type === 'text/plain' && !mayBeStatus(part))?.text ?? ''
+  const at = recipient.address ? words.toLowerCase().indexOf(recipient.address) : -1
+  const said = at === -1 ? words.slice(0, 600) : words.slice(at + (recipient.address?.length ?? 0), at + 600)
+  return { ...recipient, diagnostic: `${recipient.diagnostic} ${said}`.replace(/\s+/g, ' ').trim().slice(0, 1000) }
+}

@@ -1,0 +1,41 @@
+import { unwatchFile, watchFile } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
+import { StartupError } from '#lib/errors.ts'
+
+export type Certificate = { cert: Buffer; key: Buffer }
+type Files = { cert: string; key: string }
+
+/** A renewed one is seen within this time. */
+const INTERVAL_MS = 10_000
+
+/** @throws {StartupError} when a file cannot be read, or the two do not fit */
+export async function readCertificate(files: Files): Promise<Certificate> {
+  try {
+    const certificate = { cert: await readFile(files.cert), key: await readFile(files.key) }
+    createSecureContext(certificate)
+    return certificate
+  } catch (cause) {
+    const what = `SMTP_TLS_CERT and SMTP_TLS_KEY (${files.cert}, ${files.key})`
+    throw new StartupError(`${what} cannot be used: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** Tells of each new one. While its files do not fit, as when one of the two is written, the last one holds. */
+export function watchCertificate(
+  files: Files,
+  onChange: (certificate: Certificate) => void,
+  onError: (error: unknown) => void,
+  interval = INTERVAL_MS,
+): { stop(): void } {
+  const names = [files.cert, files.key]
+  const read = () => {
+    readCertificate(files).then(onChange).catch(onError)
+  }
+  for (const name of names) watchFile(name, { interval, persistent: false }, read)
+  return {
+    stop() {
+      for (const name of names) unwatchFile(name, read)
+    },
+  }
+}

@@ -1,0 +1,159 @@
+import { createHash, hash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { CHUNK_SIZE, rechunk } from '#lib/files/chunker.ts'
+import { HeaderCheck, type HeaderLimits } from './header_check.ts'
+import { LineEnds } from './line_ends.ts'
+import { SmtpReplyError } from './reply_error.ts'
+
+/** What a message is: short and at hand, or long and still arriving. It is read once. */
+export type IncomingContent = {
+  /** Null: it is long. */
+  bytes: Buffer | null
+  /** All of it. Fails with an SmtpReplyError at its end, when it may not be stored. */
+  chunks(): AsyncIterable<Buffer>
+  /** Once all of it was read. `sha256` is hex. */
+  digest(): { sha256: string; size: number; has_message_id: boolean }
+  /** Whoever does not read all of it lets go of the rest. */
+  close(): Promise<unknown>
+}
+
+/** What is longer is not held in memory: one stored chunk. */
+const SHORT_BYTES = CHUNK_SIZE
+
+export type ContentLimits = HeaderLimits & { size: number }
+
+/**
+ * Reads a message as it comes by SMTP, its dots taken away already, until it has ended or is long. Lines end in CRLF; bytes
+ * are otherwise kept as they are, NUL too (RFC 5322 section 4). What may not be stored is read to its end all the same, so
+ * that the answer comes when the client expects it.
+ *
+ * @throws {SmtpReplyError} when it may not be stored
+ */
+export async function readContent(stream: Readable, limits: ContentLimits): Promise<IncomingContent> {
+  const check = new ContentCheck(limits)
+  const { first, isOver } = await readFirst(stream, check)
+  return isOver ? shortContent(first, check.hasMessageId) : longContent(first, stream, check)
+}
+
+function shortContent(bytes: Buffer, has_message_id: boolean): IncomingContent {
+  const sha256 = hash('sha256', bytes)
+  return {
+    bytes,
+    async *chunks() {
+      yield bytes
+    },
+    digest: () => ({ sha256, size: bytes.length, has_message_id }),
+    close: async () => {},
+  }
+}
+
+function longContent(first: Buffer, stream: Readable, check: ContentCheck): IncomingContent {
+  const digest = createHash('sha256')
+  let size = 0
+  async function* all(): AsyncGenerator<Buffer> {
+    for await (const piece of readAll(first, stream, check)) {
+      digest.update(piece)
+      size += piece.length
+      yield piece
+    }
+  }
+  let sha256: string | undefined
+  return {
+    bytes: null,
+    chunks: () => rechunk(all()),
+    digest() {
+      sha256 ??= digest.digest('hex')
+      return { sha256, size, has_message_id: check.hasMessageId }
+    },
+    close: async () => stream.resume(),
+  }
+}
+
+/** All of a short message; of a long one the begin, and the stream stands still. By events, which cost less than an iterator. */
+function readFirst(stream: Readable, check: ContentCheck): Promise<{ first: Buffer; isOver: boolean }> {
+  const pieces: Buffer[] = []
+  let size = 0
+  return new Promise((resolve, reject) => {
+    const stop = () => stream.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
+    const finish = (isOver: boolean) => {
+      stop()
+      resolve({ first: Buffer.concat(pieces), isOver })
+    }
+    const onData = (piece: Buffer) => {
+      const checked = check.push(piece)
+      if (checked.length === 0) return
+      pieces.push(checked)
+      size += checked.length
+      if (size <= SHORT_BYTES) return
+      stream.pause()
+      finish(false)
+    }
+    const onEnd = () => {
+      try {
+        pieces.push(check.end())
+        finish(true)
+      } catch (error) {
+        onError(error as Error)
+      }
+    }
+    const onError = (error: Error) => {
+      stop()
+      reject(error)
+    }
+    const onClose = () => onError(new Error('the connection ended within a message'))
+    stream.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
+  })
+}
+
+/** The stream is left open by whoever stops reading: smtp-server answers when it has ended. */
+async function* readAll(first: Buffer, stream: Readable, check: ContentCheck): AsyncGenerator<Buffer> {
+  yield first
+  try {
+    for await (const piece of stream.iterator({ destroyOnReturn: false })) {
+      const checked = check.push(piece)
+      if (checked.length > 0) yield checked
+    }
+  } finally {
+    stream.resume()
+  }
+  const rest = check.end()
+  if (rest.length > 0) yield rest
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/** Mends the line ends of what arrives; once the message may not be stored, nothing is left of it. */
+class ContentCheck {
+  readonly #limits: ContentLimits
+  readonly #lines = new LineEnds()
+  readonly #header: HeaderCheck
+  #size = 0
+  #refusal: SmtpReplyError | null = null
+
+  constructor(limits: ContentLimits) {
+    this.#limits = limits
+    this.#header = new HeaderCheck(limits)
+  }
+
+  get hasMessageId(): boolean {
+    return this.#header.hasMessageId
+  }
+
+  push(piece: Buffer): Buffer {
+    return this.#look(this.#lines.push(piece))
+  }
+
+  /** What is left of the last piece. @throws {SmtpReplyError} why it may not be stored */
+  end(): Buffer {
+    const rest = this.#look(this.#lines.end())
+    if (this.#refusal) throw this.#refusal
+    return rest
+  }
+
+  #look(piece: Buffer): Buffer {
+    this.#size += piece.length
+    this.#refusal ??= this.#header.push(piece)
+    if (this.#size > this.#limits.size) this.#refusal ??= new SmtpReplyError(552, '5.3.4 The message is too large')
+    return this.#refusal ? NOTHING : piece
+  }
+}

@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import { MAX_FILE_BYTES } from '#lib/files/upload/base64_decoder.ts'
+import { UploadedContent, WrongContent } from '#lib/files/upload/uploaded_content.ts'
+import { type Address, formatAddress, parseAddress } from '#lib/mail/address.ts'
+import { safeFilename } from '#lib/mail/attachment_limits.ts'
+import { isReservedHeader } from '#lib/mail/headers.ts'
+import { isInvitation } from '#lib/mail/mime/attachment.ts'
+import { isFieldName } from '#lib/mail/mime/field.ts'
+import {
+  MAX_ENTRIES,
+  type ParsedAddress,
+  type ParsedFile,
+  type ParsedMessage,
+} from '#lib/receiving/parse/parsed_message.ts'
+import { shownContentIds } from '#lib/receiving/parse/shown_files.ts'
+import { address, addresses, CompleteEmail } from '#lib/sending/new_email.ts'
+
+const recipients = () => addresses('invalid_to_address', MAX_ENTRIES)
+
+/**
+ * What may be submitted: as POST /emails takes it, but `to` may be empty, and whom its header shows was decided by its
+ * sender. The limits are those of the listener and of the parser.
+ */
+export const SubmittedEmail = CompleteEmail.extend({
+  to: recipients(),
+  cc: recipients(),
+  bcc: recipients(),
+  reply_to: addresses('validation_error', MAX_ENTRIES),
+  sender: address('validation_error').nullable(),
+  headers: z.record(z.string(), z.string()),
+})
+export type SubmittedEmail = z.output<typeof SubmittedEmail>
+
+/**
+ * Why the fields that say who wrote a message and who sent it are refused, or null. RFC 5322 section 3.6.2 allows several
+ * authors, but most receivers refuse such mail, as no single domain could vouch for it (RFC 7489 section 6.6.1).
+ */
+export function refuseAuthors({ authors, headers }: Pick<ParsedMessage, 'authors' | 'headers'>): string | null {
+  const isRepeated = (name: string) => headers[name]?.includes('\n')
+  const count = new Set(authors.map(({ address }) => keyOf(address))).size
+  if (count > 1) return `From names ${count} authors, which most servers refuse. Name one, and the others in Reply-To.`
+  if (isRepeated('from')) return 'The message has several From fields.'
+  return isRepeated('sender') ? 'The message has several Sender fields.' : null
+}
+
+/** A message as a SubmittedEmail, not validated. Recipients of the envelope that its header does not show are blind copies. */
+export function submittedEmail(message: ParsedMessage, envelope: Address[]): Record<string, unknown> {
+  const to = formatAll(message.to)
+  const cc = formatAll(message.cc)
+  const shown = new Set([...to, ...cc].map(keyOf))
+  const shownIds = shownContentIds(message.html)
+  const hidden = new Map(envelope.map(({ address }) => [keyOf(address), address]))
+  return {
+    from: message.from ? format(message.from) : undefined,
+    to,
+    cc,
+    bcc: Array.from(hidden, ([key, address]) => (shown.has(key) ? [] : [address])).flat(),
+    reply_to: formatAll(message.reply_to),
+    sender: senderOf(message),
+    // An encoded line break is a slip at its end.
+    subject: message.subject.replace(/[\r\n]+/g, ' ').trimEnd(),
+    html: message.html,
+    text: message.text,
+    headers: customHeaders(message.headers),
+    attachments: message.files.map(file => toAttachment(file, shownIds)),
+  }
+}
+
+/** Left out where it is the author: RFC 5322 section 3.6.2 asks for it only where it is somebody else. */
+function senderOf({ from, sender }: ParsedMessage): string | null {
+  if (!sender?.address || keyOf(sender.address) === keyOf(from?.address ?? '')) return null
+  return format(sender)
+}
+
+/** Words without an address, such as `Undisclosed recipients <>`, name nobody. */
+function formatAll(addresses: ParsedAddress[]): string[] {
+  return addresses.filter(({ address }) => address !== '').map(format)
+}
+
+/** Without a name that no email may have, which its address does not need. */
+function format({ name, address }: ParsedAddress): string {
+  const text = formatAddress({ name: name || null, address })
+  return !parseAddress(text) && parseAddress(address) ? address : text
+}
+
+/** The same for each way to write an address, and for what is none. */
+function keyOf(text: string): string {
+  return (parseAddress(text)?.address ?? text).toLowerCase()
+}
+
+/** Those that are ours to write are written anew; what cannot be written is no reason to keep the message back. */
+function customHeaders(headers: Record<string, string>): Record<string, string> {
+  const custom = Object.entries(headers).filter(([name]) => isFieldName(name) && !isReservedHeader(name))
+  return Object.fromEntries(custom.map(([name, value]) => [capitalise(name), value]))
+}
+
+function capitalise(name: string): string {
+  return name.replace(/(?<![^-_])[a-z]/g, letter => letter.toUpperCase())
+}
+
+function toAttachment({ filename, content_type, disposition, content_id, content }: ParsedFile, shown: Set<string>) {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const isTooLarge = bytes.length > MAX_FILE_BYTES
+  return {
+    filename: safeFilename(filename ?? (isInvitation(content_type) ? 'invite.ics' : 'attachment')),
+    content: isTooLarge
+      ? new WrongContent(`is larger than ${MAX_FILE_BYTES} bytes`)
+      : new UploadedContent(hash('sha256', bytes), bytes.length, { bytes }),
+    content_type,
+    content_disposition: content_id !== null && shown.has(content_id) ? 'inline' : disposition,
+    content_id,
+  }
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { findUnstorable } from '#lib/json/unstorable_json.ts'
+import { moment } from '#lib/zod_fields.ts'
+
+const text = z
+  .string()
+  .min(1)
+  .max(500)
+  .refine(value => findUnstorable(value) === null, 'contains what no log has')
+
+/** A status such as `422`, or a class of them such as `4xx`, as the range it stands for. */
+const status = z
+  .string()
+  .regex(/^[1-5](?:[0-9][0-9]|xx)$/, 'must be a status such as 422, or a class such as 4xx')
+  .transform(value => ({ from: Number(value.replace('xx', '00')), to: Number(value.replace('xx', '99')) }))
+
+/** The filters of GET /logs, as its query gives them (contract 13). `q` is sought whatever its case. */
+export const LogFilter = z.object({
+  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).optional(),
+  status: status.optional(),
+  endpoint: text.startsWith('/').optional(),
+  q: text.optional(),
+  created_after: moment.optional(),
+  created_before: moment.optional(),
+})
+export type LogFilter = z.infer<typeof LogFilter>

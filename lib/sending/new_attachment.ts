@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { withTwins } from '#lib/camel_case_twins.ts'
+import { UploadedContent, WrongContent } from '#lib/files/upload/uploaded_content.ts'
+import { defaultFilename, validateAttachment } from '#lib/mail/attachment_limits.ts'
+import { atMost, refuse } from '#lib/zod_fields.ts'
+
+/** Bytes of one file are bounded where it is decoded (lib/files/upload/base64_decoder.ts). */
+export const MAX_ATTACHMENTS_BYTES = 40 * 1024 * 1024
+const MAX_ATTACHMENTS = 100
+const MAX_PATH = 2_048
+
+/** What stood there was decoded while the body was read. */
+const content = z.unknown().transform((value, context): UploadedContent | null => {
+  if (value instanceof UploadedContent) return value
+  if (value === undefined || value === null) return null
+  const reason = value instanceof WrongContent ? value.fault : 'must be base64 text'
+  return refuse(context, 'validation_error', reason)
+})
+
+const fields = z
+  .object({
+    filename: z.string().nullish(),
+    content: content.optional(),
+    path: z.string().max(MAX_PATH).nullish(),
+    content_type: z.string().nullish(),
+    content_disposition: z.enum(['attachment', 'inline']).nullish(),
+    // As in a Content-ID field, or without its brackets.
+    content_id: z
+      .string()
+      .transform(id => id.replace(/^<(.*)>$/s, '$1'))
+      .nullish(),
+  })
+  .superRefine((attachment, context) => {
+    if (!attachment.content === !attachment.path) {
+      refuse(context, 'invalid_attachment', 'it must have either `content` or `path`')
+    }
+    const refused = validateAttachment({ ...attachment, filename: filenameOf(attachment) })
+    if (refused) context.addIssue({ code: 'custom', path: [refused.field], message: refused.reason })
+  })
+const NewAttachment = withTwins(fields).transform(file => ({ ...file, filename: filenameOf(file) }))
+export type NewAttachment = z.output<typeof NewAttachment>
+
+type Described = { filename?: string | null; path?: string | null; content_type?: string | null }
+
+function filenameOf({ filename, path, content_type }: Described): string {
+  return filename ?? defaultFilename(path ?? null, content_type ?? null)
+}
+
+const list = z
+  .array(NewAttachment)
+  .refine(
+    files => files.reduce((sum, { content }) => sum + (content?.size ?? 0), 0) <= MAX_ATTACHMENTS_BYTES,
+    `together larger than ${MAX_ATTACHMENTS_BYTES} bytes`,
+  )
+
+/** The `attachments` of a send (contract 3.1). What a path may point to is for the policy of fetching to say. */
+export const NewAttachments = atMost(MAX_ATTACHMENTS, 'attachments', list)

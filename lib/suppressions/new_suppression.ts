@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { withTwins } from '#lib/camel_case_twins.ts'
+import { now } from '#lib/clock.ts'
+import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
+import { atMost } from '#lib/zod_fields.ts'
+
+const Address = z.string().transform((text, context) => {
+  const address = parseAddress(text)
+  if (address && address.name === null) return address
+  context.addIssue('must be an address such as ann@acme.com')
+  return z.NEVER
+})
+
+const Reason = z.enum(['bounce', 'complaint', 'manual', 'import'])
+
+/** An address that is to get no more mail (contract 17). Without `expires_at` for good. */
+export const NewSuppression = withTwins(
+  z.object({
+    email: Address,
+    reason: Reason.default('manual'),
+    expires_at: z.iso
+      .datetime({ offset: true, error: 'must be a time such as 2027-01-31T12:00:00Z' })
+      .refine(text => new Date(text) > now(), 'lies in the past')
+      .nullish()
+      .transform(text => (text ? new Date(text).toISOString() : null)),
+  }),
+)
+export type NewSuppression = z.infer<typeof NewSuppression>
+
+/** Entries in each list of a batch (contract 17). */
+const MAX_BATCH = 1_000
+
+function batch<Schema extends z.ZodType>(schema: Schema) {
+  return atMost(MAX_BATCH, 'of them', z.array(schema)).refine(list => list.length > 0, 'must not be empty')
+}
+
+/** The body of POST /suppressions/batch/add. */
+export const AddedAddresses = z.object({ emails: batch(Address) })
+
+/** The body of POST /suppressions/batch/remove: by one or the other. */
+export const RemovedSuppressions = z
+  .object({ emails: batch(Address).optional(), ids: batch(z.guid().toLowerCase()).optional() })
+  .refine(({ emails, ids }) => !emails !== !ids, 'expected either `emails` or `ids`')
+
+/** What is no address or domain is looked for as it is, and not found. */
+const line = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,320}$/u, 'must be one line of at most 320 characters')
+
+export const SuppressionQuery = z.object({
+  email: line.transform(text => parseAddress(text)?.address ?? text).optional(),
+  domain: line.transform(text => asciiDomain(text) ?? text).optional(),
+  reason: Reason.optional(),
+  origin: z.enum(['bounce', 'complaint', 'manual']).optional(),
+})

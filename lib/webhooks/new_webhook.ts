@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { type FetchPolicy, whyNotFetchable } from '#lib/net/fetch_safely.ts'
+import { atMost, clip } from '#lib/zod_fields.ts'
+import { ALL_EVENTS, EVENT_TYPES } from './event_types.ts'
+
+/** Of one account: each event is sent to as many at the most. */
+export const MAX_WEBHOOKS = 50
+const MAX_URL = 2_048
+const known = new Set<string>(EVENT_TYPES)
+const all = new Set<string>([ALL_EVENTS, 'all'])
+
+/** In the order of the catalogue; `*` or `all`, alone or among them, stands for all there are (contract 12.2). */
+const Events = z.preprocess(
+  given => (typeof given === 'string' && all.has(given) ? [given] : given),
+  atMost(
+    100,
+    'events',
+    z.array(
+      z.string().refine(name => known.has(name) || all.has(name), {
+        error: ({ input }) => `${clip(String(input))} is no event`,
+      }),
+    ),
+  )
+    .refine(names => names.length > 0, 'must name at least one event')
+    .transform(names =>
+      names.some(name => all.has(name)) ? [ALL_EVENTS] : EVENT_TYPES.filter(type => names.includes(type)),
+    ),
+)
+
+function endpoint(policy: FetchPolicy) {
+  return z
+    .string()
+    .max(MAX_URL, `has more than ${MAX_URL} characters`)
+    .superRefine((url, context) => {
+      const why = whyNotFetchable(url, policy)
+      if (why) context.addIssue({ code: 'custom', message: why })
+    })
+    .transform(url => new URL(url).href)
+}
+
+/** A webhook to be added (contract 12.2). `policy`: where the operator lets requests go to. */
+export function newWebhook(policy: FetchPolicy) {
+  return z.object({ endpoint: endpoint(policy), events: Events })
+}
+export type NewWebhook = z.output<ReturnType<typeof newWebhook>>
+
+export function webhookChange(policy: FetchPolicy) {
+  return z.object({ endpoint: endpoint(policy), events: Events, status: z.enum(['enabled', 'disabled']) }).partial()
+}
+export type WebhookChange = z.output<ReturnType<typeof webhookChange>>

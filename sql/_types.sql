@@ -1,0 +1,114 @@
+-- What functions of several files take and answer. First of all files: a type must be there before another holds it. With
+-- them go the functions that take or answer them.
+DROP TYPE IF EXISTS quota_request, quota_decision, draft_recipient, draft_attachment, draft, judgement, delivery_change,
+  announcement, email_event CASCADE;
+
+-- One email and how many it counts for: one for each recipient.
+CREATE TYPE quota_request AS (
+  "position" integer,
+  account_id uuid,
+  emails integer,
+  domain_id uuid
+);
+
+-- refusal: daily_quota_exceeded, monthly_quota_exceeded, reputation_limit_exceeded, or null and what it takes.
+CREATE TYPE quota_decision AS (
+  "position" integer,
+  account_id uuid,
+  refusal text,
+  quota_debit integer,
+  credit_debit integer,
+  domain_id uuid,
+  warm_up_since timestamptz, -- the day of its domain's warm-up that it counts for, or null
+  retry_after integer        -- seconds until its domain has room for it, when that is why it was refused
+);
+
+CREATE TYPE draft_recipient AS (
+  id uuid,
+  recipient text,
+  destination text,
+  visible_in text, -- to, cc or bcc
+  reserved boolean,
+  simulated boolean
+);
+
+-- Its content lies in a blob, or at a path until it is sent.
+CREATE TYPE draft_attachment AS (
+  id uuid,
+  filename text,
+  content_type text,
+  content_disposition text,
+  content_id text,
+  path text,
+  blob_id uuid
+);
+
+CREATE TYPE draft AS (
+  "position" integer,
+  account_id uuid,
+  id uuid,
+  refusal jsonb, -- why it cannot be sent, found out before: it may only replay what its key is bound to
+  domain text,
+  key_domain_id uuid,
+  route text,
+  key text,
+  fingerprint text, -- hex
+  message_id text,
+  sender text,
+  "to" text[],
+  cc text[],
+  bcc text[],
+  reply_to text[],
+  subject text,
+  headers jsonb,
+  tags jsonb,
+  html text,
+  text text,
+  template_id uuid,
+  scheduled_at timestamptz,
+  attachments draft_attachment[], -- in order
+  recipients draft_recipient[]
+);
+
+-- Of drafts whose positions count from 0 without a gap. faults, domain_ids: one for each draft, by position. fault: bound |
+-- wrong_clock | schedule_past | schedule_too_far | refused | domain_not_verified | domain_not_allowed | all_suppressed |
+-- platform_paused | account_paused | domain_paused | transport_unusable | signing_key_unusable | daily_quota_exceeded |
+-- monthly_quota_exceeded | reputation_limit_exceeded, or null.
+CREATE TYPE judgement AS (
+  faults text[],
+  domain_ids uuid[],
+  dropped uuid[],            -- recipients that get nothing
+  decisions quota_decision[] -- of those whose account has a quota or a domain that warms up
+);
+
+-- What became of a delivery by its result.
+CREATE TYPE delivery_change AS (
+  account_id uuid,
+  email_id uuid,
+  id uuid,
+  recipient text,
+  outcome text,
+  state text,
+  reason text,
+  reply text,
+  via text,
+  suppression_id uuid,
+  class text,
+  bounce jsonb
+);
+
+-- Something that happened, which webhooks are told.
+CREATE TYPE announcement AS (
+  account_id uuid,
+  type text, -- of the catalogue (lib/webhooks/event_types.ts)
+  data jsonb
+);
+
+-- Something that happened to a sent email.
+CREATE TYPE email_event AS (
+  account_id uuid,
+  email_id uuid,
+  type text,         -- without `email.`
+  recipients text[], -- whom it concerns; null: all
+  more jsonb         -- what is told besides; may be null
+);

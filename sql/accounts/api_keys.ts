@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { type Page, type Position, readPage } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** What a request may do, as its key says. */
+export const Caller = z.object({
+  account_id: z.string(),
+  key_id: z.string(),
+  permission: z.enum(['full_access', 'sending_access']),
+  domain_id: z.string().nullable(),
+  usable: z.boolean(),
+  /** Until it expires; null: never, or it has. */
+  expires_in_ms: z.number().nullable(),
+})
+export type Caller = z.infer<typeof Caller>
+
+/**
+ * Looks a key up by its hash and notes that it was used, at most once a minute; one that is revoked or has expired is
+ * refused, which is no use. Postgres' clock decides on expiry.
+ */
+export async function findCaller(db: Queryable, hash: Buffer): Promise<Caller | null> {
+  return db.maybeOne(sql.type(Caller)`
+    WITH found AS (
+      SELECT account_id, id AS key_id, permission, domain_id, last_used_at,
+        revoked_at IS NULL AND coalesce(expires_at > now(), true) AS usable,
+        CASE WHEN expires_at > now() THEN extract(epoch FROM expires_at - now())::float8 * 1000 END AS expires_in_ms
+      FROM api_keys WHERE hash = ${sql.binary(hash)}
+    ), used AS (
+      UPDATE api_keys SET last_used_at = now() FROM found
+      WHERE api_keys.hash = ${sql.binary(hash)} AND found.usable
+        AND coalesce(found.last_used_at < now() - interval '1 minute', true)
+    )
+    SELECT account_id, key_id, permission, domain_id, usable, expires_in_ms FROM found
+  `)
+}
+
+export const ApiKey = z.object({
+  object: z.literal('api_key'),
+  id: z.string(),
+  name: z.string(),
+  prefix: z.string(),
+  permission: z.enum(['full_access', 'sending_access']),
+  domain_id: z.string().nullable(),
+  created_at: z.date(),
+  last_used_at: z.date().nullable(),
+  expires_at: z.date().nullable(),
+})
+export type ApiKey = z.infer<typeof ApiKey>
+
+export async function listApiKeys(db: Queryable, account_id: string, position: Position): Promise<Page<ApiKey>> {
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(ApiKey)`
+      SELECT 'api_key' AS object, id, name, prefix, permission, domain_id, created_at, last_used_at, expires_at
+      FROM api_keys WHERE account_id = ${account_id} AND revoked_at IS NULL AND ${where}
+      ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
+}
+
+export type NewApiKey = {
+  account_id: string
+  id: string
+  name: string
+  prefix: string
+  hash: Buffer
+  permission: 'full_access' | 'sending_access'
+  domain_id: string | null
+  expires_at: string | null
+}
+
+export async function insertApiKey(db: Queryable, key: NewApiKey): Promise<void> {
+  await db.run(sql.unsafe`
+    INSERT INTO api_keys (account_id, id, name, prefix, hash, permission, domain_id, expires_at)
+    VALUES (${key.account_id}, ${key.id}, ${key.name}, ${key.prefix}, ${sql.binary(key.hash)}, ${key.permission},
+      ${key.domain_id}, ${key.expires_at})
+  `)
+}
+
+/** By id or by hash; answers whether a key was found that was not revoked yet. */
+export async function revokeApiKey(db: Queryable, id: string | null, hash: Buffer | null): Promise<boolean> {
+  const count = await db.run(sql.unsafe`
+    UPDATE api_keys SET revoked_at = now()
+    WHERE revoked_at IS NULL AND (id = ${id}::uuid OR hash = ${hash ? sql.binary(hash) : null})
+  `)
+  return count > 0
+}

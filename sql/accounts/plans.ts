@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** What accounts of this plan may send and receive in any 24 hours and any 30 days; null is no limit. */
+export const Plan = z.object({
+  name: z.string(),
+  emails_per_day: z.int().nullable(),
+  emails_per_month: z.int().nullable(),
+  /** That an account may have; null is no limit. */
+  domains: z.int().nullable(),
+  /** Questions to the AI service in any 30 days; null is no limit. */
+  ai_credits: z.int().nullable(),
+})
+export type Plan = z.infer<typeof Plan>
+
+export async function listPlans(db: Queryable): Promise<Plan[]> {
+  return db.any(
+    sql.type(Plan)`SELECT name, emails_per_day, emails_per_month, domains, ai_credits FROM plans ORDER BY name`,
+  )
+}
+
+/** Makes a plan, or changes what it allows, for every account that is on it. */
+export async function upsertPlan(db: Queryable, plan: Plan): Promise<void> {
+  await db.run(sql.unsafe`
+    INSERT INTO plans (name, emails_per_day, emails_per_month, domains, ai_credits)
+    VALUES (${plan.name}, ${plan.emails_per_day}, ${plan.emails_per_month}, ${plan.domains},
+      ${plan.ai_credits})
+    ON CONFLICT (name) DO UPDATE SET emails_per_day = excluded.emails_per_day,
+      emails_per_month = excluded.emails_per_month, domains = excluded.domains, ai_credits = excluded.ai_credits
+  `)
+}
+
+/** What was sent on a plan without limits was not counted: the windows of a limited one begin empty. */
+export async function setPlan(db: Queryable, account_id: string, plan: string): Promise<void> {
+  await db.run(sql.unsafe`UPDATE accounts SET plan = ${plan} WHERE id = ${account_id}`)
+}
+
+/** Emails beyond the quota of the month, until they are used up. */
+export async function addCredits(db: Queryable, account_id: string, credits: number): Promise<void> {
+  await db.run(sql.unsafe`UPDATE account_usage SET credits = credits + ${credits} WHERE account_id = ${account_id}`)
+}

@@ -1,0 +1,69 @@
+import type pg from 'pg'
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
+import { now } from '#lib/clock.ts'
+import { LostConnectionError, sqlState } from '#sql/outage.ts'
+import type { Pool } from '#sql/pool.ts'
+
+/** `reset_s`: until the window ends, at least 1. */
+export type Use = { isAllowed: boolean; remaining: number; reset_s: number }
+
+/** Counts one use by whoever has that key. */
+export type CountUse = (key: string) => Promise<Use>
+
+export type Limit = { name: string; uses: number; window_s: number; onError: (error: unknown) => void }
+
+/** The one statement takes less than 1 ms: later than this, its answer is of no use. */
+const ANSWER_MS = 1_000
+
+/** The library's one statement. The window would end at `expire`; it is `time`: both in ms since 1970. */
+type Upsert = { name: string; text: string; values: [key: string, points: number, expire: number, time: number] }
+
+/**
+ * Counts uses in fixed windows that all processes of the database share. Once the uses are used up, further ones are
+ * refused from memory: a flood costs no query.
+ *
+ * When Postgres does not count, this process counts for itself, and `onError` is told. So the limit never opens; a fault
+ * of nothing but this table keeps no mail back; and whether Postgres can take the mail is told by the statement that
+ * stores it, which answers 503 by itself.
+ */
+export function createCountUse(pool: Pool, { name, uses, window_s, onError }: Limit): CountUse {
+  const window = { keyPrefix: name, points: uses, duration: window_s }
+  const limiter = new RateLimiterPostgres({
+    ...window,
+    storeClient: { query: (query: Upsert) => ask(pool, query).catch(tell(onError)) },
+    storeType: 'client',
+    tableName: 'rate_limits',
+    tableCreated: true, // by a migration; its own timer, which deletes what has expired, keeps no process alive
+    inMemoryBlockOnConsumed: uses,
+    insuranceLimiter: new RateLimiterMemory(window),
+  })
+  return async key => {
+    try {
+      return toUse(true, await limiter.consume(key))
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused
+      return toUse(false, refused)
+    }
+  }
+}
+
+/** The library goes by this machine's clock. In the table are times of the database's, since all processes share them. */
+async function ask(pool: Pool, { values, ...query }: Upsert): Promise<pg.QueryResult> {
+  const [key, points, expire, time] = values
+  const ahead = now().getTime() - Date.now()
+  const config = { ...query, values: [key, points, expire + ahead, time + ahead], query_timeout: ANSWER_MS }
+  const result = await pool.pg.query(config)
+  for (const row of result.rows) row.expire -= ahead
+  return result
+}
+
+function tell(onError: Limit['onError']): (error: unknown) => never {
+  return error => {
+    onError(sqlState(error) === null ? new LostConnectionError(error as Error) : error)
+    throw error
+  }
+}
+
+function toUse(isAllowed: boolean, { remainingPoints, msBeforeNext }: RateLimiterRes): Use {
+  return { isAllowed, remaining: remainingPoints, reset_s: Math.max(1, Math.ceil(msBeforeNext / 1_000)) }
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+import type { EmailId } from '#sql/sending/emails.ts'
+
+/** Before anything else is locked, by whoever debits or refunds (sql/accounts/quotas.sql). */
+export async function lockUsage(tx: Queryable, account_id: string): Promise<void> {
+  await tx.run(sql.unsafe`SELECT lock_usage(${sql.array([account_id], 'uuid')})`)
+}
+
+/** Gives back what an email took of its account's quotas when it was accepted. */
+export async function refundEmail(tx: Queryable, { account_id, id }: EmailId): Promise<void> {
+  await tx.run(sql.unsafe`SELECT refund_email(${account_id}, ${id})`)
+}
+
+/** What no window reaches back to any more. Answers how many rows it were. */
+export async function deleteExpiredUsage(db: Queryable): Promise<number> {
+  const minutes = await db.run(sql.unsafe`DELETE FROM usage_minutes WHERE minute < now() - interval '25 hours'`)
+  const hours = await db.run(sql.unsafe`DELETE FROM usage_hours WHERE hour < now() - interval '31 days'`)
+  const warm_ups = await db.run(sql.unsafe`DELETE FROM warm_up_usage WHERE since < now() - interval '25 hours'`)
+  const credits = await db.run(sql.unsafe`DELETE FROM ai_usage WHERE hour < now() - interval '31 days'`)
+  return minutes + hours + warm_ups + credits
+}
+
+const AccountUsage = z.object({
+  credits: z.int(),
+  domains: z.int(),
+  domain_limit: z.int().nullable(),
+  ai_used: z.int(),
+  ai_limit: z.int().nullable(),
+  ai_next_at: z.date().nullable(),
+})
+
+const WindowUsage = z.object({
+  limit: z.int().nullable(),
+  sent: z.int(),
+  received: z.int(),
+  /** When the first of it is free again, and when all of it is; null: nothing counts for a quota. */
+  next_at: z.date().nullable(),
+  last_at: z.date().nullable(),
+})
+export type WindowUsage = z.infer<typeof WindowUsage>
+
+/** Emails of the 24 hours or 30 days that end now, with the limit of the plan. */
+export async function findWindowUsage(
+  db: Queryable,
+  account_id: string,
+  window: 'day' | 'month',
+): Promise<WindowUsage> {
+  const limit = window === 'day' ? sql.fragment`p.emails_per_day` : sql.fragment`p.emails_per_month`
+  return db.one(sql.type(WindowUsage)`
+    SELECT ${limit} AS limit, u.* FROM accounts a JOIN plans p ON p.name = a.plan
+    CROSS JOIN LATERAL find_usage(a.id, ${window}) AS u WHERE a.id = ${account_id}
+  `)
+}
+
+/** Returns the usage that is not counted in emails. An AI credit is free again 30 days after the hour that it was taken in. */
+export async function findAccountUsage(db: Queryable, account_id: string): Promise<z.infer<typeof AccountUsage>> {
+  return db.one(sql.type(AccountUsage)`
+    SELECT u.credits, p.domains AS domain_limit, p.ai_credits AS ai_limit,
+      (SELECT count(*) FROM domains d WHERE d.account_id = a.id) AS domains,
+      coalesce(ai.used, 0) AS ai_used, ai.next_at AS ai_next_at
+    FROM accounts a JOIN plans p ON p.name = a.plan JOIN account_usage u ON u.account_id = a.id
+    CROSS JOIN LATERAL (
+      SELECT sum(i.credits) AS used, min(i.hour) + interval '30 days 1 hour' AS next_at FROM ai_usage i
+      WHERE i.account_id = a.id AND i.hour > now() - interval '30 days 1 hour' AND i.credits > 0
+    ) ai
+    WHERE a.id = ${account_id}
+  `)
+}

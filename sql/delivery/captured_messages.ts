@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+export type CapturedMessage = { account_id: string; delivery_id: string; mail_from: string; message: Buffer }
+
+/**
+ * Stores each message once, however often its delivery is attempted. They go as one binary parameter: an array of bytea
+ * would be written in hex, as a string of twice their length.
+ */
+export async function insertCapturedMessages(db: Queryable, captured: CapturedMessage[]): Promise<void> {
+  const messages = captured.map(({ message }) => message)
+  const [first] = messages
+  await db.run(sql.prepared('insert_captured_messages', z.unknown())`
+    INSERT INTO captured_messages (account_id, delivery_id, mail_from, message)
+    SELECT account_id, delivery_id, mail_from,
+      substring(${sql.binary(first && messages.length === 1 ? first : Buffer.concat(messages))}::bytea FROM start FOR length)
+    FROM unnest(
+      ${sql.array(
+        captured.map(({ account_id }) => account_id),
+        'uuid',
+      )},
+      ${sql.array(
+        captured.map(({ delivery_id }) => delivery_id),
+        'uuid',
+      )},
+      ${sql.array(
+        captured.map(({ mail_from }) => mail_from),
+        'text',
+      )},
+      ${sql.array(starts(messages), 'int4')},
+      ${sql.array(
+        messages.map(message => message.length),
+        'int4',
+      )}
+    ) AS captured(account_id, delivery_id, mail_from, start, length)
+    ON CONFLICT (account_id, delivery_id) DO NOTHING
+  `)
+}
+
+/** Where each begins when they stand in a row; Postgres counts from 1. */
+function starts(messages: Buffer[]): number[] {
+  let next = 1
+  return messages.map(({ length }) => {
+    const start = next
+    next += length
+    return start
+  })
+}
+
+const Listed = z.object({
+  id: z.string(),
+  created_at: z.date(),
+  recipient: z.string(),
+  subject: z.string(),
+  size: z.int(),
+})
+
+/** For the operator: of every account, newest first. */
+export async function listCapturedMessages(db: Queryable, limit: number): Promise<z.infer<typeof Listed>[]> {
+  return db.any(sql.type(Listed)`
+    SELECT c.delivery_id AS id, c.created_at, d.recipient, e.subject, length(c.message) AS size
+    FROM captured_messages c
+    JOIN deliveries d ON d.account_id = c.account_id AND d.id = c.delivery_id
+    JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+    ORDER BY c.created_at DESC LIMIT ${limit}
+  `)
+}
+
+const Found = z.object({ mail_from: z.string(), recipient: z.string(), message: z.instanceof(Buffer) })
+
+/** By the captured message's id, or by its email's: the first recipient's copy. */
+export async function findCapturedMessage(db: Queryable, id: string): Promise<z.infer<typeof Found> | null> {
+  return db.maybeOne(sql.type(Found)`
+    SELECT c.mail_from, d.recipient, c.message
+    FROM captured_messages c JOIN deliveries d ON d.account_id = c.account_id AND d.id = c.delivery_id
+    WHERE c.delivery_id = ${id} OR d.email_id = ${id}
+    ORDER BY c.delivery_id LIMIT 1
+  `)
+}

@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import type { Bounce } from '#lib/delivery/bounce_details.ts'
+import type { Verdict } from '#lib/delivery/smtp_reply.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** What a fence or a result must show. Every claim has an owner of its own: an attempt given back is counted again. */
+const Token = z.object({ account_id: z.string(), id: z.string(), attempt: z.int(), lease_owner: z.string() })
+export type Token = z.infer<typeof Token>
+
+/** A delivery that this process may send. */
+export const ClaimedDelivery = Token.extend({
+  email_id: z.string(),
+  recipient: z.string(),
+  destination: z.string(),
+  suppressed: z.boolean(),
+  /** What its domain asks for. */
+  transport: z.enum(['capture', 'relay', 'direct']).nullable(),
+})
+export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>
+
+export type ClaimOptions = {
+  lease_owner: string
+  lease_seconds: number
+  limit: number
+  /** Only deliveries of these emails. */
+  email_ids?: string[]
+  /** Destinations that have enough in memory here already. */
+  busy_destinations?: string[]
+}
+
+/** Claims what is due, oldest first, or only what is due of some emails (sql/delivery/claim_deliveries.sql). */
+export async function claimDeliveries(db: Queryable, options: ClaimOptions): Promise<ClaimedDelivery[]> {
+  const { lease_owner, lease_seconds, limit, email_ids, busy_destinations = [] } = options
+  const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
+  return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
+    SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, suppressed, transport
+    FROM claim_deliveries(
+      ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}
+    )
+  `)
+}
+
+const Id = z.object({ id: z.string() })
+
+/** Which of these may write their final dot; a lease lost from here on is in doubt (sql/delivery/fence_deliveries.sql). */
+export async function fenceDeliveries(db: Queryable, tokens: Token[], lease_seconds: number): Promise<Token[]> {
+  return db.any(sql.prepared('fence_deliveries', Token)`
+    SELECT account_id, id, attempt, lease_owner FROM fence_deliveries(${columns(tokens)}, ${lease_seconds})
+  `)
+}
+
+/** Extends the leases of what this process holds in memory, while they run. Answers the ids it still holds. */
+export async function extendLeases(db: Queryable, tokens: Token[], lease_seconds: number): Promise<string[]> {
+  const rows = await db.any(sql.type(Id)`
+    WITH mine AS MATERIALIZED (
+      SELECT d.account_id, d.id
+      FROM (
+        SELECT * FROM unnest(${columns(tokens)}) AS token(account_id, id, attempt, lease_owner) ORDER BY id
+      ) AS token
+      -- One by one in the order of ids, so that two statements cannot deadlock.
+      CROSS JOIN LATERAL (
+        SELECT * FROM deliveries d
+        WHERE d.account_id = token.account_id AND d.id = token.id AND d.attempt = token.attempt
+          AND d.lease_owner = token.lease_owner
+        FOR NO KEY UPDATE
+      ) AS d
+      WHERE d.lease_until > now()
+    )
+    UPDATE deliveries d SET lease_until = greatest(lease_until, now() + make_interval(secs => ${lease_seconds}))
+    FROM mine WHERE d.account_id = mine.account_id AND d.id = mine.id RETURNING d.id
+  `)
+  return rows.map(row => row.id)
+}
+
+/** Tokens as one array a column: `unnest` puts them together again. */
+function columns(tokens: Token[]) {
+  const column = (key: keyof Token, type: string) => {
+    const values = tokens.map(token => token[key])
+    return sql.array(values, type)
+  }
+  return sql.fragment`${column('account_id', 'uuid')}, ${column('id', 'uuid')}, ${column('attempt', 'int4')},
+    ${column('lease_owner', 'uuid')}`
+}
+
+/** What became of a claimed delivery (sql/delivery/settle_deliveries.sql says what each outcome means). */
+export type DeliveryResult = Omit<Token, 'lease_owner'> & {
+  email_id: string
+  lease_owner: string | null
+  outcome:
+    | 'delivered'
+    | 'complained'
+    | 'deferred'
+    | 'bounced'
+    | 'failed'
+    | 'suppressed'
+    | 'in_doubt'
+    | 'released'
+    | 'lost'
+    | 'resumed'
+  /** Seconds until the next attempt. */
+  delay?: number
+  reason?: string
+  reply?: string
+  via?: string
+  /** Given when the address goes onto the suppression list. */
+  suppression_id?: string
+  /** Whose doing a refusal is, and the refusal as events tell it. */
+  class?: Verdict['class']
+  bounce?: Bounce
+  /** In doubt: keep it for a person instead of sending it once more. */
+  hold?: boolean
+}
+
+/** Answers the ids that were settled; the token of the others is out of date. */
+export async function settleDeliveries(db: Queryable, results: DeliveryResult[]): Promise<string[]> {
+  const rows = await db.any(sql.prepared('settle_deliveries', Id)`
+    SELECT id FROM settle_deliveries(${JSON.stringify(results)}::json) AS id
+  `)
+  return rows.map(row => row.id)
+}
+
+const Stray = z.object({
+  account_id: z.string(),
+  id: z.string(),
+  email_id: z.string(),
+  attempt: z.int(),
+  lease_owner: z.string().nullable(),
+  phase: z.enum(['pre', 'dot']).nullable(),
+})
+export type Stray = z.infer<typeof Stray>
+
+/** Deliveries whose worker let the lease run out. */
+export async function listLostDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
+  return db.any(sql.type(Stray)`
+    SELECT account_id, id, email_id, attempt, lease_owner, phase FROM deliveries
+    WHERE state = 'sending' AND lease_until < now() ORDER BY lease_until LIMIT ${limit}
+  `)
+}
+
+/** Deliveries that were in doubt for long enough. */
+export async function listDoubtfulDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
+  return db.any(sql.type(Stray)`
+    SELECT account_id, id, email_id, attempt, lease_owner, phase FROM deliveries
+    WHERE state = 'in_doubt' AND next_at <= now() ORDER BY next_at LIMIT ${limit}
+  `)
+}

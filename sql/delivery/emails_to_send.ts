@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { sendableStatuses } from '#sql/domains/domains.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import { ListedAttachment } from '#sql/sending/attachments.ts'
+import type { EmailId } from '#sql/sending/emails.ts'
+
+/** Longer text and html, together in bytes, are left out here: a hundred emails are loaded at once. */
+export const LONG_CONTENT = 512 * 1024
+
+/** A file of an email. Its content is the blob's, `size` bytes; null until it is fetched from where its path points. */
+const AttachmentToSend = ListedAttachment.extend({ path: z.string().nullable(), blob_id: z.string().nullable() })
+export type AttachmentToSend = z.infer<typeof AttachmentToSend>
+
+/**
+ * What an email's message is composed from. `created_at` and `scheduled_at` freeze its date. A `content_size` over
+ * LONG_CONTENT leaves `html` and `text` to `findEmailContents`.
+ */
+export const EmailToSend = z.object({
+  account_id: z.string(),
+  id: z.string(),
+  domain_id: z.string().nullable(),
+  sendable: z.boolean(),
+  tls: z.enum(['opportunistic', 'enforced']),
+  transport: z.enum(['capture', 'relay', 'direct']).nullable(),
+  return_path: z.string().nullable(),
+  message_id: z.string(),
+  from: z.string(),
+  to: z.array(z.string()),
+  cc: z.array(z.string()),
+  reply_to: z.array(z.string()),
+  subject: z.string(),
+  headers: z.record(z.string(), z.string()),
+  content_size: z.int(),
+  html: z.string().nullable(),
+  text: z.string().nullable(),
+  attachments: z.array(AttachmentToSend),
+  submitted_at: z.date(),
+})
+export type EmailToSend = z.infer<typeof EmailToSend>
+
+const attachmentsOf = sql.fragment`(
+  SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
+    'content_disposition', a.content_disposition, 'content_id', a.content_id, 'path', a.path, 'size', b.size,
+    'blob_id', a.blob_id) ORDER BY a.position), '[]')
+  FROM attachments a LEFT JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
+  WHERE a.account_id = e.account_id AND a.email_id = e.id
+)`
+
+export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<EmailToSend[]> {
+  const accounts = sql.array(
+    ids.map(email => email.account_id),
+    'uuid',
+  )
+  const emails = sql.array(
+    ids.map(email => email.id),
+    'uuid',
+  )
+  return db.any(sql.prepared('list_emails_to_send', EmailToSend)`
+    SELECT e.account_id, e.id, e.domain_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
+      c.headers, l.content_size, CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.html END AS html,
+      CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, ${attachmentsOf} AS attachments,
+      coalesce(e.scheduled_at, e.created_at) AS submitted_at,
+      coalesce(o.sending AND o.status IN ${sendableStatuses}, false) AS sendable,
+      coalesce(o.tls, 'opportunistic') AS tls, o.transport,
+      CASE WHEN o.return_path_verified THEN o.custom_return_path || '.' || o.name END AS return_path
+    FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
+    -- Of a long text Postgres knows the length without reading it.
+    CROSS JOIN LATERAL (
+      SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.text), 0) AS content_size
+    ) l
+    LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
+    WHERE e.account_id = ANY(${accounts}) AND e.id = ANY(${emails})
+  `)
+}
+
+const Contents = z.object({ html: z.string().nullable(), text: z.string().nullable() })
+
+/** The text and html of one email, however long. */
+export async function findEmailContents(
+  db: Queryable,
+  { account_id, id }: EmailId,
+): Promise<z.infer<typeof Contents> | null> {
+  return db.maybeOne(sql.prepared('find_email_contents', Contents)`
+    SELECT html, text FROM email_contents WHERE account_id = ${account_id} AND email_id = ${id}
+  `)
+}

@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+import { Domain, sendableStatuses } from './domains.ts'
+
+/** `room`: how many emails its account may still receive by its quotas; null is any number. */
+const ReceivingDomain = Domain.pick({ id: true, account_id: true, name: true }).extend({ room: z.int().nullable() })
+export type ReceivingDomain = z.infer<typeof ReceivingDomain>
+
+/** Those that somebody receives mail for. */
+export async function listReceivingDomains(db: Queryable, names: string[]): Promise<ReceivingDomain[]> {
+  return db.any(sql.prepared('list_receiving_domains', ReceivingDomain)`
+    SELECT id, account_id, name, quota_room(account_id) AS room FROM domains
+    WHERE name = ANY (${sql.array(names, 'text')}) AND receiving
+      AND status IN ${sendableStatuses}
+  `)
+}
+
+/** Which of these names are domains of the account that can send. */
+export async function listSendingDomains(db: Queryable, account_id: string, names: string[]): Promise<string[]> {
+  const rows = await db.any(sql.type(z.object({ name: z.string() }))`
+    SELECT name FROM domains WHERE account_id = ${account_id} AND name = ANY(${sql.array(names, 'text')})
+      AND sending AND status IN ${sendableStatuses}
+  `)
+  return rows.map(row => row.name)
+}

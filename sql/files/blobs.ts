@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+export type BlobId = { account_id: string; id: string }
+
+/** Where its bytes lie. */
+const BlobStoreName = z.enum(['postgres', 's3'])
+export type BlobStoreName = z.infer<typeof BlobStoreName>
+
+/** `sha256` is hex, `size` in bytes. */
+export const Blob = z.object({ account_id: z.string(), id: z.string(), sha256: z.string(), size: z.int() })
+export type Blob = z.infer<typeof Blob>
+
+/**
+ * Bytes that lie in the row of their blob at the most. They are read at once: Postgres answers them as twice as many digits,
+ * and what is longer than one read of its socket (64 KiB) costs several times its length in buffers.
+ */
+export const SHORT_CONTENT = 29_000
+
+const columns = sql.fragment`account_id, id, encode(sha256, 'hex') AS sha256, size`
+
+/** One that is about to arrive. */
+export async function insertBlob(db: Queryable, { account_id, id }: BlobId, store: BlobStoreName): Promise<void> {
+  await db.run(sql.unsafe`INSERT INTO blobs (account_id, id, store) VALUES (${account_id}, ${id}, ${store})`)
+}
+
+/** All of one whose content is short, unless its content is known. Answers whether it was stored. */
+export async function insertShortBlob(db: Queryable, blob: Blob, content: Buffer): Promise<boolean> {
+  const { account_id, id, sha256, size } = blob
+  const count = await db.run(sql.prepared('insert_short_blob', z.unknown())`
+    INSERT INTO blobs (account_id, id, store, sha256, size, data)
+    VALUES (${account_id}, ${id}, 'postgres', decode(${sha256}, 'hex'), ${size}, ${sql.binary(content)})
+    ON CONFLICT (account_id, sha256) DO NOTHING
+  `)
+  return count > 0
+}
+
+const StoredBlob = z.object({ store: BlobStoreName, data: z.instanceof(Buffer).nullable() })
+
+/** Where its bytes lie, or all of them when they are short. */
+export async function findBlob(db: Queryable, { account_id, id }: BlobId): Promise<z.infer<typeof StoredBlob> | null> {
+  return db.maybeOne(sql.prepared('find_blob', StoredBlob)`
+    SELECT store, data FROM blobs WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+/**
+ * The blob of this content, if it is stored already: from now on it stays for as long as a new one would, or an hour less.
+ * Content that comes often does not have its row, which may hold all of it, written each time.
+ */
+export async function useBlob(db: Queryable, account_id: string, sha256: string): Promise<Blob | null> {
+  return db.maybeOne(sql.type(Blob)`
+    WITH used AS (
+      UPDATE blobs SET used_at = now()
+      WHERE account_id = ${account_id} AND sha256 = decode(${sha256}, 'hex') AND used_at < now() - interval '1 hour'
+      RETURNING ${columns}
+    )
+    SELECT * FROM used UNION ALL
+    SELECT ${columns} FROM blobs
+    WHERE account_id = ${account_id} AND sha256 = decode(${sha256}, 'hex') AND used_at >= now() - interval '1 hour'
+  `)
+}
+
+/**
+ * All of it has arrived. Answers false, and does nothing, when another blob has this content; fails as Postgres does (23505)
+ * when one gets it at the same moment.
+ */
+export async function completeBlob(db: Queryable, { account_id, id, sha256, size }: Blob): Promise<boolean> {
+  const count = await db.run(sql.unsafe`
+    UPDATE blobs SET sha256 = decode(${sha256}, 'hex'), size = ${size}, used_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+      AND NOT EXISTS (SELECT FROM blobs WHERE account_id = ${account_id} AND sha256 = decode(${sha256}, 'hex'))
+  `)
+  return count > 0
+}
+
+/** What nobody has used for a day and no email refers to, sent or received. */
+const unused = (store: BlobStoreName, limit: number) => sql.fragment`
+  SELECT b.account_id, b.id FROM blobs b
+  WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
+    AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
+    AND NOT EXISTS (SELECT FROM received_emails r WHERE r.account_id = b.account_id AND r.raw_blob_id = b.id)
+    AND NOT EXISTS (SELECT FROM received_attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
+  ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+`
+
+/** Those in Postgres, bytes and all. Answers how many it were. */
+export async function deleteUnusedBlobs(db: Queryable, limit: number): Promise<number> {
+  return db.run(sql.unsafe`DELETE FROM blobs WHERE (account_id, id) IN (${unused('postgres', limit)})`)
+}
+
+/** Takes those in another store back: they are not found any more, and can be deleted there. */
+export async function releaseBlobs(db: Queryable, store: BlobStoreName, limit: number): Promise<BlobId[]> {
+  return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
+    UPDATE blobs SET sha256 = NULL WHERE (account_id, id) IN (${unused(store, limit)}) RETURNING account_id, id
+  `)
+}
+
+export async function deleteBlobs(db: Queryable, blobs: BlobId[]): Promise<void> {
+  const accounts = sql.array(
+    blobs.map(blob => blob.account_id),
+    'uuid',
+  )
+  const ids = sql.array(
+    blobs.map(blob => blob.id),
+    'uuid',
+  )
+  await db.run(sql.unsafe`
+    DELETE FROM blobs b USING unnest(${accounts}, ${ids}) AS gone(account_id, id)
+    WHERE b.account_id = gone.account_id AND b.id = gone.id
+  `)
+}

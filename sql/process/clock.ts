@@ -1,0 +1,10 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** The database's clock, in ms since 1970. */
+export async function readClock(tx: Queryable): Promise<number> {
+  const { time } = await tx.one(sql.type(z.object({ time: z.number() }))`
+    SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time
+  `)
+  return time
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** The server of a database, as far as it tells whoever may ask. */
+const Server = z.object({
+  version: z.string(),
+  version_number: z.int(),
+  database: z.string(),
+  role: z.string(),
+  database_bytes: z.number(),
+  /** On this machine, so that its files are here too: null when it does not say. */
+  local_directory: z.string().nullable(),
+  connections: z.int(),
+})
+export type Server = z.infer<typeof Server>
+
+export async function findServer(db: Queryable): Promise<Server> {
+  return db.one(sql.type(Server)`
+    SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS version_number,
+      current_database()::text AS database, current_user::text AS role,
+      pg_database_size(current_database()) AS database_bytes,
+      CASE WHEN inet_server_addr() IS NULL OR inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1' THEN
+        (SELECT nullif(setting, '') FROM pg_settings WHERE name = 'data_directory')
+      END AS local_directory,
+      (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections
+  `)
+}
+
+const ServerSetting = z.object({ name: z.string(), setting: z.string(), source: z.string() })
+export type ServerSetting = z.infer<typeof ServerSetting>
+
+/** As they are for our sessions, and where they come from. Those that this version does not have are left out. */
+export async function listServerSettings(db: Queryable, names: string[]): Promise<ServerSetting[]> {
+  return db.any(sql.type(ServerSetting)`
+    SELECT name, setting, source FROM pg_settings WHERE name = ANY(${sql.array(names, 'text')})
+  `)
+}

@@ -1,0 +1,16 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+const Setting = z.object({ value: z.instanceof(Buffer) })
+
+export async function findSetting(db: Queryable, name: string): Promise<Buffer | null> {
+  const row = await db.maybeOne(sql.type(Setting)`SELECT value FROM settings WHERE name = ${name}`)
+  return row?.value ?? null
+}
+
+/** Keeps the first value: of two processes that start at the same moment one wins and both read what it wrote. */
+export async function insertSetting(db: Queryable, name: string, value: Buffer): Promise<void> {
+  await db.run(sql.unsafe`
+    INSERT INTO settings (name, value) VALUES (${name}, ${sql.binary(value)}) ON CONFLICT (name) DO NOTHING
+  `)
+}

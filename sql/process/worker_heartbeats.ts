@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+export async function upsertHeartbeats(db: Queryable, pool_ids: string[]): Promise<void> {
+  await db.run(sql.unsafe`
+    INSERT INTO worker_heartbeats (pool_id) SELECT unnest(${sql.array(pool_ids, 'text')})
+    ON CONFLICT (pool_id) DO UPDATE SET seen_at = now()
+  `)
+}
+
+export async function deleteHeartbeats(db: Queryable, pool_ids: string[]): Promise<void> {
+  await db.run(sql.unsafe`DELETE FROM worker_heartbeats WHERE pool_id = ANY(${sql.array(pool_ids, 'text')})`)
+}
+
+/**
+ * Frees the jobs of pools that have not been seen for so long, and of pools that died before they were ever seen.
+ * graphile-worker itself would keep them for 4 hours. Answers the pools that were freed.
+ */
+export async function unlockDeadPools(db: Queryable, after_seconds: number): Promise<string[]> {
+  const after = sql.fragment`make_interval(secs => ${after_seconds})`
+  const rows = await db.any(sql.type(z.object({ pool_id: z.string() }))`
+    WITH gone AS (
+      DELETE FROM worker_heartbeats WHERE seen_at < now() - ${after} RETURNING pool_id
+    ), dead AS (
+      SELECT DISTINCT j.locked_by AS pool_id FROM graphile_worker.jobs j
+      WHERE j.locked_by IS NOT NULL AND j.locked_at < now() - ${after}
+        AND NOT EXISTS (
+          SELECT FROM worker_heartbeats h WHERE h.pool_id = j.locked_by AND h.seen_at >= now() - ${after}
+        )
+    ), unlocked AS (
+      SELECT graphile_worker.force_unlock_workers(array_agg(pool_id)) FROM dead HAVING count(*) > 0
+    )
+    SELECT pool_id FROM dead WHERE (SELECT count(*) FROM unlocked) >= 0
+  `)
+  return rows.map(row => row.pool_id)
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import type { Verdicts } from '#lib/receiving/verdicts/verdict.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import type { ReceivedEmailId } from './received_emails.ts'
+
+const EmailToParse = z.object({
+  account_id: z.string(),
+  id: z.string(),
+  mail_from: z.string(),
+  received_for: z.array(z.string()),
+  client: z.object({
+    address: z.string(),
+    helo: z.string(),
+    name: z.string().nullable(),
+    tls: z.string().nullable(),
+  }),
+  size: z.int(),
+  raw_blob_id: z.string(),
+  parse_tries: z.int(),
+})
+export type EmailToParse = z.infer<typeof EmailToParse>
+
+/** Whether any of these was begun to be read, and is not read yet. */
+export async function haveBeenTried(db: Queryable, emails: ReceivedEmailId[]): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM json_to_recordset(${JSON.stringify(emails)}::json) AS g(account_id uuid, id uuid)
+      JOIN received_emails r ON r.account_id = g.account_id AND r.id = g.id
+      WHERE r.state = 'stored' AND r.parse_tries > 0
+    ) AS found
+  `)
+  return found
+}
+
+/** Counts the try, before it is made: what kills its process cannot say so. Null: deleted, or read already. */
+export async function claimEmailToParse(
+  db: Queryable,
+  { account_id, id }: ReceivedEmailId,
+): Promise<EmailToParse | null> {
+  return db.maybeOne(sql.type(EmailToParse)`
+    UPDATE received_emails SET parse_tries = parse_tries + 1
+    WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored' AND raw_blob_id IS NOT NULL
+    RETURNING account_id, id, mail_from, received_for, client, size, raw_blob_id, parse_tries
+  `)
+}
+
+/** The try failed, but not by what was to be read. */
+export async function resetParseTries(db: Queryable, { account_id, id }: ReceivedEmailId): Promise<void> {
+  await db.run(sql.unsafe`UPDATE received_emails SET parse_tries = 0 WHERE account_id = ${account_id} AND id = ${id}`)
+}
+
+/** What is read of a message: addresses as they are answered, the content for received_contents. */
+export type ParsedEmail = {
+  from: string
+  from_name: string | null
+  to: string[]
+  cc: string[]
+  bcc: string[]
+  reply_to: string[]
+  subject: string
+  message_id: string | null
+  headers: Record<string, string>
+  html: string | null
+  text: string | null
+  /** What was left out, in plain words. */
+  parse_error: string | null
+}
+
+/** What was found out about a message; `spf` is the word of RFC 7208. */
+export type Judgement = { spf: string; verdicts: Verdicts }
+
+/** Answers whether it was still to be read: of two who read it at the same moment, one writes. */
+export async function markParsed(
+  tx: Queryable,
+  { account_id, id }: ReceivedEmailId,
+  email: ParsedEmail,
+  { spf, verdicts }: Judgement,
+): Promise<boolean> {
+  const count = await tx.run(sql.unsafe`
+    UPDATE received_emails SET state = 'parsed', sender = ${email.from}, from_name = ${email.from_name},
+      "to" = ${sql.array(email.to, 'text')}, cc = ${sql.array(email.cc, 'text')}, bcc = ${sql.array(email.bcc, 'text')},
+      reply_to = ${sql.array(email.reply_to, 'text')}, subject = ${email.subject}, message_id = ${email.message_id},
+      spf = ${spf}, verdicts = ${JSON.stringify(verdicts)},
+      parse_error = ${email.parse_error}
+    WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
+  `)
+  if (count === 0) return false
+  await tx.run(sql.unsafe`
+    INSERT INTO received_contents (account_id, received_email_id, headers, html, text)
+    VALUES (${account_id}, ${id}, ${JSON.stringify(email.headers)}, ${email.html}, ${email.text})
+  `)
+  return true
+}
+
+/** `judgement` is null when nobody was asked; `isListed`: whether it is anybody's post. */
+export type Unreadable = { why: string; judgement: Judgement | null; isListed: boolean }
+
+/** Its raw message is kept, and all there is to see. Answers whether it was still to be read. */
+export async function markUnreadable(
+  db: Queryable,
+  { account_id, id }: ReceivedEmailId,
+  { why, judgement, isListed }: Unreadable,
+): Promise<boolean> {
+  const count = await db.run(sql.unsafe`
+    UPDATE received_emails SET state = 'unreadable', kind = ${isListed ? 'email' : 'report'}, parse_error = ${why},
+      spf = ${judgement?.spf ?? null},
+      verdicts = ${judgement ? JSON.stringify(judgement.verdicts) : null}
+    WHERE account_id = ${account_id} AND id = ${id} AND state = 'stored'
+  `)
+  return count > 0
+}
+
+/**
+ * What should have been read by now: its job got lost, failed too often, or still waits; a second job does no harm. It is
+ * asked for again when this one too has had its time.
+ */
+export async function claimUnparsedEmails(db: Queryable, limit: number): Promise<ReceivedEmailId[]> {
+  return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
+    UPDATE received_emails SET parse_due_at = now() + interval '10 minutes'
+    WHERE (account_id, id) IN (
+      SELECT account_id, id FROM received_emails
+      WHERE state = 'stored' AND raw_blob_id IS NOT NULL AND parse_due_at < now()
+      ORDER BY parse_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    )
+    RETURNING account_id, id
+  `)
+}

@@ -1,0 +1,117 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
+import { z } from 'zod'
+import { FIRST_ID } from '#lib/id_ranges.ts'
+import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import type { ReceivedEmailId } from './received_emails.ts'
+
+/** A file, as its email and the list of its files show it. It has an address to be downloaded from while it is kept. */
+export const ReceivedAttachment = z.object({
+  object: z.literal('attachment'),
+  id: z.string(),
+  filename: z.string(),
+  content_type: z.string(),
+  content_disposition: z.enum(['attachment', 'inline']),
+  content_id: z.string().nullable(),
+  size: z.int(),
+  downloadable: z.boolean(),
+  download_url: z.string().optional(),
+  url: z.string().optional(),
+})
+
+export type ReceivedAttachment = z.infer<typeof ReceivedAttachment>
+
+/** Of an attachment `a`. `base_url`: of the server; the relative alias goes without it. */
+function attachmentObject(base_url: string): FragmentSqlToken {
+  const path = sql.fragment`'/api/emails/receiving/' || a.received_email_id || '/attachments/' || a.id`
+  return sql.fragment`
+    jsonb_build_object('object', 'attachment', 'id', a.id, 'filename', a.filename, 'content_type', a.content_type,
+      'content_disposition', a.content_disposition, 'content_id', a.content_id, 'size', a.size,
+      'downloadable', a.blob_id IS NOT NULL
+    ) || CASE WHEN a.blob_id IS NULL THEN '{}' ELSE jsonb_build_object('download_url', ${base_url} || ${path}, 'url', ${path})
+    END
+  `
+}
+
+/** Those of an email `r`, in their order there, the first so many; null without any. */
+export function attachmentsOf(base_url: string, limit?: number): FragmentSqlToken {
+  return sql.fragment`
+    (
+      SELECT jsonb_agg(${attachmentObject(base_url)} ORDER BY a.position) FROM (
+        SELECT * FROM received_attachments a WHERE a.account_id = r.account_id AND a.received_email_id = r.id
+        ORDER BY a.position LIMIT ${limit ?? null}
+      ) a
+    )
+  `
+}
+
+/** How many an email `r` has; null without any. */
+export const attachmentsCount = sql.fragment`
+  nullif((
+    SELECT count(*) FROM received_attachments a WHERE a.account_id = r.account_id AND a.received_email_id = r.id
+  ), 0)
+`
+
+/** In the order of their ids, which is the one that they were read in: not the newest first, they came together. */
+export async function listReceivedAttachments(
+  db: Queryable,
+  { account_id, id }: ReceivedEmailId,
+  { limit, after, before }: Position,
+  base_url: string,
+): Promise<Page<ReceivedAttachment>> {
+  const mirrored = before ? { limit, after: before } : { limit, before: after ?? FIRST_ID }
+  const page = await readHeavyPage(db, mirrored, {
+    type: z.object({ attachment: ReceivedAttachment }),
+    ids: (where, order, limit) => sql.fragment`
+      SELECT id FROM received_attachments
+      WHERE account_id = ${account_id} AND received_email_id = ${id} AND ${where} ORDER BY ${order} LIMIT ${limit}
+    `,
+    row: attachment_id => sql.fragment`
+      SELECT ${attachmentObject(base_url)} AS attachment FROM received_attachments a
+      WHERE a.account_id = ${account_id} AND a.id = ${attachment_id}
+    `,
+  })
+  return { ...page, data: page.data.map(row => row.attachment).reverse() }
+}
+
+const StoredFile = z.object({ filename: z.string(), content_type: z.string(), blob_id: z.string(), size: z.int() })
+
+/** What a file is and where it lies; null too when it is not kept. */
+export async function findReceivedAttachment(
+  db: Queryable,
+  email: ReceivedEmailId,
+  attachment_id: string,
+): Promise<z.infer<typeof StoredFile> | null> {
+  return db.maybeOne(sql.type(StoredFile)`
+    SELECT a.filename, a.content_type, a.blob_id, b.size
+    FROM received_attachments a JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
+    WHERE a.account_id = ${email.account_id} AND a.received_email_id = ${email.id} AND a.id = ${attachment_id}
+  `)
+}
+
+export type ParsedAttachment = {
+  id: string
+  filename: string
+  content_type: string
+  content_disposition: 'attachment' | 'inline'
+  content_id: string | null
+  size: number
+  blob_id: string | null
+}
+
+export async function insertReceivedAttachments(
+  tx: Queryable,
+  { account_id, id }: ReceivedEmailId,
+  attachments: ParsedAttachment[],
+): Promise<void> {
+  if (attachments.length === 0) return
+  await tx.run(sql.unsafe`
+    INSERT INTO received_attachments (account_id, id, received_email_id, position, filename, content_type,
+      content_disposition, content_id, size, blob_id)
+    SELECT ${account_id}, a.id, ${id}, a.position, a.filename, a.content_type, a.content_disposition, a.content_id, a.size,
+      a.blob_id
+    FROM ROWS FROM (json_to_recordset(${JSON.stringify(attachments)}::json) AS (id uuid, filename text, content_type text,
+      content_disposition text, content_id text, size integer, blob_id uuid)) WITH ORDINALITY
+      AS a(id, filename, content_type, content_disposition, content_id, size, blob_id, position)
+  `)
+}

@@ -1,0 +1,111 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** What a received email must be to be listed (contract 4.1). All that is given applies. */
+export type ReceivedEmailFilters = {
+  /** That it was for, by its envelope. */
+  domain?: { name: string } | { id: string } | undefined
+  /** Addresses in lower case; `to`: of its To, its Cc or its envelope. */
+  from?: string | undefined
+  to?: string | undefined
+  /** Text within its subject, its sender, or an address that it was for; a line. */
+  q?: string | undefined
+  read?: boolean | undefined
+  category?: 'interested' | 'neutral' | 'not_interested' | 'none' | undefined
+  /** Nothing can be what was asked for. */
+  isNone?: boolean | undefined
+}
+
+const NamedDomain = z.object({ id: z.string(), name: z.string() })
+type NamedDomain = z.infer<typeof NamedDomain>
+
+/** Undefined when none is asked for, null when there is no such domain. */
+export async function findFilterDomain(
+  db: Queryable,
+  account_id: string,
+  domain: ReceivedEmailFilters['domain'],
+): Promise<NamedDomain | null | undefined> {
+  if (!domain) return undefined
+  const isAsked = 'id' in domain ? sql.fragment`id = ${domain.id}` : sql.fragment`name = ${domain.name}`
+  return db.maybeOne(
+    sql.type(NamedDomain)`SELECT id, name FROM domains WHERE account_id = ${account_id} AND ${isAsked}`,
+  )
+}
+
+/**
+ * No index has the text of emails: `q` looks at so many of those that the other filters let through, the newest of them
+ * or those that follow the cursor.
+ */
+const MAX_LOOKED_AT = 50_000
+
+type Filters = Omit<ReceivedEmailFilters, 'domain' | 'isNone'> & { domain: NamedDomain | undefined }
+
+/** A query of the ids of a page, in its order: found by an index before anything else of them is read. */
+export function matchingIds(
+  account_id: string,
+  filters: Filters,
+  where: FragmentSqlToken,
+  order: FragmentSqlToken,
+  limit: number,
+): FragmentSqlToken {
+  const { domain, to, q } = filters
+  const addresses = to === undefined ? [] : [to]
+  const most = q === undefined ? limit : MAX_LOOKED_AT
+  const branch = (more: FragmentSqlToken[], addresses: string[]) => {
+    const isMatch = sql.join(
+      [sql.fragment`r.account_id = ${account_id}`, ...conditions(filters), ...more],
+      sql.fragment` AND `,
+    )
+    const emails = sql.fragment`SELECT r.id FROM received_emails r WHERE ${isMatch} AND ${where}`
+    return sql.fragment`${addresses.reduce((ids, address) => forAddress(ids, address), emails)} ORDER BY ${order} LIMIT ${most}`
+  }
+  // Postgres begins with whichever list it thinks to be shorter: all come in the order of the page.
+  const forAddress = (ids: FragmentSqlToken, address: string) => sql.fragment`
+    SELECT e.id FROM (${ids}) e JOIN (
+      SELECT a.id FROM (
+        SELECT received_email_id AS id FROM received_recipients WHERE account_id = ${account_id} AND address = ${address}
+      ) a
+      WHERE ${where}
+    ) p ON p.id = e.id
+  `
+  const candidates = domain
+    ? sql.fragment`
+      SELECT id FROM (
+        (${branch([sql.fragment`r.domain_id = ${domain.id}`], addresses)})
+        UNION ALL (${branch([isAlsoFor(domain)], [...addresses, `@${domain.name}`])})
+      ) u ORDER BY ${order} LIMIT ${most}
+    `
+    : branch([], addresses)
+  if (q === undefined) return candidates
+  return sql.fragment`
+    SELECT c.id FROM (${candidates}) c
+    WHERE (SELECT ${hasText(q)} FROM received_emails r WHERE r.account_id = ${account_id} AND r.id = c.id)
+    ORDER BY ${order} LIMIT ${limit}
+  `
+}
+
+/** One email may be for several domains of its account; `domain_id` is the first of them, the others are in its envelope. */
+function isAlsoFor({ id, name }: NamedDomain): FragmentSqlToken {
+  return sql.fragment`
+    r.domain_id IS DISTINCT FROM ${id}
+    AND EXISTS (SELECT FROM unnest(r.received_for) AS f(address) WHERE lower(f.address) LIKE ${`%@${name}`})
+  `
+}
+
+function conditions({ from, read, category }: Filters): FragmentSqlToken[] {
+  return [
+    sql.fragment`r.state <> 'stored'`,
+    sql.fragment`r.kind = 'email'`,
+    ...(from === undefined ? [] : [sql.fragment`lower(left(r.sender, 320)) = ${from}`]),
+    ...(read === undefined ? [] : [read ? sql.fragment`r.read_at IS NOT NULL` : sql.fragment`r.read_at IS NULL`]),
+    ...(category === undefined ? [] : [sql.fragment`coalesce(r.category, 'none') = ${category}`]),
+  ]
+}
+
+function hasText(q: string): FragmentSqlToken {
+  return sql.fragment`
+    strpos(fold_case(concat_ws(chr(10), r.subject, r.sender, r.from_name, array_to_string(r."to" || r.cc, chr(10)),
+      array_to_string(r.received_for, chr(10)))), fold_case(${q})) > 0
+  `
+}

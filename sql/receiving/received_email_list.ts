@@ -1,0 +1,172 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
+import { z } from 'zod'
+import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import { attachmentsCount, attachmentsOf, ReceivedAttachment } from './received_attachments.ts'
+import { findFilterDomain, matchingIds, type ReceivedEmailFilters } from './received_email_filters.ts'
+
+/** What is absent is left out, and not null. */
+function absent<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullable().transform(value => value ?? undefined)
+}
+
+/** A list shows so many attachments of an email, so many bytes of its addresses, and so many characters of its subject. */
+const LISTED_ATTACHMENTS = 20
+const LISTED_ADDRESSES = 16 * 1024
+const LISTED_SUBJECT = 1_000
+
+/**
+ * As it is listed: the specification's received_email without html, text and headers. `attachments` are the first 20 of
+ * `attachments_count`. `recipients_count` is there when addresses are left out: how many all its lists have together.
+ */
+export const ListedReceivedEmail = z.object({
+  object: z.literal('received_email'),
+  id: z.string(),
+  domain_id: z.string().nullable(),
+  mail_from: z.string(),
+  to: z.array(z.string()),
+  from: z.string(),
+  from_name: z.string().nullable(),
+  subject: z.string(),
+  cc: absent(z.array(z.string())),
+  bcc: absent(z.array(z.string())),
+  reply_to: absent(z.array(z.string())),
+  received_for: absent(z.array(z.string())),
+  message_id: absent(z.string()),
+  category: z.string().nullable(),
+  reply_to_email_id: z.string().nullable(),
+  read: z.boolean(),
+  read_at: z.date().nullable(),
+  spf: absent(z.string()),
+  verdicts: absent(z.record(z.string(), z.string())),
+  raw_available: z.boolean(),
+  raw: absent(z.object({ download_url: z.string() })),
+  raw_url: absent(z.string()),
+  attachments: absent(z.array(ReceivedAttachment)),
+  attachments_count: absent(z.int()),
+  recipients_count: absent(z.int()),
+  parse_error: absent(z.string()),
+  created_at: z.date(),
+})
+export type ListedReceivedEmail = z.infer<typeof ListedReceivedEmail>
+
+export const ReceivedEmail = ListedReceivedEmail.omit({ recipients_count: true }).extend({
+  html: absent(z.string()),
+  text: absent(z.string()),
+  headers: absent(z.record(z.string(), z.string())),
+})
+export type ReceivedEmail = z.infer<typeof ReceivedEmail>
+
+/** The columns of `received_emails r` without its lists of addresses and its attachments. */
+function columns(base_url: string) {
+  const path = sql.fragment`'/api/emails/receiving/' || r.id`
+  return sql.fragment`
+    'received_email' AS object, r.id, r.domain_id, r.mail_from, r.sender AS "from", r.from_name, r.message_id, r.category,
+    r.reply_to_email_id, r.read_at IS NOT NULL AS read, r.read_at, r.spf, r.verdicts,
+    r.raw_blob_id IS NOT NULL AS raw_available,
+    CASE WHEN r.raw_blob_id IS NOT NULL THEN jsonb_build_object('download_url', ${base_url} || ${path} || '/raw') END AS raw,
+    CASE WHEN r.raw_blob_id IS NOT NULL THEN ${path} || '/raw' END AS raw_url,
+    ${attachmentsCount} AS attachments_count, r.parse_error, r.created_at
+  `
+}
+
+/** The lists of addresses of `r`, or those that were clipped. */
+const addressesOf = (lists: FragmentSqlToken) => sql.fragment`
+  ${lists}."to", nullif(${lists}.cc, '{}') AS cc, nullif(${lists}.bcc, '{}') AS bcc,
+  nullif(${lists}.reply_to, '{}') AS reply_to, nullif(${lists}.received_for, '{}') AS received_for
+`
+
+/** Newest first. What is not read yet is not shown. */
+export async function listReceivedEmails(
+  db: Queryable,
+  account_id: string,
+  position: Position,
+  base_url: string,
+  filters: ReceivedEmailFilters = {},
+): Promise<Page<ListedReceivedEmail>> {
+  const domain = await findFilterDomain(db, account_id, filters.domain)
+  const isFiltered = Object.values(filters).some(value => value !== undefined)
+  if (domain === null || filters.isNone) return { object: 'list', has_more: false, data: [] }
+  return readHeavyPage(db, position, {
+    ...(isFiltered ? {} : { name: 'list_received_emails' }),
+    type: ListedReceivedEmail,
+    ids: (where, order, limit) => matchingIds(account_id, { ...filters, domain }, where, order, limit),
+    row: id => sql.fragment`
+      SELECT ${columns(base_url)}, left(r.subject, ${LISTED_SUBJECT}) AS subject, ${addressesOf(sql.fragment`l`)},
+        l.total AS recipients_count, ${attachmentsOf(base_url, LISTED_ATTACHMENTS)} AS attachments
+      FROM received_emails r
+      CROSS JOIN LATERAL (SELECT (r.received_for, r."to", r.cc, r.bcc, r.reply_to, NULL)::clipped_recipients AS lists) a
+      -- Not clipped by the function alone: to call it costs more than all else of a row.
+      CROSS JOIN LATERAL (
+        SELECT CASE WHEN octet_length(to_json(a.lists)::text) <= ${LISTED_ADDRESSES} THEN a.lists
+          ELSE clip_recipients(a.lists, ${LISTED_ADDRESSES}) END AS clipped OFFSET 0
+      ) c
+      CROSS JOIN LATERAL (SELECT (c.clipped).*) l
+      WHERE r.account_id = ${account_id} AND r.id = ${id}
+    `,
+  })
+}
+
+export async function findReceivedEmail(
+  db: Queryable,
+  account_id: string,
+  id: string,
+  base_url: string,
+): Promise<ReceivedEmail | null> {
+  return db.maybeOne(sql.type(ReceivedEmail)`
+    SELECT ${columns(base_url)}, r.subject, ${addressesOf(sql.fragment`r`)}, ${attachmentsOf(base_url)} AS attachments,
+      c.html, c.text, nullif(c.headers, '{}') AS headers
+    FROM received_emails r
+    LEFT JOIN received_contents c ON c.account_id = r.account_id AND c.received_email_id = r.id
+    WHERE r.account_id = ${account_id} AND r.id = ${id} AND r.state <> 'stored'
+  `)
+}
+
+const Raw = z.object({
+  raw_blob_id: z.string(),
+  size: z.int(),
+  mail_from: z.string(),
+  client: z.object({
+    address: z.string(),
+    helo: z.string(),
+    tls: z.string().nullable(),
+    protocol: z.string().optional(),
+  }),
+  received_at: z.date(),
+})
+export type Raw = z.infer<typeof Raw>
+
+/** Where its raw message lies, while that is kept, and how it came. */
+export async function findRaw(db: Queryable, account_id: string, id: string): Promise<Raw | null> {
+  return db.maybeOne(sql.type(Raw)`
+    SELECT raw_blob_id, size, mail_from, client, created_at AS received_at FROM received_emails
+    WHERE account_id = ${account_id} AND id = ${id} AND raw_blob_id IS NOT NULL AND state <> 'stored'
+  `)
+}
+
+/** Whether there is such a one that is shown. */
+export async function isReceivedEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM received_emails WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored'
+    ) AS found
+  `)
+  return found
+}
+
+/** Answers when it first was. Null: there is none. */
+export async function markRead(db: Queryable, account_id: string, id: string): Promise<Date | null> {
+  const row = await db.maybeOne(sql.type(z.object({ read_at: z.date() }))`
+    UPDATE received_emails SET read_at = coalesce(read_at, now())
+    WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored' RETURNING read_at
+  `)
+  return row?.read_at ?? null
+}
+
+/** With all that was read of it; its files are purged when nothing else has them. Answers whether there was one. */
+export async function deleteReceivedEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const count = await db.run(sql.unsafe`
+    DELETE FROM received_emails WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored'
+  `)
+  return count > 0
+}

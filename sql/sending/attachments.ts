@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import type { BlobId } from '#sql/files/blobs.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import type { EmailId } from './emails.ts'
+
+/** An attachment as its email shows it (contract 3.4). `size` is null until it was fetched from where its path points. */
+export const ListedAttachment = z.object({
+  id: z.string(),
+  filename: z.string(),
+  content_type: z.string(),
+  content_disposition: z.enum(['attachment', 'inline']),
+  content_id: z.string().nullable(),
+  size: z.int().nullable(),
+})
+
+/** And by itself (contract 3.6). */
+export const Attachment = z.object({
+  object: z.literal('attachment'),
+  ...ListedAttachment.shape,
+  download_url: z.string(),
+})
+export type Attachment = z.infer<typeof Attachment>
+
+/** `api_url`: what the address of its content begins with. */
+export async function listAttachments(
+  db: Queryable,
+  { account_id, id }: EmailId,
+  api_url: string,
+): Promise<Attachment[]> {
+  return db.any(sql.type(Attachment)`
+    SELECT 'attachment' AS object, a.id, a.filename, a.content_type, a.content_disposition, a.content_id, b.size,
+      ${api_url} || '/emails/' || a.email_id || '/attachments/' || a.id || '/content' AS download_url
+    FROM attachments a LEFT JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
+    WHERE a.account_id = ${account_id} AND a.email_id = ${id} ORDER BY a.position
+  `)
+}
+
+const Stored = z.object({ filename: z.string(), content_type: z.string(), blob_id: z.string(), size: z.int() })
+
+/** What the content of an attachment is and where it lies; null too while it is not fetched yet. */
+export async function findStoredAttachment(
+  db: Queryable,
+  email: EmailId,
+  attachment_id: string,
+): Promise<z.infer<typeof Stored> | null> {
+  return db.maybeOne(sql.type(Stored)`
+    SELECT a.filename, a.content_type, a.blob_id, b.size
+    FROM attachments a JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
+    WHERE a.account_id = ${email.account_id} AND a.email_id = ${email.id} AND a.id = ${attachment_id}
+  `)
+}
+
+/** Of two that fetched the same at the same moment the first counts: every attempt sends what it has stored. */
+export async function setAttachmentBlob(
+  db: Queryable,
+  attachment: BlobId,
+  blob_id: string,
+): Promise<BlobId & { size: number }> {
+  const { account_id, id } = attachment
+  return db.one(sql.type(z.object({ account_id: z.string(), id: z.string(), size: z.int() }))`
+    WITH changed AS (
+      UPDATE attachments SET blob_id = coalesce(blob_id, ${blob_id}) WHERE account_id = ${account_id} AND id = ${id}
+      RETURNING account_id, blob_id
+    )
+    SELECT b.account_id, b.id, b.size FROM changed c JOIN blobs b ON b.account_id = c.account_id AND b.id = c.blob_id
+  `)
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+import { type Draft, draftsJson, Fault, FaultDetail, RequestFault } from './drafts.ts'
+
+export type BatchId = { account_id: string; id: string }
+
+/** An email of a request that is not sent, by its place in the request. */
+export type BatchError = { index: number; message: string }
+
+export type NewBatch = BatchId & {
+  key: string | null
+  fingerprint: string | null
+  deadline_ms: number
+  drafts: Draft[]
+  /** Where in the request each of the drafts is. */
+  indexes: number[]
+  errors: BatchError[]
+  slice_size: number
+}
+
+/** Answers whether the key was free; without a key it always is. */
+export async function insertBatch(tx: Queryable, batch: NewBatch): Promise<boolean> {
+  if (batch.key !== null) {
+    await tx.run(sql.unsafe`
+      DELETE FROM batches WHERE account_id = ${batch.account_id} AND key = ${batch.key}
+        AND created_at <= now() - interval '24 hours'
+    `)
+  }
+  const count = await tx.run(sql.unsafe`
+    INSERT INTO batches (account_id, id, key, fingerprint, deadline, drafts, indexes, errors, slice_size)
+    VALUES (${batch.account_id}, ${batch.id}, ${batch.key}, decode(${batch.fingerprint}, 'hex'),
+      now() + make_interval(secs => ${batch.deadline_ms / 1000}), ${await draftsJson(batch.drafts)}::json,
+      ${sql.array(batch.indexes, 'int4')}, ${JSON.stringify(batch.errors)}, ${batch.slice_size})
+    ON CONFLICT (account_id, key) DO NOTHING
+  `)
+  return count > 0
+}
+
+/** One fault for each draft, and what is told of it; the seconds are of `reputation_limit_exceeded`. */
+const Judged = z.object({
+  faults: z.array(Fault.nullable()),
+  retry_after: z.int().nullable(),
+  details: z.array(FaultDetail.nullable()),
+})
+
+/** Opens a batch that was just inserted, unless the faults of its drafts forbid it (sql/sending/batches.sql). */
+export async function judgeBatch(
+  tx: Queryable,
+  { account_id, id }: BatchId,
+  is_permissive: boolean,
+): Promise<z.infer<typeof Judged>> {
+  return tx.one(sql.prepared('judge_batch', Judged)`
+    SELECT faults, retry_after, details FROM judge_batch(${account_id}, ${id}, ${is_permissive}, ${sql.array(RequestFault.options, 'text')})
+  `)
+}
+
+export async function updateBatchErrors(
+  tx: Queryable,
+  { account_id, id }: BatchId,
+  errors: BatchError[],
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE batches SET errors = ${JSON.stringify(errors)} WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+/** One commit: the next emails of a batch. Answers whether there are more; none are stored after its deadline. */
+export async function storeBatchSlice(db: Queryable, { account_id, id }: BatchId): Promise<boolean> {
+  const { more } = await db.one(sql.prepared('store_batch_slice', z.object({ more: z.boolean() }))`
+    SELECT store_batch_slice(${account_id}, ${id}) AS more
+  `)
+  return more
+}
+
+/** Once its deadline has passed: what is not stored of it never will be. */
+export async function closeBatch(db: Queryable, { account_id, id }: BatchId): Promise<void> {
+  await db.run(sql.unsafe`SELECT close_batch(${account_id}, ${id})`)
+}
+
+export const Batch = z.object({
+  account_id: z.string(),
+  id: z.string(),
+  fingerprint: z.string().nullable(),
+  state: z.enum(['open', 'done', 'closed']),
+  /** Until its deadline, by the clock of Postgres. */
+  ms_left: z.int(),
+  email_ids: z.array(z.string()),
+  indexes: z.array(z.int()),
+  errors: z.array(z.object({ index: z.int(), message: z.string() })),
+  stored: z.int(),
+})
+export type Batch = z.infer<typeof Batch>
+
+const columns = sql.fragment`
+  account_id, id, encode(fingerprint, 'hex') AS fingerprint, state,
+  ceil(extract(epoch FROM deadline - clock_timestamp()) * 1000)::bigint AS ms_left, email_ids, indexes, errors, stored
+`
+
+/** Null: there is none, or it was closed before anything of it was stored. */
+export async function findBatch(db: Queryable, { account_id, id }: BatchId): Promise<Batch | null> {
+  return db.maybeOne(sql.prepared('find_batch', Batch)`
+    SELECT ${columns} FROM batches WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+export async function findBatchByKey(db: Queryable, account_id: string, key: string): Promise<Batch | null> {
+  return db.maybeOne(sql.type(Batch)`
+    SELECT ${columns} FROM batches
+    WHERE account_id = ${account_id} AND key = ${key} AND created_at > now() - interval '24 hours'
+  `)
+}
+
+/** Those whose request nobody answers any more. */
+export async function listOverdueBatches(db: Queryable, limit: number): Promise<BatchId[]> {
+  return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
+    SELECT account_id, id FROM batches
+    WHERE state = 'open' AND deadline < clock_timestamp() - interval '5 seconds' ORDER BY deadline LIMIT ${limit}
+  `)
+}
+
+/** Their keys are remembered for 24 hours (contract 1.3). Answers how many were forgotten. */
+export async function deleteExpiredBatches(db: Queryable): Promise<number> {
+  return db.run(sql.unsafe`DELETE FROM batches WHERE state <> 'open' AND created_at < now() - interval '24 hours'`)
+}

@@ -1,0 +1,134 @@
+import type { ValueExpression } from '@slonik/sql-tag'
+import { z } from 'zod'
+import { DomainStatus } from '#lib/domains/domain_status.ts'
+import type { ApiError } from '#lib/errors.ts'
+import { encodeJson } from '#lib/json/write_json.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** One recipient of a draft. Made in Node so that rows, children and the job go in one statement. */
+export type DraftRecipient = {
+  id: string
+  recipient: string
+  destination: string
+  visible_in: 'to' | 'cc' | 'bcc'
+  reserved: boolean
+  simulated: boolean
+}
+
+/** Its content lies in a blob, or at a path until it is sent. */
+export type DraftAttachment = {
+  id: string
+  filename: string
+  content_type: string
+  content_disposition: 'attachment' | 'inline'
+  content_id: string | null
+  path: string | null
+  blob_id: string | null
+}
+
+/** What sql/sending/drafts.sql takes. `key`, with its route and hex fingerprint, may be null. */
+export type Draft = {
+  account_id: string
+  id: string
+  /** Why it cannot be sent, if that was found out before: it may only replay what its key is bound to. */
+  refusal: ApiError | null
+  domain: string
+  key_domain_id: string | null
+  route: string
+  key: string | null
+  fingerprint: string | null
+  message_id: string
+  sender: string
+  to: string[]
+  cc: string[]
+  bcc: string[]
+  reply_to: string[]
+  subject: string
+  headers: Record<string, string>
+  tags: { name: string; value: string }[]
+  html: string | null
+  text: string | null
+  template_id: string | null
+  scheduled_at: Date | null
+  attachments: DraftAttachment[]
+  recipients: DraftRecipient[]
+}
+
+/** Faults that lie with nothing of the email itself: they refuse whatever was asked for together. */
+export const RequestFault = z.enum([
+  'wrong_clock',
+  'platform_paused',
+  'account_paused',
+  'domain_paused',
+  'transport_unusable',
+  'signing_key_unusable',
+  'daily_quota_exceeded',
+  'monthly_quota_exceeded',
+  'reputation_limit_exceeded',
+])
+export type RequestFault = z.infer<typeof RequestFault>
+
+/** Why a draft is not stored. */
+export const Fault = z.enum([
+  'schedule_past',
+  'schedule_too_far',
+  'refused',
+  'domain_not_verified',
+  'domain_not_allowed',
+  'all_suppressed',
+  ...RequestFault.options,
+])
+export type Fault = z.infer<typeof Fault>
+
+/** Details of a fault besides its name (sql/sending/explain_faults.sql); which are there depends on its kind. Times in seconds. */
+export const FaultDetail = z
+  .object({
+    status: DomainStatus,
+    sending: z.boolean(),
+    by: z.string().nullable(),
+    reason: z.string().nullable(),
+    limit: z.int(),
+    left: z.int(),
+    credits: z.int(),
+    needed: z.int(),
+    retry_after: z.int().nullable(),
+  })
+  .partial()
+export type FaultDetail = z.infer<typeof FaultDetail>
+
+const Accepted = z.object({
+  position: z.int(),
+  outcome: z.enum(['accepted', 'replayed', 'key_conflict', ...Fault.options]),
+  answer: z.object({ id: z.string() }).nullable(),
+  /** Seconds until a `reputation_limit_exceeded` has room. */
+  retry_after: z.int().nullable(),
+  detail: FaultDetail.nullable(),
+})
+export type Accepted = z.infer<typeof Accepted>
+
+/** One round trip and, outside a transaction, one commit for all drafts; one outcome for each, in their order. */
+export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
+  return db.any(sql.prepared('accept_emails', Accepted)`
+    SELECT position, outcome, answer, retry_after, detail FROM accept_emails(${await draftsJson(drafts)}::json) ORDER BY position
+  `)
+}
+
+/** Characters of text and html from which on drafts are written piece by piece, which takes a little longer. */
+const LONG = 256 * 1024
+
+/** As the functions take them: each knows its position. The bytes of a JSON text are its binary form as well. */
+export async function draftsJson(drafts: Draft[]): Promise<ValueExpression> {
+  const positioned = drafts.map((draft, position) => ({ position, ...draft }))
+  const length = drafts.reduce((sum, { html, text }) => sum + (html?.length ?? 0) + (text?.length ?? 0), 0)
+  return length < LONG ? JSON.stringify(positioned) : sql.binary(await encodeJson(positioned))
+}
+
+/** Which of these ids are stored: asked after a commit whose answer was lost. */
+export async function listStoredEmails(db: Queryable, ids: string[]): Promise<string[]> {
+  const rows = await db.any(sql.type(z.object({ id: z.string() }))`
+    SELECT id FROM emails WHERE (account_id, id) IN (
+      SELECT account_id, email_id FROM deliveries WHERE email_id = ANY(${sql.array(ids, 'uuid')})
+    )
+  `)
+  return rows.map(row => row.id)
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+import { ListedAttachment } from './attachments.ts'
+
+export type EmailId = { account_id: string; id: string }
+
+const listed = {
+  object: z.literal('email'),
+  id: z.string(),
+  domain_id: z.string().nullable(),
+  message_id: z.string(),
+  from: z.string(),
+  to: z.array(z.string()),
+  cc: z.array(z.string()),
+  bcc: z.array(z.string()),
+  reply_to: z.array(z.string()),
+  subject: z.string(),
+  status: z.string(),
+  last_event: z.string(),
+  tags: z.array(z.object({ name: z.string(), value: z.string() })),
+  topic_id: z.null(),
+  template_id: z.string().nullable(),
+  campaign_id: z.null(),
+  automation_id: z.null(),
+  contact_id: z.null(),
+  scheduled_at: z.date().nullable(),
+  sent_at: z.date().nullable(),
+  created_at: z.date(),
+  updated_at: z.date(),
+}
+
+/** An email as GET /emails shows it (contract 3.3). */
+export const ListedEmail = z.object(listed)
+export type ListedEmail = z.infer<typeof ListedEmail>
+
+/** Of `emails e`. */
+export const listedColumns = sql.fragment`
+  'email' AS object, e.id, e.domain_id, '<' || e.message_id || '>' AS message_id, e.sender AS "from", e."to", e.cc,
+  e.bcc, e.reply_to, e.subject, e.status, e.last_event, e.tags, NULL AS topic_id, e.template_id,
+  NULL AS campaign_id, NULL AS automation_id, NULL AS contact_id, e.scheduled_at, e.sent_at, e.created_at, e.updated_at
+`
+
+const timestamp = z.string().transform(text => new Date(text))
+
+/** Why a recipient has not got it yet (contract 3.4). */
+const QueueEntry = z.object({
+  recipient: z.string(),
+  state: z.enum(['queued', 'sending', 'in_doubt', 'held']),
+  reason: z.string(),
+  attempts: z.int(),
+  next_attempt_at: timestamp.nullable(),
+  last_reply: z.string().nullable(),
+})
+
+const Event = z.looseObject({ type: z.string(), created_at: timestamp })
+
+/** An email as GET /emails/:id shows it (contract 3.4). `queue` is absent once every recipient is settled. */
+export const Email = z.object({
+  ...listed,
+  html: z.string().nullable(),
+  text: z.string().nullable(),
+  headers: z.record(z.string(), z.string()),
+  events: z.array(Event),
+  attachments: z.array(ListedAttachment),
+  queue: z
+    .array(QueueEntry)
+    .nullable()
+    .transform(entries => entries ?? undefined),
+})
+export type Email = z.infer<typeof Email>
+
+export async function findEmail(db: Queryable, account_id: string, id: string): Promise<Email | null> {
+  return db.maybeOne(sql.type(Email)`
+    SELECT ${listedColumns}, c.html, c.text, c.headers,
+      (
+        SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
+          'content_disposition', a.content_disposition, 'content_id', a.content_id, 'size', b.size) ORDER BY a.position), '[]')
+        FROM attachments a LEFT JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
+        WHERE a.account_id = e.account_id AND a.email_id = e.id
+      ) AS attachments,
+      (
+        SELECT coalesce(jsonb_agg(
+          jsonb_strip_nulls(jsonb_build_object('type', v.type, 'created_at', v.created_at, 'recipient', v.recipient))
+          || v.data ORDER BY v.created_at, v.id
+        ), '[]')
+        FROM (
+          SELECT id, type, created_at, recipient, data FROM email_events
+          WHERE account_id = e.account_id AND email_id = e.id
+          UNION ALL
+          SELECT 0, 'sent', e.sent_at, NULL, '{}' WHERE e.sent_at IS NOT NULL
+        ) v
+      ) AS events,
+      (
+        SELECT jsonb_agg(jsonb_build_object(
+          'recipient', d.recipient,
+          'state', CASE WHEN d.state = 'in_doubt' AND d.next_at IS NULL THEN 'held' ELSE d.state END,
+          'reason', coalesce(w.pause, d.reason, CASE
+            WHEN d.state = 'sending' THEN 'A worker has it.'
+            WHEN d.state = 'in_doubt' THEN 'The receiver never answered the end of the message.'
+            WHEN d.next_at > now() AND d.next_at < 'infinity' THEN 'It is not due yet.'
+            ELSE 'It is due and waits for a worker.'
+          END),
+          'attempts', d.attempt,
+          'next_attempt_at', nullif(d.next_at, 'infinity'),
+          'last_reply', d.last_reply
+        ) ORDER BY d.id)
+        FROM deliveries d
+        CROSS JOIN LATERAL (
+          -- Of what would be sent now, if it were not for that.
+          SELECT CASE
+            WHEN d.state <> 'queued' OR d.next_at > now() AND d.next_at < 'infinity' THEN NULL
+            WHEN (SELECT paused_at FROM platform) IS NOT NULL THEN 'Sending is paused on this server.'
+            WHEN a.paused_at IS NOT NULL THEN 'Sending is paused for the account.'
+            WHEN o.paused_at IS NOT NULL THEN 'Sending is paused for the domain.'
+          END AS pause
+        ) w
+        WHERE d.email_id = e.id AND d.account_id = e.account_id AND d.state IN ('queued', 'sending', 'in_doubt')
+      ) AS queue
+    FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
+    JOIN accounts a ON a.id = e.account_id
+    LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
+    WHERE e.account_id = ${account_id} AND e.id = ${id}
+  `)
+}
+
+export async function isEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (SELECT FROM emails WHERE account_id = ${account_id} AND id = ${id}) AS found
+  `)
+  return found
+}

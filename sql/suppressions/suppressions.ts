@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { type Page, type Position, readPage } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** From the weakest to the strongest: one that is there is never made a weaker one. */
+export const SuppressionReason = z.enum(['import', 'manual', 'bounce', 'complaint'])
+export type SuppressionReason = z.infer<typeof SuppressionReason>
+
+/** Where it came from, as the resend package names it: whoever imports a list adds it by hand. */
+export const SuppressionOrigin = z.enum(['bounce', 'complaint', 'manual'])
+export type SuppressionOrigin = z.infer<typeof SuppressionOrigin>
+
+/** An address that the account must not write to (contract 17). `cause`: what the server said. */
+export const Suppression = z.object({
+  object: z.literal('suppression'),
+  id: z.string(),
+  email: z.string(),
+  reason: SuppressionReason,
+  origin: SuppressionOrigin,
+  cause: z.string().nullable(),
+  source_email_id: z.string().nullable(),
+  source_id: z.string().nullable(),
+  scope: z.literal('account'),
+  expires_at: z.date().nullable(),
+  created_at: z.date(),
+})
+export type Suppression = z.infer<typeof Suppression>
+
+export const suppressionColumns = sql.fragment`
+  'suppression' AS object, id, address AS email, reason, suppression_origin(reason) AS origin, cause, source_email_id,
+  source_email_id AS source_id, 'account' AS scope, expires_at, created_at
+`
+
+/** One that has expired does nothing, and is as good as deleted (tasks/purge.ts). */
+export const isActive = sql.fragment`(expires_at IS NULL OR expires_at > now())`
+
+/** Literally, but in any case of letters; `domain` in ASCII. */
+export type SuppressionFilter = {
+  email?: string | undefined
+  domain?: string | undefined
+  reason?: SuppressionReason | undefined
+  origin?: SuppressionOrigin | undefined
+}
+
+export async function listSuppressions(
+  db: Queryable,
+  account_id: string,
+  { email, domain, reason, origin }: SuppressionFilter,
+  position: Position,
+): Promise<Page<Suppression>> {
+  const filters = [
+    ...(email === undefined ? [] : [sql.fragment`address = lower(${email})`]),
+    ...(domain === undefined ? [] : [sql.fragment`substring(address FROM '[^@]*$') = lower(${domain})`]),
+    ...(reason === undefined ? [] : [sql.fragment`reason = ${reason}`]),
+    ...(origin === undefined ? [] : [sql.fragment`suppression_origin(reason) = ${origin}`]),
+  ]
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(Suppression)`
+      SELECT ${suppressionColumns} FROM suppressions
+      WHERE ${sql.join([sql.fragment`account_id = ${account_id}`, isActive, where, ...filters], sql.fragment` AND `)}
+      ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
+}
+
+/** By its id or its address. */
+export type SuppressionRef = { id: string } | { address: string }
+
+function isNamed(ref: SuppressionRef) {
+  return 'id' in ref ? sql.fragment`id = ${ref.id}` : sql.fragment`address = lower(${ref.address})`
+}
+
+export async function findSuppression(
+  db: Queryable,
+  account_id: string,
+  ref: SuppressionRef,
+): Promise<Suppression | null> {
+  return db.maybeOne(sql.type(Suppression)`
+    SELECT ${suppressionColumns} FROM suppressions WHERE account_id = ${account_id} AND ${isNamed(ref)} AND ${isActive}
+  `)
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import { type Page, type Position, readPage } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import { isNamed, newest, TemplateVariable } from './template_versions.ts'
+
+export const TemplateStatus = z.enum(['draft', 'published'])
+export type TemplateStatus = z.infer<typeof TemplateStatus>
+
+const listed = {
+  object: z.literal('template'),
+  id: z.string(),
+  alias: z.string().nullable(),
+  name: z.string(),
+  status: TemplateStatus,
+  subject: z.string(),
+  published_at: z.date().nullable(),
+  created_at: z.date(),
+  updated_at: z.date(),
+}
+
+/** A template as GET /templates shows it (contract 8). */
+export const ListedTemplate = z.object(listed)
+export type ListedTemplate = z.infer<typeof ListedTemplate>
+
+/** A template as GET /templates/:id shows it: its newest version. */
+export const Template = z.object({
+  ...listed,
+  current_version_id: z.string(),
+  has_unpublished_versions: z.boolean(),
+  from: z.string(),
+  reply_to: z.string().nullable(),
+  html: z.string(),
+  text: z.string().nullable(),
+  variables: z.array(TemplateVariable),
+})
+export type Template = z.infer<typeof Template>
+
+const listedColumns = sql.fragment`
+  'template' AS object, t.id, t.alias, t.name,
+  CASE WHEN t.published_number IS NULL THEN 'draft' ELSE 'published' END AS status,
+  coalesce(v.subject, '') AS subject, t.published_at, t.created_at, t.updated_at
+`
+
+export async function findTemplate(db: Queryable, account_id: string, ref: string): Promise<Template | null> {
+  return db.maybeOne(sql.type(Template)`
+    SELECT ${listedColumns}, v.id AS current_version_id, t.number > coalesce(t.published_number, 0) AS
+      has_unpublished_versions, coalesce(v.sender, '') AS "from", nullif(array_to_string(v.reply_to, ', '), '') AS reply_to,
+      v.html, v.text, v.variables
+    FROM ${newest} WHERE t.account_id = ${account_id} AND ${isNamed(ref)}
+  `)
+}
+
+export async function findTemplateId(db: Queryable, account_id: string, ref: string): Promise<string | null> {
+  const found = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
+    SELECT t.id FROM templates t WHERE t.account_id = ${account_id} AND ${isNamed(ref)}
+  `)
+  return found?.id ?? null
+}
+
+export type TemplateFilter = { status?: TemplateStatus | undefined; q?: string | undefined }
+
+/** `q` is looked for in names, aliases and subjects, whatever its case. */
+export async function listTemplates(
+  db: Queryable,
+  account_id: string,
+  { status, q }: TemplateFilter,
+  position: Position,
+): Promise<Page<ListedTemplate>> {
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(ListedTemplate)`
+      SELECT * FROM (SELECT ${listedColumns} FROM ${newest} WHERE t.account_id = ${account_id}) AS listed
+      WHERE ${where} AND (${status ?? null}::text IS NULL OR status = ${status ?? null})
+        AND (${q ?? null}::text IS NULL OR strpos(lower(concat_ws(E'\\n', name, alias, subject)), lower(${q ?? null})) > 0)
+      ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
+}
+
+export type NewTemplateRow = { account_id: string; id: string; name: string; alias: string | null }
+
+export async function insertTemplate(db: Queryable, { account_id, id, name, alias }: NewTemplateRow): Promise<void> {
+  await db.run(sql.unsafe`
+    INSERT INTO templates (account_id, id, name, alias) VALUES (${account_id}, ${id}, ${name}, ${alias})
+  `)
+}
+
+/** Changes what is no part of a version, and makes the newest version that of this number. */
+export async function updateTemplate(
+  db: Queryable,
+  { account_id, id, name, alias, number }: NewTemplateRow & { number: number },
+): Promise<void> {
+  await db.run(sql.unsafe`
+    UPDATE templates SET name = ${name}, alias = ${alias}, number = ${number}, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+const Published = z.object({ id: z.string(), current_version_id: z.string() })
+export type Published = z.infer<typeof Published>
+
+/**
+ * Makes the newest version of a template that is locked the one that is sent; changes nothing when it is already. Null:
+ * there is no such template.
+ */
+export async function publishNewest(tx: Queryable, account_id: string, ref: string): Promise<Published | null> {
+  return tx.maybeOne(sql.type(Published)`
+    UPDATE templates t SET published_number = t.number,
+      published_at = CASE WHEN t.published_number = t.number THEN t.published_at ELSE now() END,
+      updated_at = CASE WHEN t.published_number = t.number THEN t.updated_at ELSE now() END
+    WHERE t.account_id = ${account_id} AND ${isNamed(ref)}
+    RETURNING t.id, (
+      SELECT v.id FROM template_versions v
+      WHERE v.account_id = t.account_id AND v.template_id = t.id AND v.number = t.number
+    ) AS current_version_id
+  `)
+}
+
+/** Answers its id, or null when there is none. */
+export async function deleteTemplate(db: Queryable, account_id: string, ref: string): Promise<string | null> {
+  const deleted = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
+    DELETE FROM templates t WHERE t.account_id = ${account_id} AND ${isNamed(ref)} RETURNING t.id
+  `)
+  return deleted?.id ?? null
+}

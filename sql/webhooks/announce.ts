@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import type { EventType } from '#lib/webhooks/event_types.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
+
+/** Something that happened, which webhooks are told: `data` as contract 12.4 has it. */
+export type Announcement = { account_id: string; type: EventType; data: object }
+
+const Heard = z.object({ is_heard: z.boolean() })
+
+/** Of each, in their order: whether any webhook has subscribed to it. */
+export async function listHeard(
+  db: Queryable,
+  events: Pick<Announcement, 'account_id' | 'type'>[],
+): Promise<boolean[]> {
+  const rows = await db.any(sql.type(Heard)`
+    SELECT is_heard(e.account_id, e.type)
+    FROM ROWS FROM (json_to_recordset(${JSON.stringify(events)}::json) AS (account_id uuid, type text)) WITH ORDINALITY
+      AS e(account_id, type, position)
+    ORDER BY e.position
+  `)
+  return rows.map(row => row.is_heard)
+}
+
+/** In the order in which they happened. What nobody has subscribed to is not kept (sql/webhooks/announce.sql). */
+export async function announceEvents(tx: Queryable, events: Announcement[]): Promise<void> {
+  await tx.run(sql.unsafe`SELECT announce_events(${JSON.stringify(events)}::json)`)
+}
+
+type Told<Type> = Type extends `email.${infer Event}` ? Event : never
+
+/** `more`: what is told besides the email. */
+export type EmailEvent = { account_id: string; email_id: string; type: Told<EventType>; more?: object }
+
+/** What happened to sent emails, as a whole (sql/sending/announce_emails.sql). */
+export async function announceEmails(tx: Queryable, events: EmailEvent[]): Promise<void> {
+  await tx.run(sql.unsafe`
+    SELECT announce_emails(ARRAY(
+      SELECT e FROM json_populate_recordset(NULL::email_event, ${JSON.stringify(events)}::json) AS e
+    ))
+  `)
+}
+
+/** What came in, once it is read and linked to what it answers (sql/receiving/announce_received_emails.sql). */
+export async function announceReceivedEmails(tx: Queryable, emails: ReceivedEmailId[]): Promise<void> {
+  await tx.run(sql.unsafe`SELECT announce_received_emails(${JSON.stringify(emails)}::json)`)
+}

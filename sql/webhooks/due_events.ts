@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** What delivers events reads and writes of them; what callers of the API see is in webhooks.ts and webhook_history.ts. */
+export type WebhookId = { account_id: string; id: number }
+
+/** Those that are due, without the ones that are in the worker's hands already. */
+export type Wish = { account_id: string; webhook_id: number; held: string[]; limit: number }
+
+const DueEvent = z.object({
+  account_id: z.string(),
+  webhook_id: z.int(),
+  endpoint: z.string(),
+  signing_secret: z.instanceof(Buffer),
+  event_id: z.string(),
+  attempt: z.int(),
+  first_attempt: z.int(),
+  body: z.instanceof(Buffer),
+})
+export type DueEvent = z.infer<typeof DueEvent>
+
+/** Of the bodies of one wish, in bytes: who sends us mail decides how large an event of it is. */
+const MAX_BYTES = 1024 * 1024
+
+/** Of many webhooks in one query (sql/webhooks/list_due_events.sql). */
+export async function listDueEvents(db: Queryable, owner: string, wishes: Wish[]): Promise<DueEvent[]> {
+  return db.any(sql.prepared('list_due_events', DueEvent)`
+    SELECT * FROM list_due_events(${owner}, ${JSON.stringify(wishes)}::json, ${MAX_BYTES})
+  `)
+}
+
+/** What became of an attempt (sql/webhooks/settle_webhooks.sql says what each member means). */
+export type WebhookResult = {
+  account_id: string
+  webhook_id: number
+  event_id: string
+  endpoint: string
+  attempt: number
+  id: string
+  is_success: boolean
+  is_gone: boolean
+  status: number | null
+  ms: number
+  error: string | null
+  response: string | null
+  started_at: Date
+  delay: number | null
+  rest: number | null
+  is_hung: boolean
+}
+
+export type RestTimes = { first_rest_seconds: number; longest_rest_seconds: number }
+
+/** Of attempts, in the order in which they ended. */
+export async function settleWebhooks(db: Queryable, results: WebhookResult[], times: RestTimes): Promise<void> {
+  const given = results.map((result, position) => ({ ...result, position }))
+  await db.run(sql.prepared('settle_webhooks', z.unknown())`
+    SELECT settle_webhooks(${JSON.stringify(given)}::json, ${times.first_rest_seconds}, ${times.longest_rest_seconds})
+  `)
+}

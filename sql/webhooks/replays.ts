@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import type { WebhookReplay } from '#lib/webhooks/event_filter.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import { seconds } from '#sql/timestamps.ts'
+import { idRange, type WebhookPath } from './history.ts'
+
+/** One that waits for its turn is due now; any other begins its schedule anew. Answers how many it were. */
+export async function replayDelivery(
+  db: Queryable,
+  { account_id, webhook_id }: WebhookPath,
+  event_id: string,
+): Promise<number> {
+  return db.run(sql.unsafe`
+    UPDATE webhook_deliveries SET state = 'pending', next_at = least(next_at, now()),
+      first_attempt = CASE state WHEN 'pending' THEN first_attempt ELSE attempt END
+    WHERE account_id = ${account_id} AND event_id = ${event_id} AND webhook_id = ${webhook_id}
+  `)
+}
+
+const isEnabled = sql.fragment`w.status = 'enabled' AND w.deleted_at IS NULL`
+
+const Slice = z.object({ replayed: z.int(), last: z.string().nullable() })
+
+/**
+ * Replays those of the next events that fit, of an enabled webhook, in the order of ids.
+ *
+ * @returns how many, and the id of the last that was looked at: null when there are no more, or it is not enabled
+ */
+export async function replaySlice(
+  db: Queryable,
+  { account_id, webhook_id }: WebhookPath,
+  { from, to, status, type }: WebhookReplay,
+  after: string | null,
+  limit: number,
+): Promise<z.infer<typeof Slice>> {
+  const { first, last } = idRange(from, to)
+  const isNext = after ? sql.fragment`event_id > ${after}` : sql.fragment`event_id >= ${first}`
+  return db.one(sql.type(Slice)`
+    WITH slice AS MATERIALIZED (
+      SELECT event_id FROM webhook_deliveries
+      WHERE account_id = ${account_id} AND webhook_id = ${webhook_id} AND state = ${status}
+        AND ${isNext} AND event_id <= ${last}
+        AND EXISTS (SELECT FROM webhooks w WHERE w.account_id = ${account_id} AND w.id = ${webhook_id} AND ${isEnabled})
+      ORDER BY event_id LIMIT ${limit} FOR NO KEY UPDATE
+    ), replayed AS (
+      UPDATE webhook_deliveries d SET state = 'pending', next_at = now(), first_attempt = attempt
+      FROM slice s
+      JOIN webhook_events e ON e.account_id = ${account_id} AND e.id = s.event_id
+      JOIN webhooks w ON w.account_id = ${account_id} AND w.id = ${webhook_id} AND ${isEnabled}
+      WHERE d.account_id = ${account_id} AND d.event_id = s.event_id AND d.webhook_id = w.id
+        AND e.type <> 'test' AND coalesce(e.type = ${type ?? null}, true)
+        AND e.created_at >= to_timestamp(${seconds(from)})
+        AND coalesce(e.created_at < to_timestamp(${seconds(to)}), true)
+      RETURNING d.event_id
+    )
+    SELECT (SELECT count(*) FROM replayed) AS replayed, (SELECT event_id FROM slice ORDER BY event_id DESC LIMIT 1) AS last
+  `)
+}

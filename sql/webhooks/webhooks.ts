@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import type { WebhookChange } from '#lib/webhooks/new_webhook.ts'
+import { type Page, type Position, readPage } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import type { WebhookId } from './due_events.ts'
+
+/** A webhook as the API shows it (contract 12.1). Its secret is shown when it is made, and never again. */
+export const Webhook = z.object({
+  object: z.literal('webhook'),
+  id: z.int().transform(String), // not by SQL: the list would be in order of the texts
+  endpoint: z.string(),
+  events: z.array(z.string()),
+  status: z.enum(['enabled', 'disabled']),
+  failure_count: z.int(),
+  last_delivery_status: z.enum(['success', 'failed']).nullable(),
+  last_delivery_at: z.date().nullable(),
+  disabled_reason: z.string().nullable(),
+  created_at: z.date(),
+  updated_at: z.date(),
+})
+export type Webhook = z.infer<typeof Webhook>
+
+const columns = sql.fragment`
+  'webhook' AS object, id, endpoint, events, status, failure_count, last_delivery_status, last_delivery_at, disabled_reason,
+  created_at, updated_at
+`
+
+export async function listWebhooks(db: Queryable, account_id: string, position: Position): Promise<Page<Webhook>> {
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(Webhook)`
+      SELECT ${columns} FROM webhooks
+      WHERE account_id = ${account_id} AND deleted_at IS NULL AND ${where} ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
+}
+
+export async function findWebhook(db: Queryable, account_id: string, id: string): Promise<Webhook | null> {
+  return db.maybeOne(sql.type(Webhook)`
+    SELECT ${columns} FROM webhooks WHERE account_id = ${account_id} AND id = ${id} AND deleted_at IS NULL
+  `)
+}
+
+/** How many webhooks an account has; until the transaction ends, nobody else adds one. */
+export async function lockWebhookRoom(tx: Queryable, account_id: string): Promise<number> {
+  await tx.run(sql.unsafe`SELECT FROM accounts WHERE id = ${account_id} FOR NO KEY UPDATE`)
+  // A statement of its own: it sees what was committed while the lock was waited for.
+  const { count } = await tx.one(sql.type(z.object({ count: z.int() }))`
+    SELECT count(*) AS count FROM webhooks WHERE account_id = ${account_id} AND deleted_at IS NULL
+  `)
+  return count
+}
+
+/** An id that no webhook has or will have: its secret is sealed for it before it is stored. */
+export async function takeWebhookId(db: Queryable): Promise<number> {
+  const { id } = await db.one(sql.type(z.object({ id: z.int() }))`
+    SELECT nextval(pg_get_serial_sequence('webhooks', 'id')) AS id
+  `)
+  return id
+}
+
+export type NewWebhookRow = WebhookId & { endpoint: string; events: string[]; signing_secret: Buffer }
+
+export async function insertWebhook(db: Queryable, webhook: NewWebhookRow): Promise<Webhook> {
+  return db.one(sql.type(Webhook)`
+    INSERT INTO webhooks (account_id, id, endpoint, events, signing_secret)
+    VALUES (${webhook.account_id}, ${webhook.id}, ${webhook.endpoint}, ${sql.array(webhook.events, 'text')},
+      ${sql.binary(webhook.signing_secret)})
+    RETURNING ${columns}
+  `)
+}
+
+/** What is not given stays. One that is enabled starts anew, and so does another endpoint. Answers how many it were. */
+export async function updateWebhook(
+  db: Queryable,
+  account_id: string,
+  id: string,
+  { endpoint, events, status }: WebhookChange,
+): Promise<number> {
+  const changes = [
+    ...(endpoint === undefined ? [] : [sql.fragment`endpoint = ${endpoint}`]),
+    ...(events === undefined ? [] : [sql.fragment`events = ${sql.array(events, 'text')}`]),
+    ...(status === 'disabled'
+      ? [sql.fragment`status = 'disabled', disabled_reason = coalesce(disabled_reason, 'manual')`]
+      : []),
+    ...startAnew(endpoint, status),
+    sql.fragment`updated_at = now()`,
+  ]
+  return db.run(sql.unsafe`
+    UPDATE webhooks SET ${sql.join(changes, sql.fragment`, `)}
+    WHERE account_id = ${account_id} AND id = ${id} AND deleted_at IS NULL
+  `)
+}
+
+/** What one that is enabled, or has another endpoint, forgets: its failures, and a rest that was asked for. */
+function startAnew(endpoint: WebhookChange['endpoint'], status: WebhookChange['status']) {
+  if (status === 'enabled') {
+    return [
+      sql.fragment`status = 'enabled', disabled_reason = NULL, failure_count = 0, recent_results = '', rests = 0, rest_until = NULL`,
+    ]
+  }
+  if (endpoint === undefined) return []
+  return [
+    sql.fragment`failure_count = CASE endpoint WHEN ${endpoint} THEN failure_count ELSE 0 END,
+      recent_results = CASE endpoint WHEN ${endpoint} THEN recent_results ELSE '' END,
+      rests = CASE endpoint WHEN ${endpoint} THEN rests ELSE 0 END, rest_until = NULL`,
+  ]
+}
+
+export async function updateSigningSecret(
+  db: Queryable,
+  { account_id, id }: WebhookId,
+  sealed: Buffer,
+): Promise<number> {
+  return db.run(sql.unsafe`
+    UPDATE webhooks SET signing_secret = ${sql.binary(sealed)}, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id} AND deleted_at IS NULL
+  `)
+}
+
+/** Nobody sees it from here on; it goes with its deliveries, in turns (tasks/purge.ts). Answers how many it were. */
+export async function markWebhookDeleted(db: Queryable, account_id: string, id: string): Promise<number> {
+  return db.run(sql.unsafe`
+    UPDATE webhooks SET deleted_at = now(), updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id} AND deleted_at IS NULL
+  `)
+}
