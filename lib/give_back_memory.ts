@@ -9,8 +9,6 @@ const IDLE = 0.1
 /** Intervals in a row. Collected too soon, a process that only paused would have its code compiled anew. */
 const IDLE_INTERVALS = 6
 
-type Collect = (options: { type: 'major'; execution: 'async'; flavor: 'last-resort' }) => Promise<void>
-
 /**
  * Has V8 give memory back to the machine after a load. V8 collects garbage when more is allocated, so that a process which
  * has become idle keeps for good what it took at its busiest. It is collected once when it has been idle for 30 s, which
@@ -20,7 +18,7 @@ type Collect = (options: { type: 'major'; execution: 'async'; flavor: 'last-reso
  * and each request then costs a third more CPU.
  */
 export function giveBackMemory(interval_ms: number = INTERVAL_MS): void {
-  const collect = globalThis.gc as Collect | undefined
+  const collect = globalThis.gc
   if (!collect) return
   let least = process.memoryUsage.rss()
   let before = performance.eventLoopUtilization()

@@ -8,7 +8,7 @@ import { type Queryable, sql } from './pool.ts'
 export type Migration = { name: string; text: string; replaces?: string }
 
 /**
- * What this code needs, in order. A file of migrations/ is applied once and never changes again. The other files of
+ * The migrations that this code needs, in order. A file of migrations/ is applied once and never changes again. The other files of
  * SQL drop and create what they hold, and are applied again, all together, whenever one has changed: their hash is the name.
  */
 export async function listMigrations(): Promise<Migration[]> {

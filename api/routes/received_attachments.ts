@@ -6,8 +6,7 @@ import { parseId, parseOptionalPage } from '#api/parse.ts'
 import { notFound } from '#lib/errors.ts'
 import { safeContentType, safeFilename } from '#lib/mail/attachment_limits.ts'
 import { findReceivedAttachment, listReceivedAttachments } from '#sql/receiving/received_attachments.ts'
-import { isReceivedEmail } from '#sql/receiving/received_email_list.ts'
-import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
+import { isReceivedEmail, type ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 
 export const receivedAttachments = new Router<State, Services>()
 

@@ -9,14 +9,8 @@ import { parseReceivedFilters } from '#api/received_filters.ts'
 import { notFound } from '#lib/errors.ts'
 import { deliveredMessage } from '#lib/receiving/delivered_message.ts'
 import { traceFields } from '#lib/receiving/trace_fields.ts'
-import {
-  deleteReceivedEmail,
-  findRaw,
-  findReceivedEmail,
-  isReceivedEmail,
-  listReceivedEmails,
-  markRead,
-} from '#sql/receiving/received_email_list.ts'
+import { findReceivedEmail, listReceivedEmails } from '#sql/receiving/received_email_list.ts'
+import { deleteReceivedEmail, findRaw, isReceivedEmail, markRead } from '#sql/receiving/received_emails.ts'
 
 /** Nothing makes an email unread again. */
 const ReadMark = z.object({ read: z.literal(true, 'can only be true').optional() })

@@ -1,23 +1,14 @@
-import type { Config } from '#lib/config.ts'
-import type { Transport } from '#lib/delivery/transport.ts'
-import type { Log } from '#lib/log.ts'
-import type { Secrets } from '#lib/secrets.ts'
 import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
 import { decideUnsent, judgeError, type Verdict } from './decide_outcome.ts'
-import type { Ledger } from './fence_and_settle.ts'
 import { Router } from './find_lane.ts'
 import type { PrepareMessage } from './prepare_message.ts'
+import type { SendServices } from './send_queue.ts'
 import { TransportQueues } from './transport_queues.ts'
 
 /** Deliveries one process holds at the most. */
 export const CAPACITY = 1_000
 
-type Dependencies = {
-  log: Log
-  config: Config
-  secrets: Secrets
-  transport: Transport
-  ledger: Ledger
+type Dependencies = SendServices & {
   prepareMessage: PrepareMessage
   /** Bytes that large messages may take together, for each pool of slots. */
   room?: number

@@ -9,12 +9,16 @@ import { judge, judgeError, returnPath, type Verdict } from './decide_outcome.ts
 import type { Ledger } from './fence_and_settle.ts'
 import type { Prepared } from './prepare_queue.ts'
 
-type Dependencies = {
+/** What claimed deliveries are sent with. */
+export type SendServices = {
   log: Log
   config: Config
   secrets: Secrets
   transport: Transport
   ledger: Ledger
+}
+
+type Dependencies = SendServices & {
   /** Deliveries that are sent at the same time. As many again may be set aside. */
   slots: number
   share: (lane: string) => Share | null

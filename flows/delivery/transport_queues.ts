@@ -1,21 +1,11 @@
-import type { Config } from '#lib/config.ts'
-import type { Transport } from '#lib/delivery/transport.ts'
-import type { Log } from '#lib/log.ts'
-import type { Secrets } from '#lib/secrets.ts'
 import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
 import type { Verdict } from './decide_outcome.ts'
-import type { Ledger } from './fence_and_settle.ts'
 import type { PrepareMessage } from './prepare_message.ts'
 import { PrepareQueue } from './prepare_queue.ts'
-import { SendQueue } from './send_queue.ts'
+import { SendQueue, type SendServices } from './send_queue.ts'
 import { SharedMessages } from './shared_messages.ts'
 
-type Dependencies = {
-  log: Log
-  config: Config
-  secrets: Secrets
-  transport: Transport
-  ledger: Ledger
+type Dependencies = SendServices & {
   prepareMessage: PrepareMessage
   /** Bytes that large messages may take together. */
   room?: number

@@ -4,7 +4,7 @@ import { readClock } from '#sql/process/clock.ts'
 
 const tell = about('clock')
 
-/** What certificates and logs bear; what is due is decided by the database's clock alone (flows/process/sync_clock.ts). */
+/** This machine's clock, which certificates and logs go by; the database's clock alone decides what is due (flows/process/sync_clock.ts). */
 const TOLERANCE_MS = 2_000
 
 /** This machine's clock against that of the database. */

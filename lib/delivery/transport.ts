@@ -5,7 +5,7 @@ import type { Verdict } from './smtp_reply.ts'
 /** How mail of a domain is to leave. With `tls` enforced it must not travel in the clear; `transport` null is as configured. */
 export type Wishes = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
 
-/** What is sent. Its bytes are held here alone: whoever waits for the reply to it needs them no more, and `letGo` frees them. */
+/** A finished message. Its bytes are held here alone, so that `letGo` frees them while others still wait for the reply. */
 export type Message = { bytes: Buffer }
 
 /** One message for one recipient, ready for the wire. */

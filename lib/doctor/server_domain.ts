@@ -6,7 +6,7 @@ import { evaluateSpf } from './spf.ts'
 
 const SPF = about('SPF')
 
-/** What the records of the senders' domains lead to (lib/domains/domain_records.ts), and what for. */
+/** The hosts that records of senders' domains point to (lib/domains/domain_records.ts), and what each is for. */
 const NAMES = {
   feedback: 'bounces of domains with a return path of their own are lost',
   inbound: 'mail to domains that receive does not arrive',

@@ -1,4 +1,5 @@
 import { Turns } from '#lib/async/turns.ts'
+import { CLOSE_ARRAY } from './bytes.ts'
 import { type JsonLimits, JsonScanner } from './scanner.ts'
 
 /** Bytes that are looked at before the time is. */
@@ -35,7 +36,8 @@ async function parseItems(bytes: Buffer, cuts: number[], turns: Turns): Promise<
   const [open = 0] = cuts
   const close = cuts.at(-1) as number
   const mark = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0
-  const isWhole = close > open && bytes[close] === 0x5d && isBlank(bytes, mark, open) && isBlank(bytes, close + 1)
+  const isWhole =
+    close > open && bytes[close] === CLOSE_ARRAY && isBlank(bytes, mark, open) && isBlank(bytes, close + 1)
   if (!isWhole) throw new SyntaxError('no array and nothing else')
   if (cuts.length === 2 && isBlank(bytes, open + 1, close)) return []
 

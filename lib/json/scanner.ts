@@ -1,3 +1,5 @@
+import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './bytes.ts'
+
 /** Limits of a JSON text. Keys and values are counted by what stands before them: `[`, `{`, `,` and `:`. */
 export type JsonLimits = {
   /** Levels of nesting: an object that holds only plain values has one. */
@@ -11,15 +13,6 @@ export type JsonLimits = {
 export class JsonLimitError extends Error {
   override readonly name = 'JsonLimitError'
 }
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_ARRAY = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
 
 /**
  * Looks through the bytes of a JSON text before anything is parsed: JSON.parse takes a second for ten megabytes of

@@ -82,7 +82,7 @@ function columns(tokens: Token[]) {
     ${column('lease_owner', 'uuid')}`
 }
 
-/** What became of a claimed delivery (sql/delivery/settle_deliveries.sql says what each outcome means). */
+/** The result of a claimed delivery (sql/delivery/settle_deliveries.sql says what each outcome means). */
 export type DeliveryResult = Omit<Token, 'lease_owner'> & {
   email_id: string
   lease_owner: string | null

@@ -86,3 +86,52 @@ export async function deleteReports(db: Queryable, limit: number): Promise<numbe
     )
   `)
 }
+
+const Raw = z.object({
+  raw_blob_id: z.string(),
+  size: z.int(),
+  mail_from: z.string(),
+  client: z.object({
+    address: z.string(),
+    helo: z.string(),
+    tls: z.string().nullable(),
+    protocol: z.string().optional(),
+  }),
+  received_at: z.date(),
+})
+export type Raw = z.infer<typeof Raw>
+
+/** Where its raw message lies, while that is kept, and how it came. */
+export async function findRaw(db: Queryable, account_id: string, id: string): Promise<Raw | null> {
+  return db.maybeOne(sql.type(Raw)`
+    SELECT raw_blob_id, size, mail_from, client, created_at AS received_at FROM received_emails
+    WHERE account_id = ${account_id} AND id = ${id} AND raw_blob_id IS NOT NULL AND state <> 'stored'
+  `)
+}
+
+/** Whether there is such a one that is shown. */
+export async function isReceivedEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM received_emails WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored'
+    ) AS found
+  `)
+  return found
+}
+
+/** Answers when it first was. Null: there is none. */
+export async function markRead(db: Queryable, account_id: string, id: string): Promise<Date | null> {
+  const row = await db.maybeOne(sql.type(z.object({ read_at: z.date() }))`
+    UPDATE received_emails SET read_at = coalesce(read_at, now())
+    WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored' RETURNING read_at
+  `)
+  return row?.read_at ?? null
+}
+
+/** With all that was read of it; its files are purged when nothing else has them. Answers whether there was one. */
+export async function deleteReceivedEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const count = await db.run(sql.unsafe`
+    DELETE FROM received_emails WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored'
+  `)
+  return count > 0
+}

@@ -26,7 +26,7 @@ export async function findReportedDelivery(db: Queryable, id: string): Promise<R
   `)
 }
 
-/** What a report says of a delivery (sql/receiving/apply_report.sql). */
+/** The outcome that a report tells of a delivery (sql/receiving/apply_report.sql). */
 export type ReportedOutcome = {
   account_id: string
   delivery_id: string

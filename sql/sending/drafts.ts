@@ -26,7 +26,7 @@ export type DraftAttachment = {
   blob_id: string | null
 }
 
-/** What sql/sending/drafts.sql takes. `key`, with its route and hex fingerprint, may be null. */
+/** The JSON that sql/sending/drafts.sql takes. `key`, with its route and hex fingerprint, may be null. */
 export type Draft = {
   account_id: string
   id: string

@@ -32,7 +32,7 @@ type Told<Type> = Type extends `email.${infer Event}` ? Event : never
 /** `more`: what is told besides the email. */
 export type EmailEvent = { account_id: string; email_id: string; type: Told<EventType>; more?: object }
 
-/** What happened to sent emails, as a whole (sql/sending/announce_emails.sql). */
+/** Tells what happened to sent emails, each as a whole (sql/sending/announce_emails.sql). */
 export async function announceEmails(tx: Queryable, events: EmailEvent[]): Promise<void> {
   await tx.run(sql.unsafe`
     SELECT announce_emails(ARRAY(

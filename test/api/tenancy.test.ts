@@ -207,7 +207,7 @@ t.test('mail from another account’s domain is refused in the words for a domai
   t.strictSame(answers[0], answers[1])
 })
 
-t.test('another account’s template is as unknown as any, and its alias free for mine', async t => {
+t.test('another account’s template is not found, and its alias can be used for mine', async t => {
   const before = await checksum(theirs.id)
   const answers = []
   for (const ref of [unknown, ofTheirs, ofTheirs.toUpperCase(), 'theirs']) {

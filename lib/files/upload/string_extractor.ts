@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '#lib/json/bytes.ts'
 import { GrowingBuffer } from './growing_buffer.ts'
 import { type JsonPath, PathTracker } from './path_tracker.ts'
 import { StringReader } from './string_reader.ts'
@@ -22,15 +23,6 @@ export type Skeleton = { bytes: Buffer; indexOf: (value: unknown) => number | nu
 export class TooLargeError extends Error {
   override readonly name = 'TooLargeError'
 }
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_ARRAY = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
 
 /** What `extractStrings` does, piece by piece. Only tells strings from what is between them: JSON.parse judges the rest. */
 export class StringExtractor {

@@ -1,7 +1,6 @@
 import { TextDecoder } from 'node:util'
+import { BACKSLASH, QUOTE } from '#lib/json/bytes.ts'
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const LOWER_U = 0x75
 const FOREIGN = 255
 /** Hex digits missing behind a backslash of which it is not known yet whether it takes any. */
