@@ -1,5 +1,10 @@
 import Router from '@koa/router'
 import Koa from 'koa'
+import { answerJson } from '#api/middleware/answer_json.ts'
+import { authenticate, createFindCaller, fullAccess, hintAtPrefix } from '#api/middleware/auth.ts'
+import { answerErrors } from '#api/middleware/errors.ts'
+import { createRequestLog, logRequests } from '#api/middleware/log_requests.ts'
+import { createCountSend } from '#api/middleware/rate_limit.ts'
 import { apiKeys } from '#api/routes/api_keys.ts'
 import { domainClaims } from '#api/routes/domain_claims.ts'
 import { domainDkim } from '#api/routes/domain_dkim.ts'
@@ -28,12 +33,7 @@ import { createDns } from '#lib/net/dns.ts'
 import { Connections } from '#lib/net/fetch/connections.ts'
 import { fetchPolicy } from '#lib/net/fetch_safely.ts'
 import { createListener, type Listener } from '#sql/listener.ts'
-import { answerJson } from './answer_json.ts'
-import { authenticate, createFindCaller, fullAccess, hintAtPrefix } from './auth.ts'
 import type { Middleware, Services, State } from './context.ts'
-import { answerErrors } from './errors.ts'
-import { createRequestLog, logRequests } from './log_requests.ts'
-import { createCountSend } from './rate_limit.ts'
 
 export type App = Koa<State, Services> & {
   readiness: Services['readiness']

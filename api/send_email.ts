@@ -1,7 +1,7 @@
+import { readRequestKey } from '#api/middleware/idempotency.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { Draft } from '#sql/sending/drafts.ts'
 import type { Context } from './context.ts'
-import { readRequestKey } from './idempotency.ts'
 
 /** Accepts the email that a request asks for. Answers its id, of the first such request if it is one with the same key. */
 export async function sendEmail(ctx: Context, email: NewEmail, route: string): Promise<string> {

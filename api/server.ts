@@ -1,13 +1,13 @@
 import cluster from 'node:cluster'
 import { createServer, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { answerClientError } from '#api/middleware/errors.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
 import { keepTime } from '#flows/process/sync_clock.ts'
 import { readConfig } from '#lib/config.ts'
 import { StartupError } from '#lib/errors.ts'
 import { type App, createApp } from './app.ts'
 import { forkProcesses } from './cluster.ts'
-import { answerClientError } from './errors.ts'
 
 /** Requests that were begun get this long to finish when the process stops. */
 const DRAIN_MS = 25_000

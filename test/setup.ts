@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
-import { SERVER_VARIABLE, startTestServer, type TestServer } from './database.ts'
-import { makeScratch } from './scratch.ts'
+import { SERVER_VARIABLE, startTestServer, type TestServer } from '#test/support/database/database.ts'
+import { makeScratch } from '#test/support/scratch.ts'
 
 let server: TestServer | undefined
 let cache: string | undefined

@@ -2,8 +2,8 @@ import { layFoundation } from '#flows/process/run_process.ts'
 import { readConfig } from '#lib/config.ts'
 import { createLog } from '#lib/log.ts'
 import { migrate } from '#sql/migrate.ts'
-import { describeError, readCommand } from './admin_words.ts'
-import { openDatabase } from './local_database.ts'
+import { describeError, readCommand } from '#workers/admin/words.ts'
+import { openDatabase } from '#workers/embedded_postgres/local_database.ts'
 
 /** The operator's command: `npm run admin -- account create --name acme`. */
 async function main(words: string[]): Promise<void> {

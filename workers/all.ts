@@ -2,8 +2,8 @@ import { type Running, superviseProcess } from '#flows/process/run_process.ts'
 import { readConfig } from '#lib/config.ts'
 import { createLog } from '#lib/log.ts'
 import { probe } from '#sql/watchdog.ts'
+import { openDatabase } from '#workers/embedded_postgres/local_database.ts'
 import { KeptServices } from './kept_services.ts'
-import { openDatabase } from './local_database.ts'
 
 /** Everything: the database unless there is one, its migrations, the API, a worker, SMTP. */
 async function startAll(): Promise<Running> {

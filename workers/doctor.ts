@@ -7,8 +7,8 @@ import { checkDisk, checkNode, checkTimeService } from '#lib/doctor/host.ts'
 import { findAddresses, type Site } from '#lib/doctor/site.ts'
 import { siteChecks } from '#lib/doctor/site_checks.ts'
 import { createDns } from '#lib/net/dns.ts'
+import { DATA_DIRECTORY } from '#workers/embedded_postgres/local_database.ts'
 import { openPatient } from './doctor_database.ts'
-import { DATA_DIRECTORY } from './local_database.ts'
 
 const USAGE = 'npm run doctor -- [--json] [--address ADDRESS ...] [--port25 HOST[:PORT]]'
 

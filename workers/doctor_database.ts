@@ -7,7 +7,7 @@ import { StartupError } from '#lib/errors.ts'
 import { listPendingMigrations } from '#sql/migrations.ts'
 import { createPool, type Pool } from '#sql/pool.ts'
 import { listDomainTransports } from '#sql/process/doctor.ts'
-import { joinDatabase, type LocalDatabase } from './local_database.ts'
+import { joinDatabase, type LocalDatabase } from '#workers/embedded_postgres/local_database.ts'
 
 /** The database to look into, or why there is none to look into. */
 export type Patient = {

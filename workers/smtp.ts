@@ -2,9 +2,9 @@ import { createBlobs } from '#flows/files/blobs.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
 import { keepTime } from '#flows/process/sync_clock.ts'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
-import { startInbound } from './smtp_inbound.ts'
-import { smtpLimits } from './smtp_listener.ts'
-import { startSubmission } from './smtp_submission.ts'
+import { startInbound } from '#workers/smtp/inbound.ts'
+import { smtpLimits } from '#workers/smtp/listener.ts'
+import { startSubmission } from '#workers/smtp/submission.ts'
 
 /** Takes in mail by SMTP, and mail to send when there is a port for it. */
 export async function startSmtp(

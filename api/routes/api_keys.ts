@@ -1,6 +1,6 @@
 import Router from '@koa/router'
-import { dashboardOnly, fullAccess } from '#api/auth.ts'
 import type { Services, State } from '#api/context.ts'
+import { dashboardOnly, fullAccess } from '#api/middleware/auth.ts'
 import { parseOptionalPage } from '#api/parse.ts'
 import { listApiKeys } from '#sql/accounts/api_keys.ts'
 

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
-import { fullAccess } from '#api/auth.ts'
 import type { Services, State } from '#api/context.ts'
+import { fullAccess } from '#api/middleware/auth.ts'
 import { parseId } from '#api/parse.ts'
 import { findDomainWithRecords } from '#flows/domains/find_domain.ts'
 import { rotateDkimKeys } from '#flows/domains/rotate_dkim_keys.ts'

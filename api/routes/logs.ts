@@ -1,12 +1,12 @@
 import Router from '@koa/router'
-import { fullAccess } from '#api/auth.ts'
 import type { Services, State } from '#api/context.ts'
+import { fullAccess } from '#api/middleware/auth.ts'
 import { numericId, parse, parseId, parsePage } from '#api/parse.ts'
 import { notFound } from '#lib/errors.ts'
 import { LogFilter } from '#lib/request_log/log_filter.ts'
 import { findLog, listLogs } from '#sql/request_log/logs.ts'
 
-/** What api/log_requests.ts has kept. */
+/** What api/middleware/log_requests.ts has kept. */
 export const logs = new Router<State, Services>()
 
 logs.get('/logs', fullAccess, async ctx => {

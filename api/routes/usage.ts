@@ -1,6 +1,6 @@
 import Router from '@koa/router'
-import { fullAccess } from '#api/auth.ts'
 import type { Services, State } from '#api/context.ts'
+import { fullAccess } from '#api/middleware/auth.ts'
 import { now } from '#lib/clock.ts'
 import { findAccountUsage, findWindowUsage, type WindowUsage } from '#sql/accounts/usage.ts'
 

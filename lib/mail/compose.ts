@@ -69,7 +69,7 @@ async function readWhole({ size, read }: MessageAttachment): Promise<Buffer<Arra
 
 function openThreads(): Piscina {
   threads ??= new Piscina({
-    filename: new URL('compose_thread.ts', import.meta.url).href,
+    filename: new URL('./compose_thread.ts', import.meta.url).href,
     minThreads: 0,
     maxThreads: 2,
     idleTimeout: 10_000,

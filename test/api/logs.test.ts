@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createLog } from '#lib/log.ts'
-import { startApi } from '../api.ts'
-import { newAccount, openWorld, SECRET_KEY } from '../world.ts'
+import { startApi } from '#test/support/api.ts'
+import { newAccount, openWorld, SECRET_KEY } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)

@@ -1,9 +1,9 @@
 import { Resend } from 'resend'
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
-import { startApi } from '../api.ts'
-import { subscribe, told } from '../told.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { startApi } from '#test/support/api.ts'
+import { subscribe, told } from '#test/support/webhooks/webhook_events.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)

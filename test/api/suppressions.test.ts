@@ -1,11 +1,11 @@
 import t from 'tap'
 import { purge } from '#tasks/purge.ts'
 import { send_emails } from '#tasks/send_emails.ts'
-import { startApi } from '../api.ts'
-import { startInbox } from '../inbox.ts'
-import { naughtyStrings } from '../naughty_strings.ts'
-import { openWork } from '../sending.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { startApi } from '#test/support/api.ts'
+import { naughtyStrings } from '#test/support/naughty_strings.ts'
+import { openWork } from '#test/support/sending.ts'
+import { startInbox } from '#test/support/smtp/inbox.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)

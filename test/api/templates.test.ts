@@ -1,7 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { startApi } from '../api.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { startApi } from '#test/support/api.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)

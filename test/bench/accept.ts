@@ -1,6 +1,6 @@
 import { sql } from '#sql/pool.ts'
-import { generateLoad } from './generate_load.ts'
-import { interleave, openStage, report } from './stage.ts'
+import { generateLoad } from '#test/bench/support/generate_load.ts'
+import { interleave, openStage, report } from '#test/bench/support/stage.ts'
 
 const COUNT = 8_000
 
@@ -9,7 +9,7 @@ export async function benchAccept(): Promise<void> {
   const stage = await openStage()
   try {
     await stage.spawn('api/server.ts', { PORT: '4601' })
-    await stage.spawn('test/bench/naive_server.ts', { PORT: '4602' })
+    await stage.spawn('test/bench/support/naive_server.ts', { PORT: '4602' })
     const measure = (port: number, count: number) => async () => {
       const { seconds } = await generateLoad(`http://127.0.0.1:${port}/api/emails`, stage.key, count)
       await stage.pool.run(sql.unsafe`TRUNCATE emails CASCADE`)

@@ -14,7 +14,8 @@ import { generateDkimKey, loadDkimKey } from '#lib/mail/dkim.ts'
 import type { Message } from '#lib/mail/message.ts'
 import { base64LinesLength } from '#lib/mail/mime/base64.ts'
 import { createSecrets } from '#lib/secrets.ts'
-import { report } from './stage.ts'
+import { report } from '#test/bench/support/stage.ts'
+import { ROOT } from '#test/support/root.ts'
 
 const MB = 1 << 20
 const FILE = 25 * MB
@@ -138,7 +139,7 @@ function mail(id: string, size: number): Message {
 }
 
 async function startSink(): Promise<{ url: string; stop(): void }> {
-  const file = join(import.meta.dirname, '..', 'faults', 'sink.ts')
+  const file = join(ROOT, 'test/faults/support/sink.ts')
   const child = spawn(process.execPath, [file, '--discard'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [port] = await once(child.stdout, 'data')
   return { url: `smtp://127.0.0.1:${String(port).trim()}`, stop: () => child.kill() }

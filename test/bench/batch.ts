@@ -3,8 +3,8 @@ import pg from 'pg'
 import { request } from 'undici'
 import { v7 as uuid } from 'uuid'
 import { sql } from '#sql/pool.ts'
-import { EMAIL, generateLoad } from './generate_load.ts'
-import { interleave, openStage, percentile, report, type Stage } from './stage.ts'
+import { EMAIL, generateLoad } from '#test/bench/support/generate_load.ts'
+import { interleave, openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
 
 const SIZE = 100
 const BATCHES = 100
@@ -18,7 +18,7 @@ export async function benchBatch(): Promise<void> {
   const stage = await openStage()
   try {
     await stage.spawn('api/server.ts', { PORT: '4601' })
-    await stage.spawn('test/bench/batch_worker.ts')
+    await stage.spawn('test/bench/support/batch_worker.ts')
     const warm = await measureBatches(stage, 20)
     if (!(warm > 0)) throw new Error('no batch was answered')
     const figures = await interleave({

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { askLoopDelay, type LoopDelay, TELLS_LOOP_DELAY } from '../faults/event_loop.ts'
-import { type HeavyBody, heavyBodies } from '../faults/heavy_bodies.ts'
-import { Postgres } from '../faults/postgres.ts'
-import { openStage, type Stage } from '../faults/stage.ts'
-import { report } from './stage.ts'
+import { report } from '#test/bench/support/stage.ts'
+import { askLoopDelay, type LoopDelay, TELLS_LOOP_DELAY } from '#test/faults/event_loop.ts'
+import { type HeavyBody, heavyBodies } from '#test/faults/heavy_bodies.ts'
+import { Postgres } from '#test/faults/support/postgres.ts'
+import { openStage, type Stage } from '#test/faults/support/stage.ts'
 
 const GOAL_MS = 50
 /** Runs of each kind; the code is compiled for another one first. */

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { request } from 'undici'
-import { type Sink, startSink } from '../faults/sink.ts'
-import { EMAIL, generateLoad } from './generate_load.ts'
-import { type Child, interleave, openStage, percentile, report, type Stage } from './stage.ts'
+import { EMAIL, generateLoad } from '#test/bench/support/generate_load.ts'
+import { type Child, interleave, openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
+import { type Sink, startSink } from '#test/faults/support/sink.ts'
+import { ROOT } from '#test/support/root.ts'
 
 const COUNT = 6_000
 const IDLE_POSTS = 200
@@ -23,7 +24,7 @@ export async function benchDeliver(): Promise<void> {
   const sink = await startSink({ discard: true, ehlo: EHLO })
   try {
     await stage.spawn('api/server.ts', { PORT: '4601' })
-    const worker = await stage.spawn('test/bench/worker.ts', { MAIL_TRANSPORT: sink.url })
+    const worker = await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url })
     // Not counted: no process is fast before it is warm, and the baselines warm up as well.
     for (let run = 0; run < 2; run++) await endToEnd(stage, sink)
     const figures = await interleave({
@@ -69,7 +70,7 @@ async function inProcess(file: string, sink: Sink): Promise<number> {
     CALLERS: String(CALLERS),
     EMAIL: JSON.stringify(EMAIL),
   }
-  const path = join(import.meta.dirname, file)
+  const path = join(ROOT, 'test/bench/support', file)
   const { stdout } = await promisify(execFile)(process.execPath, [path], { env: environment })
   return Number(stdout)
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { SANDBOX_DOMAIN } from '#flows/accounts/create_sandbox.ts'
 import { sql } from '#sql/pool.ts'
-import { interleave, openStage, report, type Stage } from './stage.ts'
+import { interleave, openStage, report, type Stage } from '#test/bench/support/stage.ts'
+import { ROOT } from '#test/support/root.ts'
 
 const COUNT = 8_000
 const PORT = 4605
@@ -22,7 +23,7 @@ export async function benchInbound(): Promise<void> {
       SMTP_CONNECTIONS_PER_ADDRESS: '100',
       SMTP_GREETING_DELAY_MS: '0',
     })
-    await stage.spawn('test/bench/discard_server.ts', { PORT: String(DISCARD_PORT) })
+    await stage.spawn('test/bench/support/discard_server.ts', { PORT: String(DISCARD_PORT) })
     const measure = (port: number, count: number) => async () => {
       const seconds = await send({ LOAD_PORT: port, LOAD_COUNT: count })
       if (port === PORT) await checkStored(stage, count)
@@ -68,7 +69,7 @@ function readMemory(pid: number, field: string): number {
 async function send(load: Record<string, number>): Promise<number> {
   const values = Object.entries(load).map(([name, value]) => [name, String(value)])
   const env = { PATH: process.env.PATH, LOAD_TO: TO, ...Object.fromEntries(values) }
-  const { stdout } = await run(process.execPath, [join(import.meta.dirname, 'smtp_load.ts')], { env })
+  const { stdout } = await run(process.execPath, [join(ROOT, 'test/bench/support/smtp_load.ts')], { env })
   return JSON.parse(stdout).seconds
 }
 

@@ -1,8 +1,8 @@
-import { Report } from '../faults/campaign.ts'
-import { MEGABYTE, sendLargeEmails } from '../faults/large_emails.ts'
-import { Postgres } from '../faults/postgres.ts'
-import { openStage, type Stage } from '../faults/stage.ts'
-import { report } from './stage.ts'
+import { report } from '#test/bench/support/stage.ts'
+import { Report } from '#test/faults/campaign.ts'
+import { MEGABYTE, sendLargeEmails } from '#test/faults/large_emails.ts'
+import { Postgres } from '#test/faults/support/postgres.ts'
+import { openStage, type Stage } from '#test/faults/support/stage.ts'
 
 const FILE = 25 * MEGABYTE
 
@@ -27,7 +27,11 @@ async function measure(stage: Stage): Promise<void> {
   const sink = await stage.startSink()
   const web = await stage.startWeb({ LOG_LEVEL: 'info' })
   const NODE_OPTIONS = '--max-semi-space-size=4' // as in the Procfile
-  const worker = stage.start('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'warn', NODE_OPTIONS })
+  const worker = stage.start('test/faults/support/worker.ts', {
+    MAIL_TRANSPORT: sink.url,
+    LOG_LEVEL: 'warn',
+    NODE_OPTIONS,
+  })
   await worker.says(/^ready$/)
   const found = new Report()
   let next = 0

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { indexEmails } from '#flows/sending/index_emails.ts'
 import { sql } from '#sql/pool.ts'
 import { type EmailFilters, listEmails } from '#sql/sending/search/email_list.ts'
-import { type Cost, fillEmails, measureCost, TEMPLATE_ID } from './many_emails.ts'
-import { openStage, percentile, report, type Stage } from './stage.ts'
+import { type Cost, fillEmails, measureCost, TEMPLATE_ID } from '#test/bench/support/many_emails.ts'
+import { openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
 
 const SAMPLES = 100
 const PATIENCE_MS = 1_000

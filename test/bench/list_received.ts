@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { sql } from '#sql/pool.ts'
 import type { ReceivedEmailFilters } from '#sql/receiving/received_email_filters.ts'
 import { listReceivedEmails } from '#sql/receiving/received_email_list.ts'
-import { openStage, percentile, report, type Stage } from './stage.ts'
+import { openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
 
 const COUNT = 1_000_000
 const SAMPLES = 100

@@ -5,8 +5,8 @@ import { createBlobs } from '#flows/files/blobs.ts'
 import { parseEmails } from '#flows/receiving/parse_email.ts'
 import { parseMessage } from '#lib/receiving/parse/parse_message.ts'
 import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
-import { storeContent } from '../receiving.ts'
-import { openStage, type Stage } from './stage.ts'
+import { openStage, type Stage } from '#test/bench/support/stage.ts'
+import { storeContent } from '#test/support/receiving.ts'
 
 const MEBIBYTE = 1024 * 1024
 const LINE = 'Words that somebody wrote, with some =C3=A9 in them, and more of them until it ends.\r\n'

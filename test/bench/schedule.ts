@@ -5,10 +5,10 @@ import { hashApiKey } from '#lib/api_key.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { findCaller } from '#sql/accounts/api_keys.ts'
 import { sql } from '#sql/pool.ts'
-import { type Sink, startSink } from '../faults/sink.ts'
+import { EMAIL } from '#test/bench/support/generate_load.ts'
+import { median, openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
+import { type Sink, startSink } from '#test/faults/support/sink.ts'
 import { EHLO, endToEnd } from './deliver.ts'
-import { EMAIL } from './generate_load.ts'
-import { median, openStage, percentile, report, type Stage } from './stage.ts'
 
 const WAITING = 1_000_000
 const TIMED = 1_000
@@ -20,7 +20,7 @@ export async function benchSchedule(): Promise<void> {
   const sink = await startSink({ ehlo: EHLO })
   try {
     await stage.spawn('api/server.ts', { PORT: '4601' })
-    await stage.spawn('test/bench/worker.ts', { MAIL_TRANSPORT: sink.url })
+    await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url })
     for (let run = 0; run < 2; run++) await endToEnd(stage, sink) // not counted: until it is warm
     const before = await measure(stage, sink, 'none waits')
     await fill(stage)

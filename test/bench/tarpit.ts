@@ -5,11 +5,11 @@ import { toDraft } from '#flows/sending/draft_emails.ts'
 import { hashApiKey } from '#lib/api_key.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { findCaller } from '#sql/accounts/api_keys.ts'
-import { type Sink, startSink } from '../faults/sink.ts'
-import { startZone } from '../name_server.ts'
+import { EMAIL } from '#test/bench/support/generate_load.ts'
+import { median, openStage, percentile, ROUNDS, report, type Stage } from '#test/bench/support/stage.ts'
+import { type Sink, startSink } from '#test/faults/support/sink.ts'
+import { startZone } from '#test/support/dns/name_server.ts'
 import { EHLO } from './deliver.ts'
-import { EMAIL } from './generate_load.ts'
-import { median, openStage, percentile, ROUNDS, report, type Stage } from './stage.ts'
 
 /** Domains of their own servers: what never ends its greeting, and what answers at once. */
 const TARPITS = [72, 73, 74, 75, 76]
@@ -37,7 +37,7 @@ export async function benchTarpit(): Promise<void> {
       MX_PORT: String(port),
       MX_ALLOW: '127.0.0.64/27',
     }
-    await stage.spawn('test/bench/worker.ts', environment)
+    await stage.spawn('test/bench/support/worker.ts', environment)
     const bench = { stage, sinks, accept: await accepter(stage) }
     await measure(bench, null) // not counted: until it is warm
     const before = await measureRounds(bench, 'without tarpits')

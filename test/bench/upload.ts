@@ -1,5 +1,5 @@
-import { ROUNDS, report } from './stage.ts'
-import { FILE_BYTES, measureUploads, type UploadFigures } from './upload_client.ts'
+import { ROUNDS, report } from '#test/bench/support/stage.ts'
+import { FILE_BYTES, measureUploads, type UploadFigures } from '#test/bench/support/upload_client.ts'
 
 const MEBIBYTE = 1024 * 1024
 

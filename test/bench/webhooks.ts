@@ -7,9 +7,10 @@ import { v7 as uuid } from 'uuid'
 import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import { insertAccount } from '#sql/accounts/accounts.ts'
 import { sql } from '#sql/pool.ts'
-import { startSink } from '../faults/sink.ts'
+import { type Child, interleave, openStage, report, type Stage } from '#test/bench/support/stage.ts'
+import { startSink } from '#test/faults/support/sink.ts'
+import { ROOT } from '#test/support/root.ts'
 import { EHLO, endToEnd } from './deliver.ts'
-import { type Child, interleave, openStage, report, type Stage } from './stage.ts'
 
 const HOOK_PORT = 4607
 const HOOK = `http://127.0.0.1:${HOOK_PORT}/hook`
@@ -31,10 +32,10 @@ export async function benchWebhooks(): Promise<void> {
   const stage = await openStage()
   const sink = await startSink({ discard: true, ehlo: EHLO })
   try {
-    await stage.spawn('test/bench/hook_server.ts', { PORT: String(HOOK_PORT) })
+    await stage.spawn('test/bench/support/hook_server.ts', { PORT: String(HOOK_PORT) })
     await stage.spawn('api/server.ts', { PORT: '4601' })
     const environment = { MAIL_TRANSPORT: sink.url, FETCH_ALLOW: '127.0.0.1', FETCH_PORTS: String(HOOK_PORT) }
-    const worker = await stage.spawn('test/bench/worker.ts', environment)
+    const worker = await stage.spawn('test/bench/support/worker.ts', environment)
     await measureDeliveries(stage, worker)
     for (let run = 0; run < 2; run++) await endToEnd(stage, sink)
     const { rows } = await stage.pool.pg.query('SELECT id FROM accounts WHERE name = $1', ['default'])
@@ -120,7 +121,7 @@ async function settled({ pool }: Stage): Promise<void> {
 async function postBare(): Promise<number> {
   const body = JSON.stringify({ type: 'email.delivered', created_at: DATA.created_at, id: uuid(), data: DATA })
   const environment = { HOOK_URL: HOOK, COUNT: String(COUNT), CALLERS: String(2 * WEBHOOKS), BODY: body }
-  const path = join(import.meta.dirname, 'undici_poster.ts')
+  const path = join(ROOT, 'test/bench/support/undici_poster.ts')
   const { stdout } = await promisify(execFile)(process.execPath, [path], { env: environment })
   return Number(stdout)
 }

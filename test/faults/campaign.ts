@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
-import { findViolations } from './oracle.ts'
-import { Postgres } from './postgres.ts'
-import type { Entry } from './sink_ledger.ts'
-import { openStage, type Stage } from './stage.ts'
+import { findViolations } from '#test/faults/support/oracle.ts'
+import { Postgres } from '#test/faults/support/postgres.ts'
+import type { Entry } from '#test/faults/support/sink_ledger.ts'
+import { openStage, type Stage } from '#test/faults/support/stage.ts'
 
 /** What came out of a campaign: figures to read, and a sentence for each thing that must not be. */
 export class Report {

@@ -1,6 +1,6 @@
 import { readConfig } from '#lib/config.ts'
 import { checkVirus } from '#lib/receiving/verdicts/clamav.ts'
-import { report } from './judged.ts'
+import { report } from '#test/faults/support/judged.ts'
 
 const { CLAMAV } = readConfig({ CLAMAV: process.argv[2] })
 if (!CLAMAV) throw new Error('say where clamd is')

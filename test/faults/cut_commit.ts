@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { checkKeys, Load } from '#test/faults/support/load.ts'
+import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { checkKeys, Load } from './load.ts'
-import { startPgProxy } from './pg_proxy.ts'
-import type { Stage } from './stage.ts'
 
 type Options = { runs: number; at_once: number }
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { countStates, listBeyondFence, makeAllDue, waitForNone } from '#test/faults/support/deliveries.ts'
+import { type PgProxy, startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import { feed, type Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { countStates, listBeyondFence, makeAllDue, waitForNone } from './deliveries.ts'
 import { addJobs, holdTable, waitForLocks } from './locked_jobs.ts'
-import { type PgProxy, startPgProxy } from './pg_proxy.ts'
-import { feed, type Stage } from './stage.ts'
 
 type Options = { emails: number; pending: number; jobs: number; seconds: number; how: 'blackhole' | 'refuse' }
 
@@ -16,7 +16,7 @@ export async function takeDatabaseAway(stage: Stage, options: Options): Promise<
   const report = new Report()
   const sink = await stage.startSink()
   const proxy = await startPgProxy(stage.url)
-  const worker = stage.supervise('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, DATABASE_URL: proxy.url })
+  const worker = stage.supervise('test/faults/support/worker.ts', { MAIL_TRANSPORT: sink.url, DATABASE_URL: proxy.url })
   try {
     await feed(stage, emails, 0, ['slow250-1000'])
     while ((await listBeyondFence(stage)).length < pending) await sleep(20)

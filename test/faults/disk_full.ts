@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { countStates, makeAllDue, waitForNone } from '#test/faults/support/deliveries.ts'
+import { checkKeys, Load } from '#test/faults/support/load.ts'
+import { composeMixed } from '#test/faults/support/mixed_posts.ts'
+import type { Postgres } from '#test/faults/support/postgres.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { countStates, makeAllDue, waitForNone } from './deliveries.ts'
-import { checkKeys, Load } from './load.ts'
-import { composeMixed } from './mixed_posts.ts'
-import type { Postgres } from './postgres.ts'
 import { SmallDisk } from './small_disk.ts'
-import type { Stage } from './stage.ts'
 
 type Options = { fills: number; seconds: number; connections: number }
 
@@ -22,7 +22,7 @@ export async function fillDisk(stage: Stage, postgres: Postgres, disk: SmallDisk
   const report = new Report()
   const sink = await stage.startSink()
   const web = await stage.startWeb({ LOG_LEVEL: 'info' })
-  const worker = stage.supervise('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' })
+  const worker = stage.supervise('test/faults/support/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' })
   const watch = keepRunning(postgres)
   const load = new Load(stage, { connections, compose: n => composeMixed(stage, n) })
   load.start([web.url], connections)

@@ -1,5 +1,5 @@
 import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Child } from './child.ts'
+import type { Child } from '#test/faults/support/child.ts'
 
 /**
  * How late the turns of an event loop came, in ms. `p99_cpu` and `max_cpu`: what its thread used meanwhile, which does not

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Child } from '#test/faults/support/child.ts'
+import { countStates, makeAllDue, waitForNone } from '#test/faults/support/deliveries.ts'
+import { checkKeys, Load } from '#test/faults/support/load.ts'
+import { feed, type Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Child } from './child.ts'
-import { countStates, makeAllDue, waitForNone } from './deliveries.ts'
 import { MEGABYTE, sendLargeEmails } from './large_emails.ts'
-import { checkKeys, Load } from './load.ts'
-import { feed, type Stage } from './stage.ts'
 
 /** `emails` go to a server that takes `slow_ms` for each. */
 type Options = { descriptors: number; sockets: number; seconds: number; emails: number; slow_ms: number; large: number }
@@ -30,7 +30,7 @@ export async function starve(stage: Stage, options: Options): Promise<Report> {
   const sink = await stage.startSink()
   const web = await stage.startWeb({ LOG_LEVEL: 'info' })
   const settings = { MAIL_TRANSPORT: sink.url, SEND_CONNECTIONS: String(Math.min(1_000, emails)), LOG_LEVEL: 'warn' }
-  const worker = stage.start('test/faults/worker.ts', settings)
+  const worker = stage.start('test/faults/support/worker.ts', settings)
   for (const child of [web.child, worker]) limitDescriptors(child, descriptors)
   await worker.says(/^ready$/)
   const load = new Load(stage, { connections: 16 })

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WEBHOOK_TIMES } from '#flows/webhooks/times.ts'
-import { announce, insertUnchecked } from '../announcing.ts'
-import { ALLOWED } from '../fetching.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
+import { ALLOWED } from '#test/support/http/fetching.ts'
+import { announce, insertUnchecked } from '#test/support/webhooks/announced_events.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Stage } from './stage.ts'
 
 type Options = { per_second: number; seconds: number }
 

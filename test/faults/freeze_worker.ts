@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Child } from '#test/faults/support/child.ts'
+import { countStates, makeAllDue, waitForNone } from '#test/faults/support/deliveries.ts'
+import { feed, type SinkProcess, type Stage } from '#test/faults/support/stage.ts'
+import { FAULT_TIMES } from '#test/faults/support/worker.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Child } from './child.ts'
-import { countStates, makeAllDue, waitForNone } from './deliveries.ts'
-import { feed, type SinkProcess, type Stage } from './stage.ts'
-import { FAULT_TIMES } from './worker.ts'
 
 type Options = { emails: number; freezes: number }
 
@@ -53,7 +53,7 @@ export async function shareQueue(stage: Stage, { emails, count }: { emails: numb
 function startWorkers(stage: Stage, sink: SinkProcess, count: number): Promise<Child[]> {
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const worker = stage.start('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'error' })
+      const worker = stage.start('test/faults/support/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'error' })
       await worker.says(/^ready$/)
       return worker
     }),

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { ROOT } from '#test/support/root.ts'
 
 const run = promisify(execFile)
-const ROOT = join(import.meta.dirname, '..', '..')
 const isRoot = process.getuid?.() === 0
 
 /** Who tries it, and where. */
@@ -39,15 +39,15 @@ export async function makeClone(person: Person): Promise<Place> {
 
 /** Ends the Postgres that may still run there. */
 export async function removeClone({ directory }: Place): Promise<void> {
-  const pid = await findPostgres(directory)
-  if (pid > 0) kill(pid, 'SIGKILL')
+  const pid = await findPostgres(directory).catch(() => null)
+  if (pid) kill(pid, 'SIGKILL')
   await rm(dirname(directory), { recursive: true, force: true, maxRetries: 10 })
 }
 
-/** The process id of the embedded Postgres that runs there, or 0. */
+/** Returns the process id of the embedded Postgres that runs there; throws if there is none. */
 export async function findPostgres(directory: string): Promise<number> {
-  const file = join(directory, '.data', 'postgres', 'postmaster.pid')
-  return Number.parseInt(await readFile(file, 'utf8').catch(() => '0'), 10)
+  const text = await readFile(join(directory, '.data', 'postgres', 'postmaster.pid'), 'utf8')
+  return Number.parseInt(text, 10)
 }
 
 /** A command as someone in a terminal has it: a process group, what it printed, its code once it has ended. */

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createApp } from '#api/app.ts'
 import { createHttpServer } from '#api/server.ts'
 import { statusOf } from '#lib/errors.ts'
-import { openStage } from '../bench/stage.ts'
+import { openStage } from '#test/bench/support/stage.ts'
 import { hostilePosts, type Post } from './hostile_bodies.ts'
 
 /** How often each status and name was answered, and the ids of emails that were accepted. */

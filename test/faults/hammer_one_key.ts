@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import { openStage, percentile } from '../bench/stage.ts'
+import { openStage, percentile } from '#test/bench/support/stage.ts'
 
 /** How often each status was answered, the ids that were, and how many milliseconds each answer took. */
 export type Tally = { statuses: Record<number, number>; ids: Set<string>; times: number[] }
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   try {
     const ports = [4180, 4181]
     for (const port of ports) await stage.spawn('api/server.ts', { PORT: String(port) })
-    await stage.spawn('test/bench/worker.ts')
+    await stage.spawn('test/bench/support/worker.ts')
 
     const urls = ports.map(port => `http://127.0.0.1:${port}`)
     const email = { from: 'hammer@sandbox.internal', to: 'nail@sink.internal', subject: 'Once' }

@@ -3,11 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { announce, insertUnchecked } from '../announcing.ts'
-import { ALLOWED } from '../fetching.ts'
-import { newAccount } from '../world.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
+import { ALLOWED } from '#test/support/http/fetching.ts'
+import { announce, insertUnchecked } from '#test/support/webhooks/announced_events.ts'
+import { newAccount } from '#test/support/world.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Stage } from './stage.ts'
 
 type Options = { endpoints: number; others: number; seconds: number }
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { announce, insertUnchecked } from '../announcing.ts'
-import { ALLOWED, FORBIDDEN, startForbidden } from '../fetching.ts'
-import { behaviours, startHostileReceiver } from '../hostile_receiver.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
+import { ALLOWED, FORBIDDEN, startForbidden } from '#test/support/http/fetching.ts'
+import { announce, insertUnchecked } from '#test/support/webhooks/announced_events.ts'
+import { behaviours, startHostileReceiver } from '#test/support/webhooks/hostile_receiver.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Stage } from './stage.ts'
 
 type Options = { seconds: number; hanging: number }
 
@@ -32,7 +32,7 @@ export async function hostileWebhooks(stage: Stage, { seconds, hanging }: Option
   const subscribe = (endpoint: string) => insertUnchecked(stage, stage.account.id, endpoint)
   try {
     const healthy = await subscribe(`http://${ALLOWED}:${receiver.port}/is_well`)
-    const worker = stage.start('test/faults/worker.ts', environment)
+    const worker = stage.start('test/faults/support/worker.ts', environment)
     await worker.says(/^ready$/)
     await tell(stage, 5)
     const idle = worker.memory('VmHWM')

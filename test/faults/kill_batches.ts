@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
+import type { Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Stage } from './stage.ts'
 
 type Options = { batches: number; kills: number; connections: number }
 type Incomplete = { sent: { id: string; index: number }[]; sent_count: number }
@@ -24,7 +24,7 @@ export async function killBatches(stage: Stage, { batches, kills, connections }:
   const { url, child } = await stage.startWeb({ BATCH_DEADLINE_MS: '1500' })
   await child.stop()
   const web = stage.supervise('api/server.ts', { BATCH_DEADLINE_MS: '1500', PORT: new URL(url).port })
-  const worker = stage.supervise('test/faults/worker.ts', { LOG_LEVEL: 'error' })
+  const worker = stage.supervise('test/faults/support/worker.ts', { LOG_LEVEL: 'error' })
 
   const answers = new Map<number, Final>()
   let next = 0

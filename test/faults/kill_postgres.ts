@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { countStates, makeAllDue, waitForNone } from '#test/faults/support/deliveries.ts'
+import { checkKeys, Load } from '#test/faults/support/load.ts'
+import type { Postgres } from '#test/faults/support/postgres.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { countStates, makeAllDue, waitForNone } from './deliveries.ts'
-import { checkKeys, Load } from './load.ts'
-import type { Postgres } from './postgres.ts'
-import type { Stage } from './stage.ts'
 
 type How = 'immediate stop' | 'kill -9 of all'
 
@@ -23,7 +23,7 @@ export async function crashPostgres(stage: Stage, postgres: Postgres, options: O
   const report = new Report()
   const sink = await stage.startSink()
   const web = await stage.startWeb({ LOG_LEVEL: 'info' })
-  const worker = stage.supervise('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' })
+  const worker = stage.supervise('test/faults/support/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' })
   const load = new Load(stage)
   load.start([web.url], connections)
   const back: number[] = []

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findFreePort } from '../free_port.ts'
-import { openClient, type SmtpClient } from '../smtp_client.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
+import { findFreePort } from '#test/support/free_port.ts'
+import { openClient, type SmtpClient } from '#test/support/smtp/smtp_client.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Stage } from './stage.ts'
 
 const nobody = { teardown() {} }
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { waitForNone } from '#test/faults/support/deliveries.ts'
+import { checkKeys, Load } from '#test/faults/support/load.ts'
+import { type PgProxy, startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { waitForNone } from './deliveries.ts'
-import { checkKeys, Load } from './load.ts'
-import { type PgProxy, startPgProxy } from './pg_proxy.ts'
-import type { Stage } from './stage.ts'
 
 /** When the process is killed: before Postgres has the statement, while it is at it, or with the answer on its way. */
 const MOMENTS = ['before', 'during', 'after'] as const
@@ -34,7 +34,7 @@ export async function killWeb(stage: Stage, { runs }: { runs: number }): Promise
   }
   await load.stop()
   // What was accepted is sent as well: without a worker it would lie, which the oracle takes for a fault.
-  const worker = stage.supervise('test/faults/worker.ts', { LOG_LEVEL: 'error' })
+  const worker = stage.supervise('test/faults/support/worker.ts', { LOG_LEVEL: 'error' })
   await waitForNone(stage, ['queued', 'sending'])
   await worker.stop()
   report.note({ kills: runs * MOMENTS.length, keys: load.ids.size, ...counts, longest_retry_ms: Math.round(longest) })

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makeAllDue } from '#test/faults/support/deliveries.ts'
+import { HookLedger, waitForEvents } from '#test/faults/support/hook.ts'
+import type { Postgres } from '#test/faults/support/postgres.ts'
+import { feed, type Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { makeAllDue } from './deliveries.ts'
-import { HookLedger, waitForEvents } from './hook.ts'
-import type { Postgres } from './postgres.ts'
-import { feed, type Stage } from './stage.ts'
 
 const BEHAVIOURS = ['ok', 'ok', 'slow', 'flaky']
 const AWAY_MS = 500
@@ -19,7 +19,7 @@ export async function killWebhooks(stage: Stage, { emails, kills }: Kills): Prom
   const hook = await new HookLedger().listen()
   try {
     await hook.subscribe(stage, BEHAVIOURS)
-    const worker = stage.supervise('test/faults/worker.ts', hook.environment)
+    const worker = stage.supervise('test/faults/support/worker.ts', hook.environment)
     const feeding = feed(stage, emails)
     const share = (2 * emails * BEHAVIOURS.length) / (kills + 1)
     for (let kill = 1; kill <= kills; kill++) {
@@ -52,7 +52,7 @@ export async function crashUnderWebhooks(
   try {
     await hook.subscribe(stage, BEHAVIOURS)
     await feed(stage, emails)
-    const worker = stage.supervise('test/faults/worker.ts', { ...hook.environment, LOG_LEVEL: 'fatal' })
+    const worker = stage.supervise('test/faults/support/worker.ts', { ...hook.environment, LOG_LEVEL: 'fatal' })
     const share = (2 * emails * BEHAVIOURS.length) / (crashes + 1)
     for (let crash = 1; crash <= crashes; crash++) {
       await hook.reaches(share * crash)

@@ -1,7 +1,7 @@
-import { startZone } from '../name_server.ts'
+import { countStates, listBeyondFence, makeAllDue, waitForNone } from '#test/faults/support/deliveries.ts'
+import { DESTINATIONS, destination, feed, type SinkProcess, type Stage } from '#test/faults/support/stage.ts'
+import { startZone } from '#test/support/dns/name_server.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { countStates, listBeyondFence, makeAllDue, waitForNone } from './deliveries.ts'
-import { DESTINATIONS, destination, feed, type SinkProcess, type Stage } from './stage.ts'
 
 type Options = { emails: number; kills: number; connections: number; behaviours: string[]; isDirect?: boolean }
 
@@ -25,7 +25,7 @@ async function sendAndKill(
   const { emails, kills, connections } = options
   const report = new Report()
   await feed(stage, emails, 0, options.behaviours)
-  const worker = stage.supervise('test/faults/worker.ts', {
+  const worker = stage.supervise('test/faults/support/worker.ts', {
     ...environment,
     SEND_CONNECTIONS: String(connections),
     LOG_LEVEL: 'error',

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
+import type { Child } from '#test/faults/support/child.ts'
+import { waitForNone } from '#test/faults/support/deliveries.ts'
+import { email } from '#test/faults/support/load.ts'
+import { recipient, type SinkProcess, type Stage } from '#test/faults/support/stage.ts'
 import type { Report } from './campaign.ts'
-import type { Child } from './child.ts'
-import { waitForNone } from './deliveries.ts'
-import { email } from './load.ts'
-import { recipient, type SinkProcess, type Stage } from './stage.ts'
 
 export const MEGABYTE = 1024 * 1024
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { countStates, waitForNone } from '#test/faults/support/deliveries.ts'
+import { feed, type Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { countStates, waitForNone } from './deliveries.ts'
-import { feed, type Stage } from './stage.ts'
 
 type Options = { jobs: number; kills: number }
 
@@ -21,13 +21,13 @@ export async function killWithJobs(stage: Stage, { jobs, kills }: Options): Prom
   for (let kill = 0; kill < kills; kill++) {
     await feed(stage, jobs, kill * jobs)
     await addJobs(stage, jobs)
-    const victim = stage.start('test/faults/worker.ts', environment)
+    const victim = stage.start('test/faults/support/worker.ts', environment)
     const release = await holdTable(stage)
     const pools = await waitForLocks(stage)
     locked.push(await countLocks(stage, pools))
     victim.kill('SIGKILL')
     await victim.ended
-    const heir = stage.start('test/faults/worker.ts', environment)
+    const heir = stage.start('test/faults/support/worker.ts', environment)
     await heir.says(/^ready$/)
     await release()
     const start = performance.now()

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { countStates, listBeyondFence, makeAllDue, waitForNone } from '#test/faults/support/deliveries.ts'
+import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import { feed, type Stage } from '#test/faults/support/stage.ts'
+import { FAULT_TIMES } from '#test/faults/support/worker.ts'
 import { Report, runCampaign } from './campaign.ts'
-import { countStates, listBeyondFence, makeAllDue, waitForNone } from './deliveries.ts'
 import { addJobs, holdTable, waitForLocks } from './locked_jobs.ts'
-import { startPgProxy } from './pg_proxy.ts'
-import { feed, type Stage } from './stage.ts'
-import { FAULT_TIMES } from './worker.ts'
 
 type Options = { how: 'refuse' | 'blackhole'; isAsked: boolean; emails: number; jobs: number }
 
@@ -21,7 +21,7 @@ export async function loseDatabase(stage: Stage, { how, isAsked, emails, jobs }:
   const sink = await stage.startSink()
   const proxy = await startPgProxy(stage.url)
   const environment = { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' }
-  const worker = stage.start('test/faults/worker.ts', { ...environment, DATABASE_URL: proxy.url })
+  const worker = stage.start('test/faults/support/worker.ts', { ...environment, DATABASE_URL: proxy.url })
   try {
     await worker.says(/^ready$/)
     await feed(stage, emails, 0, ['slow250-3000'])
@@ -52,7 +52,7 @@ export async function loseDatabase(stage: Stage, { how, isAsked, emails, jobs }:
 
 /** With a database another worker finishes what is left. */
 async function takeOver(stage: Stage, report: Report, environment: Record<string, string>, emails: number) {
-  const heir = stage.start('test/faults/worker.ts', environment)
+  const heir = stage.start('test/faults/support/worker.ts', environment)
   await sleep(FAULT_TIMES.lease_seconds * 1_000)
   await waitForNone(stage, ['queued', 'sending'])
   await makeAllDue(stage)

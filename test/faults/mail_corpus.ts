@@ -1,10 +1,10 @@
 import { createTransport } from 'nodemailer'
 import { createBlobs } from '#flows/files/blobs.ts'
 import { parseEmails } from '#flows/receiving/parse_email.ts'
+import { openStage, type Stage } from '#test/bench/support/stage.ts'
+import { listReceivedMessages, varyReceivedMessages } from '#test/support/mail/received_messages.ts'
+import { withoutReturnPath, withoutTrace } from '#test/support/receiving.ts'
 import { startSmtp } from '#workers/smtp.ts'
-import { openStage, type Stage } from '../bench/stage.ts'
-import { listReceivedMessages, varyReceivedMessages } from '../received_messages.ts'
-import { withoutReturnPath, withoutTrace } from '../receiving.ts'
 
 const PORT = 4186
 

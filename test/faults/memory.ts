@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '#lib/ids.ts'
+import { MEGABYTE, measureMemory, memoryEnvironment } from '#test/faults/support/measure_memory.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 import { heavyBodies } from './heavy_bodies.ts'
-import { MEGABYTE, measureMemory, memoryEnvironment } from './measure_memory.ts'
-import type { Stage } from './stage.ts'
 
 /** `mails`: with 999 empty attachments each; `uploads`: emails with a file of 25 MB; `rest_s`: how long a load is over. */
 type Options = { mails: number; lists: number; uploads: number; rest_s: number; most_mb: number }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { countStates, waitForNone } from '#test/faults/support/deliveries.ts'
+import { checkKeys, email, Load } from '#test/faults/support/load.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { countStates, waitForNone } from './deliveries.ts'
 import { askLoopDelay, TELLS_LOOP_DELAY } from './event_loop.ts'
-import { checkKeys, email, Load } from './load.ts'
-import type { Stage } from './stage.ts'
 
 /**
  * `statement_ms`: what Postgres needs for a commit besides, as on a disk that is slow. `bytes`: of a text. `delay_ms`: how
@@ -27,7 +27,7 @@ export async function overload(stage: Stage, options: Options): Promise<Report> 
   const report = new Report()
   const sink = await stage.startSink()
   const web = await stage.startWeb({ LOG_LEVEL: 'info', ...TELLS_LOOP_DELAY })
-  const worker = stage.supervise('test/faults/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' })
+  const worker = stage.supervise('test/faults/support/worker.ts', { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' })
   if (statement_ms > 0) await slowDown(stage, statement_ms)
   const text = 'x'.repeat(bytes)
   const load = new Load(stage, {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { announce, insertUnchecked } from '../announcing.ts'
-import { ALLOWED } from '../fetching.ts'
-import { findFreePort } from '../free_port.ts'
-import { behaviours, startHostileReceiver } from '../hostile_receiver.ts'
-import { openClient } from '../smtp_client.ts'
+import { MEGABYTE, measureMemory, memoryEnvironment } from '#test/faults/support/measure_memory.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
+import { findFreePort } from '#test/support/free_port.ts'
+import { ALLOWED } from '#test/support/http/fetching.ts'
+import { openClient } from '#test/support/smtp/smtp_client.ts'
+import { announce, insertUnchecked } from '#test/support/webhooks/announced_events.ts'
+import { behaviours, startHostileReceiver } from '#test/support/webhooks/hostile_receiver.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { MEGABYTE, measureMemory, memoryEnvironment } from './measure_memory.ts'
-import type { Stage } from './stage.ts'
 
 /** `mails`: messages of 25 MB that arrive at once; `seconds` of events for receivers that do their worst. */
 type Options = { mails: number; seconds: number; hanging: number; rest_s: number; most_mb: number }

@@ -4,15 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import type { PresentedDomain } from '#flows/domains/find_domain.ts'
 import { addJob } from '#sql/jobs.ts'
-import { passesOf, verdictsOf } from '../dkim.ts'
-import { publish } from '../dns.ts'
-import { startInbox } from '../inbox.ts'
-import { type NameServer, startZone } from '../name_server.ts'
+import { waitForNone } from '#test/faults/support/deliveries.ts'
+import { Load } from '#test/faults/support/load.ts'
+import { recipient, type Stage } from '#test/faults/support/stage.ts'
+import { FAULT_TIMES } from '#test/faults/support/worker.ts'
+import { type NameServer, startZone } from '#test/support/dns/name_server.ts'
+import { publish } from '#test/support/dns/publish.ts'
+import { passesOf, verdictsOf } from '#test/support/mail/dkim.ts'
+import { startInbox } from '#test/support/smtp/inbox.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { waitForNone } from './deliveries.ts'
-import { Load } from './load.ts'
-import { recipient, type Stage } from './stage.ts'
-import { FAULT_TIMES } from './worker.ts'
 
 type Options = { rotations: number; messages: number; workers: number }
 
@@ -37,7 +37,7 @@ export async function rotateDkim(stage: Stage, { rotations, messages, workers }:
     const environment = { DNS_SERVERS: dns.server, SERVER_DOMAIN: 'mail.server.com', LOG_LEVEL: 'info' }
     const { url } = await stage.startWeb(environment)
     for (let n = 0; n < workers; n++) {
-      const worker = stage.start('test/faults/worker.ts', { ...environment, MAIL_TRANSPORT: inbox.url })
+      const worker = stage.start('test/faults/support/worker.ts', { ...environment, MAIL_TRANSPORT: inbox.url })
       await worker.says(/^ready$/)
     }
     const owner = new Owner(stage, `${url}/api`, dns)

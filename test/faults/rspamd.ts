@@ -1,5 +1,5 @@
 import { checkSpam } from '#lib/receiving/verdicts/rspamd.ts'
-import { report } from './judged.ts'
+import { report } from '#test/faults/support/judged.ts'
 
 const [url = ''] = process.argv.slice(2)
 const envelope = {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { countStates } from '#test/faults/support/deliveries.ts'
+import { ask, post, readClock, startWeb, startWorker, type Web } from '#test/faults/support/shifted_processes.ts'
+import { type Sink, startSink } from '#test/faults/support/sink.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
+import { FAULT_TIMES } from '#test/faults/support/worker.ts'
 import { Report, runCampaign } from './campaign.ts'
-import { countStates } from './deliveries.ts'
-import { ask, post, readClock, startWeb, startWorker, type Web } from './shifted_processes.ts'
-import { type Sink, startSink } from './sink.ts'
-import type { Stage } from './stage.ts'
-import { FAULT_TIMES } from './worker.ts'
 
 const SECOND = 1_000
 const HOUR = 3_600 * SECOND

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { countStates, listBeyondFence } from '#test/faults/support/deliveries.ts'
+import { startSink } from '#test/faults/support/sink.ts'
+import { feed, type Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { countStates, listBeyondFence } from './deliveries.ts'
-import { startSink } from './sink.ts'
-import { feed, type Stage } from './stage.ts'
 
 type Options = { connections: number; emails: number; seconds: number }
 

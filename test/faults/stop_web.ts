@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
+import type { Child } from '#test/faults/support/child.ts'
+import { type Answer, checkKeys, Load } from '#test/faults/support/load.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Child } from './child.ts'
-import { type Answer, checkKeys, Load } from './load.ts'
-import type { Stage } from './stage.ts'
 
 type Options = { stops: number; connections: number; load_ms: number }
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Child } from '#test/faults/support/child.ts'
+import { HookLedger, waitForEvents } from '#test/faults/support/hook.ts'
+import { feed, type Stage } from '#test/faults/support/stage.ts'
+import { FAULT_TIMES } from '#test/faults/support/worker.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Child } from './child.ts'
-import { HookLedger, waitForEvents } from './hook.ts'
-import { feed, type Stage } from './stage.ts'
-import { FAULT_TIMES } from './worker.ts'
 
 const BEHAVIOURS = ['ok', 'slow', 'slow', 'flaky']
 /** Past the lease, so that the other worker takes over. */
@@ -83,7 +83,7 @@ async function withHook(stage: Stage, act: (hook: HookLedger, report: Report) =>
 }
 
 async function startWorker(stage: Stage, hook: HookLedger): Promise<Child> {
-  const worker = stage.start('test/faults/worker.ts', hook.environment)
+  const worker = stage.start('test/faults/support/worker.ts', hook.environment)
   await worker.says(/^ready$/)
   return worker
 }

@@ -1,7 +1,7 @@
+import { countLockedJobs, countStates, waitForNone } from '#test/faults/support/deliveries.ts'
+import { feed, type Stage } from '#test/faults/support/stage.ts'
+import { FAULT_TIMES } from '#test/faults/support/worker.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import { countLockedJobs, countStates, waitForNone } from './deliveries.ts'
-import { feed, type Stage } from './stage.ts'
-import { FAULT_TIMES } from './worker.ts'
 
 type Options = { emails: number; stops: number }
 
@@ -19,7 +19,7 @@ export async function stopWorker(stage: Stage, { emails, stops }: Options): Prom
   const took: number[] = []
   const left = { locked: 0, sending: 0, in_doubt: 0 }
   for (let stop = 1; stop <= stops; stop++) {
-    const worker = stage.start('test/faults/worker.ts', environment)
+    const worker = stage.start('test/faults/support/worker.ts', environment)
     await worker.says(/^ready$/)
     const feeding = feed(stage, share, (stop - 1) * share, ['ok', 'slow250-300'])
     await sink.ledger.reaches(sink.ledger.read().length + Math.ceil(Math.random() * 0.5 * share))
@@ -34,7 +34,7 @@ export async function stopWorker(stage: Stage, { emails, stops }: Options): Prom
     left.in_doubt += in_doubt
     await feeding
   }
-  const last = stage.start('test/faults/worker.ts', environment)
+  const last = stage.start('test/faults/support/worker.ts', environment)
   await waitForNone(stage, ['queued', 'sending'])
   await last.stop()
 

@@ -7,12 +7,11 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { request } from 'undici'
 import { migrate } from '#sql/migrate.ts'
+import { countStates } from '#test/faults/support/deliveries.ts'
+import { checkKeys, Load } from '#test/faults/support/load.ts'
+import { openStage, recipient, type Stage } from '#test/faults/support/stage.ts'
+import { ROOT } from '#test/support/root.ts'
 import { Report } from './campaign.ts'
-import { countStates } from './deliveries.ts'
-import { checkKeys, Load } from './load.ts'
-import { openStage, recipient, type Stage } from './stage.ts'
-
-const ROOT = join(import.meta.dirname, '..', '..')
 
 /** The sink does what these local parts say (sink.ts), so that deliveries get into every state. */
 const BEHAVIOURS = ['ok', 'tmp-451', 'perm-550', 'data-554', 'grey-1', 'drop-post-dot', 'hang-post-dot', 'slow250-3000']
@@ -30,7 +29,7 @@ async function upgrade(earlier: Stage): Promise<Report> {
   const sink = await earlier.startSink()
   const environment = { MAIL_TRANSPORT: sink.url }
   const web = await earlier.startWeb(environment)
-  const worker = earlier.supervise('test/faults/worker.ts', environment)
+  const worker = earlier.supervise('test/faults/support/worker.ts', environment)
   const loads: Load[] = []
   const start = (urls: string[], behaviours = ['ok']): Load => {
     const first = loads.length * 1_000_000
@@ -54,7 +53,7 @@ async function upgrade(earlier: Stage): Promise<Report> {
   const later = await openStage(earlier.url)
   try {
     const newWeb = await later.startWeb(environment)
-    later.supervise('test/faults/worker.ts', environment)
+    later.supervise('test/faults/support/worker.ts', environment)
     const beside = start([web.url, newWeb.url])
     await beside.accepts(PER_STEP)
     await during.stop()

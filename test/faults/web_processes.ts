@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findFreePort } from '../free_port.ts'
+import type { Child } from '#test/faults/support/child.ts'
+import { checkKeys, Load } from '#test/faults/support/load.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
+import { findFreePort } from '#test/support/free_port.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
-import type { Child } from './child.ts'
-import { checkKeys, Load } from './load.ts'
-import type { Stage } from './stage.ts'
 
 type Cluster = { url: string; child: Child; pids(): number[] }
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { z } from 'zod'
 import { type Page, readHeavyPage } from '#sql/page.ts'
 import { sql } from '#sql/pool.ts'
-import { openWorld } from '../world.ts'
+import { openWorld } from '#test/support/world.ts'
 
 const { pool } = await openWorld(t)
 

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import t from 'tap'
 import { z } from 'zod'
 import { createPool, NoAnswerError, NotConnectedError, sql, sqlState } from '#sql/pool.ts'
-import { createDatabase } from '../database.ts'
+import { createDatabase } from '#test/support/database/database.ts'
 
 const url = await createDatabase(t)
 const pool = createPool(url, { max: 2 })

@@ -9,8 +9,8 @@ import { layFoundation } from '#flows/process/run_process.ts'
 import { StartupError } from '#lib/errors.ts'
 import { insertAccount } from '#sql/accounts/accounts.ts'
 import { listSigningKeys } from '#sql/domains/dkim_keys.ts'
-import { dumpTables } from '../dump.ts'
-import { openWorld, SECRET_KEY, testConfig } from '../world.ts'
+import { dumpTables } from '#test/support/database/dump.ts'
+import { openWorld, SECRET_KEY, testConfig } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const { pool, secrets } = world

@@ -5,9 +5,9 @@ import { createTemplate } from '#flows/templates/change_template.ts'
 import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import { SHORT_CONTENT } from '#sql/files/blobs.ts'
 import { send_emails } from '#tasks/send_emails.ts'
-import { compose, receive } from '../receiving.ts'
-import { acceptEmail, openWork } from '../sending.ts'
-import { newAccount, openWorld, type TestAccount } from '../world.ts'
+import { compose, receive } from '#test/support/receiving.ts'
+import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const { pg } = world.pool

@@ -5,8 +5,8 @@ import { insertDkimKeys } from '#sql/domains/dkim_keys.ts'
 import { insertDomain } from '#sql/domains/domains.ts'
 import { listPaused, resumeParty } from '#sql/safety/pauses.ts'
 import { check_reputation } from '#tasks/check_reputation.ts'
-import { acceptEmail, openWork } from '../sending.ts'
-import { newAccount, openWorld, type TestAccount } from '../world.ts'
+import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t, { PAUSE_BOUNCE_RATE: '10', PAUSE_COMPLAINT_RATE: '0.5' })
 const { pool } = world

@@ -4,10 +4,10 @@ import { simpleParser } from 'mailparser'
 import t from 'tap'
 import { findCapturedMessage } from '#sql/delivery/captured_messages.ts'
 import { send_emails } from '#tasks/send_emails.ts'
-import { ALLOWED, FORBIDDEN, startServer } from '../fetching.ts'
-import { startInbox } from '../inbox.ts'
-import { acceptEmail, openWork, readEmail } from '../sending.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { ALLOWED, FORBIDDEN, startServer } from '#test/support/http/fetching.ts'
+import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { startInbox } from '#test/support/smtp/inbox.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
 
 const MB = 1024 * 1024
 const content = randomBytes(100_000)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { purge } from '#tasks/purge.ts'
-import { insertLogRows, readLogs } from '../request_log.ts'
-import { openWork } from '../sending.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { insertLogRows, readLogs } from '#test/support/request_log.ts'
+import { openWork } from '#test/support/sending.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const { pool } = world

@@ -8,9 +8,9 @@ import { Semaphore } from '#lib/async/semaphore.ts'
 import { ApiError } from '#lib/errors.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { insertEmails } from '#sql/sending/drafts.ts'
-import { startSink } from '../faults/sink.ts'
-import { acceptEmail, openWork, readEmail } from '../sending.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { startSink } from '#test/faults/support/sink.ts'
+import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)

@@ -2,11 +2,11 @@ import MailComposer from 'nodemailer/lib/mail-composer'
 import PostalMime from 'postal-mime'
 import t from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
-import { startApi } from '../api.ts'
-import { startInbox } from '../inbox.ts'
-import { openWork } from '../sending.ts'
-import { acceptedId, listenForSubmission, logIn, submissionSettings } from '../submission.ts'
-import { newAccount, openWorld } from '../world.ts'
+import { startApi } from '#test/support/api.ts'
+import { openWork } from '#test/support/sending.ts'
+import { startInbox } from '#test/support/smtp/inbox.ts'
+import { acceptedId, listenForSubmission, logIn, submissionSettings } from '#test/support/smtp/submission.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t, await submissionSettings(t))
 const account = await newAccount(world)

@@ -1,3 +1,3 @@
-import { runTogether } from '../together.ts'
+import { runTogether } from '#test/support/together.ts'
 
 runTogether(import.meta.filename)

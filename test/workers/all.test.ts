@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { setUp } from '#flows/accounts/create_sandbox.ts'
-import { createDatabase } from '../database.ts'
-import * as clone from '../faults/fresh_clone.ts'
-import { findFreePort } from '../free_port.ts'
-import { openWorld, SECRET_KEY } from '../world.ts'
+import * as clone from '#test/faults/fresh_clone.ts'
+import { createDatabase } from '#test/support/database/database.ts'
+import { findFreePort } from '#test/support/free_port.ts'
+import { ROOT } from '#test/support/root.ts'
+import { openWorld, SECRET_KEY } from '#test/support/world.ts'
 
 const run = promisify(execFile)
-const ROOT = join(import.meta.dirname, '..', '..')
 const NODE = 'node_modules/.bin/node' // which is what npm start finds first
 const START = [NODE, 'workers/all.ts']
 const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
@@ -87,7 +87,7 @@ t.test('npm start with a DATABASE_URL', async t => {
   t.match(mailbrook.stdout, /^Mail leaves by 127\.0\.0\.1:1$/m)
   t.match(await clone.readSettled(url, key, id), { status: 'delivered', events: [{}, { via: 'simulator' }] })
   t.equal(await mailbrook.end('SIGHUP'), 0, 'as when its terminal is closed')
-  t.equal(await clone.findPostgres(place.directory), 0, 'it started none')
+  await t.rejects(clone.findPostgres(place.directory), { code: 'ENOENT' }, 'it started none')
 
   await refuses(t, start({ SECRET_KEY: `${SECRET_KEY}.` }), /^SECRET_KEY is not the one this database was set up with/)
 })

@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { kindOf } from '#lib/log_repeats.ts'
-import * as clone from '../faults/fresh_clone.ts'
-import { findFreePort } from '../free_port.ts'
+import * as clone from '#test/faults/fresh_clone.ts'
+import { findFreePort } from '#test/support/free_port.ts'
+import { ROOT } from '#test/support/root.ts'
 
 const run = promisify(execFile)
-const ROOT = join(import.meta.dirname, '..', '..')
 const START = ['node_modules/.bin/node', 'workers/all.ts']
 
 t.setTimeout(280_000) // a busy machine starts processes slowly

@@ -16,12 +16,12 @@ import { addJob } from '#sql/jobs.ts'
 import { createPool, type Pool } from '#sql/pool.ts'
 import { upsertHeartbeats } from '#sql/process/worker_heartbeats.ts'
 import { pauseParty } from '#sql/safety/pauses.ts'
+import { startZone } from '#test/support/dns/name_server.ts'
+import { ROOT } from '#test/support/root.ts'
+import { acceptEmail } from '#test/support/sending.ts'
+import { newAccount, openWorld, SECRET_KEY } from '#test/support/world.ts'
 import { openPatient } from '#workers/doctor_database.ts'
-import { startZone } from '../name_server.ts'
-import { acceptEmail } from '../sending.ts'
-import { newAccount, openWorld, SECRET_KEY } from '../world.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
 const NAME = 'mail.acme.com'
 
 const { server, zone } = await startZone(t)

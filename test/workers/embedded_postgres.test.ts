@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { StartupError } from '#lib/errors.ts'
-import { startEmbeddedPostgres } from '#workers/embedded_postgres.ts'
-import { signal } from '#workers/embedded_postgres_server.ts'
-import { makeScratch } from '../scratch.ts'
+import { makeScratch } from '#test/support/scratch.ts'
+import { signal } from '#workers/embedded_postgres/server.ts'
+import { startEmbeddedPostgres } from '#workers/embedded_postgres/start.ts'
 
 const common = await makeDirectory(t) // creating a cluster is what takes the time here
 
@@ -281,7 +281,7 @@ const program = `
 `
 
 function runElsewhere(t: Test, directory: string): ChildProcess {
-  const module = import.meta.resolve('../../workers/embedded_postgres.ts')
+  const module = import.meta.resolve('../../workers/embedded_postgres/start.ts')
   const args = ['--input-type=module', '-e', program, module, directory]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => kill(child))

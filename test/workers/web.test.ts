@@ -1,10 +1,10 @@
 import t from 'tap'
 import { request } from 'undici'
-import { cutCommits } from '../faults/cut_commit.ts'
-import { killWeb } from '../faults/kill_web.ts'
-import { startPgProxy } from '../faults/pg_proxy.ts'
-import { stopWeb, stopWebDuringUpload } from '../faults/stop_web.ts'
-import { openTestStage, passes } from './stage.ts'
+import { cutCommits } from '#test/faults/cut_commit.ts'
+import { killWeb } from '#test/faults/kill_web.ts'
+import { stopWeb, stopWebDuringUpload } from '#test/faults/stop_web.ts'
+import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
 t.test('a request whose process is killed around its commit can be repeated', async t => {
   passes(t, await killWeb(await openTestStage(t), { runs: 1 }))

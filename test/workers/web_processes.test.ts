@@ -1,6 +1,6 @@
 import t from 'tap'
-import { runWebProcesses } from '../faults/web_processes.ts'
-import { openTestStage, passes } from './stage.ts'
+import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
+import { runWebProcesses } from '#test/faults/web_processes.ts'
 
 t.test('several web processes share a port, are replaced, and stop together', async t => {
   const ways = ['SIGTERM to all, as systemd does'] as const

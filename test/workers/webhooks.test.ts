@@ -1,6 +1,6 @@
 import t from 'tap'
-import { killWebhooks } from '../faults/kill_webhooks.ts'
-import { openTestStage, passes } from './stage.ts'
+import { killWebhooks } from '#test/faults/kill_webhooks.ts'
+import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
 // The short version; test/faults has the long one, and workers that are stopped and frozen, and their database that crashes.
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { freezeWorker } from '../faults/freeze_worker.ts'
-import { killWorkers } from '../faults/kill_workers.ts'
-import { stopWorker } from '../faults/stop_worker.ts'
-import { openTestStage, passes } from './stage.ts'
+import { freezeWorker } from '#test/faults/freeze_worker.ts'
+import { killWorkers } from '#test/faults/kill_workers.ts'
+import { stopWorker } from '#test/faults/stop_worker.ts'
+import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
 // The short versions; test/faults has the long ones.
 

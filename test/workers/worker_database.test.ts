@@ -1,8 +1,8 @@
 import t from 'tap'
-import { takeDatabaseAway } from '../faults/database_away.ts'
-import { killWithJobs } from '../faults/locked_jobs.ts'
-import { loseDatabase } from '../faults/lose_database.ts'
-import { openTestStage, passes } from './stage.ts'
+import { takeDatabaseAway } from '#test/faults/database_away.ts'
+import { killWithJobs } from '#test/faults/locked_jobs.ts'
+import { loseDatabase } from '#test/faults/lose_database.ts'
+import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
 t.test('the jobs of a killed worker are freed once its heartbeat is old', async t => {
   passes(t, await killWithJobs(await openTestStage(t), { jobs: 40, kills: 1 }))

@@ -15,6 +15,6 @@ let threads: Threads<Uint8Array, Parsed> | null = null
  * @throws {EndedThreadError} when it takes too long or too much; the bytes are lost then
  */
 export async function parseMessage(raw: Uint8Array<ArrayBuffer>): Promise<Parsed> {
-  threads ??= new Threads(new URL('parse_thread.ts', import.meta.url), LIMITS)
+  threads ??= new Threads(new URL('./parse_thread.ts', import.meta.url), LIMITS)
   return threads.run(raw, [raw.buffer])
 }

@@ -20,6 +20,6 @@ export async function readCategory(text: string): Promise<Category | null> {
 }
 
 function run(task: ReplyTask): Promise<string | null> {
-  threads ??= new Threads(new URL('reply_thread.ts', import.meta.url), LIMITS)
+  threads ??= new Threads(new URL('./reply_thread.ts', import.meta.url), LIMITS)
   return threads.run(task, [])
 }

@@ -19,7 +19,7 @@ let threads: Piscina<MessageToCheck, Origin> | null = null
 export async function authenticate(message: MessageToCheck, { deadline_ms = DEADLINE_MS } = {}): Promise<Origin> {
   if (message.raw.length <= MAX_HERE) return checkOrigin(message)
   threads ??= new Piscina({
-    filename: new URL('check_thread.ts', import.meta.url).href,
+    filename: new URL('./check_thread.ts', import.meta.url).href,
     minThreads: 0,
     maxThreads: 2,
     idleTimeout: 30_000,

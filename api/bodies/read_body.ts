@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http'
+import getRawBody from 'raw-body'
+import type { Middleware } from '#api/context.ts'
+import { Turns } from '#lib/async/turns.ts'
+import { ApiError } from '#lib/errors.ts'
+import { parseJson } from '#lib/json/parse_json.ts'
+import { JsonLimitError } from '#lib/json/scanner.ts'
+import { findUnstorable, MAX_DEPTH } from '#lib/json/unstorable_json.ts'
+import { holdBody } from './budget.ts'
+
+/** Limit for an email, a template or a whole batch of emails, without the files in it. */
+export const MAX_BODY_BYTES = 10 * 1024 * 1024
+
+/** Limit for all other bodies. */
+const MAX_OTHER_BYTES = 1024 * 1024
+
+/** An email has 2,000 keys and values at most, ten times as many are parsed in 20 ms; a batch has a hundred emails. */
+const LIMITS = { depth: MAX_DEPTH, values: 20_000, total: 400_000 }
+
+/** Reads a JSON body into `ctx.state.body`; none, of any content type, is undefined. */
+export const readBody: Middleware = bodyReader(MAX_OTHER_BYTES)
+export const readTemplateBody: Middleware = bodyReader(MAX_BODY_BYTES)
+
+function bodyReader(max_bytes: number): Middleware {
+  return async (ctx, next) => {
+    requireIdentity(ctx.req)
+    const length = Number(ctx.get('content-length') || max_bytes)
+    const release = await holdBody(ctx, Math.min(length, max_bytes))
+    try {
+      ctx.state.body = await parseBody(await readBytes(ctx.req, max_bytes))
+      await next()
+    } finally {
+      release()
+    }
+  }
+}
+
+export function requireIdentity(request: IncomingMessage): void {
+  const encoding = request.headers['content-encoding']
+  if (encoding && encoding !== 'identity') {
+    throw new ApiError('validation_error', `Content-Encoding \`${encoding.slice(0, 50)}\` is not supported.`)
+  }
+}
+
+export async function readBytes(request: IncomingMessage, max_bytes: number): Promise<Buffer> {
+  try {
+    return await getRawBody(request, { limit: max_bytes, length: request.headers['content-length'] ?? null })
+  } catch (cause) {
+    const tooLarge = (cause as { type?: string }).type === 'entity.too.large'
+    const message = tooLarge ? `The body is larger than ${max_bytes} bytes.` : 'The body did not arrive whole.'
+    // What was not read cannot be skipped: the connection is of no more use.
+    throw new ApiError('validation_error', message, { cause, headers: { connection: 'close' } })
+  }
+}
+
+/**
+ * Parses the bytes of a body, in turns with other requests; undefined when there are none. `check` says why the value
+ * cannot be stored, or null.
+ */
+export async function parseBody(
+  bytes: Buffer,
+  check: (value: unknown) => string | null = findUnstorable,
+): Promise<unknown> {
+  if (bytes.length === 0) return undefined
+  const turns = new Turns()
+  let value: unknown
+  try {
+    value = await parseJson(bytes, LIMITS, turns)
+  } catch (cause) {
+    const message = cause instanceof JsonLimitError ? `The body ${cause.message}.` : 'The body is not valid JSON.'
+    throw new ApiError('validation_error', message, { cause })
+  }
+  if (turns.isOver) await turns.rest()
+  const reason = check(value)
+  if (reason) throw new ApiError('validation_error', `The body cannot be stored: ${reason}.`)
+  if (turns.isOver) await turns.rest()
+  return value
+}

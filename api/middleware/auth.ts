@@ -1,0 +1,100 @@
+import type { Middleware } from '#api/context.ts'
+import { hashApiKey, isWellFormedApiKey } from '#lib/api_key.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
+import { type Caller, findCaller } from '#sql/accounts/api_keys.ts'
+import type { Pool } from '#sql/pool.ts'
+import { headerValues } from './errors.ts'
+
+/** A revoked key is refused within this time everywhere: the contract allows 5 s. */
+const REMEMBER_MS = 4_000
+const MAX_REMEMBERED = 10_000
+
+type Remembered = { caller: Promise<Caller | null>; until: number; isAnswered: boolean }
+
+/**
+ * Finds the caller of a key, asking the database once in 4 s for each key, and again when the key has expired meanwhile;
+ * concurrent requests share one question.
+ */
+export function createFindCaller(pool: Pool, pepper: Buffer): (key: string) => Promise<Caller | null> {
+  const known = new Map<string, Remembered>()
+
+  const ask = (key: string): Remembered => {
+    const asked_at = performance.now()
+    const caller = findCaller(pool, hashApiKey(key, pepper))
+    const asked = { caller, until: asked_at + REMEMBER_MS, isAnswered: false }
+    if (known.size >= MAX_REMEMBERED) known.clear()
+    known.set(key, asked)
+    const forget = () => {
+      if (known.get(key) === asked) known.delete(key)
+    }
+    // Neither a failure nor a key that does not exist (yet) is remembered, and none for longer than it is valid.
+    caller.then(found => {
+      asked.isAnswered = true
+      if (!found) forget()
+      else asked.until = Math.min(asked.until, asked_at + (found.expires_in_ms ?? REMEMBER_MS))
+    }, forget)
+    return asked
+  }
+
+  /** The key may have expired while somebody else's question was waited for. */
+  const share = async (key: string, asked: Remembered): Promise<Caller | null> => {
+    const caller = await asked.caller
+    return asked.until > performance.now() ? caller : ask(key).caller
+  }
+
+  return key => {
+    const remembered = known.get(key)
+    if (!remembered || remembered.until <= performance.now()) return ask(key).caller
+    return remembered.isAnswered ? remembered.caller : share(key, remembered)
+  }
+}
+
+/** User-Agent, then the key: present, valid (contract 1, order of checks). Its scope is the route's to check. */
+export function authenticate(findCaller: (key: string) => Promise<Caller | null>): Middleware {
+  return async (ctx, next) => {
+    if (!ctx.get('user-agent').trim()) {
+      throw new ApiError('validation_error', 'Missing `User-Agent` header.', { statusCode: 403 })
+    }
+    const key = bearerKey(headerValues(ctx.req, 'authorization'))
+    const caller = isWellFormedApiKey(key) ? await findCaller(key) : null
+    if (!caller?.usable) throw new ApiError('invalid_api_key', 'API key is invalid, expired or revoked.')
+    ctx.state.caller = caller
+    await next()
+  }
+}
+
+function bearerKey(authorization: string[]): string {
+  const [value, another] = authorization
+  // A variable that is not set leaves the scheme alone.
+  if (!value || /^\s*(?:bearer\s*)?$/i.test(value))
+    throw new ApiError('missing_api_key', 'Missing API key in the authorization header.')
+  const [, key] = /^bearer +(\S+)$/i.exec(value.trim()) ?? []
+  return another === undefined && key ? key : ''
+}
+
+/** For paths outside the API: who has a valid key is told where it is, which is the first mistake of many clients. */
+export function hintAtPrefix(findCaller: (key: string) => Promise<Caller | null>): Middleware {
+  return async ctx => {
+    const [, key = ''] = /^bearer +(\S+)$/i.exec(ctx.get('authorization').trim()) ?? []
+    const caller = isWellFormedApiKey(key) ? await findCaller(key) : null
+    if (!caller?.usable) throw notFound('Route')
+    const path = /^[\w/.@%-]{1,200}$/.test(ctx.path) ? ctx.path : '/...'
+    throw new ApiError('not_found', `Route not found: the base URL ends in /api. Ask for ${ctx.method} /api${path}`)
+  }
+}
+
+/** Any action but sending. */
+export const fullAccess: Middleware = (ctx, next) => {
+  if (ctx.state.caller.permission !== 'full_access') {
+    throw new ApiError('restricted_api_key', 'This API key may only send emails.')
+  }
+  return next()
+}
+
+/** Sending: every key may. */
+export const sendingAccess: Middleware = (_ctx, next) => next()
+
+/** Managing keys: no key may, whatever its permission. */
+export const dashboardOnly: Middleware = () => {
+  throw new ApiError('dashboard_only', 'API keys are managed by the operator: npm run admin -- key create')
+}

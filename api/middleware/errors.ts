@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { NoRoomError } from '#api/bodies/budget.ts'
+import type { Context, Middleware } from '#api/context.ts'
+import { ApiError } from '#lib/errors.ts'
+import { BlobStoreError } from '#lib/files/blob_store.ts'
+import { NoAnswerError, NotConnectedError, sqlState } from '#sql/pool.ts'
+
+/** Answers every error with the envelope of the contract; what is not meant for callers is logged, not told. */
+export const answerErrors: Middleware = async (ctx, next) => {
+  try {
+    await next()
+  } catch (error) {
+    const answer = error instanceof ApiError ? error : unexpected(error, ctx)
+    if (answer.statusCode >= 500) ctx.log.error({ err: error, method: ctx.method, path: ctx.path }, 'a request failed')
+    ctx.status = answer.statusCode
+    ctx.set(answer.headers)
+    ctx.body = answer
+  }
+}
+
+/** Too much to do, or a server behind us away for the moment: to be retried (contract 2, overload). */
+const PASSING = [NotConnectedError, NoAnswerError, BlobStoreError, NoRoomError]
+// Lost connections, a standby in place of the primary, conflicts, what is exhausted, locks, shutdowns, the disk.
+const PASSING_STATES = /^(08|25006|40|53|55P03|57|58)/
+
+function unexpected(error: unknown, ctx: Context): ApiError {
+  const isPassing = PASSING.some(kind => error instanceof kind) || PASSING_STATES.test(sqlState(error) ?? '')
+  if (!isPassing) return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
+  const isSend = ctx.method === 'POST' && /^\/api\/emails(\/batch)?\/?$/i.test(ctx.path)
+  const name = isSend ? 'sending_service_unavailable' : 'internal_server_error'
+  return new ApiError(name, 'The service is overloaded. Retry later.', { headers: { 'retry-after': '5' } })
+}
+
+/**
+ * Answers what Node refuses before there is a request: malformed HTTP (400), a client that is too slow (408), headers
+ * that are too large (431).
+ */
+export function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const statusCode = clientErrors[error.code ?? ''] ?? 400
+  const body = JSON.stringify(new ApiError('validation_error', messages[statusCode] as string, { statusCode }))
+  socket.end(
+    `HTTP/1.1 ${statusCode} Refused\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
+
+const clientErrors: Record<string, number> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 }
+
+const messages: Record<number, string> = {
+  400: 'The HTTP request is malformed.',
+  408: 'The request took too long to arrive.',
+  431: 'The headers of the request are too large.',
+}
+
+/** Every value of a header: Node itself keeps only the first of some, and joins others. */
+export function headerValues(request: IncomingMessage, name: string): string[] {
+  return request.headersDistinct[name] ?? []
+}

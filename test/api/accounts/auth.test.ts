@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { request } from 'undici'
+import { createApiKey } from '#flows/accounts/create_api_key.ts'
+import { generateApiKey, hashApiKey } from '#lib/api_key.ts'
+import { revokeApiKey } from '#sql/accounts/api_keys.ts'
+import { startApi } from '#test/support/api.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+
+const missing = { statusCode: 401, name: 'missing_api_key' }
+const invalid = { statusCode: 403, name: 'invalid_api_key' }
+
+/** GET /api/emails with exactly these header lines, of which fetch would send others and join some. */
+async function get(...headers: string[]) {
+  const { statusCode, body } = await request(`${api.url}/api/emails`, { headers })
+  const answer = (await body.json()) as object
+  return { statusCode, ...answer }
+}
+
+const newKey = (fields: { expires_at: string | null }) =>
+  createApiKey(world.pool, world.secrets, {
+    account_id: account.id,
+    name: 'another',
+    permission: 'full_access',
+    domain_id: null,
+    ...fields,
+  })
+
+t.test('the header names the scheme in any case, and one key', async t => {
+  const { key } = account
+  for (const [value, answer] of [
+    [`Bearer ${key}`, { statusCode: 200 }],
+    [`bearer ${key}`, { statusCode: 200 }],
+    [`BEARER   ${key}`, { statusCode: 200 }],
+    ['', missing],
+    [' ', missing],
+    ['Bearer', missing],
+    ['Bearer ', missing],
+    [' bearer\t', missing],
+    [key, invalid],
+    [`Basic ${key}`, invalid],
+    [`Bearer${key}`, invalid],
+    [`Bearer ${key} ${key}`, invalid],
+    [`Bearer ${key},Bearer ${key}`, invalid],
+    [`Bearer "${key}"`, invalid],
+    [`Bearer ${key.toLowerCase()}`, invalid],
+    [`Bearer ${key.slice(0, -1)}`, invalid],
+    [`Bearer ${key}x`, invalid],
+    [`Bearer ${generateApiKey()}`, invalid],
+    ['Bearer mb_', invalid],
+    [`Bearer ${'x'.repeat(10_000)}`, invalid],
+    ["Bearer ' OR true --", invalid],
+    ['Bearer \xff\xfe', invalid],
+  ] as const) {
+    t.match(await get('user-agent', 'x', 'authorization', value), answer, JSON.stringify(value.slice(0, 40)))
+  }
+})
+
+t.test('no header is a missing key; two are none that is valid, even if both are right', async t => {
+  const authorization = ['authorization', `Bearer ${account.key}`]
+  t.match(await get('user-agent', 'x'), missing)
+  t.match(await get('user-agent', 'x', ...authorization, ...authorization), invalid)
+  t.match(await get('user-agent', 'x', 'authorization', 'Bearer x', ...authorization), invalid)
+})
+
+t.test('a request without a User-Agent is refused', async t => {
+  const refused = { statusCode: 403, name: 'validation_error', message: 'Missing `User-Agent` header.' }
+  const authorization = ['authorization', `Bearer ${account.key}`]
+  t.match(await get(...authorization), refused)
+  t.match(await get(...authorization, 'user-agent', ''), refused)
+  t.match(await get(...authorization, 'user-agent', '  '), refused)
+  t.match(await get(), refused)
+  t.match(await get(...authorization, 'user-agent', 'x'), { statusCode: 200 })
+})
+
+t.test('a key serves until it expires', async t => {
+  const now = Date.now()
+  const expired = await newKey({ expires_at: new Date(now - 1).toISOString() })
+  const current = await newKey({ expires_at: new Date(now + 3_600_000).toISOString() })
+  t.match((await api.request('GET', '/api/emails', { key: expired })).body, invalid)
+  t.match(await api.request('GET', '/api/emails', { key: current }), { status: 200 })
+})
+
+t.test('a key that expires while it is used serves no request after that', async t => {
+  const expires_at = Date.now() + 700
+  const key = await newKey({ expires_at: new Date(expires_at).toISOString() })
+  const asked: number[] = []
+  for (;;) {
+    const at = Date.now()
+    if ((await api.request('GET', '/api/emails', { key })).status !== 200) break
+    asked.push(at)
+  }
+  t.ok(asked.length > 1, 'the later ones from memory')
+  t.same(
+    asked.filter(at => at >= expires_at),
+    [],
+  )
+})
+
+t.test('a key that is refused is not used', async t => {
+  const keys = [
+    await newKey({ expires_at: new Date(Date.now() - 1).toISOString() }),
+    await newKey({ expires_at: null }),
+  ]
+  const hashes = keys.map(key => hashApiKey(key, world.secrets.pepper))
+  await revokeApiKey(world.pool, null, hashes[1] as Buffer)
+  for (const key of keys) t.match((await api.request('GET', '/api/emails', { key })).body, invalid)
+  const { rows } = await world.pool.pg.query('SELECT last_used_at FROM api_keys WHERE hash = ANY ($1)', [hashes])
+  t.same(rows, [{ last_used_at: null }, { last_used_at: null }])
+})
+
+t.test('a key that is revoked is refused 5 seconds later, however busy it is', async t => {
+  const key = await newKey({ expires_at: null })
+  const ask = () => api.request('GET', '/api/emails', { key })
+  t.match(await ask(), { status: 200 })
+  await revokeApiKey(world.pool, null, hashApiKey(key, world.secrets.pepper))
+
+  const revoked = performance.now()
+  let accepted = revoked
+  for (;;) {
+    const asked = performance.now()
+    if ((await ask()).status !== 200) break
+    accepted = asked
+    await sleep(50)
+  }
+  t.ok(accepted - revoked < 5_000, `accepted ${Math.round(accepted - revoked)} ms later`)
+  t.match((await ask()).body, invalid)
+})
+
+t.test('a key is refused before it exists, and serves at once when it does', async t => {
+  const key = generateApiKey()
+  t.match((await api.request('GET', '/api/emails', { key })).body, invalid)
+  await world.pool.pg.query(
+    `INSERT INTO api_keys (account_id, id, name, prefix, hash, permission)
+     VALUES ($1, gen_random_uuid(), 'late', 'mb_', $2, 'full_access')`,
+    [account.id, hashApiKey(key, world.secrets.pepper)],
+  )
+  t.match(await api.request('GET', '/api/emails', { key }), { status: 200 })
+})

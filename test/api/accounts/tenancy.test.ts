@@ -1,0 +1,252 @@
+import t from 'tap'
+import { resources } from '#api/app.ts'
+import { addWebhook } from '#flows/webhooks/change_webhook.ts'
+import { newId } from '#lib/ids.ts'
+import { send_emails } from '#tasks/send_emails.ts'
+import { startApi } from '#test/support/api.ts'
+import { compose, receive } from '#test/support/receiving.ts'
+import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const mine = await newAccount(world)
+const theirs = await newAccount(world)
+const api = await startApi(t, world, mine.key)
+
+const endpoint = 'https://hook.acme.com/'
+const { id: theirWebhook } = await addWebhook(world, theirs.id, { endpoint, events: ['*'] })
+const { id: mineWebhook } = await addWebhook(world, mine.id, { endpoint, events: ['*'] })
+
+// One that is sent, with events and a captured message, and one that waits, between two of mine.
+const attachments = [{ filename: 'x', content: 'eA==' }]
+const mineWithFile = await acceptEmail(world, mine, { attachments })
+const sent = await acceptEmail(world, theirs)
+const work = openWork(t, world, 'capture')
+await send_emails({ email_ids: [sent] }, work)
+await work.sender.idle()
+const waiting = await acceptEmail(world, theirs, { cc: ['x@example.com'] })
+const scheduled = await acceptEmail(world, theirs, { scheduled_at: 'in 2 hours' })
+const withFile = await acceptEmail(world, theirs, { attachments })
+const unknown = newId() // of the same moment: as a cursor it is the same position
+await acceptEmail(world, mine)
+
+const mail = await compose({ attachments, text: 'x' })
+const received = await receive(work, theirs, mail)
+const mineReceived = await receive(work, mine, mail)
+
+const ofTheirs = await makeTemplate(theirs, 'theirs')
+await makeTemplate(mine, 'mine')
+
+const theirAddress = { id: newId(), email: 'theirs@b.com' }
+for (const { account_id, id, email } of [
+  { account_id: theirs.id, ...theirAddress },
+  { account_id: mine.id, id: newId(), email: 'mine@b.com' },
+]) {
+  await world.pool.pg.query(`INSERT INTO suppressions VALUES ($1, $2, $3, 'manual')`, [account_id, id, email])
+}
+
+const { rows: keys } = await world.pool.pg.query('SELECT id FROM api_keys WHERE account_id = $1', [theirs.id])
+const { rows: receivedFiles } = await world.pool.pg.query('SELECT id FROM received_attachments WHERE account_id = $1', [
+  theirs.id,
+])
+const { rows: files } = await world.pool.pg.query('SELECT id FROM attachments WHERE email_id = $1', [withFile])
+const logs = []
+for (const { id } of [theirs, mine]) {
+  const { rows } = await world.pool.pg.query(
+    `INSERT INTO logs (account_id, created_at, method, endpoint, response_status, user_agent)
+     VALUES ($1::uuid, now(), 'GET', '/' || $1::uuid, 200, 'test') RETURNING id`,
+    [id],
+  )
+  logs.push(String(rows[0].id))
+}
+await world.pool.pg.query(
+  `INSERT INTO domain_claims (account_id, domain_id, id, token) VALUES ($1, $2, gen_random_uuid(), 'secret')`,
+  [theirs.id, theirs.domain_id],
+)
+const { rows: events } = await world.pool.pg.query('SELECT id FROM webhook_events WHERE account_id = $1', [theirs.id])
+const { rows: deliveries } = await world.pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1', [sent])
+
+/** Ids of theirs for the path of each route that has one: a new route must be added here. */
+const foreignIds: Record<string, string[]> = {
+  'GET /emails/:id': [sent, waiting, deliveries[0].id],
+  'PATCH /emails/:id': [sent, scheduled],
+  'POST /emails/:id/cancel': [sent, scheduled],
+  'GET /emails/:id/attachments': [withFile],
+  'GET /emails/:id/attachments/:attachment_id': [withFile],
+  'GET /emails/:id/attachments/:attachment_id/content': [withFile],
+  'GET /emails/receiving/:id': [received, sent],
+  'PATCH /emails/receiving/:id': [received, sent],
+  'DELETE /emails/receiving/:id': [received, sent],
+  'GET /emails/receiving/:id/raw': [received],
+  'GET /emails/receiving/:id/attachments': [received, withFile],
+  'GET /emails/receiving/:id/attachments/:attachment_id': [received, withFile],
+  'POST /emails/receiving/:id/reply': [received, sent],
+  'POST /emails/receiving/:id/forward': [received, sent],
+  'GET /domains/:id/claim': [theirs.domain_id],
+  'POST /domains/:id/claim/verify': [theirs.domain_id],
+  'GET /domains/:id': [theirs.domain_id],
+  'PATCH /domains/:id': [theirs.domain_id],
+  'DELETE /domains/:id': [theirs.domain_id],
+  'GET /domains/:id/dns': [theirs.domain_id],
+  'GET /domains/:id/dns/export': [theirs.domain_id],
+  'POST /domains/:id/dns/cloudflare': [theirs.domain_id],
+  'POST /domains/:id/dns/godaddy': [theirs.domain_id],
+  'POST /domains/:id/dns/namecheap': [theirs.domain_id],
+  'POST /domains/:id/verify': [theirs.domain_id],
+  'POST /domains/:id/dkim/rotate': [theirs.domain_id],
+  'GET /suppressions/:id': [theirAddress.id, theirAddress.email],
+  'DELETE /suppressions/:id': [theirAddress.id, theirAddress.email],
+  'GET /templates/:id': [ofTheirs, 'theirs'],
+  'PATCH /templates/:id': [ofTheirs, 'theirs'],
+  'DELETE /templates/:id': [ofTheirs, 'theirs'],
+  'POST /templates/:id/publish': [ofTheirs, 'theirs'],
+  'POST /templates/:id/duplicate': [ofTheirs, 'theirs'],
+  'GET /webhooks/:id': [theirWebhook],
+  'PATCH /webhooks/:id': [theirWebhook],
+  'DELETE /webhooks/:id': [theirWebhook],
+  'POST /webhooks/:id/signing-secret/rotate': [theirWebhook],
+  'POST /webhooks/:id/rotate': [theirWebhook],
+  'POST /webhooks/:id/test': [theirWebhook],
+  'GET /webhooks/:id/events': [theirWebhook],
+  'GET /webhooks/:id/events/:event_id': [theirWebhook],
+  'GET /webhooks/:id/events/:event_id/attempts': [theirWebhook],
+  'POST /webhooks/:id/events/:event_id/replay': [theirWebhook],
+  'POST /webhooks/:id/replay': [theirWebhook],
+  'GET /logs/:id': logs.slice(0, 1),
+  'PUT /api-keys/:id': [keys[0].id],
+  'PATCH /api-keys/:id': [keys[0].id],
+  'DELETE /api-keys/:id': [keys[0].id],
+}
+
+const routes = resources
+  .flatMap(resource => resource.stack)
+  .flatMap(({ path, methods }) => methods.map(method => ({ method, path: String(path) })))
+  .filter(({ method }) => method !== 'HEAD')
+
+/** Asks DNS, and nothing of ours; counts. */
+const NO_LISTS = ['/domains/mx-check', '/usage']
+
+const lists = routes
+  .filter(({ method, path }) => method === 'GET' && !path.includes(':') && !NO_LISTS.includes(path))
+  .map(({ path }) => path)
+
+t.test('every route with an id in its path is tried', async t => {
+  const withId = routes.filter(({ path }) => path.includes(':')).map(({ method, path }) => `${method} ${path}`)
+  t.strictSame(Object.keys(foreignIds).sort(), withId.sort())
+})
+
+async function request(method: string, path: string) {
+  const { status, text } = await api.request(method, `/api${path}`, method === 'GET' ? {} : { body: {} })
+  return { status, text }
+}
+
+// First: the log of requests shows whatever ids were asked for.
+t.test('a list shows nothing of another account', async t => {
+  for (const path of lists) {
+    const { text } = await request('GET', path)
+    t.match(text, /"data":\[\{/)
+    for (const id of [
+      theirs.id,
+      theirs.domain,
+      theirs.domain_id,
+      sent,
+      received,
+      waiting,
+      keys[0].id,
+      ofTheirs,
+      theirAddress.id,
+    ]) {
+      t.notMatch(text, id, path)
+    }
+  }
+})
+
+t.test('another account’s id answers byte for byte what an unknown id answers, and changes nothing', async t => {
+  const before = await checksum(theirs.id)
+  for (const [route, ids] of Object.entries(foreignIds)) {
+    const [method = '', path = ''] = route.split(' ')
+    const [ofMine, part] = withParts(path)
+    const ask = (id: string, another = part) => request(method, path.replace(':id', id).replace(/:\w+_id/, another))
+    const answer = await ask(unknown, unknown)
+    t.match(answer.status, /^40[34]$/)
+    for (const id of ids) {
+      t.strictSame(await ask(id), answer, `${route} ${id}`)
+      t.strictSame(await ask(id.toUpperCase()), answer, `${route} ${id}`)
+    }
+    if (!/:\w+_id/.test(path)) continue
+    t.strictSame(await ask(ofMine), await ask(ofMine, unknown), `${route} of mine`)
+  }
+  t.equal(await checksum(theirs.id), before)
+})
+
+/** One of mine, and a part of the like of theirs. */
+function withParts(path: string): [string, string] {
+  if (path.includes('/webhooks/')) return [mineWebhook, events[0].id]
+  return path.includes('/receiving/') ? [mineReceived, receivedFiles[0].id] : [mineWithFile, files[0].id]
+}
+
+t.test('another account’s id is a cursor like any other', async t => {
+  for (const path of lists) {
+    for (const cursor of ['after', 'before']) {
+      t.strictSame(
+        await request('GET', `${path}?${cursor}=${waiting}`),
+        await request('GET', `${path}?${cursor}=${unknown}`),
+      )
+    }
+  }
+})
+
+t.test('mail from another account’s domain is refused in the words for a domain that nobody has', async t => {
+  const answers = []
+  for (const domain of [theirs.domain, 'nobody-has-this.com']) {
+    const body = { from: `a@${domain}`, to: 'b@b.com', subject: 'Hi' }
+    const { status, text } = await api.request('POST', '/api/emails', { body })
+    answers.push({ status, text: text.replace(domain, 'DOMAIN') })
+  }
+  t.match(answers[0], { status: 422 })
+  t.strictSame(answers[0], answers[1])
+})
+
+t.test('another account’s template is not found, and its alias can be used for mine', async t => {
+  const before = await checksum(theirs.id)
+  const answers = []
+  for (const ref of [unknown, ofTheirs, ofTheirs.toUpperCase(), 'theirs']) {
+    for (const fields of [{ template_id: ref }, { template: { id: ref } }]) {
+      const body = { from: `a@${mine.domain}`, to: 'b@b.com', subject: 'Hi', ...fields }
+      answers.push(await api.request('POST', '/api/emails', { body }))
+    }
+  }
+  for (const { status, text } of answers) t.strictSame([status, text], [404, answers[0]?.text])
+  await makeTemplate(mine, 'theirs')
+  t.equal(await checksum(theirs.id), before)
+})
+
+t.test('another account’s suppression list drops nothing of mine', async t => {
+  await world.pool.pg.query(
+    `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'b@b.com', 'manual')`,
+    [theirs.id],
+  )
+  const send = (key: string, domain: string) =>
+    api.request('POST', '/api/emails', { key, body: { from: `a@${domain}`, to: 'b@b.com', subject: 'Hi' } })
+  t.match(await send(mine.key, mine.domain), { status: 200 })
+  t.match(await send(theirs.key, theirs.domain), { status: 422 })
+})
+
+async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {
+  const { body } = await api.request('POST', '/api/templates', { key, body: { name: alias, alias, html: 'Hi' } })
+  await api.request('POST', `/api/templates/${body.id}/publish`, { key })
+  return body.id
+}
+
+/** Of all rows of an account, in whatever table but the log of what it asked itself, which is written behind. */
+async function checksum(account_id: string): Promise<string> {
+  const { pg } = world.pool
+  const { rows: tables } = await pg.query(
+    `SELECT table_name AS name FROM information_schema.columns
+     WHERE table_schema = 'public' AND column_name = 'account_id' AND table_name <> 'logs'
+     ORDER BY 1`,
+  )
+  const rows = tables.map(({ name }) => `SELECT '${name}' || t::text AS row FROM "${name}" t WHERE account_id = $1`)
+  const sum = `SELECT count(*) || ' ' || md5(string_agg(row, '|' ORDER BY row)) AS sum FROM (${rows.join(' UNION ALL ')})`
+  return (await pg.query(sum, [account_id])).rows[0].sum
+}

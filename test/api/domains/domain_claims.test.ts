@@ -1,0 +1,277 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import type { PresentedDomain } from '#flows/domains/find_domain.ts'
+import { createDns } from '#lib/net/dns.ts'
+import type { DomainClaim } from '#sql/domains/domain_claims.ts'
+import { check_claim } from '#tasks/check_claim.ts'
+import { verify_domain } from '#tasks/verify_domain.ts'
+import { startApi } from '#test/support/api.ts'
+import { startZone } from '#test/support/dns/name_server.ts'
+import { publish } from '#test/support/dns/publish.ts'
+import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+
+const { server, zone } = await startZone(t)
+const world = await openWorld(t, { DNS_SERVERS: server, SERVER_DOMAIN: 'mail.server.com' })
+const { pool } = world
+const api = await startApi(t, world, '')
+const dns = createDns([server], { try_ms: 250, tries: 1, deadline_ms: 500 })
+const work = { ...openWork(t, world, 'capture'), dns }
+const query = (text: string, values: unknown[]) => pool.pg.query(text, values).then(result => result.rows)
+
+const call = async (account: TestAccount, method: string, path: string, body?: unknown) => {
+  const answer = await api.request(method, `/api${path}`, { key: account.key, body })
+  return { status: answer.status, body: answer.body as unknown as DomainClaim & { message: string } }
+}
+
+const claim = (account: TestAccount, name: string) => call(account, 'POST', '/domains/claim', { name })
+const read = async (account: TestAccount, { domain_id }: DomainClaim) =>
+  (await call(account, 'GET', `/domains/${domain_id}/claim`)).body
+const statusOf = async (account: TestAccount, domain_id: string) =>
+  (await call(account, 'GET', `/domains/${domain_id}`)).body.status as string
+
+/** Somebody who has verified a domain, and somebody else who has claimed it. */
+async function contend() {
+  const [owner, claimant] = [await newAccount(world), await newAccount(world)]
+  const { body } = await claim(claimant, owner.domain)
+  return { owner, claimant, claimed: body }
+}
+
+function prove(...claims: DomainClaim[]): void {
+  for (const { record } of claims) zone[record.name] = { TXT: ['other', ...claims.map(claim => claim.record.value)] }
+}
+
+async function publishOwner({ key, domain_id }: TestAccount): Promise<void> {
+  const { body } = await api.request('GET', `/api/domains/${domain_id}`, { key })
+  publish(zone, body as unknown as PresentedDomain)
+}
+
+async function check(account: TestAccount, { id }: DomainClaim): Promise<void> {
+  await check_claim({ account_id: account.id, claim_id: id }, work)
+}
+
+const move = ({ id }: DomainClaim, column: 'proven_at' | 'expires_at', ago: string) =>
+  query(`UPDATE domain_claims SET ${column} = now() - $1::interval WHERE id = $2`, [ago, id])
+
+t.test('a name of another account is claimed once, with a domain of its own and a record to publish', async t => {
+  const { owner, claimant, claimed } = await contend()
+  t.match(claimed, {
+    object: 'domain_claim',
+    name: owner.domain,
+    status: 'pending',
+    region: 'us-east-1',
+    record: { type: 'TXT', name: owner.domain, value: /^mb-domain-verification=[\w-]{43}$/, ttl: 'Auto' },
+    blocked_reason: null,
+    failure_reason: null,
+  })
+  t.equal(Date.parse(String(claimed.expires_at)) - Date.parse(String(claimed.created_at)), 7 * 24 * 60 * 60_000)
+  t.equal(await statusOf(claimant, claimed.domain_id), 'not_started')
+  t.match(await claim(claimant, owner.domain.toUpperCase()), { status: 200, body: { id: claimed.id } })
+  t.strictSame(await read(claimant, claimed), claimed)
+  t.match(await call(owner, 'GET', `/domains/${owner.domain_id}/claim`), { status: 404 })
+})
+
+t.test('two requests at once make one claim', async t => {
+  const [owner, claimant] = [await newAccount(world), await newAccount(world)]
+  const answers = await Promise.all([claim(claimant, owner.domain), claim(claimant, owner.domain)])
+  t.strictSame(answers.map(({ status }) => status).sort(), [200, 201])
+  t.equal(answers[0]?.body.id, answers[1]?.body.id)
+})
+
+t.test('a domain that was added before and could not be verified is the one that is claimed for', async t => {
+  const [owner, claimant] = [await newAccount(world), await newAccount(world)]
+  await query(`INSERT INTO domains (account_id, id, name, status) VALUES ($1, gen_random_uuid(), $2, 'failed')`, [
+    claimant.id,
+    owner.domain,
+  ])
+  const [before] = await query('SELECT id FROM domains WHERE account_id = $1 AND name = $2', [
+    claimant.id,
+    owner.domain,
+  ])
+  t.match(await claim(claimant, owner.domain), { status: 201, body: { domain_id: before.id } })
+})
+
+t.test('what cannot be claimed is refused', async t => {
+  const [owner, claimant] = [await newAccount(world), await newAccount(world)]
+  const trusted = await newAccount(world)
+  await query('UPDATE domains SET is_trusted = true WHERE id = $1', [trusted.domain_id])
+  const refused = async (name: unknown, status: number, error: string, message: RegExp) =>
+    t.match(await call(claimant, 'POST', '/domains/claim', { name }), { status, body: { name: error, message } })
+  await refused('nobody-has-this.com', 422, 'validation_error', /add it with POST \/domains/)
+  await refused(claimant.domain, 422, 'validation_error', /by this account already/)
+  await refused(`sub.${owner.domain}`, 409, 'domain_conflict', /above or below/)
+  await refused('acme.com', 409, 'domain_conflict', /above or below/)
+  await refused(trusted.domain, 409, 'domain_conflict', /operator/)
+  await refused('not a name', 422, 'validation_error', /not a domain name/)
+  await refused(undefined, 422, 'missing_required_field', /name/)
+  await refused(7, 422, 'validation_error', /name/)
+  t.strictSame(await query('SELECT FROM domain_claims WHERE account_id = $1', [claimant.id]), [])
+})
+
+t.test('a proven claim takes the name from who does not use it any more, with new keys', async t => {
+  const { owner, claimant, claimed } = await contend()
+  t.match(await call(claimant, 'POST', `/domains/${claimed.domain_id}/claim/verify`), {
+    status: 200,
+    body: { id: claimed.id },
+  })
+  const [job] = await query(`SELECT FROM graphile_worker.jobs WHERE key = $1`, [`check_claim:${claimed.id}`])
+  t.ok(job)
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'pending' }, 'nothing is published')
+
+  prove(claimed)
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'completed', blocked_reason: null })
+  t.equal(await statusOf(owner, owner.domain_id), 'failed')
+  t.equal(await statusOf(claimant, claimed.domain_id), 'pending')
+  const keys = await query('SELECT selector FROM dkim_keys WHERE domain_id = $1 ORDER BY 1', [claimed.domain_id])
+  t.strictSame(keys, [{ selector: 'mb2' }, { selector: 'mb2e' }])
+  const [verify] = await query(`SELECT FROM graphile_worker.jobs WHERE key = $1`, [
+    `verify_domain:${claimed.domain_id}`,
+  ])
+  t.ok(verify)
+
+  await publishOwner({ ...claimant, domain_id: claimed.domain_id })
+  await verify_domain({ account_id: claimant.id, domain_id: claimed.domain_id }, work)
+  t.equal(await statusOf(claimant, claimed.domain_id), 'verified')
+  await acceptEmail(world, { ...claimant, domain: owner.domain })
+  await t.rejects(acceptEmail(world, owner))
+  t.match(await call(claimant, 'POST', `/domains/${claimed.domain_id}/claim/verify`), { body: { status: 'completed' } })
+})
+
+t.test('what the owner does with it blocks a claim: scheduled mail, then mail of a day, then its records', async t => {
+  const { owner, claimant, claimed } = await contend()
+  await publishOwner(owner)
+  prove(claimed)
+  const scheduled = await acceptEmail(world, owner, { scheduled_at: 'in 2 hours' })
+  const sent = await acceptEmail(world, owner)
+  const blocked = async () => {
+    await check(claimant, claimed)
+    const { status, blocked_reason } = await read(claimant, claimed)
+    return status === 'blocked' ? blocked_reason : status
+  }
+  t.equal(await blocked(), 'pending_scheduled_emails')
+  await call(owner, 'POST', `/emails/${scheduled}/cancel`)
+  t.equal(await blocked(), 'recent_owner_activity')
+  await query('DELETE FROM emails WHERE id = $1', [sent])
+  t.equal(await blocked(), 'grace_period')
+  zone[`send.${owner.domain}`] = 'servfail'
+  t.equal(await blocked(), 'grace_period', 'nobody can say that they are gone')
+  delete zone[`send.${owner.domain}`]
+  t.equal(await blocked(), 'completed')
+})
+
+t.test('after 72 hours nothing blocks it, as long as its record is there', async t => {
+  const { owner, claimant, claimed } = await contend()
+  prove(claimed)
+  await acceptEmail(world, owner)
+  await check(claimant, claimed)
+  await move(claimed, 'proven_at', '71 hours 59 minutes')
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'blocked' })
+
+  await move(claimed, 'proven_at', '72 hours')
+  zone[owner.domain] = 'silent'
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'blocked' }, 'nobody can say')
+  zone[owner.domain] = { TXT: ['other'] }
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'pending', blocked_reason: null }, 'its proof begins anew')
+  t.equal(await statusOf(owner, owner.domain_id), 'verified')
+
+  prove(claimed)
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'blocked' })
+  await move(claimed, 'proven_at', '72 hours')
+  await publishOwner(owner)
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'completed' })
+  t.equal(await statusOf(owner, owner.domain_id), 'failed')
+
+  t.match(await call(owner, 'POST', `/domains/${owner.domain_id}/verify`), { body: { status: 'pending' } })
+  await verify_domain({ account_id: owner.id, domain_id: owner.domain_id }, work)
+  t.equal(await statusOf(owner, owner.domain_id), 'pending', 'what it published before proves nothing any more')
+})
+
+t.test('a name whose owner is deleted is had at once by who proves it', async t => {
+  const { owner, claimant, claimed } = await contend()
+  await acceptEmail(world, owner)
+  prove(claimed)
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'blocked', blocked_reason: 'recent_owner_activity' })
+  await call(owner, 'DELETE', `/domains/${owner.domain_id}`)
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'completed', blocked_reason: null })
+  t.equal(await statusOf(claimant, claimed.domain_id), 'pending')
+})
+
+t.test('a claim that is not proven in time expires, and another may be made; a proven one does not', async t => {
+  const { owner, claimant, claimed } = await contend()
+  await move(claimed, 'expires_at', '1 second')
+  const again = await claim(claimant, owner.domain)
+  t.equal(again.status, 201)
+  t.not(again.body.id, claimed.id)
+  await move(again.body, 'expires_at', '1 second')
+  await check(claimant, again.body)
+  t.match(await read(claimant, again.body), { status: 'expired' })
+
+  const { body: third } = await claim(claimant, owner.domain)
+  prove(third)
+  await acceptEmail(world, owner)
+  await check(claimant, third)
+  await move(third, 'expires_at', '1 second')
+  await check(claimant, third)
+  t.match(await read(claimant, third), { status: 'blocked' })
+})
+
+t.test('a claim goes with the domain that it is for', async t => {
+  const { owner, claimant, claimed } = await contend()
+  t.match(await call(claimant, 'DELETE', `/domains/${claimed.domain_id}`), { status: 200 })
+  t.match(await call(claimant, 'GET', `/domains/${claimed.domain_id}/claim`), { status: 404 })
+  prove(claimed)
+  await check(claimant, claimed)
+  t.equal(await statusOf(owner, owner.domain_id), 'verified')
+})
+
+t.test('of two accounts that prove a name at once, one has it', async t => {
+  const { owner, claimant, claimed } = await contend()
+  const rival = await newAccount(world)
+  const { body: rivals } = await claim(rival, owner.domain)
+  prove(claimed, rivals)
+  await Promise.all([check(claimant, claimed), check(rival, rivals)])
+  const statuses = [(await read(claimant, claimed)).status, (await read(rival, rivals)).status]
+  t.strictSame(statuses.sort(), ['completed', 'superseded'])
+})
+
+t.test('an owner who is vouched for meanwhile keeps the name', async t => {
+  const { owner, claimant, claimed } = await contend()
+  prove(claimed)
+  await query('UPDATE domains SET is_trusted = true WHERE id = $1', [owner.domain_id])
+  await check(claimant, claimed)
+  t.match(await read(claimant, claimed), { status: 'failed', failure_reason: /operator/ })
+  t.equal(await statusOf(owner, owner.domain_id), 'verified')
+})
+
+t.test('mail that its owner sends while the name is handed over is seen', async t => {
+  const { owner, claimant, claimed } = await contend()
+  prove(claimed)
+  let checking: Promise<void> | undefined
+  await pool.transaction(async tx => {
+    await acceptEmail({ ...world, pool: { ...pool, ...tx } }, owner)
+    checking = check(claimant, claimed)
+    await waitForLock()
+  })
+  await checking
+  t.match(await read(claimant, claimed), { status: 'blocked', blocked_reason: 'recent_owner_activity' })
+  t.equal(await statusOf(owner, owner.domain_id), 'verified')
+})
+
+/** Until a statement of this database waits for another's transaction. */
+async function waitForLock(): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  for (let n = 0; n < 200; n++) {
+    if ((await query(waiting, [])).length > 0) return
+    await sleep(10)
+  }
+  throw new Error('nobody waited')
+}

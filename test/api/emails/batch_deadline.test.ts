@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { v7 as uuid } from 'uuid'
+import { toDraft } from '#flows/sending/draft_emails.ts'
+import { sweepBatches } from '#flows/sending/process_batch.ts'
+import { fingerprint } from '#lib/json/canonical_json.ts'
+import { CompleteEmail } from '#lib/sending/new_email.ts'
+import { type BatchId, findBatchByKey, insertBatch, judgeBatch, storeBatchSlice } from '#sql/sending/batches.ts'
+import { startApi } from '#test/support/api.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+import { startWorker } from '#workers/worker.ts'
+
+const world = await openWorld(t, { BATCH_DEADLINE_MS: '500' })
+const account = await newAccount(world)
+const party = { account_id: account.id, domain_id: null }
+const api = await startApi(t, world, account.key)
+const worker = await startWorker(world)
+t.teardown(() => worker.stop())
+const { pg } = world.pool
+await pg.query(`INSERT INTO plans VALUES ('small', 1000, NULL)`)
+await pg.query(`UPDATE accounts SET plan = 'small' WHERE id = $1`, [account.id])
+
+type Sent = { name: string; sent: { index: number; id: string }[]; sent_count: number }
+
+const emails = (count: number, { domain }: TestAccount = account) =>
+  Array.from({ length: count }, (_, i) => ({ from: `ann@${domain}`, to: ['bob@b.com'], subject: `number ${i}` }))
+
+const send = (body: unknown, key: string | null = null) =>
+  api.request('POST', '/api/emails/batch', { body, headers: key === null ? {} : { 'idempotency-key': key } })
+
+/** Runs while each statement that stores emails takes so long, or fails. */
+async function during<T>(body: string, run: () => Promise<T>): Promise<T> {
+  await pg.query(`
+    CREATE FUNCTION hinder() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body}; RETURN NULL; END $$;
+    CREATE TRIGGER hinder AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION hinder()`)
+  try {
+    return await run()
+  } finally {
+    await pg.query('DROP FUNCTION hinder CASCADE')
+  }
+}
+
+/** Runs while no emails are stored until it calls `release`. */
+async function held<T>(run: (release: () => Promise<unknown>) => Promise<T>): Promise<T> {
+  const holder = await pg.connect()
+  try {
+    await holder.query('SELECT pg_advisory_lock(1)')
+    const release = () => holder.query('SELECT pg_advisory_unlock(1)')
+    return await during('PERFORM pg_advisory_xact_lock_shared(1)', () => run(release).finally(release))
+  } finally {
+    holder.release(true)
+  }
+}
+
+const slow = 'PERFORM pg_sleep(0.6)'
+const failing = `RAISE 'no space' USING ERRCODE = '53100'`
+
+async function stored(ids: string[]): Promise<{ id: string; subject: string }[]> {
+  return (await pg.query('SELECT id, subject FROM emails WHERE id = ANY ($1) ORDER BY id', [ids])).rows
+}
+
+/** What is debited, which is exactly what is stored. */
+async function used(): Promise<number> {
+  const { rows } = await pg.query(
+    `SELECT coalesce((SELECT sum(emails) FROM usage_minutes WHERE account_id = $1), 0)::int AS used,
+      (SELECT count(*) FROM emails WHERE account_id = $1)::int AS emails`,
+    [account.id],
+  )
+  if (rows[0].used !== rows[0].emails) throw new Error(JSON.stringify(rows[0]))
+  return rows[0].used
+}
+
+t.test('without a worker a batch is stored by the process that took it', async t => {
+  const idle = await openWorld(t)
+  const account = await newAccount(idle)
+  const api = await startApi(t, idle, account.key)
+  const { status, body } = await api.request('POST', '/api/emails/batch', { body: emails(60, account) })
+  t.equal(status, 200)
+  t.equal(body.data.length, 60)
+  t.match(await api.request('GET', '/api/emails?limit=100'), { body: { data: { length: 60 } } })
+})
+
+t.test('out of time, the answer is what is stored: with a key 503, replayed byte for byte', async t => {
+  const before = await used()
+  const first = await during(slow, () => send(emails(100), 'late'))
+  t.match(first, {
+    status: 503,
+    body: { statusCode: 503, name: 'batch_incomplete', message: /^Only 50 of 100 emails/ },
+  })
+  t.ok(Number(first.headers.get('retry-after')) > 0)
+
+  const { sent, sent_count } = first.body as unknown as Sent
+  t.equal(sent_count, 50)
+  const rows = await stored(sent.map(({ id }) => id))
+  t.strictSame(
+    rows.map(({ subject }) => subject),
+    sent.map(({ index }) => `number ${index}`),
+  )
+  t.equal((await used()) - before, 50)
+
+  const second = await send(emails(100), 'late')
+  t.match(second, { status: 503, text: first.text })
+  t.equal(second.headers.get('idempotent-replayed'), 'true')
+  t.ok(second.headers.get('retry-after'))
+  t.equal((await used()) - before, 50)
+})
+
+t.test('out of time without a key, the same error is a 422', async t => {
+  const { status, headers, body } = await during(slow, () => send(emails(100)))
+  t.equal(status, 422)
+  t.equal(headers.get('retry-after'), null)
+  t.match(body, { statusCode: 422, name: 'batch_incomplete', sent_count: 50 })
+})
+
+t.test('a batch of which nothing was stored in time is forgotten, with its key and its quota', async t => {
+  const before = await used()
+  const first = await during(failing, () => send(emails(3), 'nothing'))
+  t.match(first, { status: 503, body: { name: 'sending_service_unavailable' } })
+  t.ok(first.headers.get('retry-after'))
+  t.equal(await used(), before)
+  t.match(await send(emails(3), 'nothing'), { status: 200, body: { data: { length: 3 } } })
+})
+
+t.test('while a batch is open, its key is in progress; then it replays', async t => {
+  const first = await held(async release => {
+    const first = send(emails(2), 'twice')
+    while (!(await findBatchByKey(world.pool, account.id, 'twice'))) await sleep(10)
+    const second = await send(emails(2), 'twice')
+    t.match(second, { status: 409, body: { name: 'concurrent_idempotent_requests' } })
+    t.equal(second.headers.get('retry-after'), '1')
+    t.match(await send(emails(3), 'twice'), { status: 409, body: { name: 'invalid_idempotent_request' } })
+    await release()
+    return await first
+  })
+  t.equal(first.status, 200)
+  t.match(await send(emails(2), 'twice'), { status: 200, text: first.text })
+})
+
+t.test('of requests with the same key at the same moment one is sent', async t => {
+  const answers = await held(async release => {
+    let answered = 0
+    const requests = Array.from({ length: 5 }, async () => {
+      const answer = await send(emails(1), 'at once')
+      if (++answered === 4) await release()
+      return answer
+    })
+    return Promise.all(requests)
+  })
+  t.strictSame(answers.map(({ status }) => status).sort(), [200, 409, 409, 409, 409])
+})
+
+t.test('a client that goes away changes nothing: the batch is stored', async t => {
+  await held(async release => {
+    await goAway(t)
+    await release()
+  })
+  for (let i = 0; i < 200 && (await findBatchByKey(world.pool, account.id, 'gone'))?.state === 'open'; i++)
+    await sleep(20)
+  t.match(await send(emails(2), 'gone'), { status: 200, body: { data: { length: 2 } } })
+})
+
+async function goAway(t: Test): Promise<void> {
+  const controller = new AbortController()
+  const request = fetch(`${api.url}/api/emails/batch`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.key}`, 'user-agent': 'test', 'idempotency-key': 'gone' },
+    body: JSON.stringify(emails(2)),
+    signal: controller.signal,
+  })
+  while (!(await findBatchByKey(world.pool, account.id, 'gone'))) await sleep(10)
+  controller.abort()
+  await t.rejects(request)
+}
+
+/** Opens a batch as a web process does that dies after its commit. */
+async function abandon(key: string, count: number, deadline_ms: number): Promise<BatchId> {
+  const drafts = emails(count).map(email =>
+    toDraft(party, CompleteEmail.parse(email), null, world.config.SIMULATOR_DOMAIN),
+  )
+  const batch = {
+    ...{
+      account_id: account.id,
+      id: uuid(),
+      key,
+      fingerprint: (await fingerprint('POST', '/emails/batch', emails(count))).toString('hex'),
+      deadline_ms,
+    },
+    ...{ drafts, indexes: drafts.map((_, index) => index), errors: [], slice_size: 50 },
+  }
+  await world.pool.transaction(async tx => {
+    await insertBatch(tx, batch)
+    await judgeBatch(tx, batch, false)
+  })
+  return batch
+}
+
+t.test('a batch that nobody waits for any more is closed, by a worker or by whoever asks again', async t => {
+  await worker.stop()
+  const before = await used()
+  await abandon('left', 3, -6_000)
+  await sweepBatches(world.pool)
+  t.equal(await findBatchByKey(world.pool, account.id, 'left'), null)
+  t.equal(await used(), before)
+
+  const batch = await abandon('left again', 60, 60_000)
+  await storeBatchSlice(world.pool, batch)
+  await pg.query('UPDATE batches SET deadline = now() WHERE id = $1', [batch.id])
+  t.match(await send(emails(60), 'left again'), { status: 503, body: { name: 'batch_incomplete', sent_count: 50 } })
+  t.equal((await used()) - before, 50)
+})

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { v7 as uuid } from 'uuid'
+import { closeBatch } from '#sql/sending/batches.ts'
+import { startProxiedApi } from '#test/support/api.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+import { startWorker } from '#workers/worker.ts'
+
+const world = await openWorld(t, { BATCH_DEADLINE_MS: '500' })
+const account = await newAccount(world)
+const { pg } = world.pool
+await pg.query(`INSERT INTO plans VALUES ('small', 1000, NULL)`)
+await pg.query(`UPDATE accounts SET plan = 'small' WHERE id = $1`, [account.id])
+const worker = await startWorker(world)
+t.teardown(() => worker.stop())
+
+const { api, proxy } = await startProxiedApi(t, world, account.key)
+
+const send = (count: number) => {
+  const body = Array.from({ length: count }, () => ({ from: `ann@${account.domain}`, to: 'bob@b.com', subject: 'Hi' }))
+  return api.request('POST', '/api/emails/batch', { body })
+}
+
+t.test('a batch is stored though nothing can be listened to', async t => {
+  const lost = proxy.cutRequest('LISTEN')
+  t.match(await send(2), { status: 200 })
+  await lost
+  t.match(await send(2), { status: 200 })
+})
+
+for (const text of ['find_batch', 'close_batch']) {
+  for (const cut of ['cutRequest', 'cutReply'] as const) {
+    t.test(`a batch is answered as it is stored, though the connection is lost (${text}, ${cut})`, async t => {
+      await pg.query(`
+        CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.6); RETURN NULL; END $$;
+        CREATE TRIGGER dawdle AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`)
+      const lost = proxy[cut](text)
+      const answer = await send(60)
+      await lost
+      t.match(answer, { status: 422, body: { name: 'batch_incomplete', sent_count: 50 } })
+      await pg.query('DROP FUNCTION dawdle CASCADE')
+    })
+  }
+}
+
+t.test('while a slice holds its batch, who waits to close it holds up nobody’s quota', async t => {
+  const id = uuid()
+  await pg.query(
+    `INSERT INTO batches (account_id, id, deadline, drafts, judgement, positions, indexes, errors, slice_size)
+     VALUES ($1, $2, now(), '[]', '{}', '{}', '{}', '[]', 50)`,
+    [account.id, id],
+  )
+  const slice = await pg.connect()
+  await slice.query('BEGIN')
+  await slice.query('SELECT FROM batches WHERE id = $1 FOR UPDATE', [id])
+  const closing = closeBatch(world.pool, { account_id: account.id, id })
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  while ((await pg.query(waiting)).rowCount === 0);
+  const { rowCount } = await slice.query('SELECT FROM account_usage WHERE account_id = $1 FOR UPDATE NOWAIT', [
+    account.id,
+  ])
+  t.equal(rowCount, 1)
+  await slice.query('COMMIT')
+  slice.release()
+  await closing
+  t.equal((await pg.query('SELECT FROM batches WHERE id = $1', [id])).rowCount, 0)
+})

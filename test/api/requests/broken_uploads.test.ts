@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { startProxiedApi } from '#test/support/api.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const { pg } = world.pool
+const { api, proxy } = await startProxiedApi(t, world, account.key)
+
+const SHORT = 1_000
+const SMALL = 100_000
+const LARGE = 3 * 1024 * 1024
+const unavailable = { status: 503, body: { name: 'sending_service_unavailable' } }
+
+const bodyWith = (size: number) => {
+  const attachments = [{ filename: 'x', content: randomBytes(size).toString('base64') }]
+  return JSON.stringify({ from: `ann@${account.domain}`, to: 'bob@b.com', subject: 'Hi', attachments })
+}
+
+const send = (size: number) => api.request('POST', '/api/emails', { raw: bodyWith(size) })
+
+async function countBlobs(): Promise<number> {
+  return (await pg.query('SELECT count(*)::int AS count FROM blobs')).rows[0].count
+}
+
+for (const [table, sizes] of Object.entries({ blobs: [SHORT, SMALL, LARGE], blob_chunks: [SMALL, LARGE] })) {
+  t.test(`when the disk is full, which ${table} come to first, files are refused for now`, async t => {
+    await pg.query(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'full' USING ERRCODE = '53100'; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON ${table} EXECUTE FUNCTION refuse()`)
+    for (const size of sizes) t.match(await send(size), unavailable)
+    await pg.query('DROP FUNCTION refuse CASCADE')
+    for (const size of sizes) t.match(await send(size), { status: 200 })
+  })
+}
+
+t.test('when Postgres goes away in the middle of a file, that is not the client’s fault', async t => {
+  const ofLong = ['INSERT INTO blobs', 'INSERT INTO blob_chunks', 'SET sha256']
+  const statements = { [SHORT]: ['insert_short_blob'], [SMALL]: ofLong, [LARGE]: ofLong }
+  for (const [size, texts] of Object.entries(statements)) {
+    for (const text of texts) {
+      const lost = proxy.cutRequest(text)
+      t.match(await send(Number(size)), unavailable, `${text}, ${size}`)
+      await lost
+    }
+  }
+})
+
+t.test('however many clients go away in the middle of a file, nothing is left of them', async t => {
+  const before = await countBlobs()
+  const { port } = new URL(api.url)
+  const body = bodyWith(LARGE)
+  const head = `POST /api/emails HTTP/1.1\r\nHost: x\r\nUser-Agent: x\r\nAuthorization: Bearer ${account.key}\r\n`
+  const sockets = Array.from({ length: 40 }, () => {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, body.length / 2)}`)
+    return socket.on('error', () => {})
+  })
+  while ((await countBlobs()) < before + 12) await sleep(10) // as many as one account may send at once
+  for (const socket of sockets) socket.resetAndDestroy()
+  while ((await countBlobs()) > before) await sleep(10)
+  t.match(await send(LARGE), { status: 200 })
+})
+
+t.test('of a body that is not read to its end the connection is closed', async t => {
+  const { headers, status } = await api.request('POST', '/api/emails', { raw: `{"html":"${'x'.repeat(11 << 20)}"}` })
+  t.equal(status, 422)
+  t.equal(headers.get('connection'), 'close')
+})

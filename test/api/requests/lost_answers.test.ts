@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { startProxiedApi } from '#test/support/api.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const { api, proxy, pool } = await startProxiedApi(t, world, account.key)
+const email = { from: `ann@${account.domain}`, to: ['bob@b.com'], subject: 'Hi', text: 'Hello' }
+const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text, values)
+
+const countEmails = async () => Number((await query('SELECT count(*) FROM emails')).rows[0].count)
+const dawdling = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`
+
+/** Statements that insert into this table take a second more, and commit after it. */
+async function slowDown(t: Test, table: string): Promise<void> {
+  await query(`
+    CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+    CREATE TRIGGER dawdle AFTER INSERT ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`)
+  t.teardown(() => query('DROP FUNCTION dawdle CASCADE'))
+}
+
+/** Cuts all connections while such a statement is at work; resolves when none is any more. */
+async function cutWhileAtWork(): Promise<void> {
+  while ((await query(dawdling)).rowCount === 0) await sleep(5)
+  proxy.cut()
+  while ((await query(dawdling)).rowCount) await sleep(5)
+}
+
+t.test('a connection that breaks during accept leaves no email whose sender was told 503', async t => {
+  await slowDown(t, 'emails')
+  const before = await countEmails()
+  const statuses: number[] = []
+  for (let n = 0; n < 3; n++) {
+    const posts = Array.from({ length: 5 }, () => api.request('POST', '/api/emails', { body: email }))
+    await cutWhileAtWork()
+    statuses.push(...(await Promise.all(posts)).map(({ status }) => status))
+  }
+  const count = (wanted: number) => statuses.filter(status => status === wanted).length
+  t.ok(count(503) >= 3, 'of each round those whose statement was at work')
+  t.equal(count(200) + count(503), statuses.length)
+  t.equal(await countEmails(), before + count(200))
+})
+
+t.test('a connection that breaks when an email is committed loses nobody its answer', async t => {
+  const before = await countEmails()
+  const cut = proxy.cutReply('accept_emails')
+  const answer = await api.request('POST', '/api/emails', { body: email })
+  await cut
+  t.equal(answer.status, 200)
+  t.equal(await countEmails(), before + 1)
+})
+
+t.test('a connection that breaks while a batch is opened leaves no batch that is sent later', async t => {
+  await slowDown(t, 'batches')
+  const post = api.request('POST', '/api/emails/batch', { body: [email, email] })
+  await cutWhileAtWork()
+  t.equal((await post).status, 503)
+  t.same((await query('SELECT id FROM batches')).rows, [])
+})
+
+t.test('a Postgres that drops all packets', async t => {
+  const ANSWER_MS = 5_000
+  const inTime = async (request: ReturnType<typeof api.request>) => {
+    const limit = new AbortController()
+    const late = sleep(ANSWER_MS, { status: 'none within 5 s' }, { signal: limit.signal }).catch(() => null)
+    return Promise.race([request, late]).finally(() => limit.abort())
+  }
+  const statusOf = async (path: string) => (await api.request('GET', path)).status
+
+  await t.test('is told of within 5 seconds, whoever asks, and sends what was asked for once', async t => {
+    t.equal(await statusOf('/api/emails'), 200) // the key is known, connections are open
+    const before = await countEmails()
+    proxy.blackhole(true)
+    const send = () =>
+      api.request('POST', '/api/emails', { body: email, headers: { 'idempotency-key': 'in the black hole' } })
+    const first = send()
+    await sleep(1_000)
+    const requests = [
+      first,
+      api.request('POST', '/api/emails', { body: email }),
+      api.request('GET', '/api/emails'),
+      api.request('GET', '/api/emails', { key: account.sending_key }),
+      api.request('POST', '/api/emails/batch', { body: [email] }),
+    ]
+    const answers = await Promise.all(requests.map(inTime))
+    t.same(
+      answers.map(answer => answer?.status),
+      [503, 503, 500, 500, 503],
+    )
+    proxy.blackhole(false)
+    while ((await send()).status !== 200) await sleep(100)
+    const { rows } = await query('SELECT count(DISTINCT email_id)::int AS emails FROM deliveries')
+    t.equal(rows[0].emails, await countEmails())
+    t.ok((await countEmails()) - before <= 2, 'the one with the key, and the one that its caller knows nothing of')
+    const keys = await query(`SELECT FROM idempotency_keys WHERE key = 'in the black hole'`)
+    t.equal(keys.rowCount, 1)
+  })
+})
+
+t.test('/healthz fails once Postgres has answered nothing for 30 seconds', async t => {
+  const health = async () => {
+    const { status, body } = await api.request('GET', '/healthz', { key: null })
+    return [status, body]
+  }
+  const wait = (ms: number) => {
+    pool.watchdog.answered_at -= ms
+  }
+  proxy.blackhole(true)
+  wait(25_000)
+  t.same(await health(), [200, { status: 'ok' }])
+  wait(5_000)
+  t.same(await health(), [503, { status: 'unavailable', reason: 'the database does not answer' }])
+  proxy.blackhole(false)
+  t.same(await health(), [200, { status: 'ok' }])
+})
+
+t.test('a slow statement is waited for as long as Postgres answers others', async t => {
+  await query(`
+    CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$;
+    CREATE TRIGGER linger AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION linger()`)
+  t.equal((await api.request('POST', '/api/emails', { body: email })).status, 200)
+  await query('DROP FUNCTION linger CASCADE')
+})

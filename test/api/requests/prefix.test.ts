@@ -1,0 +1,27 @@
+import t from 'tap'
+import { generateApiKey } from '#lib/api_key.ts'
+import { startApi } from '#test/support/api.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+
+t.test('a path without /api is told of it, to whoever has a valid key', async t => {
+  for (const [method, path] of [
+    ['POST', '/emails'],
+    ['GET', '/emails/receiving'],
+    ['GET', '/nothing'],
+    ['POST', '//emails'],
+  ] as const) {
+    for (const key of [account.key, account.sending_key]) {
+      const { status, body } = await api.request(method, path, { key })
+      t.same([status, body.name], [404, 'not_found'])
+      const message = `Route not found: the base URL ends in /api. Ask for ${method} /api${path.replace('//', '/')}`
+      t.equal(body.message, message)
+    }
+    for (const key of [null, 'mb_nonsense', generateApiKey()]) {
+      t.match(await api.request(method, path, { key }), { status: 404, body: { message: /^Route not found$/ } })
+    }
+  }
+})

@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { setUp } from '#flows/accounts/create_sandbox.ts'
+import type { PresentedDomain } from '#flows/domains/find_domain.ts'
+import { startApi } from '#test/support/api.ts'
+import { startZone } from '#test/support/dns/name_server.ts'
+import { publish } from '#test/support/dns/publish.ts'
+import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
+import { Answers, type Example, readExamples, Terminal, wordsOf } from '#test/support/markdown_examples.ts'
+import { ROOT } from '#test/support/root.ts'
+import { openWorld } from '#test/support/world.ts'
+import { startSmtp } from '#workers/smtp.ts'
+import { startWorker } from '#workers/worker.ts'
+
+const FILE = 'https://www.rfc-editor.org/rfc/rfc2606.txt'
+const page = await readFile(join(ROOT, 'docs', 'examples.md'), 'utf8')
+
+const files = await startServer(t, (_, response) => response.end(Buffer.alloc(8_008)))
+const { server, zone } = await startZone(t)
+const world = await openWorld(t, {
+  ...{ SENDS_PER_MINUTE: '60', FETCH_ALLOW: ALLOWED, FETCH_PORTS: `443,${files}` },
+  ...{ DNS_SERVERS: server, SERVER_DOMAIN: 'mail.acme.net', HELO_NAME: 'mail.acme.net', SMTP_PORT: '0' },
+})
+const key = (await setUp(world.pool, world.secrets)) as string
+const worker = await startWorker(world)
+t.teardown(() => worker.stop())
+const smtp = await startSmtp(world)
+t.teardown(() => smtp.stop())
+const api = await startApi(t, world, key)
+world.config.BASE_URL = api.url // which nobody knew before
+
+const skip = { skip: spawnSync('curl', ['--version']).error ? 'there is no curl' : false }
+
+/** The page, as it is for whoever has this server, this key, and no way to the internet. */
+const examples = readExamples(
+  page
+    .replaceAll('http://localhost:3000', api.url)
+    .replaceAll('smtp://localhost:2525', `smtp://localhost:${smtp.port}`)
+    .replaceAll('mb_...', key)
+    .replaceAll(FILE, `http://${ALLOWED}:${files}/rfc2606.txt`),
+)
+const terminal = new Terminal(ROOT)
+t.teardown(() => terminal.close())
+const answers = new Answers()
+
+t.test('the page has examples', async t => {
+  t.ok(examples.length > 25, `${examples.length}`)
+})
+
+for (const [index, example] of examples.entries()) {
+  t.test(`example ${index + 1} of the page: ${example.title}`, skip, async t => {
+    if (example.code.includes('/verify')) await publishAll()
+    const found = await settled(example)
+    const isSo = answers.fits(example.answer, found)
+    t.ok(isSo, 'it answers what the page says', isSo ? {} : { found, page: example.answer })
+
+    // Whatever word of it were another.
+    const words = wordsOf(example.answer)
+    const others = words.map((_, i) => words.with(i, 'another').join('\n')).filter((_, i) => words[i] !== '...')
+    t.strictSame(
+      others.filter(other => answers.fits(other, found)),
+      [],
+    )
+  })
+}
+
+/** What whoever reads the page does where the zone is kept. */
+async function publishAll(): Promise<void> {
+  const { body } = await api.request('GET', '/api/domains')
+  for (const { id } of (body as unknown as { data: { id: string }[] }).data) {
+    const domain = await api.request('GET', `/api/domains/${id}`)
+    publish(zone, domain.body as unknown as PresentedDomain)
+  }
+}
+
+/** What it answers. What only reads may come too soon, and is pasted again. */
+async function settled(example: Example): Promise<string> {
+  const isReading = example.language === 'sh' && !/ -d | -X /.test(example.code)
+  for (const limit = performance.now() + 10_000; ; await sleep(100)) {
+    const found = await terminal.run(example)
+    if (!isReading || answers.fits(example.answer, found) || performance.now() > limit) return found
+  }
+}

@@ -1,0 +1,157 @@
+import { createHmac } from 'node:crypto'
+import { access, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { setUp } from '#flows/accounts/create_sandbox.ts'
+import { addWebhook } from '#flows/webhooks/change_webhook.ts'
+import { Environment } from '#lib/config.ts'
+import { send_emails } from '#tasks/send_emails.ts'
+import { startApi } from '#test/support/api.ts'
+import { ALLOWED } from '#test/support/http/fetching.ts'
+import { ROOT } from '#test/support/root.ts'
+import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+import { USAGE } from '#workers/admin/commands.ts'
+
+const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
+const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+
+/** What a default is called that is not the same everywhere, or not set. */
+const described: Record<string, string> = {
+  DATABASE_URL: '',
+  SECRET_KEY: '',
+  RELAY_URL: 'the URLs of `MAIL_TRANSPORT`',
+  BASE_URL: '`http://localhost:PORT`',
+  HELO_NAME: 'this host’s name',
+  SERVER_DOMAIN: '`HELO_NAME`',
+  DNS_SERVERS: '',
+  RETURN_PATH_DOMAIN: 'the domain of `from`',
+  TRUSTED_PROXIES: '',
+  FETCH_ALLOW: '',
+  MX_ALLOW: '',
+  FETCH_DENY: '',
+  NAMECHEAP_CLIENT_IP: '',
+  RSPAMD_URL: '',
+  CLAMAV: '',
+  AI_URL: '',
+  AI_KEY: '',
+  AI_MODEL: '',
+  OPERATOR_ACCOUNT: '',
+  SMTP_TLS_CERT: '',
+  SMTP_TLS_KEY: '',
+}
+
+t.test('the README has every variable of the configuration, in its order, with its default', async t => {
+  const defaults: Record<string, unknown> = Environment.parse({})
+  const expected = Object.keys(Environment.shape).map(key => [key, described[key] ?? `\`${defaults[key]}\``])
+  const rows = Array.from(readme.matchAll(/^\| `([A-Z_]+)` \|(.*?)\| .+ \|$/gm), ([, key, value]) => [
+    key,
+    value?.trim(),
+  ])
+  t.strictSame(rows, expected)
+})
+
+t.test('the README names every script, and none that there is not', async t => {
+  const named = Array.from(
+    readme.matchAll(/\bnpm (?:run (?:-s )?(\w+)|(start|test)\b)/g),
+    ([, run, short]) => run ?? short,
+  )
+  t.strictSame([...new Set(named)].sort(), Object.keys(scripts).sort())
+})
+
+t.test('the README has the usage of the operator’s command', async t => {
+  const lines = USAGE.trim().split('\n').slice(0, -1)
+  t.equal(lines.length, 21)
+  for (const line of lines) {
+    const command = line.replace('npm run admin --', '').trim()
+    t.ok(readme.includes(`\n    npm run admin -- ${command}\n`), command)
+  }
+})
+
+t.test('every file that the README names exists', async t => {
+  const whole = readme.match(
+    /(?<![\w./-])(?:(?:api|docs|flows|lib|sql|tasks|test|workers|\.ci)\/[\w./]*\w|\.env\.\w+|Procfile)/g,
+  )
+  const folders = Array.from(readme.matchAll(/^ {4}(\w+\/) {2,}(.*)/gm), ([, folder = '', text = '']) =>
+    ['', ...(text.match(/\b\w+(?:\.ts|\/)/g) ?? [])].map(name => folder + name),
+  )
+  const paths = [...new Set([...(whole ?? []), ...folders.flat()])]
+  t.ok(paths.length > 25, `${paths.length} files`)
+  for (const path of paths) await t.resolves(access(join(ROOT, path)), path)
+})
+
+t.test('the first curl of the README sends, and the answers are as it says', async t => {
+  const world = await openWorld(t)
+  const key = await setUp(world.pool, world.secrets)
+  const api = await startApi(t, world, key as string)
+  const [, path = '', body = ''] = /curl http:\/\/localhost:3000(\S+) .*\\\n.*-d '(.*)'\n/.exec(readme) ?? []
+  const { status, body: answer } = await api.request('POST', path, { raw: body })
+  t.equal(status, 200)
+  t.match(answer, { id: /^[0-9a-f-]{36}$/ })
+  t.strictSame(Object.keys(answer), ['id'])
+
+  const [example = ''] = /\[\{ "recipient": [^\]]*\]/.exec(readme) ?? []
+  const waiting = await api.request('GET', `${path}/${answer.id}`)
+  const { queue } = waiting.body as unknown as { queue: object[] }
+  t.strictSame(Object.keys(JSON.parse(example)[0]), Object.keys(queue[0] ?? {}))
+  t.match(queue, [{ state: 'queued', attempts: 0, last_reply: null }])
+
+  const work = openWork(t, world)
+  await send_emails({ email_ids: [answer.id] }, work)
+  await work.sender.idle()
+  const { body: email } = await api.request('GET', `${path}/${answer.id}`)
+  t.match(email, { object: 'email', status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
+  t.notOk('queue' in email)
+})
+
+t.test('the receiver of the README knows what comes from here, and nothing else', async t => {
+  const [, code = ''] = /^```js\n(import { createHmac.*?)^```$/ms.exec(readme) ?? []
+  const { isFromMailbrook } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+  const hook = await startHook(t)
+  const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const { id, signing_secret: secret } = await addWebhook(world, account.id, { endpoint: hook.url, events: ['*'] })
+  const work = openWork(t, world, 'capture')
+  await send_emails({ email_ids: [await acceptEmail(world, account, { subject: 'Grüße 🦄' })] }, work)
+  await work.sender.idle()
+  await work.webhooks.offer([{ account_id: account.id, id: Number(id) }])
+  await work.webhooks.idle()
+  await api.request('POST', `/api/webhooks/${id}/test`)
+
+  t.strictSame(
+    hook.posted.map(({ json }) => json.type),
+    ['email.sent', 'email.delivered', 'test'],
+  )
+  for (const { headers, body } of hook.posted) {
+    t.equal(isFromMailbrook(secret, headers, body), true)
+    t.equal(isFromMailbrook(`${secret}x`, headers, body), false)
+    t.equal(isFromMailbrook(secret, headers, Buffer.concat([body, Buffer.from(' ')])), false)
+    t.equal(isFromMailbrook(secret, {}, body), false)
+    const signature = String(headers['x-service-signature'])
+    for (const wrong of [
+      '',
+      signature.slice(1),
+      `${signature}0`,
+      signature.toUpperCase(),
+      'ü'.repeat(32),
+      '0'.repeat(64),
+    ]) {
+      t.equal(isFromMailbrook(secret, { ...headers, 'x-service-signature': wrong }, body), false, wrong)
+    }
+    for (const [shift, isRecent] of [
+      [0, true],
+      [-290, true],
+      [290, true],
+      [-310, false],
+      [310, false],
+      [NaN, false],
+    ] as const) {
+      const timestamp = String(Math.floor(Date.now() / 1_000) + shift)
+      const signed = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')
+      const moved = { ...headers, 'x-service-timestamp': timestamp, 'x-service-signature': signed }
+      t.equal(isFromMailbrook(secret, moved, body), isRecent, `${shift} s`)
+    }
+  }
+})

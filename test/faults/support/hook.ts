@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { addWebhook } from '#flows/webhooks/change_webhook.ts'
+import type { Report } from '#test/faults/campaign.ts'
+import { ALLOWED } from '#test/support/http/fetching.ts'
+import type { Stage } from './stage.ts'
+
+/** What arrived, written down before it was answered. */
+type Arrival = { webhook: string; event: string; sha256: string; status: number }
+
+const SLOW_MS = 30
+
+/**
+ * A receiver of webhooks whose behaviour begins their paths: `ok`, `slow` (30 ms) or `flaky` (500 for the first attempt
+ * at every third event).
+ */
+export class HookLedger {
+  readonly arrivals: Arrival[] = []
+  /** Requests to one webhook at the same moment, at the most. */
+  most = 0
+  readonly #open = new Map<string, number>()
+  readonly #seen = new Set<string>()
+  readonly #server = createServer(async (request, response) => {
+    const webhook = (request.url ?? '').slice(1)
+    this.#count(webhook, 1)
+    response.once('close', () => this.#count(webhook, -1))
+    const body = await buffer(request).catch(() => null)
+    if (!body) return // its sender was killed
+    const { id } = JSON.parse(body.toString())
+    const status = this.#judge(webhook, id)
+    this.arrivals.push({ webhook, event: id, sha256: createHash('sha256').update(body).digest('hex'), status })
+    if (webhook.startsWith('slow')) await sleep(SLOW_MS)
+    response.writeHead(status).end()
+  })
+
+  async listen(): Promise<this> {
+    await once(this.#server.listen(0, ALLOWED), 'listening')
+    return this
+  }
+
+  /** For a worker that is to deliver here. */
+  get environment(): Record<string, string> {
+    return { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(this.#port), MAIL_TRANSPORT: 'capture', LOG_LEVEL: 'error' }
+  }
+
+  /** A webhook of the stage's account for each behaviour. */
+  async subscribe(stage: Stage, behaviours: string[]): Promise<void> {
+    for (const [n, behaviour] of behaviours.entries()) {
+      const endpoint = `http://${ALLOWED}:${this.#port}/${behaviour}-${n}`
+      await addWebhook(stage, stage.account.id, { endpoint, events: ['*'] })
+    }
+  }
+
+  async reaches(count: number, ms = 60_000): Promise<void> {
+    const limit = performance.now() + ms
+    while (this.arrivals.length < count) {
+      if (performance.now() > limit) throw new Error(`${this.arrivals.length} of ${count} events within ${ms} ms`)
+      await sleep(20)
+    }
+  }
+
+  /** Events that one webhook has taken more than once. */
+  duplicates(): number {
+    const taken = this.arrivals.filter(({ status }) => status === 200)
+    return taken.length - new Set(taken.map(({ webhook, event }) => `${webhook} ${event}`)).size
+  }
+
+  close(): void {
+    this.#server.closeAllConnections()
+    this.#server.close()
+  }
+
+  /** Every event of every email has arrived at every webhook, the same bytes each time, and the database knows. */
+  async check(report: Report, stage: Stage, emails: number): Promise<void> {
+    const { rows } = await stage.pool.pg.query<{ key: string; sha256: string; state: string }>(
+      `SELECT substring(w.endpoint FROM '[^/]*$') || ' ' || e.id AS key, encode(sha256(e.body), 'hex') AS sha256, d.state
+       FROM webhook_deliveries d JOIN webhook_events e ON e.account_id = d.account_id AND e.id = d.event_id
+       JOIN webhooks w ON w.account_id = d.account_id AND w.id = d.webhook_id`,
+    )
+    const bodies = new Map(rows.map(({ key, sha256 }) => [key, sha256]))
+    const taken = new Set<string>()
+    let others = 0
+    for (const { webhook, event, sha256, status } of this.arrivals) {
+      if (status === 200) taken.add(`${webhook} ${event}`)
+      if (bodies.get(`${webhook} ${event}`) !== sha256) others++
+    }
+    const webhooks = await stage.pool.pg.query('SELECT failure_count, status, lease_owner FROM webhooks')
+    const events = 2 * emails * webhooks.rows.length
+    report.note({ events, arrivals: this.arrivals.length, duplicates: this.duplicates() })
+    report.expect(rows.length === events, `${rows.length} of ${events} events are written`)
+    report.expect(taken.size === events, `${taken.size} of ${events} have arrived`)
+    report.expect(others === 0, `${others} arrived with other bytes`)
+    report.expect(
+      rows.every(({ state }) => state === 'success'),
+      'each is known to have arrived',
+    )
+    const isWell = webhooks.rows.every(row => row.failure_count === 0 && row.status === 'enabled')
+    report.expect(isWell, `the webhooks end well: ${JSON.stringify(webhooks.rows)}`)
+    await report.consult(stage)
+  }
+
+  get #port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  #count(webhook: string, change: number): void {
+    const open = (this.#open.get(webhook) ?? 0) + change
+    this.#open.set(webhook, open)
+    this.most = Math.max(this.most, open)
+  }
+
+  #judge(webhook: string, event: string): number {
+    const key = `${webhook} ${event}`
+    const isFirst = !this.#seen.has(key)
+    this.#seen.add(key)
+    return webhook.startsWith('flaky') && isFirst && this.#seen.size % 3 === 0 ? 500 : 200
+  }
+}
+
+/** Resolves when no event waits; answers the seconds that it took. */
+export async function waitForEvents(stage: Stage, ms = 120_000): Promise<number> {
+  const start = performance.now()
+  for (;;) {
+    const { rows } = await stage.pool.pg.query(
+      `SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'pending')::int AS events,
+         (SELECT count(*) FROM deliveries WHERE state IN ('queued', 'sending', 'in_doubt'))::int AS emails`,
+    )
+    const seconds = (performance.now() - start) / 1_000
+    if (rows[0].events + rows[0].emails === 0) return Number(seconds.toFixed(1))
+    if (seconds * 1_000 > ms) throw new Error(`not delivered in ${ms} ms: ${JSON.stringify(rows[0])}`)
+    await sleep(50)
+  }
+}

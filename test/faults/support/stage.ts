@@ -1,0 +1,107 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Foundation, layFoundation } from '#flows/process/run_process.ts'
+import { acceptEmails } from '#flows/sending/accept_emails.ts'
+import { toDraft } from '#flows/sending/draft_emails.ts'
+import { createLog } from '#lib/log.ts'
+import { CompleteEmail } from '#lib/sending/new_email.ts'
+import { findFreePort } from '#test/support/free_port.ts'
+import { newAccount, SECRET_KEY, type TestAccount, testConfig } from '#test/support/world.ts'
+import { Child, Supervised } from './child.ts'
+import { LedgerFile } from './ledger_file.ts'
+
+export type SinkProcess = { url: string; child: Child; ledger: LedgerFile }
+
+/** Real processes of the project on one database, with an account that sends. */
+export type Stage = Foundation & {
+  url: string
+  account: TestAccount
+  /** Starts a file; the environment is only what is given and what every process needs. */
+  start(file: string, environment?: Record<string, string>): Child
+  supervise(file: string, environment?: Record<string, string>): Supervised
+  /** Starts `api/server.ts` on a free port, or the one given; resolves with its URL once it listens. */
+  startWeb(environment?: Record<string, string>): Promise<{ url: string; child: Child }>
+  startSink(): Promise<SinkProcess>
+  close(): Promise<void>
+}
+
+export async function openStage(database_url: string): Promise<Stage> {
+  const directory = await mkdtemp(join(tmpdir(), 'mailbrook-faults-'))
+  const config = testConfig(database_url)
+  const foundation = await layFoundation(config, createLog('silent'))
+  const account = await newAccount(foundation)
+  const running = new Set<{ stop(): Promise<unknown> }>()
+  const ledgers: LedgerFile[] = []
+  const keep = <T extends { stop(): Promise<unknown> }>(process: T): T => {
+    running.add(process)
+    return process
+  }
+  const create = (file: string, more: Record<string, string> = {}, args: string[] = []) =>
+    new Child(file, { ...environment(database_url), ...more }, args)
+  return {
+    ...foundation,
+    url: database_url,
+    account,
+    start: (file, more) => keep(create(file, more)),
+    supervise: (file, more) => keep(new Supervised(() => create(file, more))),
+    async startWeb(more = {}) {
+      const port = more.PORT ?? String(await findFreePort())
+      const child = keep(create('api/server.ts', { ...more, PORT: port }))
+      await child.says(/the API listens/)
+      return { url: `http://127.0.0.1:${port}`, child }
+    },
+    async startSink() {
+      const ledger = new LedgerFile(join(directory, `ledger_${ledgers.length}`))
+      ledgers.push(ledger)
+      const child = keep(
+        create('test/faults/support/sink.ts', {}, ['--ledger', join(directory, `ledger_${ledgers.length - 1}`)]),
+      )
+      return { url: `smtp://127.0.0.1:${await child.says(/^\d+$/)}`, child, ledger }
+    },
+    async close() {
+      await Promise.all([...running].map(process => process.stop()))
+      for (const ledger of ledgers) ledger.close()
+      await foundation.pool.end()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+function environment(database_url: string): Record<string, string> {
+  const { PATH = '' } = process.env
+  return { PATH, DATABASE_URL: database_url, SECRET_KEY, HELO_NAME: 'mailbrook.test', SENDS_PER_MINUTE: '0' }
+}
+
+/** Emails to this many domains: one destination alone may not use all connections. */
+export const DESTINATIONS = 8
+
+/** The nth recipient, to whom the sink behaves as its local part begins. */
+export function recipient(behaviour: string, n: number): string {
+  return `${behaviour}-${n}@${destination(n)}`
+}
+
+export function destination(n: number): string {
+  return `d${n % DESTINATIONS}.sink.internal`
+}
+
+const AT_ONCE = 50
+
+/** Accepts an email for each number from `from` on, as POST /emails would. `behaviours` take turns. */
+export async function feed(stage: Stage, count: number, from = 0, behaviours = ['ok']): Promise<void> {
+  const { pool, account, config } = stage
+  for (let n = from; n < from + count; n += AT_ONCE) {
+    const numbers = Array.from({ length: Math.min(AT_ONCE, from + count - n) }, (_, i) => n + i)
+    const drafts = numbers.map(number => {
+      const to = recipient(behaviours[number % behaviours.length] as string, number)
+      const email = CompleteEmail.parse({
+        from: `hello@${account.domain}`,
+        to,
+        subject: `Number ${number}`,
+        text: 'Hello',
+      })
+      return toDraft({ account_id: account.id, domain_id: null }, email, null, config.SIMULATOR_DOMAIN)
+    })
+    for (const answer of await acceptEmails(pool, drafts)) if (answer instanceof Error) throw answer
+  }
+}

@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { v7 as uuid } from 'uuid'
+import { createLedger } from '#flows/delivery/fence_and_settle.ts'
+import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
+import { Semaphore } from '#lib/async/semaphore.ts'
+import { type ClaimedDelivery, claimDeliveries } from '#sql/delivery/deliveries.ts'
+import { createPool } from '#sql/pool.ts'
+import { send_emails } from '#tasks/send_emails.ts'
+import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import { startSink } from '#test/faults/support/sink.ts'
+import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+
+t.test('results wait for a database that is away, and are written once when it is back', async t => {
+  const { proxy, sink, work } = await open(t)
+  const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => accept(`slow250-1000-${i}@y${i % 2}.com`)))
+  await send_emails({ email_ids: ids }, work)
+  while (sink.messages < 20) await sleep(10)
+  proxy.refuse(true)
+  proxy.cut()
+  await sleep(1_400)
+  t.match(await countStates(ids), { 'sending dot': 20 })
+
+  proxy.refuse(false)
+  await work.sender.idle()
+  t.strictSame(await countStates(ids), { delivered: 20 })
+  for (const id of ids) t.equal((await readEmail(world, account, id)).events.length, 2)
+  t.equal(sink.messages, 20)
+})
+
+t.test('a result whose answer was lost is written once', async t => {
+  const { proxy, sink, work } = await open(t)
+  const id = await accept('perm-550@y.com')
+  const cut = proxy.cutReply('settle_deliveries')
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  await cut
+  t.match(await readEmail(world, account, id), { status: 'bounced', events: [{ type: 'bounced' }] })
+  t.equal((await readEmail(world, account, id)).events.length, 1)
+  t.equal(sink.connections, 1)
+})
+
+t.test('no dot is written when the answer of the fence was lost, whether it passed or not', async t => {
+  for (const lose of ['cutRequest', 'cutReply'] as const) {
+    const { proxy, sink, work } = await open(t)
+    const id = await accept('ok@y.com')
+    const cut = proxy[lose]('fence_deliveries')
+    await send_emails({ email_ids: [id] }, work)
+    await work.sender.idle()
+    await cut
+    const queue = [{ state: 'queued', attempts: 0, reason: /^The message was not ended: / }]
+    t.match(await readEmail(world, account, id), { status: 'queued', events: [], queue }, lose)
+    t.equal(sink.messages, 0)
+
+    await send_emails({ email_ids: [id] }, work)
+    await work.sender.idle()
+    t.match(await readEmail(world, account, id), { status: 'delivered' })
+    t.equal(sink.messages, 1)
+  }
+})
+
+t.test('what a claim brought whose answer was lost is left to the sweep', async t => {
+  const { proxy, sink, work } = await open(t)
+  const id = await accept('ok@y.com')
+  const cut = proxy.cutReply('claim_deliveries')
+  await t.rejects(send_emails({ email_ids: [id] }, work), 'the job is tried again')
+  await cut
+  t.strictSame(await countStates([id]), { 'sending pre': 1 })
+  await world.pool.pg.query('UPDATE deliveries SET lease_until = now() WHERE email_id = $1', [id])
+  await sweepDeliveries(world.pool, world.log, world.config)
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  t.match(await readEmail(world, account, id), { status: 'delivered' })
+  t.equal(sink.messages, 1)
+})
+
+t.test('a stop while the database is away ends, and the sweep knows what is in doubt', async t => {
+  const { proxy, sink, work } = await open(t, { ...TEST_TIMES, drain_ms: 500 })
+  const ids = await Promise.all([accept('slow250-400@y.com'), accept('hang-post-dot@y.com')])
+  await send_emails({ email_ids: ids }, work)
+  while (sink.messages < 2) await sleep(10)
+  proxy.refuse(true)
+  proxy.cut()
+  await work.sender.stop()
+  t.strictSame(await countStates(ids), { 'sending dot': 2 })
+
+  await world.pool.pg.query('UPDATE deliveries SET lease_until = now() WHERE email_id = ANY($1)', [ids])
+  await sweepDeliveries(world.pool, world.log, world.config)
+  t.strictSame(await countStates(ids), { in_doubt: 2 })
+})
+
+t.test('no more than so many are between fence and result, and who gives up waiting makes room', async t => {
+  const ledger = createLedger(world.pool, world.log, { lease_seconds: 5 })
+  const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
+  const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
+  const [first, second, third] = (await claimDeliveries(world.pool, options)) as Claimed
+  const places = new Semaphore(1)
+  const fences = [first, second, third].map(token => ledger.fence(token, places))
+  t.equal(await fences[0], true)
+  await ledger.settle(second, { outcome: 'released', reason: 'Stopped.' })
+  t.strictSame(await countStates(ids), { 'sending dot': 1, 'sending pre': 1, queued: 1 })
+  await ledger.settle(first, { outcome: 'delivered', reply: '250 OK', via: 'relay' })
+  t.strictSame(await Promise.all(fences), [true, false, true])
+})
+
+t.test('one result that cannot be stored fails alone, and an outdated one is told so', async t => {
+  const ledger = createLedger(world.pool, world.log, { lease_seconds: 5 })
+  const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
+  const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
+  const [good, bad, outdated] = await claimDeliveries(world.pool, options)
+  if (!good || !bad || !outdated) throw new Error('nothing was claimed')
+  const [first, second, third] = await Promise.allSettled([
+    ledger.settle(good, { outcome: 'failed', reason: 'no' }),
+    ledger.settle(bad, { outcome: 'failed', reason: '\0' }),
+    ledger.settle({ ...outdated, attempt: 7 }, { outcome: 'failed' }),
+  ])
+  t.match([first, third], [{ value: true }, { value: false }])
+  t.match(second, { status: 'rejected', reason: { code: '22P05' } })
+  t.strictSame(await countStates(ids), { failed: 1, 'sending pre': 2 })
+
+  const places = new Semaphore(10)
+  const tokens = [{ ...bad }, outdated, { ...outdated, lease_owner: uuid() }]
+  const fenced = tokens.map(token => ledger.fence(token, places))
+  t.strictSame(await Promise.all(fenced), [true, true, false], 'two claims of one delivery are told apart')
+})
+
+async function open(t: Test, times = TEST_TIMES) {
+  const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
+  const pool = createPool(proxy.url)
+  const sink = await startSink()
+  const timeouts = { connect: 5_000, message: 5_000, dot: 5_000 }
+  const work = openWork(t, { ...world, pool }, sink.url, { times, timeouts })
+  t.teardown(async () => {
+    await work.sender.stop()
+    await Promise.all([pool.end(), proxy.close(), sink.close()])
+  })
+  return { proxy, sink, work }
+}
+
+function accept(to: string): Promise<string> {
+  return acceptEmail(world, account, { to })
+}
+
+type Claimed = [ClaimedDelivery, ClaimedDelivery, ClaimedDelivery]
+
+async function countStates(ids: string[]): Promise<Record<string, number>> {
+  const { rows } = await world.pool.pg.query(
+    `SELECT concat_ws(' ', state, phase) AS state, count(*)::int FROM deliveries WHERE email_id = ANY($1) GROUP BY 1`,
+    [ids],
+  )
+  return Object.fromEntries(rows.map(row => [row.state, row.count]))
+}

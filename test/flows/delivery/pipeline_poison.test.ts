@@ -1,0 +1,105 @@
+import t, { type Test } from 'tap'
+import { send_emails } from '#tasks/send_emails.ts'
+import { startSink } from '#test/faults/support/sink.ts'
+import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pg } = world.pool
+const account = await newAccount(world)
+
+/** What makes an email impossible to send, why it then fails, and after how many attempts. */
+const poisons: Record<string, [statement: string, reason: RegExp, attempts: number]> = {
+  'a sender that is none': [
+    `UPDATE emails SET sender = 'nobody' WHERE id = $1`,
+    /^The stored address "nobody" is not valid\.$/,
+    1,
+  ],
+  'a recipient that is none': [
+    `UPDATE emails SET "to" = '{"a@b.com, c@d.com"}' WHERE id = $1`,
+    /^The stored address "a@b\.com, c@d\.com" is not valid\.$/,
+    1,
+  ],
+  'a header that cannot be written': [
+    `UPDATE email_contents SET headers = '{"Bad name": "x"}' WHERE email_id = $1`,
+    /^It could not be composed: Header field "Bad name" cannot be written safely$/,
+    3,
+  ],
+  'contents that cannot be read': [
+    `UPDATE email_contents SET headers = '{"X-Number": 5}' WHERE email_id = $1`,
+    /^What is stored of it could not be read\.$/,
+    3,
+  ],
+}
+
+for (const [name, [statement, reason, attempts]] of Object.entries(poisons)) {
+  t.test(`${name} fails one email, and the others of its claim are sent`, async t => {
+    const { sink, work } = await open(t)
+    const ids = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => acceptEmail(world, account, { to: `u${i}@y.com` })),
+    )
+    const poisoned = ids[7] as string
+    await pg.query(statement, [poisoned])
+
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      await send_emails({ email_ids: ids }, work)
+      await work.sender.idle()
+      t.equal(sink.messages, 29)
+      if (attempt === attempts) break
+      t.match(await find(poisoned), { state: 'queued', attempt, reason, status: 'delivery_delayed' })
+      await pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [poisoned])
+    }
+    t.match(await find(poisoned), {
+      state: 'failed',
+      attempt: attempts,
+      reason,
+      status: 'failed',
+      last_event: 'failed',
+    })
+    const { rows } = await pg.query('SELECT type FROM email_events WHERE email_id = $1 ORDER BY id', [poisoned])
+    const types = [...Array(attempts - 1).fill('delivery_delayed'), 'failed']
+    t.strictSame(
+      rows,
+      types.map(type => ({ type })),
+    )
+    t.strictSame(await listSuppressed(account), [])
+  })
+}
+
+t.test('a key that cannot be opened holds back the mail of its domain, which is no attempt, and no other', async t => {
+  const { sink, work } = await open(t)
+  const other = await newAccount(world)
+  const [broken, sound] = [await acceptEmail(world, other), await acceptEmail(world, account)]
+  await pg.query(`UPDATE dkim_keys SET private_key = 'x' WHERE account_id = $1`, [other.id])
+  await send_emails({ email_ids: [broken, sound] }, work)
+  await work.sender.idle()
+
+  t.match(await readEmail(world, account, sound), { status: 'delivered' })
+  const { queue, status } = await readEmail(world, other, broken)
+  t.equal(status, 'queued')
+  t.match(queue, [{ state: 'queued', attempts: 0, reason: /./ }])
+  const wait = (queue?.[0]?.next_attempt_at?.getTime() ?? 0) - Date.now()
+  t.ok(wait > 0 && wait <= 10_000, `${wait} ms`)
+  t.equal(sink.messages, 1)
+})
+
+async function open(t: Test) {
+  const sink = await startSink()
+  t.teardown(() => sink.close())
+  const timeouts = { connect: 60_000, message: 60_000, dot: 60_000 } // for a busy machine
+  return { sink, work: openWork(t, world, sink.url, { timeouts }) }
+}
+
+/** Not as GET /emails/:id shows it: it cannot read what is unreadable either. */
+async function find(id: string): Promise<Record<string, unknown>> {
+  const { rows } = await pg.query(
+    `SELECT d.state, d.attempt, d.reason, e.status, e.last_event FROM deliveries d
+    JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id WHERE e.id = $1`,
+    [id],
+  )
+  return rows[0]
+}
+
+async function listSuppressed({ id }: TestAccount): Promise<unknown[]> {
+  return (await pg.query('SELECT address FROM suppressions WHERE account_id = $1', [id])).rows
+}

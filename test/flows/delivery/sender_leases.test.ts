@@ -1,0 +1,144 @@
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
+import { send_emails } from '#tasks/send_emails.ts'
+import { startSink } from '#test/faults/support/sink.ts'
+import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { startInbox } from '#test/support/smtp/inbox.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const PATIENT = { connect: 5_000, message: 5_000, dot: 5_000 }
+const sweep = () => sweepDeliveries(world.pool, world.log, world.config)
+
+t.test('a lease that runs out before the fence gets no dot', async t => {
+  const { url, arrived, id } = await openLosing(t, expire)
+  const work = openWork(t, world, url)
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  t.equal(arrived.length, 0)
+  t.match(await findDelivery(id), { state: 'queued', attempt: 0, phase: null, lease_owner: null, lost_count: 0 })
+  t.match(await readEmail(world, account, id), { status: 'queued', events: [], queue: [{ attempts: 0 }] })
+
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  t.match(await findDelivery(id), { state: 'delivered', attempt: 1 })
+  t.equal(arrived.length, 1)
+})
+
+t.test('what the sweep took over from a worker that is not dead is sent once, by another', async t => {
+  const { url, arrived, id } = await openLosing(t, async id => {
+    await expire(id)
+    await sweep()
+    t.match(await findDelivery(id), { state: 'queued', attempt: 1, lost_count: 1 })
+    await send_emails({ email_ids: [id] }, other)
+    await other.sender.idle()
+  })
+  const work = openWork(t, world, url)
+  const other = openWork(t, world, url)
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+
+  t.match(await findDelivery(id), { state: 'delivered', attempt: 2 })
+  t.match(await readEmail(world, account, id), {
+    status: 'delivered',
+    events: [{ type: 'sent' }, { type: 'delivered' }],
+  })
+  t.equal(arrived.length, 1)
+})
+
+t.test('and also when the same worker claims it again while its first attempt is under way', async t => {
+  const { url, arrived, id } = await openLosing(t, async id => {
+    const { lease_owner } = await findDelivery(id)
+    await expire(id)
+    await sweep()
+    await send_emails({ email_ids: [id] }, work)
+    t.not((await findDelivery(id)).lease_owner, lease_owner, 'the two claims can be told apart')
+  })
+  const work = openWork(t, world, url)
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+
+  t.match(await findDelivery(id), { state: 'delivered', attempt: 2 }, 'both attempts have ended')
+  t.equal(arrived.length, 1)
+})
+
+t.test('a heartbeat keeps what is held longer than a lease', async t => {
+  const sink = await startSink()
+  t.teardown(() => sink.close())
+  const times = { ...TEST_TIMES, lease_seconds: 1.5, heartbeat_ms: 100 }
+  const { sender } = openWork(t, world, sink.url, { times, timeouts: PATIENT })
+  const held = await acceptEmail(world, account, { to: 'slow250-3500@y.com' })
+  sender.start()
+  while ((await findDelivery(held)).phase !== 'dot') await sleep(10)
+
+  // One that this process claimed, and knows nothing of.
+  const forgotten = await acceptEmail(world, account, { to: 'bob@z.com' })
+  await world.pool.pg.query(
+    `UPDATE deliveries SET state = 'sending', phase = 'pre', attempt = 1, next_at = NULL,
+      lease_owner = (SELECT lease_owner FROM deliveries WHERE email_id = $1), lease_until = now() + interval '1.5 s'
+    WHERE email_id = $2`,
+    [held, forgotten],
+  )
+  await sleep(1_800)
+  await sweep()
+  t.match(await findDelivery(held), { state: 'sending', phase: 'dot' })
+  t.match(await findDelivery(forgotten), { lost_count: 1 })
+  while ((await findDelivery(held)).state === 'sending') await sleep(10)
+  t.match(await readEmail(world, account, held), {
+    status: 'delivered',
+    events: [{ type: 'sent' }, { type: 'delivered' }],
+  })
+})
+
+t.test('a reply after the lease was lost settles the doubt', async t => {
+  const sink = await startSink()
+  t.teardown(() => sink.close())
+  const work = openWork(t, world, sink.url, { timeouts: PATIENT })
+  const id = await acceptEmail(world, account, { to: 'slow250-1500@y.com' })
+  await send_emails({ email_ids: [id] }, work)
+  while ((await findDelivery(id)).phase !== 'dot') await sleep(10)
+  await expire(id)
+  await sweep()
+  const reason = 'Its worker died while the receiver’s answer was awaited.'
+  t.match(await readEmail(world, account, id), { status: 'sent', events: [{ type: 'in_doubt', reason }] })
+
+  await work.sender.idle()
+  const types = (await readEmail(world, account, id)).events.map(event => event.type)
+  t.strictSame(types, ['in_doubt', 'sent', 'delivered'])
+  t.match(await readEmail(world, account, id), { status: 'delivered', queue: undefined })
+  t.equal(sink.messages, 1)
+})
+
+/** A receiver at whose first RCPT something happens to the delivery. */
+async function openLosing(t: Test, lose: (id: string) => Promise<void>) {
+  const id = await acceptEmail(world, account)
+  const arrived: Buffer[] = []
+  let isLost = false
+  const inbox = await startInbox(t, {
+    onData: (stream, _session, callback) => {
+      buffer(stream).then(message => {
+        arrived.push(message)
+        callback()
+      }, callback)
+    },
+    onRcptTo: (_address, _session, callback) => {
+      const first = !isLost
+      isLost = true
+      if (first) lose(id).then(() => callback(), callback)
+      else callback()
+    },
+  })
+  return { url: inbox.url, arrived, id }
+}
+
+async function expire(id: string): Promise<void> {
+  await world.pool.pg.query(`UPDATE deliveries SET lease_until = now() - interval '1 ms' WHERE email_id = $1`, [id])
+}
+
+async function findDelivery(id: string): Promise<Record<string, unknown>> {
+  const { rows } = await world.pool.pg.query('SELECT * FROM deliveries WHERE email_id = $1', [id])
+  return rows[0]
+}

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { send_emails } from '#tasks/send_emails.ts'
+import { startSink } from '#test/faults/support/sink.ts'
+import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const timeouts = { connect: 5_000, message: 5_000, dot: 5_000 }
+
+t.test('a stop gives back at once what has not reached its dot, and waits for what has', async t => {
+  const sink = await open(t)
+  const work = openWork(t, world, sink.url, { timeouts })
+  const before = await acceptAll(['dribble-1', 'dribble-2', ...Array.from({ length: 60 }, (_, i) => `dribble-${i}`)])
+  const after = await acceptAll(
+    Array.from({ length: 5 }, (_, i) => `slow250-700-${i}`),
+    'z.com',
+  )
+  await send_emails({ email_ids: [...before, ...after] }, work)
+  while (sink.messages < 5) await sleep(10)
+
+  const start = performance.now()
+  await work.sender.stop()
+  t.ok(performance.now() - start < timeouts.message, 'it does not wait for the others')
+  t.strictSame(await countStates(after), { 'delivered 1': 5 })
+  t.strictSame(await countStates(before), { 'queued 0': before.length })
+  t.match(await readEmail(world, account, before[0] as string), {
+    status: 'queued',
+    events: [],
+    queue: [{ attempts: 0, reason: 'The worker stopped.' }],
+  })
+  t.equal(sink.messages, 5)
+})
+
+t.test('a stop before anything was connected, and a stop that is repeated', async t => {
+  const sink = await open(t, 'dribble')
+  const work = openWork(t, world, sink.url, { timeouts })
+  const ids = await acceptAll(['ok-1', 'ok-2'])
+  await send_emails({ email_ids: ids }, work)
+  while (sink.connections === 0) await sleep(10)
+  await Promise.all([work.sender.stop(), work.sender.stop()])
+  await work.sender.stop()
+  t.strictSame(await countStates(ids), { 'queued 0': 2 })
+
+  await send_emails({ email_ids: ids }, work)
+  t.strictSame(await countStates(ids), { 'queued 0': 2 }, 'it claims no more')
+})
+
+t.test('a reply that does not come before the drain ends leaves nothing as sending', async t => {
+  const sink = await open(t)
+  const work = openWork(t, world, sink.url, { times: { ...TEST_TIMES, drain_ms: 300 }, timeouts })
+  const ids = await acceptAll(['hang-post-dot-1', 'hang-post-dot-2'])
+  await send_emails({ email_ids: ids }, work)
+  while (sink.messages < 2) await sleep(10)
+  await work.sender.stop()
+  t.strictSame(await countStates(ids), { 'in_doubt 1': 2 })
+})
+
+t.test('a stop while a claim is under way gives back what it brings', async t => {
+  const sink = await open(t)
+  for (const wait of [0, 1, 2, 3, 5, 8, 13]) {
+    const { sender } = openWork(t, world, sink.url)
+    const ids = await acceptAll(Array.from({ length: 20 }, (_, i) => `ok-${i}`))
+    sender.start()
+    const offered = sender.offer(ids)
+    await sleep(wait)
+    await sender.stop()
+    await offered
+    const states = Object.keys(await countStates(ids))
+    t.ok(
+      states.every(state => state === 'queued 0' || state === 'delivered 1'),
+      `after ${wait} ms: ${states}`,
+    )
+  }
+  const { rows } = await world.pool.pg.query(`SELECT * FROM deliveries WHERE state IN ('delivered', 'sending')`)
+  const delivered = rows.filter(row => row.state === 'delivered' && /^ok/.test(row.recipient))
+  t.equal(sink.messages, delivered.length, 'what was sent is known')
+  t.strictSame(
+    rows.filter(row => row.state === 'sending'),
+    [],
+  )
+})
+
+async function open(t: Test, greeting?: string) {
+  const sink = await startSink(greeting ? { greeting } : {})
+  t.teardown(() => sink.close())
+  return sink
+}
+
+function acceptAll(locals: string[], domain = 'y.com'): Promise<string[]> {
+  return Promise.all(locals.map(local => acceptEmail(world, account, { to: `${local}@${domain}` })))
+}
+
+async function countStates(ids: string[]): Promise<Record<string, number>> {
+  const { rows } = await world.pool.pg.query(
+    `SELECT state || ' ' || attempt AS state, count(*) FROM deliveries WHERE email_id = ANY($1) GROUP BY 1`,
+    [ids],
+  )
+  return Object.fromEntries(rows.map(row => [row.state, Number(row.count)]))
+}

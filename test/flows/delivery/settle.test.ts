@@ -1,0 +1,106 @@
+import t from 'tap'
+import { v7 as uuid } from 'uuid'
+import { claimDeliveries, type DeliveryResult, fenceDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import { acceptEmail, readEmail } from '#test/support/sending.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pool } = world
+const account = await newAccount(world)
+
+t.test('a result counts only with the token of its claim, and once', async t => {
+  const [token] = await claim(await acceptEmail(world, account))
+  const others = [{ attempt: 0 }, { attempt: 2 }, { lease_owner: uuid() }, { account_id: uuid() }, { id: uuid() }]
+  for (const other of others) t.strictSame(await settle({ ...token, ...other, outcome: 'bounced' }), [])
+  t.strictSame(await settle({ ...token, lease_owner: null, outcome: 'bounced' }), [])
+  t.strictSame(await settle({ ...token, outcome: 'resumed' }), [], 'what is being sent is not in doubt')
+  t.match(await readEmail(world, account, token.email_id), {
+    status: 'queued',
+    events: [],
+    queue: [{ state: 'sending' }],
+  })
+
+  t.strictSame(await settle({ ...token, outcome: 'delivered', via: 'relay', reply: '250 ok' }), [token.id])
+  for (const outcome of ['delivered', 'bounced', 'deferred', 'released', 'in_doubt', 'lost', 'resumed'] as const) {
+    t.strictSame(await settle({ ...token, outcome }), [], `${outcome} comes too late`)
+  }
+  const email = await readEmail(world, account, token.email_id)
+  t.match(email, {
+    status: 'delivered',
+    events: [{ type: 'sent' }, { type: 'delivered', via: 'relay', reply: '250 ok' }],
+  })
+  t.equal(email.events.length, 2)
+})
+
+t.test('what was given back and claimed again is not given back by the same result once more', async t => {
+  const id = await acceptEmail(world, account)
+  const [first] = await claim(id)
+  const released = { ...first, outcome: 'released' as const, reason: 'stopped' }
+  t.strictSame(await settle(released), [first.id])
+  const [second] = await claim(id)
+  t.equal(second.attempt, first.attempt, 'which was no attempt')
+  t.strictSame(await settle(released), [], 'the answer to the first write may have been lost')
+  t.equal((await fenceDeliveries(pool, [second], 40)).length, 1)
+})
+
+t.test('what cannot be sent for a cause of ours is given up after 72 hours, what a worker gave back never', async t => {
+  const id = await acceptEmail(world, account)
+  await pool.pg.query(`UPDATE emails SET created_at = now() - interval '72 hours' WHERE id = $1`, [id])
+  const [stopped] = await claim(id)
+  await settle({ ...stopped, outcome: 'released', reason: 'The worker stopped.' })
+  t.match(await readEmail(world, account, id), { status: 'queued', queue: [{ reason: 'The worker stopped.' }] })
+  const [broken] = await claim(id)
+  await settle({ ...broken, outcome: 'released', reason: 'The key is broken.', delay: 10 })
+  const reason = 'Given up after 72 hours. The key is broken.'
+  t.match(await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
+})
+
+t.test('whatever becomes known of a delivery in doubt settles it, but a second doubt does not', async t => {
+  for (const [outcome, state] of Object.entries({ delivered: 'delivered', bounced: 'bounced', deferred: 'queued' })) {
+    const [token] = await claim(await acceptEmail(world, account, { to: `${outcome}@y.com` }))
+    await settle({ ...token, outcome: 'in_doubt', reason: 'no reply', delay: 900, hold: false })
+    t.strictSame(await settle({ ...token, outcome: 'in_doubt', reason: 'lost', delay: 900, hold: true }), [])
+    t.strictSame(await settle({ ...token, outcome: 'released' }), [])
+    t.match(await readEmail(world, account, token.email_id), { status: 'sent', queue: [{ state: 'in_doubt' }] })
+    const late = outcome as 'delivered' | 'bounced' | 'deferred'
+    t.strictSame(await settle({ ...token, outcome: late, reply: '1 2 3', delay: 60, suppression_id: uuid() }), [
+      token.id,
+    ])
+    const { rows } = await pool.pg.query('SELECT state FROM deliveries WHERE id = $1', [token.id])
+    t.strictSame(rows, [{ state }])
+  }
+})
+
+t.test('many results go in one statement, and each address is suppressed once', async t => {
+  const to = Array.from({ length: 50 }, (_, i) => `u${i}@y.com`)
+  const ids = await Promise.all([1, 2, 3].map(() => acceptEmail(world, account, { to, cc: ['u1@Y.com', 'U1@y.com'] })))
+  const tokens = (await Promise.all(ids.map(claim))).flat()
+  t.equal(tokens.length, 153, 'U1 and u1 may be two people')
+  const bounced = tokens.map(token => ({
+    ...token,
+    outcome: 'bounced' as const,
+    suppression_id: uuid(),
+    reply: '550 no',
+  }))
+  t.equal((await settleDeliveries(pool, bounced)).length, 153)
+  for (const id of ids) t.match(await readEmail(world, account, id), { status: 'bounced', queue: undefined })
+  const { rows } = await pool.pg.query(
+    `SELECT count(*)::int, count(DISTINCT address)::int AS addresses FROM suppressions
+    WHERE account_id = $1 AND address LIKE 'u%' AND reason = 'bounce' AND cause = '550 no'`,
+    [account.id],
+  )
+  t.strictSame(rows, [{ count: 50, addresses: 50 }])
+})
+
+type Claimed = Awaited<ReturnType<typeof claimDeliveries>>[number]
+
+async function claim(email_id: string): Promise<[Claimed, ...Claimed[]]> {
+  const options = { lease_owner: uuid(), lease_seconds: 40, limit: 100, email_ids: [email_id] }
+  const [first, ...others] = await claimDeliveries(pool, options)
+  if (!first) throw new Error('nothing was claimed')
+  return [first, ...others]
+}
+
+function settle(result: DeliveryResult): Promise<string[]> {
+  return settleDeliveries(pool, [result])
+}

@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
+import t from 'tap'
+import { type Blobs, createBlobs } from '#flows/files/blobs.ts'
+import { SHORT_CONTENT } from '#sql/files/blobs.ts'
+import { createPool } from '#sql/pool.ts'
+import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import { startS3Server } from '#test/support/http/s3_server.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const other = await newAccount(world)
+const s3 = await startS3Server(t)
+const { pg } = world.pool
+
+const stores: Record<string, Blobs> = {
+  Postgres: createBlobs(world),
+  S3: createBlobs({ ...world, config: { ...world.config, BLOB_STORE: s3.url } }),
+}
+
+async function* inPieces(content: Buffer, length = 100_000): AsyncIterable<Buffer> {
+  for (let start = 0; start < content.length; start += length) yield content.subarray(start, start + length)
+}
+
+async function* broken(): AsyncIterable<Buffer> {
+  yield randomBytes(1_000)
+  throw new Error('the client went away')
+}
+
+async function rows(): Promise<{ blobs: number; chunks: number }> {
+  const query = 'SELECT (SELECT count(*)::int FROM blobs) AS blobs, (SELECT count(*)::int FROM blob_chunks) AS chunks'
+  return (await pg.query(query)).rows[0]
+}
+
+for (const [name, blobs] of Object.entries(stores)) {
+  t.test(`${name}: what is written is read`, async t => {
+    for (const size of [0, 1, 250_000]) {
+      const content = randomBytes(size)
+      const blob = await blobs.write(account.id, inPieces(content))
+      t.equal(blob.size, size)
+      t.ok((await buffer(blobs.read(account.id, blob.id))).equals(content))
+    }
+    for (const size of [0, 1, SHORT_CONTENT, SHORT_CONTENT + 1, 250_000]) {
+      const content = randomBytes(size)
+      const blob = await blobs.put(other.id, content)
+      t.equal(blob.size, size)
+      t.ok((await buffer(blobs.read(other.id, blob.id))).equals(content))
+    }
+  })
+
+  t.test(`${name}: the same content is one blob of an account, and another one of another account`, async t => {
+    const content = randomBytes(1_000)
+    const { id } = await blobs.put(account.id, content)
+    const before = await rows()
+    const again = await Promise.all([blobs.put(account.id, content), blobs.write(account.id, inPieces(content, 10))])
+    t.strictSame(
+      again.map(blob => blob.id),
+      [id, id],
+    )
+    t.strictSame(await rows(), before)
+    t.not((await blobs.put(other.id, content)).id, id)
+  })
+
+  t.test(`${name}: of the same content at the same moment one is kept`, async t => {
+    const content = randomBytes(1_000)
+    const ways = [() => blobs.write(account.id, inPieces(content, 100)), () => blobs.put(account.id, content)]
+    const written = await Promise.all(Array.from({ length: 4 }, () => ways.map(way => way())).flat())
+    t.equal(new Set(written.map(({ id }) => id)).size, 1)
+    t.ok((await buffer(blobs.read(account.id, (written[0] as { id: string }).id))).equals(content))
+  })
+
+  t.test(`${name}: what does not arrive whole leaves nothing`, async t => {
+    const before = await rows()
+    await t.rejects(blobs.write(account.id, broken()), { message: 'the client went away' })
+    t.strictSame(await rows(), before)
+  })
+
+  t.test(`${name}: what nobody used for a day and no email has is deleted, bytes and all`, async t => {
+    const blob = await blobs.put(account.id, randomBytes(1_000))
+    await pg.query(`UPDATE blobs SET used_at = now() - interval '25 hours' WHERE id = $1`, [blob.id])
+    t.equal(await blobs.purge(), 1)
+    t.equal(await blobs.purge(), 0)
+    const left = await buffer(blobs.read(account.id, blob.id)).catch(() => Buffer.alloc(0))
+    t.equal(left.length, 0)
+  })
+}
+
+t.test('short content is one row, which is not written again for an hour', async t => {
+  const { put } = stores.Postgres as Blobs
+  const content = randomBytes(1_000)
+  const before = await rows()
+  const { id } = await put(account.id, content)
+  t.strictSame(await rows(), { ...before, blobs: before.blobs + 1 })
+  const find = async () => (await pg.query('SELECT ctid, used_at FROM blobs WHERE id = $1', [id])).rows[0]
+  const first = await find()
+  t.equal((await put(account.id, content)).id, id)
+  t.strictSame(await find(), first)
+  await pg.query(`UPDATE blobs SET used_at = used_at - interval '61 minutes' WHERE id = $1`, [id])
+  t.equal((await put(account.id, content)).id, id)
+  t.ok((await find()).used_at >= first.used_at)
+})
+
+t.test('what came when another store was configured is found where it is', async t => {
+  const content = randomBytes(1_000)
+  const { id } = await (stores.Postgres as Blobs).put(account.id, content)
+  const s3Blobs = stores.S3 as Blobs
+  t.equal((await s3Blobs.put(account.id, content)).id, id)
+  t.ok((await buffer(s3Blobs.read(account.id, id))).equals(content))
+
+  const later = await s3Blobs.put(account.id, randomBytes(1_000))
+  await t.rejects(buffer((stores.Postgres as Blobs).read(account.id, later.id)), { message: /BLOB_STORE/ })
+})
+
+t.test('what lies in a store that is not configured any more keeps nothing else from being deleted', async t => {
+  const [here, there] = [stores.Postgres as Blobs, stores.S3 as Blobs]
+  const stranded = await there.put(account.id, randomBytes(1_000))
+  const blob = await here.put(account.id, randomBytes(1_000))
+  await pg.query(`UPDATE blobs SET used_at = now() - interval '25 hours' WHERE id = ANY ($1)`, [[stranded.id, blob.id]])
+  t.equal(await here.purge(), 1)
+  t.equal(await there.purge(), 1)
+})
+
+t.test('a blob of which it is not known whether it is complete stays: somebody else may have it', async t => {
+  const proxy = await startPgProxy(world.config.DATABASE_URL as string)
+  const pool = createPool(proxy.url)
+  t.teardown(async () => {
+    await pool.end()
+    await proxy.close()
+  })
+  const content = randomBytes(1_000)
+  const cut = proxy.cutReply('SET sha256')
+  const failed = t.rejects(createBlobs({ ...world, pool }).write(account.id, inPieces(content)))
+  await cut
+  const { id } = await (stores.Postgres as Blobs).put(account.id, content)
+  await failed
+  t.ok((await buffer((stores.Postgres as Blobs).read(account.id, id))).equals(content))
+})

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { createTemplate, publishTemplate } from '#flows/templates/change_template.ts'
+import { resolveTemplates } from '#flows/templates/resolve_templates.ts'
+import { ApiError } from '#lib/errors.ts'
+import { NewEmail } from '#lib/sending/new_email.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+
+async function make(html: string): Promise<string> {
+  const id = await createTemplate(world.pool, account.id, { name: 'Long', html, subject: 'Hi' })
+  await publishTemplate(world.pool, account.id, id)
+  return id
+}
+
+const emailOf = (template_id: string) =>
+  NewEmail.parse({ from: 'a@b.com', to: 'c@d.com', template_id, variables: { a: 'x' } })
+
+t.test('what one request sends has a length together', async t => {
+  const [long, short] = [await make('x'.repeat(2_000_000)), await make('x')]
+  const emails = [...Array(11).fill(long), short].map(emailOf)
+  const results = await resolveTemplates(world.pool, account.id, emails)
+  t.strictSame(
+    results.map(result => (result instanceof ApiError ? result.name : result.template_id)),
+    [...Array(10).fill(long), 'validation_error', 'validation_error'],
+  )
+})
+
+t.test('others are served while a request with many long templates is rendered', async t => {
+  const id = await make('{{a}}'.repeat(20_000))
+  let turns = 0
+  let isDone = false
+  const turn = () => {
+    turns++
+    if (!isDone) setImmediate(turn)
+  }
+  turn()
+  const any: typeof world.pool.any = async query => {
+    const rows = await world.pool.any(query)
+    turns = 0
+    return rows
+  }
+  await resolveTemplates({ ...world.pool, any }, account.id, Array(100).fill(id).map(emailOf))
+  isDone = true
+  t.ok(turns > 2, `${turns} turns`)
+})
+
+t.test('no query is made when no template is named', async t => {
+  const nothing = { any: () => t.fail('a query') } as never
+  const email = { from: 'a@b.com', to: 'c@d.com', subject: '{{a}}' }
+  const emails = [{}, { variables: { a: 1 } }].map(fields => NewEmail.parse({ ...email, ...fields }))
+  t.match(await resolveTemplates(nothing, account.id, emails), [{ subject: '{{a}}' }, { subject: '1' }])
+})

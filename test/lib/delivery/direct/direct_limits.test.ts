@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { publishMx } from '#test/support/dns/mail_hosts.ts'
+import { openDirect } from '#test/support/smtp/direct.ts'
+
+const world = await openDirect(t)
+const { zone, hosts, send } = world
+const many = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+/** Two domains of one provider, and one of another. */
+zone['one.com'] = zone['two.com'] = { MX: ['10 mx.provider.com'] }
+zone['mx.provider.com'] = { A: ['127.0.0.64'] }
+publishMx(zone, 'other.com', 65)
+const provider = await hosts.start(64)
+const other = await hosts.start(65)
+
+t.test('connections are kept for the next message to the host, of whatever domain, 100 each', async t => {
+  const transport = world.transport()
+  for (const n of many(110)) t.match(await send(transport, `ok@${n % 2 ? 'one' : 'two'}.com`), { outcome: 'delivered' })
+  t.equal(provider.connections, 2)
+  await send(transport, 'ok@other.com')
+  t.equal(other.connections, 1)
+})
+
+t.test('those that wait make room for others', async t => {
+  const transport = world.transport({ connections: 2 })
+  const before = provider.connections
+  await Promise.all(many(2).map(() => send(transport, 'ok@one.com')))
+  t.equal(provider.connections, before + 2)
+  await send(transport, 'ok@other.com')
+  await Promise.all(many(2).map(() => send(transport, 'ok@one.com')))
+  t.equal(provider.connections, before + 3, 'one of them was closed')
+})
+
+t.test('domains of one provider share its lane', async t => {
+  const transport = world.transport()
+  const lanes = await Promise.all(['one.com', 'two.com', 'other.com', 'none.com'].map(name => transport.route?.(name)))
+  t.strictSame(lanes, [
+    { lane: 'provider.com', isShared: true, wait: null },
+    { lane: 'provider.com', isShared: true, wait: null },
+    { lane: 'other.com', isShared: true, wait: null },
+    { lane: 'none.com', isShared: false, wait: null },
+  ])
+  t.match(transport.share?.('provider.com'), { slots: 4, isProven: false })
+  await send(transport, 'perm-550@one.com')
+  t.match(transport.share?.('provider.com'), { slots: 5, isProven: true }, 'an answer, if not the one we like')
+})
+
+t.test('a provider that asks us to slow down is left alone, and the message uses up no attempt', async t => {
+  for (const local of ['421', 'reply-450-4.7.0', 'data-421', 'data-452-4.3.2']) {
+    const transport = world.transport()
+    t.match(await send(transport, `${local}@one.com`), { outcome: 'deferred' }, local)
+    const before = provider.connections
+    const wait = { reason: 'provider.com asked us to slow down.', delay: Number }
+    t.match(await send(transport, 'ok@two.com'), { outcome: 'released', ...wait })
+    t.match(await transport.route?.('two.com'), { lane: 'provider.com', wait })
+    t.match(await send(transport, 'ok@other.com'), { outcome: 'delivered' })
+    t.equal(provider.connections, before)
+    transport.close()
+  }
+  t.match(world.lines.join(''), /a provider asked us to slow down/)
+})
+
+t.test('greylisting and a busy mailbox are patient with everybody else', async t => {
+  const transport = world.transport()
+  for (const local of ['grey-1', 'tmp-451', 'reply-450-4.2.1']) {
+    t.match(await send(transport, `${local}@one.com`), { outcome: 'deferred' })
+    t.match(await send(transport, 'ok@one.com'), { outcome: 'delivered' })
+  }
+  t.match(await send(transport, 'grey-1@one.com'), { outcome: 'delivered' })
+})
+
+t.test('a rate counts for all domains of a provider', async t => {
+  const transport = world.transport({ limits: { connections: 20, per_minute: 12 } })
+  const outcomes = []
+  for (const name of ['one', 'two', 'one', 'two']) outcomes.push(await send(transport, `ok@${name}.com`))
+  t.strictSame(
+    outcomes.map(({ outcome }) => outcome),
+    ['delivered', 'delivered', 'released', 'released'],
+  )
+  t.match(outcomes[2], { delay: Number, reason: /minute/ })
+  t.match(await send(transport, 'ok@other.com'), { outcome: 'delivered' })
+})
+
+t.test('what is under way is given back when it stops, also when DNS is silent', async t => {
+  zone['silent.com'] = 'silent'
+  publishMx(zone, 'tarpit.com', 71)
+  await hosts.start(71, { greeting: 'dribble' })
+  for (const domain of ['silent.com', 'tarpit.com']) {
+    const stopping = new AbortController()
+    const sending = send(world.transport(), `ann@${domain}`, { signal: stopping.signal })
+    await sleep(50)
+    stopping.abort()
+    t.match(await sending, { outcome: 'released', reason: 'The worker stopped.' }, domain)
+  }
+  const transport = world.transport()
+  const hanging = send(transport, 'hang-post-dot@one.com')
+  await provider.arrived(provider.messages + 1)
+  transport.close()
+  t.match(await hanging, { outcome: 'in_doubt' })
+})
+
+t.test('tells when nobody can be reached', async t => {
+  const transport = world.transport()
+  for (const n of many(5)) {
+    publishMx(zone, `gone${n}.com`, 79)
+    t.match(await send(transport, `ann@gone${n}.com`), { outcome: 'deferred', reason: /ECONNREFUSED/ })
+  }
+  t.match(world.lines.at(-1), /"level":50.*npm run doctor/)
+})

@@ -1,0 +1,187 @@
+import { createRequire } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { StsPolicy } from '#lib/delivery/direct/mta_sts.ts'
+import { publishMx } from '#test/support/dns/mail_hosts.ts'
+import { openDirect, PATIENT, startPolicies } from '#test/support/smtp/direct.ts'
+import { startInbox } from '#test/support/smtp/inbox.ts'
+import { CERTIFICATE, KEY, trustCertificate } from '#test/support/tls/certificate.ts'
+
+const world = await openDirect(t, {}, PATIENT)
+const { zone, hosts, send } = world
+const { served, kept, start } = await startPolicies(t, world)
+const BROKEN_EHLO = '250-sink\r\n250 STARTTLS'
+const POLICY = 'version: STSv1\nmode: enforce\nmax_age: 604800\nmx: mx.secure.acme.com\n'
+
+/** Servers of STARTTLS whose certificate nobody vouches for, and of one that proves names below secure.acme.com. */
+const sessions: string[] = []
+const note = (session: { secure: boolean; servername?: unknown }) => {
+  sessions.push(session.secure ? `TLS to ${session.servername}` : 'in the clear')
+}
+const onMailFrom = (_address: unknown, session: never, callback: () => void) => {
+  note(session)
+  callback()
+}
+await startInbox(t, { host: '127.0.0.64', port: hosts.port, starttls: true, onMailFrom })
+await startInbox(t, { host: '127.0.0.65', port: hosts.port, starttls: true, onMailFrom, key: KEY, cert: CERTIFICATE })
+const plain = await hosts.start(70)
+const refusing = await hosts.start(71, { ehlo: BROKEN_EHLO, starttls: '454 4.7.0 TLS not available' })
+const broken = await hosts.start(72, { ehlo: BROKEN_EHLO, starttls: '220 Go ahead' })
+for (const [domain, n] of Object.entries({ 'none.com': 64, 'plain.com': 70, 'refusing.com': 71, 'broken.com': 72 })) {
+  publishMx(zone, domain, n)
+}
+
+t.test('mail goes over TLS where there is some, whatever its certificate, and in the clear elsewhere', async t => {
+  const transport = world.transport()
+  sessions.splice(0)
+  t.match(await send(transport, 'ann@none.com'), { outcome: 'delivered' })
+  t.strictSame(sessions, ['TLS to mx.none.com'])
+  t.match(await send(transport, 'ann@plain.com'), { outcome: 'delivered' })
+  for (const [domain, sink] of Object.entries({ 'refusing.com': refusing, 'broken.com': broken })) {
+    t.match(await send(transport, `ann@${domain}`), { outcome: 'delivered' }, domain)
+    t.match(sink, { connections: 2, messages: 1 }, 'once more without TLS')
+  }
+  transport.close()
+})
+
+t.test('that TLS of a host is broken is remembered for a while', async t => {
+  const transport = world.transport()
+  const before = broken.connections
+  t.match(await send(transport, 'ann@broken.com'), { outcome: 'delivered' })
+  const late = { fence: () => sleep(50, true) } // by then the drop is known
+  t.match(await send(transport, 'drop-pre-dot@broken.com', late), { outcome: 'deferred' }, 'which ends the connection')
+  t.match(await send(transport, 'ann@broken.com'), { outcome: 'delivered' })
+  t.equal(broken.connections, before + 3, 'TLS was tried once')
+})
+
+t.test('enforced, it goes over TLS or not at all', async t => {
+  const transport = world.transport()
+  const enforced = { tls: 'enforced' } as const
+  sessions.splice(0)
+  t.match(await send(transport, 'ann@none.com', enforced), { outcome: 'delivered' })
+  t.strictSame(sessions, ['TLS to mx.none.com'])
+  const counts = () => [plain, refusing, broken].map(({ messages }) => messages)
+  const before = counts()
+  for (const domain of ['plain.com', 'refusing.com', 'broken.com']) {
+    const reason = new RegExp(`^TLS is required here\\. No connection to mx\\.${domain}\\[127\\.0\\.0\\.7\\d\\]: `)
+    t.match(await send(transport, `ann@${domain}`, enforced), { outcome: 'deferred', reason })
+  }
+  await send(transport, 'ann@plain.com')
+  t.match(
+    await send(transport, 'ann@plain.com', enforced),
+    { outcome: 'deferred' },
+    'not over a kept connection either',
+  )
+  t.strictSame(counts(), [(before[0] ?? 0) + 1, before[1], before[2]])
+})
+
+/** `secure.acme.com` with this policy and these servers. */
+async function trySts(t: Test, policy: string, addresses: Record<string, number>) {
+  zone['secure.acme.com'] = { MX: Object.keys(addresses).map((name, n) => `${n} ${name}`) }
+  for (const [name, n] of Object.entries(addresses)) zone[name] = { A: [`127.0.0.${n}`] }
+  zone['_mta-sts.secure.acme.com'] = { TXT: [`v=STSv1; id=${Date.now()}${Math.random()}`.replace('.', '')] }
+  zone['mta-sts.secure.acme.com'] = { A: ['127.0.0.68'] }
+  Object.assign(served, { text: policy, type: 'text/plain', status: 200 })
+  kept.clear()
+  sessions.splice(0)
+  world.lines.splice(0)
+  trustCertificate(t)
+  const transport = world.transport({ findPolicy: start() })
+  return { transport, outcome: await send(transport, 'ann@secure.acme.com') }
+}
+
+t.test('under a policy to enforce, mail goes to its hosts when they prove their names', async t => {
+  const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some(path => path.includes('mailauth'))
+  t.notOk(isLoaded(), 'what reads policies is not loaded before there is one')
+  const { outcome } = await trySts(t, POLICY, { 'mx.secure.acme.com': 65 })
+  t.match(outcome, { outcome: 'delivered' })
+  t.ok(isLoaded())
+  t.strictSame(sessions, ['TLS to mx.secure.acme.com'])
+  t.match([...kept], [['secure.acme.com', { mode: 'enforce', mx: ['mx.secure.acme.com'] }]])
+
+  const wild = POLICY.replace('mx.', '*.')
+  const { outcome: next } = await trySts(t, wild, { 'mx.elsewhere.com': 64, 'other.secure.acme.com': 65 })
+  t.match(next, { outcome: 'delivered' }, 'past one that it does not name')
+  t.strictSame(sessions, ['TLS to other.secure.acme.com'])
+})
+
+t.test('and nowhere else', async t => {
+  const wrong = await trySts(t, POLICY, { 'mx.elsewhere.com': 65 })
+  t.match(wrong.outcome, { outcome: 'deferred', reason: /MTA-STS policy/ }, 'a host that it does not name')
+  const unproven = await trySts(t, POLICY, { 'mx.secure.acme.com': 64 })
+  t.match(
+    unproven.outcome,
+    { outcome: 'deferred', reason: /^TLS is required here\. .*certificate/i },
+    'a wrong certificate',
+  )
+  const clear = await trySts(t, POLICY, { 'mx.secure.acme.com': 70 })
+  t.match(clear.outcome, { outcome: 'deferred', reason: /^TLS is required here\. / }, 'no TLS')
+  t.strictSame(sessions, [])
+})
+
+t.test('a policy that is being tested only tells', async t => {
+  const testing = POLICY.replace('enforce', 'testing')
+  for (const [host, n] of [
+    ['mx.elsewhere.com', 65],
+    ['mx.secure.acme.com', 64],
+    ['mx.secure.acme.com', 70],
+  ] as const) {
+    t.match((await trySts(t, testing, { [host]: n })).outcome, { outcome: 'delivered' })
+    t.match(world.lines.join(''), /"level":30.*an MTA-STS policy that is being tested/)
+  }
+  t.match((await trySts(t, testing, { 'mx.secure.acme.com': 65 })).outcome, { outcome: 'delivered' })
+  t.strictSame(world.lines, [])
+})
+
+t.test('a policy is kept until it expires, though its host and DNS are silent or deny it', async t => {
+  const enforced = async (t: Test) => {
+    await trySts(t, POLICY, { 'mx.secure.acme.com': 65 })
+    zone['mx.secure.acme.com'] = { A: ['127.0.0.70'] }
+  }
+  const again = () => send(world.transport({ findPolicy: start() }), 'ann@secure.acme.com')
+  await enforced(t)
+  for (const trouble of ['missing', 'servfail', 'silent'] as const) {
+    zone['_mta-sts.secure.acme.com'] = trouble
+    t.match(await again(), { outcome: 'deferred', reason: /TLS is required/ }, trouble)
+  }
+  zone['_mta-sts.secure.acme.com'] = { TXT: ['v=STSv1; id=another'] }
+  for (const change of [{ status: 500 }, { status: 302 }, { type: 'text/html' }, { text: 'x'.repeat(70_000) }]) {
+    Object.assign(served, { text: POLICY.replace('enforce', 'none'), type: 'text/plain', status: 200 }, change)
+    t.match(await again(), { outcome: 'deferred', reason: /TLS is required/ }, JSON.stringify(change).slice(0, 40))
+  }
+  zone['mta-sts.secure.acme.com'] = 'missing'
+  t.match(await again(), { outcome: 'deferred', reason: /TLS is required/ }, 'without its host')
+
+  const policy = kept.get('secure.acme.com') as StsPolicy
+  kept.set('secure.acme.com', { ...policy, expires_at: new Date(Date.now() - 1) })
+  t.match(await again(), { outcome: 'delivered' }, 'once it has expired')
+})
+
+t.test('a policy that never was to be had asks for nothing', async t => {
+  for (const change of [{ status: 404 }, { type: 'text/html' }, { text: 'mode: enforce' }]) {
+    await trySts(t, POLICY, { 'mx.secure.acme.com': 70 })
+    kept.clear()
+    Object.assign(served, change)
+    const outcome = await send(world.transport({ findPolicy: start() }), 'ann@secure.acme.com')
+    t.match(outcome, { outcome: 'delivered' }, JSON.stringify(change))
+  }
+})
+
+t.test('it is fetched once, until its id changes', async t => {
+  const { transport } = await trySts(t, POLICY, { 'mx.secure.acme.com': 65 })
+  const before = served.requests
+  await send(transport, 'ann@secure.acme.com')
+  await start()('secure.acme.com')
+  t.equal(served.requests, before, 'also by the next process')
+  zone['_mta-sts.secure.acme.com'] = { TXT: ['v=STSv1; id=next'] }
+  t.match(await start()('secure.acme.com'), { policy_id: 'next' })
+  t.equal(served.requests, before + 1)
+})
+
+t.test('one that expires at once is not fetched for each message', async t => {
+  const { transport, outcome } = await trySts(t, POLICY.replace('604800', '0'), { 'mx.secure.acme.com': 65 })
+  t.match(outcome, { outcome: 'delivered' })
+  const before = served.requests
+  for (let n = 0; n < 3; n++) await send(transport, 'ann@secure.acme.com')
+  t.equal(served.requests, before)
+})

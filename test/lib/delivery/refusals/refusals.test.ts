@@ -1,0 +1,102 @@
+import t from 'tap'
+import { judgeReply } from '#lib/delivery/judge_reply.ts'
+import { withoutAddresses } from '#lib/delivery/refusal_words.ts'
+import { findRule, RULES } from '#lib/delivery/refusals/rules.ts'
+import { parseReply, type Stage } from '#lib/delivery/smtp_reply.ts'
+import { judgeRecipient } from '#lib/receiving/reports/judge_recipient.ts'
+import { ALIVE, GONE } from '#test/support/mail/public_replies.ts'
+
+/** As it comes in a delivery status notification, with the status that it names. */
+function judgeReported(reply: string): string {
+  const { code, enhanced, text } = parseReply(reply)
+  const diagnostic = `smtp; ${code} ${enhanced ?? ''} ${text}`
+  const verdict = judgeRecipient({
+    address: 'ann@acme.com',
+    original: null,
+    action: 'failed',
+    status: enhanced,
+    diagnostic,
+  })
+  return `${verdict.outcome} ${verdict.class}`
+}
+
+function judgeInSession(reply: string): string {
+  const verdict = judgeReply(reply, 'rcpt')
+  return `${verdict.outcome} ${verdict.class}`
+}
+
+t.test('each rule decides the reply that it was made for', async t => {
+  for (const rule of RULES) {
+    const parsed = parseReply(rule.reply)
+    const stage = (rule.stages?.at(-1) ?? 'rcpt') as Exclude<Stage, 'connect'>
+    t.equal(findRule({ ...parsed, text: withoutAddresses(parsed.text), stage }), rule, rule.reply)
+  }
+})
+
+t.test('words for the recipient decide in other languages, and beside a link', async t => {
+  const gone = [
+    '550 5.1.1 RCP-P1 http://postmaster.facebook.com/response_codes?ip=192.0.2.54#rcp Recipient address does not exist',
+    "550 because the address couldn't be found. Check for typos or unnecessary spaces and try again.",
+    '550 5.7.1 Benutzer unbekannt',
+    '550 Empf?nger unbekannt',
+    '550 5.7.1 Utilisateur inconnu',
+    '550 El usuario desconocido',
+    '550 Utente sconosciuto',
+  ]
+  for (const reply of gone) t.match(judgeReported(reply), / recipient$/, reply)
+  const ours = '550 5.1.1 Blocked - see http://www.sophos.com/security/ip-lookup?ip=192.0.2.1'
+  t.equal(judgeReported(ours), 'failed policy', ours)
+})
+
+t.test('words decide over a code that contradicts them', async t => {
+  const rows: [verdict: string, reply: string][] = [
+    [
+      'failed transient',
+      '550 5.2.1 The user you are trying to contact is receiving mail at a rate that prevents additional messages from being delivered.',
+    ],
+    ['failed transient', '550 Name service error for domain acme.com: Host not found, try again'],
+    [
+      'failed policy',
+      '550 5.1.1 <ann@acme.com> - 192.0.2.1 has sent to too many recipients this hour. IB607 <http://x.co/rlbounce>',
+    ],
+    ['failed policy', '553 5.1.3 http://www.spamhaus.org/query/bl?ip=192.0.2.1'],
+    ['failed policy', '550 5.2.0 Message Filtered'],
+    ['failed policy', '550 5.2.0 Mail rejete. Mail rejected. OFR_506 [506]'],
+    ['failed policy', '550 5.2.1 Mailbox unavailable. Your IP address 192.0.2.1 is blacklisted using SPAMHAUS-XBL.'],
+    [
+      'failed infrastructure',
+      '550 5.1.1 procmail: Couldn\'t create "/var/spool/mail/neko" id: r.example.org: No such user',
+    ],
+    ['failed sender', '550 5.2.0 <hello@acme.com> From: Domain is invalid. Please provide a valid From: IB506'],
+    ['bounced recipient', '550 Host unknown (Authoritative answer from name server)'],
+    ['bounced recipient', '550 No mx record found for domain=acme.com'],
+    ['bounced recipient', '550 5.7.27 Host does not accept mail'],
+    ['bounced recipient', '550 5.7.27 null MX'],
+    ['bounced recipient', '553 5.7.1 Invalid recipient ann@acme.com (Mode: normal)'],
+    ['bounced recipient', "550 5.4.4 Sorry, I couldn't find a mail exchanger or IP address. (#5.4.4)"],
+    ['bounced recipient', '550 5.7.1 No such user'],
+    ['bounced recipient', '550 5.7.1 550 User Unknown: ann@acme.com'],
+    ['bounced recipient', '525 5.7.13 <ann@acme.com>: Recipient address rejected: User account disabled.'],
+    [
+      'bounced recipient',
+      '521 5.3.2 <ann@acme.com>: Recipient address rejected: System not accepting network messages.',
+    ],
+  ]
+  for (const [verdict, reply] of rows) {
+    t.equal(judgeInSession(reply), verdict, reply)
+    // The message as a whole was refused, and not only its recipient.
+    t.equal(judgeReported(reply).replace('failed content', 'failed policy'), verdict, `${reply}, reported`)
+  }
+})
+
+t.test('replies that the rules were not made from are understood', async t => {
+  const wrong = [
+    ...GONE.filter(
+      reply => judgeInSession(reply) !== 'bounced recipient' || !judgeReported(reply).endsWith(' recipient'),
+    ),
+    ...ALIVE.filter(
+      reply => judgeInSession(reply).endsWith(' recipient') || judgeReported(reply).endsWith(' recipient'),
+    ),
+  ]
+  t.same(wrong, [])
+})

@@ -1,0 +1,163 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { SmtpSession } from '#lib/delivery/smtp/session.ts'
+import type { Outgoing } from '#lib/delivery/transport.ts'
+
+const TIMEOUTS = { connect: 400, message: 600, dot: 400 }
+
+/** What a server answers to a line: nothing when null, what pleases when undefined. */
+type Script = (line: string, socket: Socket) => string | null | undefined | Promise<string>
+const PLEASING: Record<string, string> = { DATA: '354 Go', '.': '250 2.0.0 Queued' }
+
+t.test('says what SMTP asks for, and doubles dots', async t => {
+  const server = await startScript(t)
+  const session = await server.open()
+  const outcome = await session.send(outgoing({ message: { bytes: Buffer.from('A: b\r\n\r\n.x\r\n') } }))
+  t.strictSame(outcome, { outcome: 'delivered', reply: '250 2.0.0 Queued', via: 'relay' })
+  const commands = ['EHLO me.test', 'MAIL FROM:<b@x.com>', 'RCPT TO:<a@y.com>', 'DATA', 'A: b', '', '..x', '.']
+  t.strictSame(server.lines, commands)
+  t.strictSame(await session.send(outgoing()), outcome, 'and again on the same connection')
+})
+
+t.test('leaves with QUIT, whether it is answered or not', async t => {
+  for (const answer of ['221 Bye', null]) {
+    const server = await startScript(t, line => (line === 'QUIT' ? answer : undefined))
+    const session = await server.open({ ...TIMEOUTS, dot: 600_000 })
+    session.quit()
+    t.notOk(session.isOpen)
+    await server.closed
+    t.strictSame(server.lines, ['EHLO me.test', 'QUIT'])
+  }
+})
+
+t.test('writes no dot without the fence', async t => {
+  const reason = /^The message was not ended: (the lease was lost|no \? database)$/
+  for (const fence of [async () => false, () => Promise.reject(new Error('no \0 database'))]) {
+    const server = await startScript(t)
+    const session = await server.open()
+    t.match(await session.send(outgoing({ fence })), { outcome: 'released', reason })
+    await server.closed
+    t.notOk(server.lines.includes('.'))
+  }
+})
+
+t.test('asks for the fence once the server has taken the message', async t => {
+  const order: string[] = []
+  const server = await startScript(t, (line, socket) => {
+    if (line !== 'DATA') return undefined
+    socket.pause()
+    setTimeout(() => socket.resume() && order.push('taken'), 300)
+    return '354 Go'
+  })
+  const session = await server.open({ ...TIMEOUTS, message: 10_000, dot: 10_000 })
+  const message = Buffer.alloc(12 << 20, `${'x'.repeat(70)}\r\n`)
+  const sent = session.send(outgoing({ message: { bytes: message }, fence: async () => order.push('fence') > 0 }))
+  t.match(await sent, { outcome: 'delivered' })
+  t.strictSame(order, ['taken', 'fence'])
+})
+
+t.test('a large message leaves turns to others, however fast the server takes it', async t => {
+  const server = await startScript(t)
+  const session = await server.open({ connect: 60_000, message: 60_000, dot: 60_000 })
+  const message = Buffer.alloc(4 << 20, `${'x'.repeat(998)}\r\n`)
+  let isSent = false
+  const sent = session.send(outgoing({ message: { bytes: message } })).finally(() => {
+    isSent = true
+  })
+  let turns = 0
+  for (; !isSent; turns++) await nextTurn()
+  t.match(await sent, { outcome: 'delivered' })
+  t.ok(turns >= 64, `${turns} turns for 64 slices`)
+})
+
+t.test('a refusal in the middle of the message counts, and its connection is not used again', async t => {
+  const server = await startScript(t, line => (line === 'Subject: x' ? '552 5.3.4 Big' : undefined))
+  const session = await server.open()
+  const reason = 'The receiver refused the message for its size.'
+  const outcome = await session.send(outgoing({ fence: () => sleep(100, true) }))
+  t.match(outcome, { outcome: 'failed', reason, reply: '552 5.3.4 Big', class: 'size' })
+  t.notOk(session.isOpen)
+  await server.closed
+  await sleep(150)
+  t.notOk(server.lines.includes('.') || server.lines.includes('RSET'), 'nor is the rest of the message sent')
+})
+
+t.test('stops at once before the dot, and waits for the reply after it', async t => {
+  for (const [at, outcome] of Object.entries({
+    RCPT: 'released',
+    DATA: 'released',
+    RSET: 'bounced',
+    '.': 'delivered',
+  })) {
+    const stop = new AbortController()
+    const server = await startScript(t, line => {
+      if (at === 'RSET' && line.startsWith('RCPT')) return '550 No'
+      if (!line.startsWith(at)) return undefined
+      setTimeout(() => stop.abort(), 10)
+      return at === '.' ? sleep(100, '250 Late') : null
+    })
+    const session = await server.open({ connect: 60_000, message: 60_000, dot: 60_000 })
+    t.match(await session.send(outgoing({ signal: stop.signal })), { outcome })
+    session.close()
+  }
+  await t.rejects((await startScript(t)).open(TIMEOUTS, AbortSignal.abort()), { message: /: stopped$/ })
+})
+
+t.test('an attempt ends at its deadline, however the server keeps it waiting', async t => {
+  const attempt = async (text: string, at: string) => {
+    const server = await startScript(t, (line, socket) => {
+      if (!line.startsWith(at)) return undefined
+      const timer = setInterval(() => socket.write(text), 20)
+      socket.once('close', () => clearInterval(timer))
+      return null
+    })
+    // Its wait for a socket is dot and message together: far from each of them, also where timers come late.
+    const told = await server.open({ ...TIMEOUTS, dot: 2_000 }).then(
+      session => session.send(outgoing()),
+      ({ message }: Error) => ({ outcome: 'no connection', reason: message }),
+    )
+    const outcome = at === 'EHLO' ? 'no connection' : at === '.' ? 'in_doubt' : 'deferred'
+    t.match(told, { outcome, reason: /no answer in [012] s$/ }, `${JSON.stringify(text)} at ${at}`)
+    await server.closed
+  }
+  const stages = ['EHLO', 'MAIL', 'RCPT', 'DATA', '.']
+  await Promise.all(['', '2', '250-x\r\n'].flatMap(text => stages.map(at => attempt(text, at))))
+})
+
+function outgoing(more: Partial<Outgoing> = {}): Outgoing {
+  const message = { bytes: Buffer.from('Subject: x\r\n\r\nx\r\n') }
+  const route = { tls: 'opportunistic' as const, transport: null }
+  const ids = { ...route, account_id: '1', delivery_id: '2', mail_from: 'b@x.com', recipient: 'a@y.com' }
+  return { ...ids, message, fence: async () => true, signal: new AbortController().signal, ...more }
+}
+
+/** Answers line by line; in the content only the final dot, and what the script has an answer to. */
+async function startScript(t: Test, script: Script = () => undefined) {
+  const lines: string[] = []
+  const server = createServer(socket => {
+    let isContent = false
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {}).write('220 script\r\n')
+    createInterface(socket)
+      .on('error', () => {})
+      .on('line', async line => {
+        lines.push(line)
+        const isCommand = !isContent || line === '.'
+        isContent = line === 'DATA' || (isContent && line !== '.')
+        let answer = await script(line, socket)
+        if (answer === undefined && isCommand) answer = PLEASING[line] ?? '250 Ok'
+        if (answer) socket.write(`${answer}\r\n`)
+      })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const closed = once(server, 'connection').then(([socket]) => new Promise(resolve => socket.once('close', resolve)))
+  const { port } = server.address() as AddressInfo
+  const relay = { host: '127.0.0.1', port, via: 'relay', secure: false, helo_name: 'me.test' } as const
+  const open = (timeouts = TIMEOUTS, signal = new AbortController().signal) => SmtpSession.open(relay, timeouts, signal)
+  return { lines, open, closed }
+}

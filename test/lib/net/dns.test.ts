@@ -1,0 +1,70 @@
+import t from 'tap'
+import { createDns } from '#lib/net/dns.ts'
+import { startZone } from '#test/support/dns/name_server.ts'
+
+const { server, zone, asked } = await startZone(t)
+const dns = createDns([server], { try_ms: 100, tries: 2, deadline_ms: 1_000 })
+
+t.test('what there is, is found: in lower case, without dots, texts in one piece', async t => {
+  const long = 'x'.repeat(600)
+  zone['acme.com'] = { TXT: ['one', long], MX: ['20 MX2.acme.com', '10 mx1.acme.com'], NS: ['NS.acme.com'] }
+  t.strictSame(await dns.txt('acme.com'), { outcome: 'found', records: ['one', long] })
+  t.match(await dns.mx('acme.com'), { outcome: 'found', records: [{ priority: 20, exchange: 'mx2.acme.com' }, {}] })
+  t.strictSame(await dns.ns('acme.com'), { outcome: 'found', records: ['ns.acme.com'] })
+})
+
+t.test('a null MX is found as such', async t => {
+  zone['null.com'] = { MX: ['0 .'] }
+  t.match(await dns.mx('null.com'), { outcome: 'found', records: [{ priority: 0, exchange: '' }] })
+})
+
+t.test('a CNAME is followed to the records of another name', async t => {
+  zone['alias.acme.com'] = { CNAME: ['target.acme.com'] }
+  zone['target.acme.com'] = { TXT: ['there'] }
+  t.strictSame(await dns.txt('alias.acme.com'), { outcome: 'found', records: ['there'] })
+  t.strictSame(await dns.cname('alias.acme.com'), { outcome: 'found', records: ['target.acme.com'] })
+})
+
+t.test('a loop of CNAMEs ends, with nothing found', async t => {
+  zone['a.loop.com'] = { CNAME: ['b.loop.com'] }
+  zone['b.loop.com'] = { CNAME: ['a.loop.com'] }
+  for (const answer of [await dns.txt('a.loop.com'), await dns.mx('a.loop.com'), await dns.addresses('a.loop.com')]) {
+    t.not(answer.outcome, 'found')
+  }
+})
+
+t.test('what is too long for a datagram comes by TCP, 500 texts and 64 KB of it', async t => {
+  zone['many.com'] = { TXT: Array.from({ length: 500 }, (_, n) => `text ${n}`) }
+  zone['long.com'] = { TXT: ['y'.repeat(63_000)] }
+  t.match(await dns.txt('many.com'), { outcome: 'found', records: { length: 500 } })
+  t.equal(asked.filter(question => question === 'TXT many.com').length, 2)
+  t.strictSame(await dns.txt('long.com'), { outcome: 'found', records: ['y'.repeat(4_096)] })
+})
+
+t.test('no such name and no such record are told apart', async t => {
+  zone['bare.com'] = { A: ['192.0.2.1'] }
+  t.strictSame(await dns.txt('bare.com'), { outcome: 'none', exists: true })
+  t.strictSame(await dns.txt('nobody.com'), { outcome: 'none', exists: false })
+})
+
+t.test('a name that cannot be is no such name', async t => {
+  for (const name of [`${'a'.repeat(64)}.com`, 'a..com', Array(130).fill('a').join('.')]) {
+    t.strictSame(await dns.txt(name), { outcome: 'none', exists: false }, name)
+  }
+  t.match(await dns.names('no address'), { outcome: 'none' })
+})
+
+t.test('who cannot or will not say has failed, within the deadline', async t => {
+  for (const trouble of ['servfail', 'refused', 'silent', 'garbage'] as const) {
+    zone['sick.com'] = trouble
+    const begun = performance.now()
+    t.match(await dns.txt('sick.com'), { outcome: 'failed' }, trouble)
+    t.match(await dns.addresses('sick.com'), { outcome: 'failed' }, trouble)
+    t.ok(performance.now() - begun < 2_500, trouble)
+  }
+})
+
+t.test('a server that is not there has failed', async t => {
+  const nobody = createDns(['127.0.0.1:9'], { try_ms: 100, tries: 1, deadline_ms: 1_000 })
+  t.match(await nobody.txt('acme.com'), { outcome: 'failed' })
+})

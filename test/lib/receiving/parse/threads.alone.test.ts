@@ -1,0 +1,24 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import t from 'tap'
+import { Threads } from '#lib/receiving/parse/threads.ts'
+
+const file = new URL('./mean_thread.ts', import.meta.url)
+
+t.test('a thread in an endless loop is ended, and the next one answers', async t => {
+  const threads = new Threads<string, string>(file, { count: 1, deadline_ms: 1_500, heap_mb: 64 })
+  const lag = monitorEventLoopDelay({ resolution: 10 })
+  lag.enable()
+  const [ended, answer] = await Promise.allSettled([threads.run('loop', []), threads.run('answer', [])])
+  lag.disable()
+  t.match(ended, { reason: { message: 'It took longer than 1.5 seconds.' } })
+  t.match(answer, { value: 'answer' }, 'its own time began when the thread was free')
+  t.ok(lag.max < 250e6, `the main thread went on: ${lag.max / 1e6} ms`)
+})
+
+t.test('a thread that fills its memory is ended, and no other with it', async t => {
+  const threads = new Threads<string, string>(file, { count: 2, deadline_ms: 20_000, heap_mb: 64 })
+  const runs = [threads.run('fill', []), ...Array.from({ length: 5 }, () => threads.run('answer', []))]
+  const [ended, ...answers] = await Promise.allSettled(runs)
+  t.match(ended, { reason: { message: 'It took more than 64 MB of memory.' } })
+  for (const answer of answers) t.match(answer, { value: 'answer' })
+})

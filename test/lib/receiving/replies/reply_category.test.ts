@@ -1,0 +1,85 @@
+import t from 'tap'
+import { isAutomatic } from '#lib/receiving/replies/automatic_mail.ts'
+import { categorizeReply } from '#lib/receiving/replies/categorize_reply.ts'
+import { ownText } from '#lib/receiving/replies/own_text.ts'
+import { replies, traps } from '#test/support/mail/replies.ts'
+
+t.test('a reply is hardly ever given a wrong category, and mostly the right one', async t => {
+  t.ok(replies.length >= 120, `${replies.length}`)
+  const judged = replies.map(([text, expected]) => ({ text, expected, found: categorizeReply(text) }))
+  const wrong = judged.filter(({ expected, found }) => found !== null && found !== expected)
+  for (const { text, expected, found } of wrong) t.comment(text, expected, found)
+  t.ok(wrong.length < replies.length * 0.03, `${wrong.length} wrong`)
+  const missed = judged.filter(({ expected, found }) => found === null && expected !== null)
+  t.ok(missed.length < replies.length * 0.2, `${missed.length} missed`)
+})
+
+t.test('what is easily taken for the contrary is told apart, or left open', async t => {
+  const wrong = traps.filter(([text, expected]) => ![null, expected].includes(categorizeReply(text)))
+  t.strictSame(
+    wrong.map(([text]) => `${text} -> ${categorizeReply(text)}`),
+    [],
+  )
+})
+
+t.test('what a reply quotes, and a signature, is not its own', async t => {
+  const quoted = 'We are not interested. unsubscribe'
+  const texts = [
+    `Yes please!\n\nOn Fri, Nov 20, 2026 at 9:00 AM Tom <tom@acme.com> wrote:\n> ${quoted}`,
+    `Yes please!\n\nOn Fri, Nov 20, 2026 at 9:00 AM Tom Longname Longer\n<tom@acme.com> wrote:\n\n${quoted}`,
+    `Yes please!\r\n\r\n-----Original Message-----\r\nFrom: Tom\r\n\r\n${quoted}`,
+    `Yes please!\n\n________________________________\nFrom: Tom <tom@acme.com>\nSent: Friday\n\n${quoted}`,
+    `Yes please!\n\nVon: Tom <tom@acme.com>\nGesendet: Freitag\n\n${quoted}`,
+    `Yes please!\n\nAm 20.11.2026 um 09:00 schrieb Tom:\n${quoted}`,
+    `Yes please!\n\nDen fre 20 nov. 2026 kl 09:00 skrev Tom <tom@acme.com>:\n${quoted}`,
+    `Yes please!\n\nLe ven. 20 nov. 2026 à 09:00, Tom <tom@acme.com> a écrit :\n${quoted}`,
+    `Yes please!\n\nEl vie, 20 nov 2026 a las 9:00, Tom (<tom@acme.com>) escribió:\n${quoted}`,
+    `> ${quoted}\n\nYes please!`,
+    `Yes please!\n\nSent from my iPhone\n-- \nnot interested in unsubscribe Ltd`,
+  ]
+  for (const text of texts) t.equal(ownText({ text, html: null }), 'Yes please!', text)
+  const html = `<p>Yes please!</p><div class="gmail_quote">On Friday<blockquote>${quoted}</blockquote></div>`
+  t.equal(ownText({ text: null, html }), 'Yes please!')
+})
+
+t.test('what a program wrote by itself is no reply', async t => {
+  const automatic: [headers: Record<string, string>, subject?: string, mail_from?: string][] = [
+    [{ 'auto-submitted': 'auto-replied' }],
+    [{ 'auto-submitted': 'auto-generated; type=vacation' }],
+    [{ 'x-autoreply': 'yes' }],
+    [{ 'x-autorespond': 'x' }],
+    [{ precedence: 'auto_reply' }],
+    [{ precedence: 'bulk' }],
+    [{ precedence: 'junk' }],
+    [{ precedence: 'list' }],
+    [{ 'list-id': '<l.y.com>' }],
+    [{}, 'Re: Hello', ''],
+    [{}, 'Re: Hello', 'MAILER-DAEMON@y.com'],
+    [{ from: 'No Reply <no-reply@y.com>' }],
+    [{ 'x-auto-response-suppress': 'All' }, 'Automatic reply: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Automatische Antwort: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Autosvar: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Réponse automatique : Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Respuesta automática: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Resposta automática: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Risposta automatica: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Automatisch antwoord: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Automatyczna odpowiedź: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Automaattinen vastaus: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, 'Автоматический ответ: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, '自動応答: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, '不在通知: Hello'],
+    [{ 'x-auto-response-suppress': 'All' }, '自动答复: Hello'],
+    [{}, 'AUTO: Ann Smith is out of the office (returning 01.12.2026)'],
+    [{}, 'AUTO: Anna Müller ist abwesend (Rückkehr am 01.12.2026)'],
+  ]
+  for (const [headers, subject = 'Re: Hello', mail_from = 'ann@y.com'] of automatic) {
+    t.equal(isAutomatic(headers, subject, mail_from), true, JSON.stringify([headers, subject, mail_from]))
+  }
+  t.equal(isAutomatic({ 'auto-submitted': 'no' }, 'Re: Hello', 'ann@y.com'), false)
+  t.equal(isAutomatic({ 'feedback-id': '1.eu-west-1.x:AmazonSES' }, 'Re: Hello', 'ann@y.com'), false, 'sent by SES')
+  t.equal(isAutomatic({}, 'Re: AUTO: Ann is out of the office', 'ann@y.com'), false)
+  t.equal(isAutomatic({}, 'Auto: returning the red one', 'ann@y.com'), false)
+  t.equal(isAutomatic({ from: 'Ann <ann@y.com>' }, 'Out of office on Friday?', 'ann@y.com'), false)
+  t.equal(isAutomatic({ 'x-auto-response-suppress': 'DR' }, 'Re: Hello', 'ann@y.com'), false)
+})

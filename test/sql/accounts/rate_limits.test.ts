@@ -1,0 +1,56 @@
+import t from 'tap'
+import { createCountUse } from '#sql/accounts/rate_limits.ts'
+import { createPool } from '#sql/pool.ts'
+import { openWorld } from '#test/support/world.ts'
+
+const { config, pool } = await openWorld(t)
+const limit = { name: 'test', uses: 2, window_s: 60 }
+const fail = (error: unknown) => {
+  throw error
+}
+
+t.test('uses are counted by name and key, up to the limit', async t => {
+  const [count, countOther] = ['one', 'two'].map(name => createCountUse(pool, { ...limit, name, onError: fail }))
+  const uses = [await count?.('a'), await count?.('a'), await count?.('a'), await count?.('b'), await countOther?.('a')]
+  const expected = [
+    { isAllowed: true, remaining: 1 },
+    { isAllowed: true, remaining: 0 },
+    { isAllowed: false, remaining: 0 },
+    { isAllowed: true, remaining: 1 },
+    { isAllowed: true, remaining: 1 },
+  ]
+  t.match(uses, expected)
+})
+
+t.test('a window that all but ended says 1 second, not 0', async t => {
+  const count = createCountUse(pool, { ...limit, onError: fail })
+  await pool.pg.query(`INSERT INTO rate_limits VALUES ('test:late', 1, $1)`, [Date.now() + 900])
+  t.match(await count('late'), { isAllowed: true, remaining: 0, reset_s: 1 })
+})
+
+t.test('processes whose machines disagree about the time share a window', async t => {
+  const { now } = Date
+  t.teardown(() => {
+    Date.now = now
+  })
+  const uses = { ...limit, uses: 10, name: 'shared', onError: fail }
+  for (const [used, hours] of [0, 24, -24, 1, -1].entries()) {
+    Date.now = () => now() + hours * 3_600_000
+    const { remaining, reset_s } = await createCountUse(pool, uses)('a')
+    t.equal(remaining, 9 - used, `${hours} h ahead`)
+    t.ok(reset_s > 50 && reset_s <= 60, `${reset_s} s`)
+  }
+})
+
+t.test('without Postgres it counts by itself, says why, and keeps no process alive', async t => {
+  const gone = createPool(config.DATABASE_URL as string)
+  await gone.end()
+  const errors: unknown[] = []
+  const listTimers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout')
+  const before = listTimers()
+  const count = createCountUse(gone, { ...limit, onError: error => errors.push(error) })
+  const allowed = [await count('a'), await count('a'), await count('a')].map(({ isAllowed }) => isAllowed)
+  t.strictSame(allowed, [true, true, false])
+  t.ok(listTimers().length <= before.length) // those of others in this process may end meanwhile
+  t.match(errors, [{ message: /pool/ }, { message: /pool/ }, { message: /pool/ }])
+})

@@ -1,0 +1,56 @@
+import t from 'tap'
+import { sweepWebhooks } from '#flows/delivery/recover_deliveries.ts'
+import { purge } from '#tasks/purge.ts'
+import { openHistory } from '#test/support/webhooks/webhook_history.ts'
+import { newAccount } from '#test/support/world.ts'
+
+const { world, work, pg, add, announce, insertEvent, rowsOf, settle } = await openHistory(t)
+
+t.test('what waits for a disabled webhook is dropped by the sweep, and nothing else', async t => {
+  const [off, on] = [await add(), await add()]
+  const ids = await announce(['email.sent', 'email.sent'])
+  await pg.query(`UPDATE webhooks SET status = 'disabled', disabled_reason = 'too_many_failures' WHERE id = $1`, [
+    off.id,
+  ])
+  await settle(off.id, 'success', 1, ids.slice(0, 1))
+  await sweepWebhooks(world.pool)
+  t.match(await rowsOf(off.id), [{ state: 'success' }, { state: 'failed', attempt: 0 }])
+  t.match(await rowsOf(on.id), [{ state: 'pending' }, { state: 'pending' }])
+})
+
+t.test('events are kept for 30 days; those of a deleted webhook go with it, unless another was told too', async t => {
+  const owner = await newAccount(world)
+  const [kept, gone] = [await add(['email.sent'], owner), await add(['*'], owner)]
+  const days = (count: number) => new Date(Date.now() - count * 86_400_000).toISOString()
+  const [shared = '', own = ''] = await announce(['email.bounced', 'email.sent'], owner)
+  const old = await insertEvent(kept.id, 'email.sent', 'failed', days(31), owner)
+  const recent = await insertEvent(kept.id, 'email.sent', 'failed', days(29), owner)
+  await pg.query('UPDATE webhooks SET deleted_at = now() WHERE id = $1', [gone.id])
+  await pg.query(
+    `INSERT INTO webhook_attempts (account_id, event_id, webhook_id, attempt, id, ms, created_at)
+     SELECT account_id, event_id, webhook_id, 1, gen_random_uuid(), 1, now() FROM webhook_deliveries WHERE account_id = $1`,
+    [owner.id],
+  )
+  const left = async () => {
+    const of = (table: string, column: string) =>
+      pg.query(`SELECT ${column} AS id FROM ${table} WHERE account_id = $1 ORDER BY 1`, [owner.id])
+    const tables = [
+      of('webhook_events', 'id'),
+      of('webhook_deliveries', 'event_id'),
+      of('webhook_attempts', 'event_id'),
+    ]
+    return (await Promise.all(tables)).map(({ rows }) => rows.map(({ id }) => id))
+  }
+  t.ok((await left())[0]?.includes(old) && (await left())[0]?.includes(own))
+  await purge({}, work)
+  t.strictSame(await left(), [
+    [recent, shared],
+    [recent, shared],
+    [recent, shared],
+  ])
+  const row = () => pg.query('SELECT FROM webhooks WHERE id = $1', [gone.id])
+  t.equal((await row()).rowCount, 1, 'whoever has just seen it may still write')
+  await pg.query(`UPDATE webhooks SET deleted_at = now() - interval '2 min' WHERE id = $1`, [gone.id])
+  await purge({}, work)
+  t.equal((await row()).rowCount, 0)
+})

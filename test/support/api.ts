@@ -1,0 +1,77 @@
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+import { createApp } from '#api/app.ts'
+import { createHttpServer } from '#api/server.ts'
+import { type Foundation, layFoundation } from '#flows/process/run_process.ts'
+import type { Pool } from '#sql/pool.ts'
+import { type PgProxy, startPgProxy } from '#test/faults/support/pg_proxy.ts'
+
+/** `body` is what the API answered, by the fields tests look at most; `t.match` looks at any other. */
+export type AnswerBody = { id: string; name: string; message: string; status: string; data: AnswerBody[] }
+export type Answer = { status: number; headers: Headers; text: string; body: AnswerBody }
+
+export type Api = {
+  url: string
+  /** JSON in, JSON out. `key: null` sends no key. */
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+}
+
+export type RequestOptions = {
+  key?: string | null
+  body?: unknown
+  headers?: Record<string, string>
+  raw?: string | Buffer
+}
+
+/** The real API on a real socket. */
+export async function startApi(t: Pick<Test, 'teardown'>, foundation: Foundation, default_key: string): Promise<Api> {
+  const app = createApp(foundation)
+  const server = createHttpServer(app)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(async () => {
+    await new Promise<void>(resolve => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+    await app.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, request: (method, path, options) => request(url, default_key, method, path, options) }
+}
+
+/** The same, on a connection to Postgres that can be cut and slowed down. */
+export async function startProxiedApi(
+  t: Test,
+  { config, log }: Foundation,
+  default_key: string,
+): Promise<{ api: Api; proxy: PgProxy; pool: Pool }> {
+  const proxy = await startPgProxy(config.DATABASE_URL as string)
+  const proxied = await layFoundation({ ...config, DATABASE_URL: proxy.url }, log)
+  const api = await startApi(t, proxied, default_key)
+  t.teardown(async () => {
+    await proxied.pool.end()
+    await proxy.close()
+  })
+  return { api, proxy, pool: proxied.pool }
+}
+
+async function request(
+  url: string,
+  default_key: string,
+  method: string,
+  path: string,
+  { key = default_key, body, headers = {}, raw }: RequestOptions = {},
+): Promise<Answer> {
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      'user-agent': 'test',
+      'content-type': 'application/json',
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...headers,
+    },
+    body: raw ?? (body === undefined ? null : JSON.stringify(body)),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text || 'null') }
+}

@@ -1,0 +1,69 @@
+import type { Test } from 'tap'
+import { createSender, type Sender, type SenderTimes } from '#flows/delivery/sender.ts'
+import { createTransport } from '#flows/delivery/transports.ts'
+import { createBlobs } from '#flows/files/blobs.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { acceptEmails } from '#flows/sending/accept_emails.ts'
+import { createPrepareDrafts } from '#flows/sending/prepare_drafts.ts'
+import { createWebhookSender } from '#flows/webhooks/sender.ts'
+import type { WebhookTimes } from '#flows/webhooks/times.ts'
+import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
+import { decodeContents } from '#lib/files/upload/uploaded_content.ts'
+import { createDns } from '#lib/net/dns.ts'
+import { NewEmail } from '#lib/sending/new_email.ts'
+import { type Email, findEmail } from '#sql/sending/emails.ts'
+import type { Work } from '#tasks/task.ts'
+import { HOOK_TIMES } from '#test/support/webhooks/webhook_receiver.ts'
+import type { TestAccount } from './world.ts'
+
+/** Seconds instead of minutes, but for the lease: a process that gets no turn on a busy machine must not lose it. */
+export const TEST_TIMES: SenderTimes = {
+  lease_seconds: 40,
+  heartbeat_ms: 1_500,
+  poll_ms: 100,
+  drain_ms: 10_000,
+  keys_ms: 60_000,
+}
+export const TEST_TIMEOUTS: SmtpTimeouts = { connect: 1_000, message: 2_000, dot: 1_000 }
+
+export type TestWork = Work & { sender: Sender }
+
+type SendingOptions = { times?: SenderTimes; timeouts?: SmtpTimeouts; room?: number; hook_times?: WebhookTimes }
+
+/** What tasks work with. The sender does only what it is told: `sender.start()` makes it look for due mail by itself. */
+export function openWork(
+  t: Test,
+  foundation: Foundation,
+  mail_transport: string = foundation.config.MAIL_TRANSPORT,
+  { timeouts = TEST_TIMEOUTS, hook_times = HOOK_TIMES, ...options }: SendingOptions = {},
+): TestWork {
+  const config = { ...foundation.config, MAIL_TRANSPORT: mail_transport }
+  const { pool, log, secrets } = foundation
+  const transport = createTransport({ config, pool, log, timeouts })
+  const blobs = createBlobs(foundation)
+  const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
+  const webhooks = createWebhookSender({ ...foundation, config, times: hook_times })
+  t.teardown(() => Promise.all([sender.stop(), webhooks.stop()]))
+  return { config, pool, log, secrets, sender, webhooks, blobs, dns: createDns(config.DNS_SERVERS) }
+}
+
+/** Accepts an email as POST /emails would; answers its id. */
+export async function acceptEmail(
+  foundation: Foundation,
+  account: TestAccount,
+  fields: Record<string, unknown> = {},
+): Promise<string> {
+  const body = { from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', ...structuredClone(fields) }
+  decodeContents(body)
+  const prepareDrafts = createPrepareDrafts({ ...foundation, blobs: createBlobs(foundation) })
+  const drafts = await prepareDrafts({ account_id: account.id, domain_id: null }, [NewEmail.parse(body)], null)
+  const [accepted] = await acceptEmails(foundation.pool, drafts)
+  if (!accepted || accepted instanceof Error) throw accepted
+  return accepted.id
+}
+
+export async function readEmail({ pool }: Pick<Foundation, 'pool'>, account: TestAccount, id: string): Promise<Email> {
+  const email = await findEmail(pool, account.id, id)
+  if (!email) throw new Error(`no email ${id}`)
+  return email
+}

@@ -1,0 +1,31 @@
+import { globSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { ROOT } from '#test/support/root.ts'
+
+const TIME_LIMIT = 280_000 // ms, of a whole group
+
+/**
+ * Runs the test files of a folder in this process, one test after the other: a process for each would take half of its
+ * time to start. `group` is the file in test/together that asks, such as `api_2.test.ts`; the files of `test/api` are
+ * dealt out to all groups of that name. A test that looks at its process, or changes it, is in an `*.alone.test.ts`.
+ */
+export function runTogether(group: string): void {
+  t.setTimeout(TIME_LIMIT)
+  // The root ends once it has no test to run: this one lasts until all others are known to it.
+  t.test('every test file can be read', async t => {
+    const files = listFiles(group)
+    t.ok(files.length > 0)
+    for (const file of files) await import(pathToFileURL(file).href)
+  })
+}
+
+function listFiles(group: string): string[] {
+  const [folder = ''] = basename(group, '.test.ts').split('_')
+  const groups = globSync(join(ROOT, 'test/together', `${folder}_*.test.ts`)).sort()
+  return globSync(join(ROOT, 'test', folder, '**', '*.test.ts'))
+    .filter(file => !file.endsWith('.alone.test.ts'))
+    .sort()
+    .filter((_, n) => groups[n % groups.length] === group)
+}

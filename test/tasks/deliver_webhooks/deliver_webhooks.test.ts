@@ -1,0 +1,26 @@
+import t from 'tap'
+import { addWebhook } from '#flows/webhooks/change_webhook.ts'
+import { findWebhook } from '#sql/webhooks/webhooks.ts'
+import { send_emails } from '#tasks/send_emails.ts'
+import { ALLOWED } from '#test/support/http/fetching.ts'
+import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const hook = await startHook(t)
+const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
+const work = openWork(t, world)
+work.webhooks.start()
+
+t.test('An email that is sent is announced to the webhooks that have subscribed to it', async t => {
+  const account = await newAccount(world)
+  const webhook = await addWebhook(world, account.id, { endpoint: hook.url, events: ['email.sent', 'email.delivered'] })
+  const email_id = await acceptEmail(world, account, { tags: [{ name: 'a', value: 'b' }] })
+  await send_emails({ email_ids: [email_id] }, work)
+  await work.sender.idle()
+
+  const { json } = await hook.until(({ json }) => json.type === 'email.delivered' && json.data.email_id === email_id)
+  t.match(json, { data: { from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', tags: { a: 'b' } } })
+  await work.webhooks.idle()
+  t.match(await findWebhook(world.pool, account.id, webhook.id), { failure_count: 0, last_delivery_status: 'success' })
+})

@@ -1,0 +1,160 @@
+import t from 'tap'
+import { changeWebhook } from '#flows/webhooks/change_webhook.ts'
+import { now } from '#lib/clock.ts'
+import { findWebhook, type Webhook } from '#sql/webhooks/webhooks.ts'
+import { ALLOWED } from '#test/support/http/fetching.ts'
+import {
+  addEndpoint,
+  announce,
+  countDeliveries,
+  listAttempts,
+  readWebhook,
+  startSender,
+  waitUntil,
+} from '#test/support/webhooks/announced_events.ts'
+import { HOOK_TIMES, startHook } from '#test/support/webhooks/webhook_receiver.ts'
+import { openWorld } from '#test/support/world.ts'
+
+const hook = await startHook(t)
+const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
+
+const subscribe = (name: string) => addEndpoint(world, hook, name)
+
+const atOnce = {
+  retry_seconds: Array(6).fill(0.001),
+  first_rest_seconds: 0.001,
+  longest_rest_seconds: 0.005,
+  poll_ms: 10,
+}
+
+t.test('the 50th failure in a row disables a webhook, and nothing goes to it from then on', async t => {
+  for (const _ of [1, 2]) startSender(t, world, { ...HOOK_TIMES, ...atOnce })
+  const { account_id, id, posted } = await subscribe('dead')
+  hook.answer(500)
+  await announce(world, account_id, 60)
+  await waitUntil(
+    async () => (await readWebhook(world, id)).lease_owner === null && posted().length >= 50,
+    '50 failures',
+  )
+  t.match(await readWebhook(world, id), { status: 'disabled', disabled_reason: 'too_many_failures', failure_count: 50 })
+  const { updated_at, last_delivery_at } = (await findWebhook(world.pool, account_id, id)) as Webhook
+  t.strictSame(updated_at, last_delivery_at, 'the last failure changed it')
+  t.match(await listAttempts(world, id), Array(50).fill({ status: 500, error: 'The endpoint answered 500.' }))
+
+  hook.answer(200)
+  await changeWebhook(world.pool, account_id, id, { status: 'enabled' })
+  await announce(world, account_id, 1, { is_new: true })
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 1, 'the new event')
+  t.equal(posted().length, 51, 'what waited was given up')
+  t.match(posted().at(-1), { json: { data: { is_new: true } } })
+  t.strictSame(await countDeliveries(world, id), { failed: 60, success: 1 })
+})
+
+t.test('a success after 49 failures starts the count anew', async t => {
+  for (const _ of [1, 2]) startSender(t, world, { ...HOOK_TIMES, ...atOnce })
+  const { account_id, id, posted } = await subscribe('tired')
+  const added = (await findWebhook(world.pool, account_id, id)) as Webhook
+  hook.answer((_, response) => void response.writeHead(posted().length < 50 ? 500 : 200).end())
+  await announce(world, account_id, 60)
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 60, 'all of them')
+  t.match(await readWebhook(world, id), { status: 'enabled', failure_count: 0 })
+  t.match(await findWebhook(world.pool, account_id, id), { updated_at: added.updated_at }, 'nobody changed it')
+  t.equal((await listAttempts(world, id)).filter(({ status }) => status === 500).length, 49)
+})
+
+t.test('endpoints that hang do not hold up another, are asked twice at once at the most, and rest', async t => {
+  const times = { ...HOOK_TIMES, attempt_ms: 300, first_rest_seconds: 60, longest_rest_seconds: 60 }
+  const senders = [1, 2].map(() => startSender(t, world, times))
+  const open = new Map<string, number>()
+  let most = 0
+  /** Of each event, how late it was: one that is sent again counts once. */
+  const arrived = new Map<string, number>()
+  hook.answer(({ path, json }, response) => {
+    open.set(path, (open.get(path) ?? 0) + 1)
+    // A moment later: that the one before was closed may be heard of after this one.
+    setTimeout(() => {
+      most = Math.max(most, open.get(path) ?? 0)
+    }, 20)
+    response.once('close', () => open.set(path, (open.get(path) ?? 0) - 1))
+    if (path.includes('hangs')) return
+    if (!arrived.has(json.id)) arrived.set(json.id, performance.now() - json.data.at)
+    response.writeHead(200).end()
+  })
+  const hanging = await Promise.all(Array.from({ length: 20 }, (_, n) => subscribe(`hangs${n}`)))
+  for (const { account_id } of hanging) await announce(world, account_id, 8)
+  const healthy = await subscribe('healthy')
+  for (let n = 1; n <= 10; n++) {
+    await announce(world, healthy.account_id, 3, { at: performance.now() })
+    await waitUntil(() => arrived.size === 3 * n, 'the healthy one')
+  }
+  const latest = Math.max(...arrived.values())
+  t.ok(latest < 4_000, `${latest} ms`) // one after the other the twenty would take longer
+  await Promise.all(senders.map(sender => sender.idle()))
+  t.equal(most, 2)
+  for (const { id } of hanging) {
+    const { failure_count, rests } = await readWebhook(world, id)
+    t.ok(failure_count >= 5 && failure_count <= 6 && Number(rests) > 50, `${failure_count} failures, ${rests} s`)
+  }
+})
+
+t.test('an endpoint that fails one time in three is never made to rest', async t => {
+  // A rest would last until the end of the test.
+  startSender(t, world, { ...HOOK_TIMES, first_rest_seconds: 60, longest_rest_seconds: 60 })
+  const { account_id, id } = await subscribe('flaky')
+  const failed = new Set<string>()
+  hook.answer(({ json }, response) => {
+    const fails = json.data.n % 30 >= 20 && !failed.has(json.id) // ten in a row
+    if (fails) failed.add(json.id)
+    response.writeHead(fails ? 500 : 200).end()
+  })
+  await announce(world, account_id, 300)
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 300, 'all of them')
+  t.equal(failed.size, 100)
+  t.match(await readWebhook(world, id), { status: 'enabled', rests: null })
+})
+
+t.test('what an endpoint asks for is heeded: so many seconds, until a time, or never again', async t => {
+  startSender(t, world, HOOK_TIMES)
+  const ask = async (name: string, status: number, retry_after?: string) => {
+    const { account_id, id, posted } = await subscribe(name)
+    hook.answer((_, response) => {
+      response.writeHead(status, retry_after === undefined ? {} : { 'retry-after': retry_after }).end()
+    })
+    await announce(world, account_id, 1)
+    await waitUntil(async () => (await listAttempts(world, id)).length === 1, name)
+    const { rows } = await world.pool.pg.query(
+      'SELECT extract(epoch FROM next_at - now())::float AS s FROM webhook_deliveries WHERE webhook_id = $1',
+      [id],
+    )
+    t.equal(posted().length, 1)
+    return { ...(await readWebhook(world, id)), due: rows[0].s }
+  }
+  for (const [name, status, retry_after] of [
+    ['seconds', 429, '3600'],
+    ['date', 503, new Date(now().getTime() + 3_600_000).toUTCString()],
+  ] as const) {
+    const { rests, due, ...state } = await ask(name, status, retry_after)
+    t.match(state, { status: 'enabled', failure_count: 1 })
+    for (const seconds of [rests, due]) t.ok(seconds > 3_580 && seconds <= 3_600, `${name}: ${seconds}`)
+  }
+  t.match(await ask('gone', 410), { status: 'disabled', disabled_reason: 'endpoint_gone', failure_count: 1, due: null })
+})
+
+t.test('an endpoint that takes one event and asks to wait with the next is waited for', async t => {
+  const sender = startSender(t, world, HOOK_TIMES)
+  const { account_id, id, posted } = await subscribe('limited')
+  hook.answer(({ json }, response) => {
+    if (json.data.n === 0) response.writeHead(429, { 'retry-after': '60' }).end()
+    else waitUntil(async () => (await listAttempts(world, id)).length === 1, 'the first').then(() => response.end())
+  })
+  await announce(world, account_id, 5)
+  await waitUntil(async () => (await listAttempts(world, id)).length === 2, 'both')
+  await sender.idle()
+  const { rests } = await readWebhook(world, id)
+  t.ok(Number(rests) > 50, `${rests} s`)
+  t.equal(posted().length, 2)
+
+  hook.answer(200)
+  await changeWebhook(world.pool, account_id, id, { endpoint: `${hook.url}/roomy` })
+  await waitUntil(async () => (await countDeliveries(world, id)).success === 4, 'another endpoint')
+})

@@ -1,0 +1,22 @@
+import t from 'tap'
+import { send_emails } from '#tasks/send_emails.ts'
+import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+
+t.test('captures an email and tells it in its events', async t => {
+  const account = await newAccount(world)
+  const work = openWork(t, world, 'capture')
+  const id = await acceptEmail(world, account)
+
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+
+  t.match(await readEmail(world, account, id), {
+    status: 'delivered',
+    last_event: 'delivered',
+    events: [{ type: 'sent' }, { type: 'delivered', recipient: 'x@y.com', via: 'capture' }],
+    queue: undefined,
+  })
+})

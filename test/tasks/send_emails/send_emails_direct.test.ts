@@ -1,0 +1,264 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { findMtaStsPolicy, upsertMtaStsPolicy } from '#sql/delivery/mta_sts_policies.ts'
+import { setDomainTransport } from '#sql/domains/domains.ts'
+import { purge } from '#tasks/purge.ts'
+import { send_emails } from '#tasks/send_emails.ts'
+import { MAIL_HOSTS, openMailHosts, publishMx } from '#test/support/dns/mail_hosts.ts'
+import { startZone } from '#test/support/dns/name_server.ts'
+import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
+import { startInbox } from '#test/support/smtp/inbox.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+
+const { server, zone, asked } = await startZone(t)
+const hosts = await openMailHosts(t)
+const world = await openWorld(t, {
+  MAIL_TRANSPORT: 'direct',
+  DNS_SERVERS: server,
+  MX_PORT: String(hosts.port),
+  MX_ALLOW: MAIL_HOSTS,
+})
+const { pg } = world.pool
+const account = await newAccount(world)
+const work = openWork(t, world)
+/** With tarpits. */
+const PATIENT = { timeouts: { connect: 5_000, message: 5_000, dot: 1_000 } }
+const sink = await hosts.start(64)
+publishMx(zone, 'one.com', 64)
+
+t.test('mail goes to the server that its domain names', async t => {
+  const id = await send('ann@one.com')
+  t.match(await readEmail(world, account, id), {
+    status: 'delivered',
+    events: [{ type: 'sent' }, { type: 'delivered', via: 'direct', reply: '250 2.0.0 Ok' }],
+  })
+  t.match(sink.ledger, [{ rcpt: 'ann@one.com' }])
+})
+
+t.test('of three recipients each has what became of it', async t => {
+  const id = await send(['ok@one.com', 'tmp-450@one.com', 'perm-550@one.com'])
+  t.strictSame(await queueOf(id), [
+    { recipient: 'ok@one.com', state: 'delivered', attempt: 1 },
+    { recipient: 'perm-550@one.com', state: 'bounced', attempt: 1 },
+    { recipient: 'tmp-450@one.com', state: 'queued', attempt: 1 },
+  ])
+  await pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  const before = sink.messages
+  await deliver(work, [id])
+  t.match(await queueOf(id), [{ attempt: 1 }, { attempt: 1 }, { recipient: 'tmp-450@one.com', attempt: 2 }])
+  t.equal(sink.messages, before, 'only that one is tried again')
+})
+
+t.test('every kind of answer has its state, and only who refuses the recipient suppresses it', async t => {
+  publishMx(zone, 'answers.com', 64)
+  const cases = [
+    ['tmp-451', 'queued'],
+    ['grey-1', 'queued'],
+    ['perm-550', 'bounced'],
+    ['reply-552-5.2.2', 'bounced'],
+    ['reply-554-5.7.1', 'failed'],
+    ['data-554', 'failed'],
+    ['multiline-550-5.1.1', 'bounced'],
+    ['8bit-450', 'queued'],
+    ['drop-post-dot', 'in_doubt'],
+    ['hang-post-dot', 'in_doubt'],
+    ['421', 'queued'], // the last one: it pauses the provider
+  ] as const
+  for (const [local, state] of cases) {
+    const id = await send(`${local}@answers.com`)
+    t.match(await queueOf(id), [{ state, attempt: 1 }], local)
+  }
+  t.strictSame(await suppressedAt('answers.com'), ['multiline-550-5.1.1', 'perm-550', 'reply-552-5.2.2'])
+
+  const id = await send('ok@answers.com')
+  t.match(await queueOf(id), [{ state: 'queued', attempt: 0 }], 'a paused provider uses up no attempt')
+  const wait = 'SELECT extract(epoch FROM next_at - now())::int AS seconds, reason FROM deliveries WHERE email_id = $1'
+  const [paused] = (await pg.query(wait, [id])).rows
+  t.ok(paused.seconds >= 25 && paused.seconds <= 38, `${paused.seconds} s`)
+  t.equal(paused.reason, 'answers.com asked us to slow down.')
+
+  await pg.query("UPDATE emails SET created_at = now() - interval '73 hours' WHERE id = $1", [id])
+  await pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await deliver(work, [id])
+  const reason = 'Given up after 72 hours. answers.com asked us to slow down.'
+  t.match(await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] }, 'for ever')
+})
+
+t.test('where a relay or nobody gets the mail of a domain, nothing is asked or known of its receiver', async t => {
+  Object.assign(zone, { 'mute.com': 'silent', 'gone.com': 'missing', 'null.com': { MX: ['0 .'] } })
+  const inbox = await startInbox(t)
+  const config = { ...world.config, RELAY_URL: inbox.url }
+  const { by, account } = await openFor(t, 'direct', 'relay', config)
+  asked.splice(0)
+  for (const domain of ['mute.com', 'gone.com', 'null.com', 'answers.com']) {
+    t.match(await readEmail(world, account, await send(`ann@${domain}`, by, account)), { status: 'delivered' }, domain)
+  }
+  t.equal(inbox.messages.length, 4)
+  const captured = await openFor(t, 'direct', 'capture', config)
+  for (const domain of ['mute.com', 'gone.com', 'answers.com']) {
+    const id = await send(`ann@${domain}`, captured.by, captured.account)
+    t.match((await readEmail(world, captured.account, id)).events.at(-1), { type: 'delivered', via: 'capture' }, domain)
+  }
+  t.strictSame(asked, [])
+})
+
+t.test('a domain may be delivered for directly where the others are not', async t => {
+  const inbox = await startInbox(t)
+  publishMx(zone, 'pauses.com', 64)
+  for (const usual of ['capture', inbox.url]) {
+    const { by, account } = await openFor(t, usual, 'direct')
+    const read = async (to: string) => readEmail(world, account, await send(to, by, account))
+    t.match(await read('ann@one.com'), { events: [{ type: 'sent' }, { type: 'delivered', via: 'direct' }] })
+    t.match(await read('reply-550-5.1.1@one.com'), {
+      events: [{ type: 'bounced', class: 'recipient', bounce: { type: 'Permanent', subType: 'NoEmail' } }],
+    })
+    t.match(await read('421@pauses.com'), { status: 'delivery_delayed' })
+    t.match(await read('ann@pauses.com'), {
+      status: 'queued',
+      queue: [{ state: 'queued', attempts: 0, reason: 'pauses.com asked us to slow down.' }],
+    })
+  }
+  t.equal(inbox.messages.length, 0)
+})
+
+t.test('a connection that breaks in the middle of a message is no doubt: it is sent again', async t => {
+  const text = 'long '.repeat(2_400_000) // more than fits between here and there
+  const id = await acceptEmail(world, account, { to: 'drop-mid-body@one.com', text })
+  await deliver(work, [id])
+  t.match(await queueOf(id), [{ state: 'queued', attempt: 1 }])
+})
+
+t.test('a domain that takes no mail bounces it, one on forbidden addresses suppresses nobody', async t => {
+  zone['null.com'] = { MX: ['0 .'] }
+  zone['forbidden.com'] = { MX: ['10 mx.forbidden.com'] }
+  zone['mx.forbidden.com'] = { A: ['127.0.0.66'], AAAA: ['::1'] }
+  zone['broken.com'] = 'servfail'
+  t.match(await readEmail(world, account, await send('ann@null.com')), {
+    status: 'bounced',
+    events: [{ type: 'bounced', reply: '556 5.1.10 null.com accepts no mail.' }],
+  })
+  t.match(await readEmail(world, account, await send('ann@missing.com')), { status: 'bounced' })
+  t.match(await readEmail(world, account, await send('ann@forbidden.com')), { status: 'failed' })
+  t.match(await readEmail(world, account, await send('ann@broken.com')), { status: 'delivery_delayed' })
+  t.strictSame(await suppressedAt('null.com'), ['ann'])
+  t.strictSame(await suppressedAt('missing.com'), ['ann'])
+  t.strictSame(await suppressedAt('forbidden.com'), [])
+  t.equal(hosts.heard(), 0)
+})
+
+t.test('what a domain asks of TLS holds for its mail', async t => {
+  await pg.query("UPDATE domains SET tls = 'enforced' WHERE id = $1", [account.domain_id])
+  t.match(await readEmail(world, account, await send('ann@one.com')), {
+    status: 'delivery_delayed',
+    queue: [{ reason: /^TLS is required here\. / }],
+  })
+  await pg.query("UPDATE domains SET tls = 'opportunistic' WHERE id = $1", [account.domain_id])
+})
+
+t.test('a policy that is kept holds in a worker that has just begun, until it expires', async t => {
+  const policy = { policy_id: '1', mode: 'enforce' as const, mx: ['mx.strict.com'] }
+  publishMx(zone, 'strict.com', 64)
+  await upsertMtaStsPolicy(world.pool, 'strict.com', { ...policy, expires_at: new Date(Date.now() + 60_000) })
+  t.match(await readEmail(world, account, await send('ann@strict.com')), {
+    status: 'delivery_delayed',
+    queue: [{ reason: /^TLS is required here\. / }],
+  })
+  await upsertMtaStsPolicy(world.pool, 'strict.com', { ...policy, expires_at: new Date(Date.now() - 1) })
+  t.match(await findMtaStsPolicy(world.pool, 'strict.com'), policy)
+  t.match(await readEmail(world, account, await send('ann@strict.com', openWork(t, world))), { status: 'delivered' })
+  await purge({}, work)
+  t.equal(await findMtaStsPolicy(world.pool, 'strict.com'), null)
+})
+
+t.test('a provider of many domains that is slow has no more of a worker than there is for others', async t => {
+  const others = openWork(t, world, 'direct', PATIENT)
+  await send('ok@one.com', others)
+  await hosts.start(72, { greeting: 'dribble' })
+  zone['mx.slow.com'] = { A: ['127.0.0.72'] }
+  for (let n = 0; n < 600; n++) zone[`at-slow${n}.com`] = { MX: ['10 mx.slow.com'] }
+  for (let n = 0; n < 600; n += 50) {
+    const to = Array.from({ length: 50 }, (_, i) => `ann@at-slow${n + i}.com`)
+    await acceptEmail(world, account, { to })
+  }
+  others.sender.start()
+  const waiting =
+    "SELECT count(*)::int FROM deliveries WHERE reason = 'Other mail to the same receiver goes first.' AND attempt = 0"
+  while ((await pg.query(waiting)).rows[0].count < 50) await sleep(20)
+  const before = sink.messages
+  const begin = performance.now()
+  await acceptEmail(world, account, { to: 'ok@one.com' })
+  await sink.arrived(before + 1)
+  t.ok(performance.now() - begin < PATIENT.timeouts.connect)
+  await others.sender.stop()
+})
+
+t.test('names that DNS is silent of hold up nobody else, nor a stop', async t => {
+  const others = openWork(t, world)
+  for (let n = 0; n < 200; n++) zone[`silent${n}.com`] = 'silent'
+  const silent = await Promise.all(
+    Array.from({ length: 200 }, (_, n) => acceptEmail(world, account, { to: `ann@silent${n}.com` })),
+  )
+  await send_emails({ email_ids: silent }, others)
+  const before = sink.messages
+  const id = await acceptEmail(world, account, { to: 'ok@one.com' })
+  await send_emails({ email_ids: [id] }, others)
+  await sink.arrived(before + 1)
+  await others.sender.stop()
+  const { rows } = await pg.query(
+    "SELECT DISTINCT state, attempt FROM deliveries WHERE recipient LIKE '%@silent%.com' AND state <> 'queued'",
+  )
+  t.strictSame(rows, [], 'all are given back')
+})
+
+t.test('tarpits, however many, leave the others their connections', async t => {
+  const others = openWork(t, world, 'direct', PATIENT)
+  await hosts.start(71, { greeting: 'dribble' })
+  await send('ok@one.com', others) // which is known from then on
+  for (let n = 0; n < 50; n++) publishMx(zone, `tarpit${n}.com`, 71)
+  const slow = Array.from({ length: 100 }, (_, n) => `ann@tarpit${n % 50}.com`)
+  const ids = await Promise.all(slow.map(to => acceptEmail(world, account, { to })))
+  await send_emails({ email_ids: ids }, others)
+  const before = sink.messages
+  const fast = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => acceptEmail(world, account, { to: `ok${n}@one.com` })),
+  )
+  const begin = performance.now()
+  await send_emails({ email_ids: fast }, others)
+  await sink.arrived(before + 50)
+  t.ok(performance.now() - begin < PATIENT.timeouts.connect, 'before a tarpit has been given up')
+  await others.sender.stop()
+})
+
+/** An account whose domain asks for another transport than is usual. */
+async function openFor(t: Test, usual: string, transport: 'capture' | 'relay' | 'direct', config = world.config) {
+  const account = await newAccount(world)
+  await setDomainTransport(world.pool, { account_id: account.id, id: account.domain_id }, transport)
+  return { by: openWork(t, { ...world, config }, usual), account }
+}
+
+async function send(to: string | string[], by: TestWork = work, from: TestAccount = account): Promise<string> {
+  const id = await acceptEmail(world, from, { to })
+  await deliver(by, [id])
+  return id
+}
+
+async function deliver({ sender, ...rest }: TestWork, email_ids: string[]): Promise<void> {
+  await send_emails({ email_ids }, { sender, ...rest })
+  await sender.idle()
+}
+
+async function queueOf(id: string): Promise<{ recipient: string; state: string; attempt: number }[]> {
+  const { rows } = await pg.query(
+    'SELECT recipient, state, attempt FROM deliveries WHERE email_id = $1 ORDER BY recipient',
+    [id],
+  )
+  return rows
+}
+
+async function suppressedAt(domain: string): Promise<string[]> {
+  const { rows } = await pg.query(
+    "SELECT split_part(address, '@', 1) AS local FROM suppressions WHERE address LIKE $1",
+    [`%@${domain}`],
+  )
+  return rows.map(({ local }) => local).sort()
+}

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { setTransportFault } from '#sql/safety/platform.ts'
+import { send_emails } from '#tasks/send_emails.ts'
+import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { type Inbox, startInbox } from '#test/support/smtp/inbox.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t, { SEND_CONNECTIONS: '20' })
+const account = await newAccount(world)
+const TRUSTING = '?tls.rejectUnauthorized=false'
+
+t.test('logs in over STARTTLS with the password of the URL', async t => {
+  const { inbox, logins } = await startRelay(t, { starttls: true })
+  const email = await send(t, relayUrl(inbox, 'ann:s%3Acret%40%2F', TRUSTING))
+
+  t.equal(email.status, 'delivered')
+  t.strictSame(logins, [{ username: 'ann', password: 's:cret@/', secure: true }])
+  t.equal(inbox.messages.length, 1)
+})
+
+t.test('a wrong password defers, with the reason in the queue', async t => {
+  const { inbox } = await startRelay(t, { starttls: true })
+  const email = await send(t, relayUrl(inbox, 'ann:wrong', TRUSTING))
+
+  const reason = /^No connection to 127\.0\.0\.1:\d+: Invalid login: 535 /
+  const queue = [{ state: 'queued', attempts: 1, reason, last_reply: /^535 .*invalid/i }]
+  t.match(email, { status: 'delivery_delayed', queue, events: [{ type: 'delivery_delayed', reply: /^535 / }] })
+  t.equal(inbox.messages.length, 0)
+})
+
+t.test('a certificate that nobody vouches for is not trusted unless the URL says so', async t => {
+  const { inbox, logins } = await startRelay(t, { starttls: true })
+  const email = await send(t, relayUrl(inbox, 'ann:s%3Acret%40%2F'))
+
+  t.match(email.queue, [{ state: 'queued', reason: /^No connection to .*certificate/, last_reply: null }])
+  t.strictSame(logins, [], 'the password was not sent')
+})
+
+t.test('TLS from the first byte with smtps', async t => {
+  const { inbox, logins } = await startRelay(t, { secure: true })
+  const email = await send(t, relayUrl(inbox, 'ann:s%3Acret%40%2F', TRUSTING).replace('smtp:', 'smtps:'))
+
+  t.equal(email.status, 'delivered')
+  t.match(logins, [{ secure: true }])
+})
+
+t.test('a relay without the TLS that is required gets nothing', async t => {
+  const inbox = await startInbox(t)
+  const email = await send(t, `${inbox.url}?requireTLS=true`)
+
+  t.match(email.queue, [{ state: 'queued', reason: /^No connection to /, last_reply: /^50[02] / }])
+  t.equal(inbox.messages.length, 0)
+})
+
+t.test('a relay that is away defers, and after five failures is left alone for a while', async t => {
+  const inbox = await startInbox(t)
+  await inbox.close()
+  await setTransportFault(world.pool, null)
+  const work = openWork(t, world, inbox.url)
+  const ids = await Promise.all(
+    Array.from({ length: 30 }, (_, i) => acceptEmail(world, account, { to: `u${i}@y.com` })),
+  )
+  await send_emails({ email_ids: ids }, work)
+  await work.sender.idle()
+
+  const reasons = await Promise.all(ids.map(async id => (await readEmail(world, account, id)).queue?.[0]?.reason ?? ''))
+  const refused = reasons.filter(reason => /^No connection to 127\.0\.0\.1:\d+: connect ECONNREFUSED/.test(reason))
+  const untried = reasons.filter(reason => /^Not tried after \d+ failures in a row\. No connection to/.test(reason))
+  t.ok(refused.length >= 5 && refused.length <= 14, `${refused.length} tried: 4, and 10 at the same moment`)
+  t.equal(refused.length + untried.length, 30)
+})
+
+t.test(
+  'while the relay refuses our password nothing is accepted, and from the first login on everything is',
+  async t => {
+    await setTransportFault(world.pool, null)
+    const { inbox, change } = await startRelay(t, { starttls: true })
+    const work = openWork(t, world, relayUrl(inbox, 'ann:changed', TRUSTING))
+    const [id = '', last = ''] = await Promise.all([acceptEmail(world, account), acceptEmail(world, account)])
+    const deliver = async (id: string) => {
+      await send_emails({ email_ids: [id] }, work)
+      await work.sender.idle()
+    }
+
+    await deliver(id)
+    await until(() =>
+      acceptEmail(world, account).then(
+        () => false,
+        error => error,
+      ),
+    )
+    await t.rejects(acceptEmail(world, account), { name: 'sending_configuration_unavailable' })
+    change('changed')
+    await deliver(last)
+    await until(() => acceptEmail(world, account).catch(() => false))
+    t.match(await readEmail(world, account, last), { status: 'delivered' })
+  },
+)
+
+t.test('a relay that is away is no fault of the configuration', async t => {
+  await setTransportFault(world.pool, null)
+  const inbox = await startInbox(t)
+  await inbox.close()
+  await send(t, inbox.url)
+  await t.resolves(acceptEmail(world, account))
+})
+
+type Login = { username: unknown; password: unknown; secure: boolean }
+
+/** A server that lets nobody send but ann. */
+async function startRelay(t: Test, options: { starttls?: boolean; secure?: boolean }) {
+  const logins: Login[] = []
+  let right = 's:cret@/'
+  const inbox = await startInbox(t, {
+    ...options,
+    authOptional: false,
+    disabledCommands: [],
+    onAuth: ({ username, password }, { secure }, callback) => {
+      logins.push({ username, password, secure })
+      if (password === right) callback(null, { user: 'ann' })
+      else callback(Object.assign(new Error('Invalid credentials'), { responseCode: 535 }))
+    },
+  })
+  const change = (password: string) => {
+    right = password
+  }
+  return { inbox, logins, change }
+}
+
+function relayUrl({ url }: Inbox, login: string, query = ''): string {
+  return url.replace('//', `//${login}@`) + query
+}
+
+async function send(t: Test, url: string) {
+  const work = openWork(t, world, url)
+  await setTransportFault(world.pool, null) // of the relay before this one
+  const id = await acceptEmail(world, account)
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  return readEmail(world, account, id)
+}
+
+/** Notes are written beside what they are of. */
+async function until(holds: () => Promise<unknown>): Promise<void> {
+  while (!(await holds())) await sleep(20)
+}

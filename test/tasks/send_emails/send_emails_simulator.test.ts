@@ -1,0 +1,101 @@
+import t from 'tap'
+import { send_emails } from '#tasks/send_emails.ts'
+import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
+import { startInbox } from '#test/support/smtp/inbox.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const at = (mailbox: string) => `${mailbox}@${world.config.SIMULATOR_DOMAIN}`
+const ok = { reply: '250 2.0.0 Simulated', via: 'simulator' }
+const unknown = { reply: '550 5.1.1 Simulated: no such user' }
+
+const mailboxes = {
+  delivered: { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered', ...ok }] },
+  'Delivered+label': { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered', ...ok }] },
+  bounced: { status: 'bounced', events: [{ type: 'bounced', reason: 'Simulated bounce.', ...unknown }] },
+  complained: {
+    status: 'complained',
+    events: [{ type: 'sent' }, { type: 'delivered', ...ok }, { type: 'complained' }],
+  },
+  suppressed: { status: 'suppressed', events: [{ type: 'suppressed', reason: 'Simulated suppression.' }] },
+  whoever: {
+    status: 'bounced',
+    events: [{ type: 'bounced', reason: 'The simulator has no such mailbox.', ...unknown }],
+  },
+}
+
+t.test('each mailbox of the simulator plays its part, and nothing leaves', async t => {
+  const account = await newAccount(world)
+  const inbox = await startInbox(t)
+  const work = openWork(t, world, inbox.url)
+  for (const [mailbox, expected] of Object.entries(mailboxes)) {
+    const id = await acceptEmail(world, account, { to: at(mailbox) })
+    await deliver(work, id)
+
+    const email = await readEmail(world, account, id)
+    const last_event = expected.events.at(-1)?.type
+    t.match(email, { ...expected, last_event, queue: undefined }, mailbox)
+    t.equal(email.events.length, expected.events.length)
+    for (const event of email.events) t.equal(event.recipient, event.type === 'sent' ? undefined : at(mailbox))
+    t.equal(email.sent_at !== null, expected.events[0]?.type === 'sent')
+  }
+  t.equal(inbox.messages.length, 0)
+  t.strictSame(await listSuppressions(account.id), [], 'nobody is suppressed for real')
+})
+
+t.test('the suppression list does not concern the simulator', async t => {
+  const account = await newAccount(world)
+  const work = openWork(t, world, 'capture')
+  await world.pool.pg.query(
+    `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), $2, 'manual')`,
+    [account.id, at('delivered')],
+  )
+  const id = await acceptEmail(world, account, { to: at('delivered') })
+  await deliver(work, id)
+  t.equal((await readEmail(world, account, id)).status, 'delivered')
+})
+
+t.test('the simulator plays on a domain that is reserved otherwise', async t => {
+  const account = await newAccount(world)
+  const there = { ...world, config: { ...world.config, SIMULATOR_DOMAIN: 'simulator.test' } }
+  const work = openWork(t, there, 'capture')
+  const id = await acceptEmail(there, account, { to: 'delivered@simulator.test' })
+  await deliver(work, id)
+  t.match(await readEmail(there, account, id), { status: 'delivered', events: [{ type: 'sent' }, ok] })
+})
+
+t.test('simulated and real recipients of one email each get their own outcome', async t => {
+  const account = await newAccount(world)
+  const inbox = await startInbox(t)
+  const work = openWork(t, world, inbox.url)
+  const to = ['ann@y.com', ...['delivered', 'bounced', 'complained', 'suppressed'].map(at)]
+  const id = await acceptEmail(world, account, { to })
+  await deliver(work, id)
+
+  t.match(inbox.messages, [{ rcpt_to: ['ann@y.com'] }])
+  t.equal(inbox.messages.length, 1)
+  const { status, events, queue } = await readEmail(world, account, id)
+  t.equal(status, 'bounced')
+  t.equal(queue, undefined)
+  const told = events.map(({ type, recipient, via }) => [type, recipient, via].filter(Boolean).join(' ')).sort()
+  t.strictSame(told, [
+    `bounced ${at('bounced')}`,
+    `complained ${at('complained')} simulator`,
+    'delivered ann@y.com relay',
+    `delivered ${at('complained')} simulator`,
+    `delivered ${at('delivered')} simulator`,
+    'sent',
+    `suppressed ${at('suppressed')}`,
+  ])
+  t.strictSame(await listSuppressions(account.id), [])
+})
+
+async function deliver(work: TestWork, id: string): Promise<void> {
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+}
+
+async function listSuppressions(account_id: string): Promise<string[]> {
+  const { rows } = await world.pool.pg.query('SELECT address FROM suppressions WHERE account_id = $1', [account_id])
+  return rows.map(row => row.address)
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
+import { send_emails } from '#tasks/send_emails.ts'
+import { type SinkOptions, startSink } from '#test/faults/support/sink.ts'
+import { acceptEmail, openWork, readEmail, TEST_TIMEOUTS, type TestWork } from '#test/support/sending.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+
+t.test('a server that dribbles its greeting or a reply costs no more than the deadline', async t => {
+  const cases: [SinkOptions, string, RegExp][] = [
+    [{ greeting: 'dribble' }, 'ok@y.com', /^No connection to 127\.0\.0\.1:\d+: /],
+    [{}, 'dribble@y.com', /^The connection to 127\.0\.0\.1 failed: no answer in 2 s$/],
+  ]
+  for (const [options, to, reason] of cases) {
+    const { sink, work } = await open(t, options)
+    const id = await acceptEmail(world, account, { to })
+    const start = performance.now()
+    await deliver(work, [id])
+    t.ok(performance.now() - start < TEST_TIMEOUTS.connect + TEST_TIMEOUTS.message + 2_000)
+    t.match(await readEmail(world, account, id), {
+      status: 'delivery_delayed',
+      queue: [{ state: 'queued', attempts: 1, reason, last_reply: null }],
+    })
+    t.equal(sink.connections, 1)
+  }
+})
+
+t.test('a server that answers no SMTP defers, with what it said', async t => {
+  const cases: [SinkOptions, string, RegExp, string | null][] = [
+    [{ greeting: 'SSH-2.0-OpenSSH_9.9' }, 'ok@y.com', /^No connection to .*Invalid greeting/, 'SSH-2.0-OpenSSH_9.9'],
+    [{}, 'garbage@y.com', /^The connection to 127\.0\.0\.1 failed: /, '?'],
+  ]
+  for (const [options, to, reason, last_reply] of cases) {
+    const { work } = await open(t, options)
+    const id = await acceptEmail(world, account, { to })
+    await deliver(work, [id])
+    const email = await readEmail(world, account, id)
+    t.match(email, { status: 'delivery_delayed', queue: [{ state: 'queued', attempts: 1, reason, last_reply }] })
+    t.match(email.queue?.[0]?.reason, /^[ -~]*$/)
+  }
+})
+
+t.test('a server without EHLO is spoken to with HELO', async t => {
+  const { sink, work } = await open(t, { ehlo: '502 5.5.1 What?' })
+  const id = await acceptEmail(world, account)
+  await deliver(work, [id])
+  t.equal((await readEmail(world, account, id)).status, 'delivered')
+  t.equal(sink.messages, 1)
+})
+
+t.test('a destination that is slow holds up only its own mail', async t => {
+  // Once five of its mails are in doubt the relay rests for all: the others must have been sent before that.
+  const { sink, work } = await open(t, {}, { connect: 10_000, message: 10_000, dot: 20_000 })
+  const slow = await Promise.all(Array.from({ length: 100 }, (_, i) => accept(`hang-post-dot-${i}@slow.com`)))
+  await send_emails({ email_ids: slow }, work)
+  const fast = await Promise.all(Array.from({ length: 100 }, (_, i) => accept(`ok-${i}@fast.com`)))
+  await send_emails({ email_ids: fast }, work)
+
+  const isDone = async () => {
+    const emails = await Promise.all(fast.map(id => readEmail(world, account, id)))
+    return emails.every(email => email.status === 'delivered')
+  }
+  while (!(await isDone())) await sleep(20)
+  const hanging = sink.ledger.filter(entry => entry.rcpt.endsWith('@slow.com')).length
+  t.ok(hanging < 100, `${hanging} of 100 slow ones were tried by then`)
+  t.equal(sink.messages, 100 + hanging)
+  await sink.close()
+  await work.sender.stop()
+})
+
+function accept(to: string): Promise<string> {
+  return acceptEmail(world, account, { to })
+}
+
+async function open(t: Test, options: SinkOptions = {}, timeouts: SmtpTimeouts = TEST_TIMEOUTS) {
+  const sink = await startSink(options)
+  t.teardown(() => sink.close())
+  return { sink, work: openWork(t, world, sink.url, { timeouts }) }
+}
+
+async function deliver(work: TestWork, email_ids: string[]): Promise<void> {
+  await send_emails({ email_ids }, work)
+  await work.sender.idle()
+}

@@ -1,0 +1,188 @@
+import t, { type Test } from 'tap'
+import { setDomainTransport } from '#sql/domains/domains.ts'
+import { findPlatform, setTransportFault } from '#sql/safety/platform.ts'
+import { send_emails } from '#tasks/send_emails.ts'
+import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sink.ts'
+import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { startInbox } from '#test/support/smtp/inbox.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+import { domainCommands } from '#workers/admin/domains.ts'
+
+const world = await openWorld(t)
+const { pg } = world.pool
+
+t.test('a relay that is away is passed over, and gets the mail again as soon as it lives', async t => {
+  const account = await newAccount(world)
+  const first = await openSink(t)
+  const second = await openSink(t)
+  await first.close()
+  const work = openWork(t, world, `${first.url}, ${second.url}`)
+  t.match(await send(work, account), { status: 'delivered', events: [{ type: 'sent' }, { via: 'relay' }] })
+  t.equal(second.messages, 1)
+
+  const again = await openSink(t, { port: first.port })
+  t.match(await send(work, account), { status: 'delivered' })
+  t.strictSame([again.messages, second.messages], [1, 1])
+})
+
+t.test('a relay that is busy, or refuses our password, is passed over, and mail is accepted as ever', async t => {
+  const account = await newAccount(world)
+  const busy = await openSink(t, { greeting: '421 4.3.2 Busy' })
+  const strict = await openStrict(t)
+  const last = await startInbox(t)
+  const work = openWork(t, world, [busy.url, strict.replace('//', '//ann:wrong@'), last.url].join(','))
+  for (let i = 0; i < 2; i++) t.match(await send(work, account), { status: 'delivered' })
+  t.equal(last.messages.length, 2)
+  t.match(await findPlatform(world.pool), { is_transport_unusable: false })
+})
+
+t.test('while all relays refuse our password nothing is accepted for them', async t => {
+  const account = await newAccount(world)
+  const captured = await newAccount(world)
+  await setDomainTransport(world.pool, ofDomain(captured), 'capture')
+  const strict = await openStrict(t)
+  const urls = ['one', 'two'].map(password => strict.replace('//', `//ann:${password}@`))
+  const reason = /^No connection to .* Invalid login: 535 .* No connection to .* Invalid login: 535 /
+  const id = await acceptEmail(world, account)
+  const work = openWork(t, world, urls.join(','))
+  await deliver(work, id)
+  t.match(await readEmail(world, account, id), { queue: [{ state: 'queued', attempts: 1, reason }] })
+  await untilFault()
+  await t.rejects(acceptEmail(world, account), { name: 'sending_configuration_unavailable' })
+  await t.resolves(acceptEmail(world, captured), 'but of domains whose mail goes elsewhere it is')
+  await setTransportFault(world.pool, null)
+})
+
+t.test('a relay that dies in the middle of a message is passed over, but never after the dot', async t => {
+  const account = await newAccount(world)
+  const first = await openSink(t)
+  const second = await startInbox(t)
+  const work = openWork(t, world, `${first.url},${second.url}`)
+  const html = '<i>é</i>\n'.repeat(200_000)
+  t.match(await send(work, account, { to: 'drop-mid-body@y.com', html }), { status: 'delivered' })
+  t.equal(second.messages.length, 1)
+
+  t.match(await send(work, account, { to: 'drop-post-dot@y.com' }), { queue: [{ state: 'in_doubt' }] })
+  t.equal(first.messages, 1)
+  t.equal(second.messages.length, 1, 'or someone might get it twice')
+})
+
+t.test('what a relay says of the message is an answer', async t => {
+  const account = await newAccount(world)
+  const first = await openSink(t)
+  const second = await openSink(t)
+  const work = openWork(t, world, `${first.url},${second.url}`)
+  for (const [local, status] of [
+    ['tmp-451', 'delivery_delayed'],
+    ['perm-550-5.1.1', 'bounced'],
+    ['data-554-5.7.1', 'failed'],
+  ] as const) {
+    t.match(await send(work, account, { to: `${local}@y.com` }), { status }, local)
+  }
+  t.equal(second.connections, 0)
+})
+
+t.test('mail of a domain leaves as the operator says', async t => {
+  const [usual, relayed, taken] = [await newAccount(world), await newAccount(world), await newAccount(world)]
+  const inbox = await startInbox(t)
+  const config = { ...world.config, RELAY_URL: inbox.url }
+  const work = openWork(t, { ...world, config }, 'capture')
+  t.equal(await command(relayed, 'relay'), 'relay')
+  const via = async (account: TestAccount) => (await send(work, account)).events.at(-1)?.via
+  t.equal(await via(usual), 'capture')
+  t.equal(await via(relayed), 'relay')
+  t.equal(inbox.messages.length, 1)
+
+  const other = openWork(t, { ...world, config }, 'relay')
+  await command(taken, 'capture')
+  t.match((await send(other, taken)).events, [{ type: 'sent' }, { via: 'capture' }])
+  await command(taken, 'default')
+  t.match((await send(other, taken)).events, [{ type: 'sent' }, { via: 'relay' }])
+  await t.rejects(command(taken, 'pigeon'), { message: 'Which transport? capture, relay, direct or default.' })
+})
+
+t.test('a relay that there is not holds up the mail of its domain alone', async t => {
+  const [asking, usual] = [await newAccount(world), await newAccount(world)]
+  await command(asking, 'relay')
+  const work = openWork(t, world, 'capture')
+  const reason = 'Its domain asks for a relay, and this server has none: RELAY_URL is not set.'
+  t.match(await send(work, asking), {
+    status: 'delivery_delayed',
+    events: [{ type: 'delivery_delayed', class: 'infrastructure', reason }],
+    queue: [{ state: 'queued', reason }],
+  })
+  await t.rejects(acceptEmail(world, asking), { name: 'sending_configuration_unavailable' })
+  t.match(await send(work, usual), { status: 'delivered' })
+  await command(asking, 'default')
+  t.match(await send(work, asking), { status: 'delivered' }, 'at once when it is changed')
+})
+
+t.test('what must have TLS waits for a relay that has it', async t => {
+  const account = await newAccount(world)
+  await pg.query(`UPDATE domains SET tls = 'enforced' WHERE id = $1`, [account.domain_id])
+  const plain = await startInbox(t)
+  const safe = await startInbox(t, { starttls: true })
+  const trusted = `${safe.url}?tls.rejectUnauthorized=false`
+  t.match(await send(openWork(t, world, plain.url), account), {
+    status: 'delivery_delayed',
+    queue: [{ state: 'queued', reason: /^No connection to / }],
+  })
+  await t.resolves(acceptEmail(world, account), 'which is no fault of the configuration')
+  t.match(await send(openWork(t, world, `${plain.url}?ignoreTLS=true,${trusted}`), account), { status: 'delivered' })
+  t.strictSame([plain.messages.length, safe.messages.length], [0, 1])
+
+  const other = await newAccount(world)
+  t.match(await send(openWork(t, world, `${plain.url}?ignoreTLS=true,${trusted}`), other), { status: 'delivered' })
+  t.equal(plain.messages.length, 1, 'other mail goes to the first as ever')
+})
+
+async function openSink(t: Test, options: SinkOptions = {}): Promise<Sink> {
+  const sink = await startSink(options)
+  t.teardown(() => sink.close())
+  return sink
+}
+
+/** A relay that lets nobody in. */
+async function openStrict(t: Test): Promise<string> {
+  const onAuth = (_auth: unknown, _session: unknown, callback: (error: Error) => void) =>
+    callback(Object.assign(new Error('Invalid credentials'), { responseCode: 535 }))
+  const inbox = await startInbox(t, {
+    authOptional: false,
+    disabledCommands: ['STARTTLS'],
+    allowInsecureAuth: true,
+    onAuth,
+  })
+  return inbox.url
+}
+
+type Work = ReturnType<typeof openWork>
+
+async function send(work: Work, account: TestAccount, fields: Record<string, unknown> = {}) {
+  const id = await acceptEmail(world, account, fields)
+  await deliver(work, id)
+  return readEmail(world, account, id)
+}
+
+async function deliver(work: Work, id: string): Promise<void> {
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+}
+
+async function command(account: TestAccount, kind: string): Promise<string> {
+  const printed = t.capture(console, 'log')
+  try {
+    await domainCommands['domain transport']?.run(world, { account: account.id }, [account.domain, kind])
+  } finally {
+    printed.restore()
+  }
+  return String(printed.args()[0])
+}
+
+function ofDomain(account: TestAccount) {
+  return { account_id: account.id, id: account.domain_id }
+}
+
+/** Notes are written beside what they are of. */
+async function untilFault(): Promise<void> {
+  while (!(await findPlatform(world.pool)).is_transport_unusable) await new Promise(resolve => setTimeout(resolve, 20))
+}

@@ -1,9 +1,0 @@
-import t from 'tap'
-import { killBatches } from '../faults/kill_batches.ts'
-import { openTestStage, passes } from './stage.ts'
-
-// The short version; test/faults has the long one.
-
-t.test('what the caller of a batch is told is what is stored, whichever process is killed', async t => {
-  passes(t, await killBatches(await openTestStage(t), { batches: 9, kills: 3, connections: 4 }))
-})

@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process'
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { layFoundation } from '#flows/process/run_process.ts'
+import { migrate } from '#sql/migrate.ts'
+import { listMigrations } from '#sql/migrations.ts'
+import { createDatabase } from '#test/support/database/database.ts'
+import { ROOT } from '#test/support/root.ts'
+import { makeScratch } from '#test/support/scratch.ts'
+import { SECRET_KEY, testConfig } from '#test/support/world.ts'
+
+/** Where the suite keeps the program once it is read (test/setup.ts). */
+const { NODE_COMPILE_CACHE } = process.env
+const cached = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
+
+t.test('migrate brings an empty database up to date, and then leaves it alone', async t => {
+  const { url, query } = await createEmptyDatabase(t)
+  const message = 'The database is not up to date; run: npm run migrate'
+  await t.rejects(layFoundation(testConfig(url)), { message }, 'no process starts on it before')
+
+  await migrate(url)
+  const applied = await query('SELECT name, applied_at FROM migrations ORDER BY name')
+  t.same(
+    applied.map(row => row.name),
+    await namesNeeded(),
+  )
+  t.same(await query('SELECT FROM emails'), [])
+  t.same(await query('SELECT FROM graphile_worker.jobs'), [])
+  await layFoundation(testConfig(url)).then(({ pool }) => pool.end())
+
+  await migrate(url)
+  t.same(await query('SELECT name, applied_at FROM migrations ORDER BY name'), applied)
+})
+
+t.test('several that migrate at once take turns', async t => {
+  const { url, query } = await createEmptyDatabase(t)
+  await Promise.all([migrate(url), migrate(url), migrate(url)])
+  const names = await query('SELECT name FROM migrations ORDER BY name')
+  t.same(
+    names.map(row => row.name),
+    await namesNeeded(),
+  )
+})
+
+t.test('functions are replaced when their file has changed, and only then', async t => {
+  const { url, query } = await createEmptyDatabase(t)
+  await migrate(url)
+  const directory = await copyCode(t)
+  const file = join(directory, 'sql', 'delivery', 'fence_deliveries.sql')
+  const text = await readFile(file, 'utf8')
+  const applied = () => query("SELECT name FROM migrations WHERE starts_with(name, 'functions ')")
+  const before = await applied()
+
+  await writeFile(file, `${text}COMMENT ON FUNCTION fence_deliveries IS 'changed';`)
+  t.match(await runMigrate({ DATABASE_URL: url, SECRET_KEY }, directory), { code: 0, stderr: '' })
+  const after = await applied()
+  t.equal(after.length, 1, 'the earlier version is forgotten')
+  t.notSame(after, before)
+  const comment = "SELECT obj_description('fence_deliveries'::regproc) AS comment"
+  t.same(await query(comment), [{ comment: 'changed' }])
+
+  await migrate(url)
+  t.same(await query(comment), [{ comment: null }], 'going back counts as a change')
+})
+
+t.test('a migration that fails leaves nothing of itself', async t => {
+  const { url, query } = await createEmptyDatabase(t)
+  const directory = await copyCode(t)
+  const add = (name: string, text: string) => writeFile(join(directory, 'sql', 'migrations', name), text)
+  await add('9998_good.sql', 'CREATE TABLE good (id int)')
+  await add('9999_bad.sql', 'CREATE TABLE bad (id int); INSERT INTO good VALUES (1); SELECT 1 / 0')
+  const tables = () => query("SELECT to_regclass('good') IS NOT NULL AS good, to_regclass('bad') IS NOT NULL AS bad")
+
+  const environment = { DATABASE_URL: url, SECRET_KEY }
+  const failed = await runMigrate(environment, directory)
+  t.match(failed, { code: 1, stdout: '', stderr: /migration 9999_bad\.sql failed: division by zero/ })
+  t.same(await tables(), [{ good: true, bad: false }])
+  t.same(await query('SELECT FROM good'), [])
+  t.same(await query("SELECT name FROM migrations WHERE name > '9'"), [{ name: '9998_good.sql' }])
+
+  await add('9999_bad.sql', 'CREATE TABLE bad (id int)')
+  t.same(await runMigrate(environment, directory), { code: 0, stdout: '', stderr: '' }, 'mended, it goes on from there')
+  t.same(await tables(), [{ good: true, bad: true }])
+})
+
+t.test('without a database that answers it says so in one line', async t => {
+  const refused = { code: 1, stdout: '' }
+  t.match(await runMigrate({}), { ...refused, stderr: /^DATABASE_URL is not set; .*\n$/ })
+  const url = new URL(await createDatabase(t))
+  url.pathname = 'nowhere'
+  for (const [DATABASE_URL, reason] of [
+    ['postgres://a:b@127.0.0.1:1/c', 'connect ECONNREFUSED 127.0.0.1:1'],
+    [url.href, 'database "nowhere" does not exist'],
+    [url.href.replace('mailbrook:', 'mailbrook:x'), 'password authentication failed for user "mailbrook"'],
+  ] as const) {
+    const stderr = `The database of DATABASE_URL cannot be reached: ${reason}\n`
+    t.same(await runMigrate({ DATABASE_URL, SECRET_KEY }), { ...refused, stderr })
+  }
+})
+
+async function namesNeeded(): Promise<string[]> {
+  const migrations = await listMigrations()
+  return migrations.map(migration => migration.name).sort()
+}
+
+type Row = Record<string, unknown>
+type Query = (text: string) => Promise<Row[]>
+
+/** Made beside a copy of the template, which is what there is to connect to. */
+async function createEmptyDatabase(t: Test): Promise<{ url: string; query: Query }> {
+  const copy = new URL(await createDatabase(t))
+  const name = `${copy.pathname.slice(1)}_empty`
+  await connected(copy.href, client => client.query(`CREATE DATABASE ${name} TEMPLATE template0`))
+  // Teardowns run last first: before this one the copy would be gone.
+  t.teardown(() => connected(copy.href, client => client.query(`DROP DATABASE ${name} WITH (FORCE)`)))
+  const url = Object.assign(new URL(copy), { pathname: name }).href
+  return { url, query: text => connected(url, client => client.query<Row>(text)).then(result => result.rows) }
+}
+
+async function connected<T>(url: string, act: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return act(client).finally(() => client.end())
+}
+
+/** What `node sql/migrate.ts` needs, to add migrations to. */
+async function copyCode(t: Test): Promise<string> {
+  const directory = await makeScratch('mailbrook-test-')
+  t.teardown(() => rm(directory, { recursive: true }))
+  for (const name of ['sql', 'lib', 'package.json'])
+    await cp(join(ROOT, name), join(directory, name), { recursive: true })
+  await symlink(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
+  return directory
+}
+
+type Result = { code: number; stdout: string; stderr: string }
+
+function runMigrate(environment: Record<string, string>, directory = ROOT): Promise<Result> {
+  const env = { ...cached, ...environment }
+  return new Promise(resolve =>
+    execFile(process.execPath, [join(directory, 'sql/migrate.ts')], { env }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    ),
+  )
+}

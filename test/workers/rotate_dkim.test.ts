@@ -1,9 +1,0 @@
-import t from 'tap'
-import { rotateDkim } from '../faults/rotate_dkim.ts'
-import { openTestStage, passes } from './stage.ts'
-
-// The short version; test/faults has the long one.
-
-t.test('whatever is sent while keys are changed has two signatures that pass when it arrives', async t => {
-  passes(t, await rotateDkim(await openTestStage(t), { rotations: 1, messages: 40, workers: 1 }))
-})

@@ -1,0 +1,86 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import t from 'tap'
+import { watchCertificate } from '#lib/receiving/smtp/certificate.ts'
+import { openClient } from '#test/support/smtp/smtp_client.ts'
+import { certificates } from '#test/support/tls/certificates.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+import { startSmtp } from '#workers/smtp.ts'
+
+const directory = await mkdtemp(join(tmpdir(), 'mailbrook-tls-'))
+t.teardown(() => rm(directory, { recursive: true }))
+const files = { cert: join(directory, 'tls.crt'), key: join(directory, 'tls.key') }
+// Files that are watched already are looked at as often as then.
+const watched = { cert: join(directory, 'watched.crt'), key: join(directory, 'watched.key') }
+const write = async ({ cert, key }: { cert: string; key: string }, to = files) => {
+  await writeFile(to.cert, cert)
+  await writeFile(to.key, key)
+}
+await write(certificates.one)
+await write(certificates.one, watched)
+
+const world = await openWorld(t, {
+  SMTP_PORT: '0',
+  SMTP_GREETING_DELAY_MS: '0',
+  SMTP_TLS_CERT: files.cert,
+  SMTP_TLS_KEY: files.key,
+})
+const account = await newAccount(world)
+await world.pool.pg.query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+const { port, stop } = await startSmtp(world)
+t.teardown(stop)
+
+t.test('mail comes by TLS, with the certificate of the operator', async t => {
+  const client = await openClient(t, port)
+  t.match(client.heard, /^250.STARTTLS\r$/m)
+  t.match(await client.command('STARTTLS'), /^220 /)
+  await client.upgrade()
+  t.equal((client.socket as TLSSocket).getPeerX509Certificate()?.subject, 'CN=one.mailbrook.test')
+  t.match(await client.command('MAIL FROM:<a@y.com>'), /^503 /, 'who it is must be said again')
+  t.notMatch(await client.command('EHLO again.test'), /STARTTLS/)
+  t.match(await client.send(`a@${account.domain}`, 'x: y\r\n\r\n'), /^250 /)
+  const { rows } = await world.pool.pg.query('SELECT client FROM received_emails')
+  t.match(rows, [{ client: { helo: 'again.test', tls: 'TLSv1.3' } }])
+})
+
+t.test('what was said in clear after STARTTLS is never heard', async t => {
+  const injected = `EHLO evil\r\nMAIL FROM:<evil@y.com>\r\nRCPT TO:<evil@${account.domain}>\r\n`
+  for (const more of [injected, injected.repeat(60), 'MAIL FR']) {
+    const client = await openClient(t, port)
+    client.write(`STARTTLS\r\n${more}`)
+    t.match(await client.reply(), /^220 /)
+    const before = client.heard
+    await client.upgrade()
+    t.match(await client.command('NOOP'), /^250 .*OK/)
+    t.match(await client.command('DATA'), /^503 /)
+    t.notMatch(client.heard.slice(before.length), /Accepted|evil/)
+  }
+})
+
+t.test('the certificate is read again when it changes, and kept while its files do not fit', async t => {
+  const changes: string[] = []
+  const failures: unknown[] = []
+  const watch = watchCertificate(
+    watched,
+    ({ cert }) => changes.push(cert.toString()),
+    error => failures.push(error),
+    20,
+  )
+  t.teardown(() => watch.stop())
+  await writeFile(watched.cert, certificates.two.cert)
+  while (failures.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
+  t.match(failures[0], { message: /^SMTP_TLS_CERT and SMTP_TLS_KEY \(.+\) cannot be used: .*key values mismatch/ })
+  t.strictSame(changes, [])
+  await write(certificates.two, watched)
+  while (changes.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
+  t.equal(changes[0], certificates.two.cert)
+})
+
+t.test('a certificate that cannot be used keeps the process from starting', async t => {
+  await write({ ...certificates.one, key: certificates.two.key })
+  await t.rejects(startSmtp(world), { message: /^SMTP_TLS_CERT and SMTP_TLS_KEY .+ cannot be used/ })
+  await rm(files.key)
+  await t.rejects(startSmtp(world), { message: /ENOENT/ })
+})

@@ -1,7 +1,0 @@
-import t from 'tap'
-import { killSmtp } from '../faults/kill_smtp.ts'
-import { openTestStage, passes } from './stage.ts'
-
-t.test('a receiving process that is killed loses nothing it has accepted, and nothing is stored twice', async t => {
-  passes(t, await killSmtp(await openTestStage(t), { runs: 1, senders: 10 }))
-})

@@ -1,0 +1,54 @@
+import { newId } from '#lib/ids.ts'
+import { findAccount, insertAccount } from '#sql/accounts/accounts.ts'
+import { addCredits, listPlans, type Plan, setPlan, upsertPlan } from '#sql/accounts/plans.ts'
+import type { Queryable } from '#sql/pool.ts'
+import { accountNamed, type Command, optional, required, takes, UsageError, wholeNumber } from './values.ts'
+
+/** Accounts and what their plans allow. */
+export const accountCommands: Record<string, Command> = {
+  'account create': takes(0, ['name', 'plan'], async ({ pool }, values) => {
+    const plan = await planOf(pool, optional(values, 'plan') ?? 'unlimited')
+    const account = { id: newId(), name: required(values, 'name'), plan: plan.name }
+    if (await findAccount(pool, account.name)) throw new UsageError(`There is an account ${account.name} already.`)
+    await insertAccount(pool, account)
+    console.log(account.id)
+  }),
+
+  'account update': takes(1, ['plan', 'add-credits'], async ({ pool }, values, [name]) => {
+    if (!name) throw new UsageError('Which account?')
+    const { id } = await accountNamed(pool, name)
+    const plan = optional(values, 'plan')
+    const credits = wholeNumber(values, 'add-credits')
+    if (plan === undefined && credits === undefined) throw new UsageError('What is to be updated?')
+    await pool.transaction(async tx => {
+      if (plan !== undefined) await setPlan(tx, id, (await planOf(tx, plan)).name)
+      if (credits !== undefined) await addCredits(tx, id, credits)
+    })
+    console.log(id)
+  }),
+
+  'plan set': takes(1, ['per-day', 'per-month', 'domains', 'ai-credits'], async ({ pool }, values, [name]) => {
+    if (!name) throw new UsageError('Which plan?')
+    const limit = (option: string) => wholeNumber(values, option) ?? null
+    const per = { emails_per_day: limit('per-day'), emails_per_month: limit('per-month') }
+    const plan = { name, ...per, domains: limit('domains'), ai_credits: limit('ai-credits') }
+    await upsertPlan(pool, plan)
+    console.log(describe(plan))
+  }),
+
+  'plan list': takes(0, [], async ({ pool }) => {
+    for (const plan of await listPlans(pool)) console.log(describe(plan))
+  }),
+}
+
+async function planOf(db: Queryable, name: string): Promise<Plan> {
+  const plans = await listPlans(db)
+  const plan = plans.find(plan => plan.name === name)
+  if (!plan) throw new UsageError(`--plan must be one of: ${plans.map(plan => plan.name).join(', ')}`)
+  return plan
+}
+
+function describe({ name, emails_per_day, emails_per_month, domains, ai_credits }: Plan): string {
+  const limits = { 'per day': emails_per_day, 'per month': emails_per_month, domains, 'AI credits': ai_credits }
+  return [name, ...Object.entries(limits).map(([what, limit]) => `${what}: ${limit ?? 'no limit'}`)].join('  ')
+}

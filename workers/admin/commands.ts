@@ -1,0 +1,121 @@
+import { validate as isUuid } from 'uuid'
+import { z } from 'zod'
+import { createApiKey } from '#flows/accounts/create_api_key.ts'
+import { createDomain } from '#flows/domains/create_domain.ts'
+import { hashApiKey, isWellFormedApiKey } from '#lib/api_key.ts'
+import { now } from '#lib/clock.ts'
+import { revokeApiKey } from '#sql/accounts/api_keys.ts'
+import { findCapturedMessage, listCapturedMessages } from '#sql/delivery/captured_messages.ts'
+import { accountCommands } from './accounts.ts'
+import { adviseKeys, domainKeyCommands } from './domain_keys.ts'
+import { domainCommands } from './domains.ts'
+import { reportCommands } from './reports.ts'
+import { switchCommands } from './switches.ts'
+import {
+  accountOf,
+  type Command,
+  domainNamed,
+  listLimit,
+  optional,
+  printable,
+  required,
+  takes,
+  UsageError,
+  type Values,
+} from './values.ts'
+
+export const USAGE = `
+npm run admin -- account create --name NAME [--plan PLAN]
+                 account update ACCOUNT [--plan PLAN] [--add-credits N]
+                 account pause ACCOUNT [--reason TEXT]
+                 account resume ACCOUNT
+                 plan set NAME [--per-day N] [--per-month N] [--domains N] [--ai-credits N]
+                 plan list
+                 key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--expires ISO]
+                 key revoke KEY_OR_ID
+                 domain add NAME --account ACCOUNT [--verified]
+                 domain rotate NAME --account ACCOUNT [--now]
+                 domain transport NAME KIND --account ACCOUNT
+                 domain pause NAME --account ACCOUNT [--reason TEXT]
+                 domain resume NAME --account ACCOUNT
+                 sending pause [--reason TEXT]
+                 sending resume
+                 sending status
+                 sending warm-up N
+                 captured list [--limit N]
+                 captured show ID
+                 report list [--limit N]
+                 report show ID
+An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default.`
+
+/** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
+export const commands: Record<string, Command> = {
+  ...accountCommands,
+  ...domainKeyCommands,
+  ...domainCommands,
+  ...switchCommands,
+  ...reportCommands,
+
+  'key create': takes(
+    0,
+    ['account', 'name', 'sending-only', 'domain', 'expires'],
+    async ({ pool, secrets }, values) => {
+      const name = required(values, 'name')
+      const account = await accountOf(pool, values)
+      const domain = optional(values, 'domain')
+      // A key that reads everything and only sends from one domain would be mistaken for a harmless one.
+      if (domain && !values['sending-only']) throw new UsageError('--domain limits a key that is --sending-only')
+      const key = await createApiKey(pool, secrets, {
+        account_id: account.id,
+        name,
+        permission: values['sending-only'] ? 'sending_access' : 'full_access',
+        domain_id: domain ? (await domainNamed(pool, account, domain)).id : null,
+        expires_at: expiry(values),
+      })
+      console.log(key)
+    },
+  ),
+
+  'key revoke': takes(1, [], async ({ pool, secrets }, _values, [key]) => {
+    if (!key) throw new UsageError('Which key?')
+    const hash = isWellFormedApiKey(key) ? hashApiKey(key, secrets.pepper) : null
+    if (!hash && !isUuid(key)) throw new UsageError('A key is given whole (mb_...) or by its id.')
+    if (!(await revokeApiKey(pool, hash ? null : key, hash))) throw new UsageError('There is no such key in use.')
+    console.log('revoked')
+  }),
+
+  'domain add': takes(1, ['account', 'verified'], async (foundation, values, [name]) => {
+    if (!name) throw new UsageError('Which domain?')
+    const account = await accountOf(foundation.pool, values)
+    const is_trusted = Boolean(values.verified)
+    const domain = await createDomain(foundation, { account_id: account.id, name, is_trusted })
+    console.log(domain.id)
+    adviseKeys(domain.name, domain.dkim_keys)
+  }),
+
+  'captured list': takes(0, ['limit'], async ({ pool }, values) => {
+    for (const message of await listCapturedMessages(pool, listLimit(values))) {
+      const { id, created_at, recipient, subject, size } = message
+      console.log([id, created_at.toISOString(), recipient, `${size} bytes`, printable(subject)].join('  '))
+    }
+  }),
+
+  'captured show': takes(1, [], async ({ pool }, _values, [id]) => {
+    if (!id || !isUuid(id)) throw new UsageError('Which message? Its id is in: captured list')
+    const found = await findCapturedMessage(pool, id)
+    if (!found) throw new UsageError(`There is no captured message ${id}.`)
+    process.stdout.write(found.message)
+  }),
+}
+
+/** With its zone: without one it would be the server's, whichever that is. */
+const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
+
+function expiry(values: Values): string | null {
+  const text = optional(values, 'expires')
+  if (text === undefined) return null
+  if (!Time.safeParse(text).success) throw new UsageError('--expires must be a time such as 2027-01-31T12:00:00Z')
+  const time = new Date(text)
+  if (time <= now()) throw new UsageError('--expires lies in the past')
+  return time.toISOString()
+}
