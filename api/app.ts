@@ -23,6 +23,7 @@ import { templates } from '#api/routes/templates.ts'
 import { usage } from '#api/routes/usage.ts'
 import { webhookEvents } from '#api/routes/webhook_events.ts'
 import { webhooks } from '#api/routes/webhooks.ts'
+import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { createAcceptEmail } from '#flows/sending/accept_emails.ts'
@@ -70,11 +71,12 @@ export function createApp(foundation: Foundation): App {
   const sendBatch = createSendBatch({ ...foundation, listener })
   const blobs = createBlobs(foundation)
   const prepareDrafts = createPrepareDrafts({ ...foundation, blobs })
+  const renderEmail = createRenderEmail(foundation.pool)
   const countSend = createCountSend(foundation)
   const requestLog = createRequestLog(foundation)
   const dns = createDns(foundation.config.DNS_SERVERS)
   const connections = new Connections(fetchPolicy(foundation.config))
-  const services = { acceptEmail, prepareDrafts, sendBatch, blobs, dns, connections, countSend, readiness }
+  const services = { acceptEmail, prepareDrafts, sendBatch, renderEmail, blobs, dns, connections, countSend, readiness }
   Object.assign(app.context, foundation, services)
 
   const api = new Router<State, Services>({ prefix: '/api' })

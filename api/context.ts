@@ -1,5 +1,6 @@
 import type { RouterContext, RouterMiddleware } from '@koa/router'
 import type { CountSend } from '#api/middleware/rate_limit.ts'
+import type { RenderEmail } from '#flows/contents/render_email.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import type { AcceptEmail } from '#flows/sending/accept_emails.ts'
@@ -13,6 +14,7 @@ import type { Caller } from '#sql/accounts/api_keys.ts'
 export type Services = Foundation & {
   acceptEmail: AcceptEmail
   prepareDrafts: PrepareDrafts
+  renderEmail: RenderEmail
   blobs: Blobs
   dns: Dns
   /** To endpoints of webhooks. */

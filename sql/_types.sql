@@ -64,6 +64,10 @@ CREATE TYPE draft AS (
   tags jsonb,
   html text,
   text text,
+  content_id uuid,       -- where html and text are, if they are not here
+  variables jsonb,       -- values that are put into them when it is sent
+  rendered_size integer, -- bytes of them with their values
+  renderer smallint,     -- version of what makes the parts of the message from them
   template_id uuid,
   scheduled_at timestamptz,
   attachments draft_attachment[], -- in order

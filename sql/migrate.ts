@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runMigrations } from 'graphile-worker'
 import pg from 'pg'
 import { readConfig } from '#lib/config.ts'
@@ -10,12 +11,15 @@ import { NotConnectedError } from './pool.ts'
 /** Any fixed number: processes that migrate the same database at the same moment take turns. */
 const MIGRATION_LOCK = 7_205_113
 
-/** Brings a database to what this code needs: graphile-worker's schema first, then ours, each file in one transaction. */
+/** The end of the names of migrations whose statements are run one by one, each by itself. */
+const OUTSIDE_TRANSACTIONS = '.concurrently.sql'
+
+/** Brings a database to what this code needs: graphile-worker's schema first, then ours. */
 export async function migrate(database_url: string): Promise<void> {
   const client = new pg.Client({ connectionString: database_url, connectionTimeoutMillis: 5_000 })
   await connect(client)
   try {
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK])
+    await takeTurn(client)
     await runMigrations({ connectionString: database_url, logger: silentLogger })
     await client.query(
       'CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())',
@@ -27,6 +31,15 @@ export async function migrate(database_url: string): Promise<void> {
     }
   } finally {
     await client.end()
+  }
+}
+
+/** Asks again and again: to wait in a statement would hold up an index that another process builds concurrently. */
+async function takeTurn(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK])
+    if (rows[0].taken) return
+    await sleep(200)
   }
 }
 
@@ -45,9 +58,16 @@ export function unreachable(cause: NotConnectedError): StartupError {
 
 async function apply(client: pg.Client, { name, text, replaces }: Migration): Promise<void> {
   const forget = replaces ? `DELETE FROM migrations WHERE starts_with(name, ${client.escapeLiteral(replaces)});` : ''
+  const note = `${forget} INSERT INTO migrations (name) VALUES (${client.escapeLiteral(name)})`
   try {
+    if (name.endsWith(OUTSIDE_TRANSACTIONS)) {
+      // An index that is built while others write cannot be built in a transaction. Each statement may run again.
+      for (const statement of text.split(/;\s*$/m)) if (statement.trim()) await client.query(statement)
+      await client.query(note)
+      return
+    }
     // One simple query is one transaction.
-    await client.query(`${text}; ${forget} INSERT INTO migrations (name) VALUES (${client.escapeLiteral(name)})`)
+    await client.query(`${text}; ${note}`)
   } catch (cause) {
     throw new Error(`migration ${name} failed: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }

@@ -1,5 +1,6 @@
 import { removeExpiredSuppressions } from '#flows/suppressions/change_suppressions.ts'
 import { deleteExpiredUsage } from '#sql/accounts/usage.ts'
+import { deleteUnusedContents } from '#sql/contents/contents.ts'
 import { deleteExpiredMtaStsPolicies } from '#sql/delivery/mta_sts_policies.ts'
 import { deleteReports, forgetRawMessages } from '#sql/receiving/received_emails.ts'
 import { deleteExpiredLogs } from '#sql/request_log/logs.ts'
@@ -21,10 +22,14 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const events = await inTurns(limit => deleteExpiredEvents(work.pool, limit))
   const told = await inTurns(limit => deleteDeletedDeliveries(work.pool, limit))
   const webhooks = await deleteDeletedWebhooks(work.pool)
+  const contents = await inTurns(limit => deleteUnusedContents(work.pool, limit))
   // Last: the store may be away.
   const blobs = await work.blobs.purge()
   const ofWebhooks = { events, told, webhooks }
-  work.log.debug({ keys, batches, blobs, usage, suppressions, logs, policies, raw, reports, ...ofWebhooks }, 'purged')
+  work.log.debug(
+    { keys, batches, contents, blobs, usage, suppressions, logs, policies, raw, reports, ...ofWebhooks },
+    'purged',
+  )
 }
 
 /** Of one statement. */

@@ -24,9 +24,13 @@ emails.get('/emails', fullAccess, async ctx => {
 })
 
 emails.get('/emails/:id', fullAccess, async ctx => {
-  const email = await findEmail(ctx.pool, ctx.state.caller.account_id, parseId('Email', ctx.params.id))
-  if (!email) throw notFound('Email')
-  ctx.body = email
+  const { account_id } = ctx.state.caller
+  const found = await findEmail(ctx.pool, account_id, parseId('Email', ctx.params.id))
+  if (!found) throw notFound('Email')
+  const { content_id, variables, renderer, ...email } = found
+  const { html, text } = email
+  const parts = await ctx.renderEmail({ account_id, html, text, content_id, variables, renderer })
+  ctx.body = { ...email, ...parts }
 })
 
 emails.patch('/emails/:id', fullAccess, readBody, async ctx => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { createRenderEmail, type RenderEmail, RenderError } from '#flows/contents/render_email.ts'
 import { createDkimKeys } from '#flows/domains/signing_keys.ts'
 import type { ReadBlob } from '#flows/files/blobs.ts'
 import { coalesce } from '#lib/async/coalesce.ts'
@@ -48,6 +49,7 @@ type Dependencies = {
 export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependencies): PrepareMessage {
   const { pool } = deps
   const dkimKeysOf = createDkimKeys(deps)
+  const renderEmail = createRenderEmail(pool)
   const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), {
     in_flight: 1,
     max_items: 100,
@@ -70,7 +72,7 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
     const size = sizeOf(email, files)
     const isWaiting = isSlow || size > LARGE
     const kept = isWaiting ? withoutContents(email) : email
-    const parts = { from, keys, files, readBlob }
+    const parts = { from, keys, files, readBlob, renderEmail }
     return {
       sender: { name: domainOf(from.address), return_path, tls, transport },
       size,
@@ -111,9 +113,10 @@ async function withContents(pool: Pool, email: EmailToSend): Promise<EmailToSend
   return { ...email, ...contents }
 }
 
-type Parts = { from: Mailbox; keys: DkimKey[]; files: StoredFile[]; readBlob: ReadBlob }
+type Parts = { from: Mailbox; keys: DkimKey[]; files: StoredFile[]; readBlob: ReadBlob; renderEmail: RenderEmail }
 
-async function compose(email: EmailToSend, { from, keys, files, readBlob }: Parts): Promise<Buffer> {
+async function compose(email: EmailToSend, { from, keys, files, readBlob, renderEmail }: Parts): Promise<Buffer> {
+  const { html, text } = await renderEmail(email).catch(unsendable)
   // Only mail that was submitted by SMTP has these two among its own.
   const { Date: own_date, Sender: sender, ...headers } = email.headers
   const message: Message = {
@@ -127,8 +130,8 @@ async function compose(email: EmailToSend, { from, keys, files, readBlob }: Part
     reply_to: email.reply_to.map(mailbox),
     subject: email.subject,
     headers: fieldsOf(headers),
-    text: email.text,
-    html: email.html,
+    text,
+    html,
     attachments: files.map(file => ({ ...file, read: () => readFile(() => readBlob(email.account_id, file.blob_id)) })),
     seed: email.id,
   }
@@ -138,6 +141,10 @@ async function compose(email: EmailToSend, { from, keys, files, readBlob }: Part
     if (cause instanceof ReadFileError) throw cause
     throw new ComposeError(`It could not be composed: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
+}
+
+function unsendable(error: unknown): never {
+  throw error instanceof RenderError ? new UnsendableError(error.message, { cause: error }) : error
 }
 
 /** Submitted mail may have fields of one name, whose values lie on lines of their own; no other value has a line break. */

@@ -1,7 +1,7 @@
+import { EndedThreadError } from '#lib/async/threads.ts'
 import type { Config } from '#lib/config.ts'
 import type { Log } from '#lib/log.ts'
 import { fetchPolicy } from '#lib/net/fetch_safely.ts'
-import { EndedThreadError } from '#lib/receiving/parse/threads.ts'
 import { AiError, askCategory } from '#lib/receiving/replies/ask_category.ts'
 import type { Category } from '#lib/receiving/replies/category.ts'
 import type { ReplyBody } from '#lib/receiving/replies/own_text.ts'

@@ -1,6 +1,6 @@
 import type { Blobs } from '#flows/files/blobs.ts'
+import { EndedThreadError } from '#lib/async/threads.ts'
 import { type Parsed, parseMessage } from '#lib/receiving/parse/parse_message.ts'
-import { EndedThreadError } from '#lib/receiving/parse/threads.ts'
 import type { EmailToParse } from '#sql/receiving/emails_to_parse.ts'
 
 /** A thread may also have ended because the machine was busy. */

@@ -1,11 +1,14 @@
-import { resolveTemplates } from '#flows/templates/resolve_templates.ts'
+import { shareContents } from '#flows/contents/share_contents.ts'
+import { type ResolvedEmail, resolveTemplates } from '#flows/templates/resolve_templates.ts'
+import { derivesText, RENDERER } from '#lib/contents/compile_content.ts'
 import { isSendable } from '#lib/domains/domain_status.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { formatAddress } from '#lib/mail/address.ts'
 import { isReservedDomain } from '#lib/mail/reserved_domains.ts'
 import { simulatedOutcome } from '#lib/mail/simulator.ts'
-import type { CompleteEmail, NewEmail } from '#lib/sending/new_email.ts'
+import type { NewEmail } from '#lib/sending/new_email.ts'
+import type { NewContent } from '#sql/contents/contents.ts'
 import type { Queryable } from '#sql/pool.ts'
 import type { Draft, DraftRecipient, Fault, FaultDetail } from '#sql/sending/drafts.ts'
 import { scheduleError } from './change_schedule.ts'
@@ -17,6 +20,9 @@ export type SendingParty = { account_id: string; domain_id: string | null }
 /** The Idempotency-Key of a request. `fingerprint` is hex. */
 export type RequestKey = { route: string; key: string; fingerprint: string }
 
+/** `contents` are to be stored before the drafts, which refer to them. */
+export type DraftedEmails = { drafts: Draft[]; contents: NewContent[] }
+
 /** Emails of one request as drafts without their files: filled in from their templates, or refused where that cannot be. */
 export async function draftEmails(
   db: Queryable,
@@ -24,14 +30,16 @@ export async function draftEmails(
   emails: NewEmail[],
   request: RequestKey | null,
   simulator_domain: string,
-): Promise<Draft[]> {
+): Promise<DraftedEmails> {
   const resolved = await resolveTemplates(db, party.account_id, emails)
-  return resolved.map((result, position) => {
+  const contents = shareContents(resolved.filter(isResolved))
+  const drafts = resolved.map((result, position) => {
     if (!(result instanceof ApiError)) return toDraft(party, result, request, simulator_domain)
     const empty = { ...(emails[position] as NewEmail), ...NOTHING }
     const refusal = scheduleRefusal(empty) ?? result
     return { ...toDraft(party, empty, request, simulator_domain), refusal }
   })
+  return { drafts, contents }
 }
 
 /** In place of what a refused email was to have: nothing of it is stored. */
@@ -41,12 +49,17 @@ const NOTHING = {
   html: null,
   text: null,
   template_id: null,
+  variables: undefined,
+}
+
+function isResolved(result: ResolvedEmail | ApiError): result is ResolvedEmail {
+  return !(result instanceof ApiError)
 }
 
 /** A complete email as `accept_emails` takes it: ids made here, recipients told apart. Files come in prepare_drafts.ts. */
 export function toDraft(
   party: SendingParty,
-  email: CompleteEmail,
+  email: ResolvedEmail,
   request: RequestKey | null,
   simulator_domain: string,
 ): Draft {
@@ -71,8 +84,7 @@ export function toDraft(
     subject: email.subject,
     headers: email.headers ?? {},
     tags: email.tags ?? [],
-    html: email.html ?? null,
-    text: email.text ?? null,
+    ...storedParts(email),
     template_id: email.template_id ?? null,
     scheduled_at: schedule && !schedule.is_now ? schedule.at : null,
     attachments: [],
@@ -80,7 +92,29 @@ export function toDraft(
   }
 }
 
-function refusalOf(email: CompleteEmail, recipients: DraftRecipient[]): ApiError | null {
+function storedParts(
+  email: ResolvedEmail,
+): Pick<Draft, 'html' | 'text' | 'content_id' | 'variables' | 'rendered_size' | 'renderer'> {
+  const { html = null, text = null, content_id, variables } = email
+  if (!content_id && !variables) {
+    // An empty text next to html asks for no text part.
+    const isRendered = derivesText(email) || (html && text === '')
+    return { html, text, renderer: isRendered ? RENDERER : undefined }
+  }
+  const source = content_id ? { html: null, text: null, content_id } : { html, text }
+  return { ...source, variables, rendered_size: sizeOf(email), renderer: RENDERER }
+}
+
+/** Bytes that the parts take at most: a text part that is derived is hardly ever longer than its html. */
+function sizeOf(email: ResolvedEmail): number {
+  const { html, text } = email.sizes ?? {
+    html: Buffer.byteLength(email.html ?? ''),
+    text: Buffer.byteLength(email.text ?? ''),
+  }
+  return html + (derivesText(email) ? html : text)
+}
+
+function refusalOf(email: ResolvedEmail, recipients: DraftRecipient[]): ApiError | null {
   const late = scheduleRefusal(email)
   if (late) return late
   if (email.topic_id) return notFound('Topic') // nobody has topics yet: each is as unknown as any other
@@ -89,12 +123,12 @@ function refusalOf(email: CompleteEmail, recipients: DraftRecipient[]): ApiError
   return new ApiError('validation_error', 'The simulator cannot be combined with `scheduled_at`.')
 }
 
-function scheduleRefusal({ scheduled_at: schedule }: Pick<CompleteEmail, 'scheduled_at'>): ApiError | null {
+function scheduleRefusal({ scheduled_at: schedule }: Pick<ResolvedEmail, 'scheduled_at'>): ApiError | null {
   return schedule?.fault ? scheduleError(schedule.fault) : null
 }
 
 /** One delivery per address, however often it is named; the first place it is named counts. */
-function recipientsOf(email: CompleteEmail, simulator_domain: string): DraftRecipient[] {
+function recipientsOf(email: ResolvedEmail, simulator_domain: string): DraftRecipient[] {
   const recipients = new Map<string, DraftRecipient>()
   for (const visible_in of ['to', 'cc', 'bcc'] as const) {
     for (const address of email[visible_in] ?? []) {

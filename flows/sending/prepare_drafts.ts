@@ -7,6 +7,7 @@ import { typeOfFile } from '#lib/mail/mime/attachment.ts'
 import { type FetchPolicy, fetchPolicy, whyNotFetchable } from '#lib/net/fetch_safely.ts'
 import type { NewAttachment } from '#lib/sending/new_attachment.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
+import { keepContents } from '#sql/contents/contents.ts'
 import type { Draft, DraftAttachment } from '#sql/sending/drafts.ts'
 import { draftEmails, type RequestKey, type SendingParty } from './draft_emails.ts'
 
@@ -19,7 +20,7 @@ export function createPrepareDrafts({ pool, config, blobs }: Dependencies): Prep
   const policy = fetchPolicy(config)
 
   return async (party, emails, key) => {
-    const drafts = await draftEmails(pool, party, emails, key, config.SIMULATOR_DOMAIN)
+    const { drafts, contents } = await draftEmails(pool, party, emails, key, config.SIMULATOR_DOMAIN)
     const storeContent = createStoreContent(blobs, party.account_id)
     for (const [i, draft] of drafts.entries()) {
       const files = emails[i]?.attachments ?? []
@@ -27,6 +28,9 @@ export function createPrepareDrafts({ pool, config, blobs }: Dependencies): Prep
       if (draft.refusal) continue
       for (const file of files) draft.attachments.push(await draftAttachment(file, storeContent))
     }
+    const referred = new Set(drafts.flatMap(({ refusal, content_id }) => (refusal || !content_id ? [] : [content_id])))
+    const kept = contents.filter(({ id }) => referred.has(id))
+    if (kept.length > 0) await keepContents(pool, party.account_id, kept)
     return drafts
   }
 }

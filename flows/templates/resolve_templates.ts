@@ -8,17 +8,28 @@ import type { Queryable } from '#sql/pool.ts'
 import { listSentTemplates, type SentTemplate, type TemplateVariable } from '#sql/templates/template_versions.ts'
 
 /**
- * Fills emails in from the templates they name and renders them: what is sent is frozen here. Each gets its result, or
- * the ApiError that its caller is to be told. One query, and none when no template is named.
+ * An email whose `html` and `text` are sources: `variables` are put in when it is sent, as they are now. Without them the
+ * sources are sent as they are. `content_id`: other emails have the same source, which is stored once.
+ */
+export type ResolvedEmail = CompleteEmail & {
+  variables?: Record<string, string> | undefined
+  content_id?: string | undefined
+  /** Bytes of the rendered parts, of one that is rendered. */
+  sizes?: { html: number; text: number } | undefined
+}
+
+/**
+ * Fills emails in from the templates they name, and renders each once to see that it can be sent. Each gets its result,
+ * or the ApiError that its caller is to be told. One query, and none when no template is named.
  */
 export async function resolveTemplates(
   db: Queryable,
   account_id: string,
   emails: NewEmail[],
-): Promise<(CompleteEmail | ApiError)[]> {
+): Promise<(ResolvedEmail | ApiError)[]> {
   const refs = new Set(emails.map(refOf).filter(ref => ref !== null))
   const templates = refs.size > 0 ? await listSentTemplates(db, account_id, [...refs]) : []
-  const results: (CompleteEmail | ApiError)[] = []
+  const results: (ResolvedEmail | ApiError)[] = []
   let length = 0
   const turns = new Turns()
   for (const email of emails) {
@@ -30,19 +41,21 @@ export async function resolveTemplates(
   return results
 }
 
-/** Characters of all that one request sends: one long template would make a hundred of a batch exhaust the memory. */
-const MAX_TOGETHER = 20_000_000
+/** Bytes of all that one request sends: to render a hundred emails of the longest template would take a minute. */
+const MAX_TOGETHER = 60_000_000
 const TOO_LONG = `What one request sends may be ${MAX_TOGETHER.toLocaleString('en')} characters long together.`
 
-function lengthOf(email: CompleteEmail | ApiError): number {
-  return email instanceof ApiError ? 0 : (email.html?.length ?? 0) + (email.text?.length ?? 0)
+function lengthOf(email: ResolvedEmail | ApiError): number {
+  if (email instanceof ApiError) return 0
+  const { html, text, sizes } = email
+  return sizes ? sizes.html + sizes.text : (html?.length ?? 0) + (text?.length ?? 0)
 }
 
 async function tryToComplete(
   email: NewEmail,
   templates: SentTemplate[],
   turns: Turns,
-): Promise<CompleteEmail | ApiError> {
+): Promise<ResolvedEmail | ApiError> {
   try {
     return await complete(email, templates, turns)
   } catch (error) {
@@ -60,14 +73,14 @@ function asGiven(email: NewEmail): CompleteEmail | null {
   return refOf(email) === null && !email.variables ? (email as CompleteEmail) : null
 }
 
-async function complete(email: NewEmail, templates: SentTemplate[], turns: Turns): Promise<CompleteEmail> {
+async function complete(email: NewEmail, templates: SentTemplate[], turns: Turns): Promise<ResolvedEmail> {
   const ref = refOf(email)
   const { template: named, variables, template_id: _, ...fields } = email
   if (ref === null) return renderParts(fields as CompleteEmail, lookupIn(variables ?? {}), turns)
 
   const template = templates.find(({ id, alias }) => id === ref || alias === ref)
   if (!template) throw notFound('Template')
-  if (!template.is_published) throw new ApiError('validation_error', 'The template is not published.')
+  if (template.version_id === null) throw new ApiError('validation_error', 'The template is not published.')
   const given = { ...named?.variables, ...variables }
   requireTypes(given, template.variables)
   return renderParts(
@@ -79,6 +92,7 @@ async function complete(email: NewEmail, templates: SentTemplate[], turns: Turns
       reply_to: fields.reply_to ?? template.reply_to.map(address => parseAddress(address) as Address),
       html: template.html,
       text: template.text,
+      content_id: template.version_id,
     },
     lookupIn(given, template.variables),
     turns,
@@ -107,13 +121,21 @@ function lookupIn(given: Variables, declared: TemplateVariable[] = []): Lookup {
   return key => (Object.hasOwn(given, key) ? given[key] : fallbacks.get(key))
 }
 
-async function renderParts(email: CompleteEmail, lookup: Lookup, turns: Turns): Promise<CompleteEmail> {
-  const renderPart = (source: string, part: Part) => inTurns(render(source, part, lookup), turns)
-  const subject = await renderPart(email.subject, 'subject')
+async function renderParts(email: ResolvedEmail, lookup: Lookup, turns: Turns): Promise<ResolvedEmail> {
+  const subject = await inTurns(render(email.subject, 'subject', lookup), turns)
   if (subject.length > MAX_SUBJECT_LENGTH) {
     throw new ApiError('validation_error', `The rendered \`subject\` is longer than ${MAX_SUBJECT_LENGTH} characters.`)
   }
-  const html = email.html && (await renderPart(email.html, 'html'))
-  const text = email.text && (await renderPart(email.text, 'text'))
-  return { ...email, subject, html, text }
+  const values = new Map<string, string>()
+  let isTemplate = false
+  const recording: Lookup = (key, has_fallback) => {
+    isTemplate = true
+    const value = lookup(key, has_fallback)
+    if (value !== undefined) values.set(key, String(value))
+    return value
+  }
+  const sizeOf = async (source: string | null | undefined, part: Part) =>
+    source ? Buffer.byteLength(await inTurns(render(source, part, recording), turns)) : 0
+  const sizes = { html: await sizeOf(email.html, 'html'), text: await sizeOf(email.text, 'text') }
+  return { ...email, subject, sizes, variables: isTemplate ? Object.fromEntries(values) : undefined }
 }

@@ -88,10 +88,11 @@ export function* render(source: string, part: Part, lookup: Lookup): Generator<v
   return pieces.join('')
 }
 
-type Placeholder = { start: number; next: number; key: string; fallback: string | undefined; is_raw: boolean }
+/** `start` to `next` is where it stands; `is_raw`: its value is not escaped in HTML. */
+export type Placeholder = { start: number; next: number; key: string; fallback: string | undefined; is_raw: boolean }
 
-/** Null after each step of the search. */
-function* placeholders(source: string): Generator<Placeholder | null> {
+/** Yields null after each step of the search, for others to have their turn. */
+export function* placeholders(source: string): Generator<Placeholder | null> {
   let seen = 0
   for (const match of matches(source)) {
     if (match === null) {

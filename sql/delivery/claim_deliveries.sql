@@ -1,4 +1,5 @@
 DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[], uuid[]);
+DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[], uuid[], integer);
 
 -- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
 -- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
@@ -7,11 +8,14 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 -- While the platform is paused nothing is claimed. What is met of a paused account or domain is put off until that is over,
 -- and since it seldom comes alone, so is what is due next: else a large backlog of one would hold up everybody behind it.
 --
+-- newest_renderer: the newest version that the worker knows (lib/contents); workers of an earlier release name none, and
+-- leave mail that needs one to others while an upgrade is under way.
+--
 -- Both lists go by index in its own order. A queue's index is full of entries of rows that have left it: a bitmap or a
 -- sort reads them all, each time, and never marks them dead. A range for each priority, so that what is due later is
 -- never read, however much of it there is.
 CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max_count integer,
-  busy_destinations text[], email_ids uuid[])
+  busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
   destination text, suppressed boolean, transport text)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
@@ -40,7 +44,7 @@ BEGIN
         CROSS JOIN LATERAL (
           SELECT * FROM deliveries d
           WHERE d.state = 'queued' AND d.priority = p.priority AND d.next_at <= now()
-            AND d.destination <> ALL (busy_destinations)
+            AND d.destination <> ALL (busy_destinations) AND coalesce(d.renderer, 0) <= newest_renderer
           ORDER BY d.next_at, d.id LIMIT max_count FOR UPDATE SKIP LOCKED
         ) d
         LIMIT max_count
@@ -52,7 +56,7 @@ BEGIN
           SELECT * FROM deliveries d
           -- Said so that the index of what is due, which is in another order, does not fit.
           WHERE d.email_id = e.id AND (d.state = 'queued') IS NOT FALSE AND d.next_at <= now()
-            AND d.destination <> ALL (busy_destinations)
+            AND d.destination <> ALL (busy_destinations) AND coalesce(d.renderer, 0) <= newest_renderer
           FOR UPDATE SKIP LOCKED
         ) d
         LIMIT max_count

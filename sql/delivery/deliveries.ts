@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { RENDERER } from '#lib/contents/compile_content.ts'
 import type { Bounce } from '#lib/delivery/bounce_details.ts'
 import type { Verdict } from '#lib/delivery/smtp_reply.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
@@ -35,7 +36,7 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
   return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
     SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, suppressed, transport
     FROM claim_deliveries(
-      ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}
+      ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}, ${RENDERER}
     )
   `)
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { sendableStatuses } from '#sql/domains/domains.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { ListedAttachment } from '#sql/sending/attachments.ts'
-import type { EmailId } from '#sql/sending/emails.ts'
+import { type EmailId, stored } from '#sql/sending/emails.ts'
 
 /** Longer text and html, together in bytes, are left out here: a hundred emails are loaded at once. */
 export const LONG_CONTENT = 512 * 1024
@@ -12,8 +12,8 @@ const AttachmentToSend = ListedAttachment.extend({ path: z.string().nullable(), 
 export type AttachmentToSend = z.infer<typeof AttachmentToSend>
 
 /**
- * What an email's message is composed from. `created_at` and `scheduled_at` freeze its date. A `content_size` over
- * LONG_CONTENT leaves `html` and `text` to `findEmailContents`.
+ * What an email's message is composed from. `created_at` and `scheduled_at` freeze its date. `content_size` is what its
+ * parts take at most, in bytes; over LONG_CONTENT it leaves `html` and `text` to `findEmailContents`.
  */
 export const EmailToSend = z.object({
   account_id: z.string(),
@@ -31,8 +31,7 @@ export const EmailToSend = z.object({
   subject: z.string(),
   headers: z.record(z.string(), z.string()),
   content_size: z.int(),
-  html: z.string().nullable(),
-  text: z.string().nullable(),
+  ...stored,
   attachments: z.array(AttachmentToSend),
   submitted_at: z.date(),
 })
@@ -58,7 +57,8 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
   return db.any(sql.prepared('list_emails_to_send', EmailToSend)`
     SELECT e.account_id, e.id, e.domain_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
       c.headers, l.content_size, CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.html END AS html,
-      CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, ${attachmentsOf} AS attachments,
+      CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, c.content_id, c.variables, c.renderer,
+      ${attachmentsOf} AS attachments,
       coalesce(e.scheduled_at, e.created_at) AS submitted_at,
       coalesce(o.sending AND o.status IN ${sendableStatuses}, false) AS sendable,
       coalesce(o.tls, 'opportunistic') AS tls, o.transport,
@@ -66,7 +66,9 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
     FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
     -- Of a long text Postgres knows the length without reading it.
     CROSS JOIN LATERAL (
-      SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.text), 0) AS content_size
+      SELECT greatest(c.rendered_size, coalesce(octet_length(c.text), 0) + coalesce(octet_length(c.html), 0)
+        -- A text part that is derived is hardly ever longer than its html.
+        * CASE WHEN c.renderer IS NOT NULL AND c.text IS NULL THEN 2 ELSE 1 END) AS content_size
     ) l
     LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     WHERE e.account_id = ANY(${accounts}) AND e.id = ANY(${emails})

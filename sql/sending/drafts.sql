@@ -96,8 +96,8 @@ BEGIN
   LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position
   WHERE d.position = ANY (accepted);
 
-  INSERT INTO email_contents (account_id, email_id, headers, html, text)
-  SELECT d.account_id, d.id, d.headers, d.html, d.text
+  INSERT INTO email_contents (account_id, email_id, headers, html, text, content_id, variables, rendered_size, renderer)
+  SELECT d.account_id, d.id, d.headers, d.html, d.text, d.content_id, d.variables, d.rendered_size, d.renderer
   FROM unnest(drafts) AS d
   WHERE d.position = ANY (accepted);
 
@@ -121,8 +121,8 @@ BEGIN
   END IF;
 
   WITH stored AS (
-    INSERT INTO deliveries (account_id, id, email_id, recipient, destination, state, reason, next_at)
-    SELECT d.account_id, r.id, d.id, r.recipient, r.destination, v.state,
+    INSERT INTO deliveries (account_id, id, email_id, recipient, destination, renderer, state, reason, next_at)
+    SELECT d.account_id, r.id, d.id, r.recipient, r.destination, d.renderer, v.state,
       CASE WHEN v.state = 'suppressed' THEN unsent_reason(r.reserved) END,
       CASE WHEN v.state = 'queued' THEN coalesce(d.scheduled_at, now()) END
     FROM unnest(drafts) AS d

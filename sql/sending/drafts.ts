@@ -46,8 +46,16 @@ export type Draft = {
   subject: string
   headers: Record<string, string>
   tags: { name: string; value: string }[]
+  /** As they were given; null if they are in the content of `content_id`. */
   html: string | null
   text: string | null
+  content_id?: string | undefined
+  /** Values that are put in when it is sent; without them `html` and `text` are sent as they are. */
+  variables?: Record<string, string> | undefined
+  /** Bytes of html and text with these values. */
+  rendered_size?: number | undefined
+  /** Version of what makes the parts of the message (lib/contents/compile_content.ts); none: they are sent as they are. */
+  renderer?: number | undefined
   template_id: string | null
   scheduled_at: Date | null
   attachments: DraftAttachment[]

@@ -52,13 +52,24 @@ const QueueEntry = z.object({
   last_reply: z.string().nullable(),
 })
 
-const Event = z.looseObject({ type: z.string(), created_at: timestamp })
-
-/** An email as GET /emails/:id shows it (contract 3.4). `queue` is absent once every recipient is settled. */
-export const Email = z.object({
-  ...listed,
+/** What the parts of an email are made from. */
+export const stored = {
   html: z.string().nullable(),
   text: z.string().nullable(),
+  content_id: z.string().nullable(),
+  variables: z.record(z.string(), z.string()).nullable(),
+  renderer: z.int().nullable(),
+}
+
+const Event = z.looseObject({ type: z.string(), created_at: timestamp })
+
+/**
+ * An email as GET /emails/:id shows it (contract 3.4) once its parts are rendered (flows/contents/render_email.ts). `queue`
+ * is absent once every recipient is settled.
+ */
+export const Email = z.object({
+  ...listed,
+  ...stored,
   headers: z.record(z.string(), z.string()),
   events: z.array(Event),
   attachments: z.array(ListedAttachment),
@@ -71,7 +82,7 @@ export type Email = z.infer<typeof Email>
 
 export async function findEmail(db: Queryable, account_id: string, id: string): Promise<Email | null> {
   return db.maybeOne(sql.type(Email)`
-    SELECT ${listedColumns}, c.html, c.text, c.headers,
+    SELECT ${listedColumns}, c.html, c.text, c.content_id, c.variables, c.renderer, c.headers,
       (
         SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
           'content_disposition', a.content_disposition, 'content_id', a.content_id, 'size', b.size) ORDER BY a.position), '[]')

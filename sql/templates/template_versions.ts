@@ -93,8 +93,14 @@ export async function updateVersion(db: Queryable, version: VersionId & Template
   `)
 }
 
-const SentTemplate = z.object({ ...content, id: z.string(), alias: z.string().nullable(), is_published: z.boolean() })
-/** A template as it is sent. What no version is published of is empty. */
+const SentTemplate = z.object({
+  ...content,
+  id: z.string(),
+  alias: z.string().nullable(),
+  /** Null: none is published, and what a version has is empty. */
+  version_id: z.string().nullable(),
+})
+/** A template as it is sent. */
 export type SentTemplate = z.infer<typeof SentTemplate>
 
 /** Those of these ids and aliases that there are, in any order. */
@@ -105,7 +111,7 @@ export async function listSentTemplates(db: Queryable, account_id: string, refs:
     'text',
   )
   return db.any(sql.type(SentTemplate)`
-    SELECT t.id, t.alias, v.id IS NOT NULL AS is_published, v.sender, v.subject, coalesce(v.reply_to, '{}') AS reply_to,
+    SELECT t.id, t.alias, v.id AS version_id, v.sender, v.subject, coalesce(v.reply_to, '{}') AS reply_to,
       coalesce(v.html, '') AS html, v.text, coalesce(v.variables, '[]') AS variables
     FROM templates t
     LEFT JOIN template_versions v

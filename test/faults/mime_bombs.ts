@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { EndedThreadError } from '#lib/async/threads.ts'
 import { parseMessage } from '#lib/receiving/parse/parse_message.ts'
-import { EndedThreadError } from '#lib/receiving/parse/threads.ts'
 import { MIME_BOMBS } from '#test/support/mail/mime_bombs.ts'
 
 /** Reads every kind of bomb at ten times its size: each within 5 s, the main loop never later than 250 ms (row 50). */

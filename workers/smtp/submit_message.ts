@@ -101,5 +101,10 @@ async function refuseSender(
 function withOwnFields(draft: Draft, { headers }: ParsedMessage, { sender }: SubmittedEmail): Draft {
   const date = keptDate(headers, now())
   const own = { ...(date && { Date: date }), ...(sender && { Sender: formatAddress(sender) }) }
-  return { ...draft, message_id: keptMessageId(headers) ?? draft.message_id, headers: { ...draft.headers, ...own } }
+  return {
+    ...draft,
+    message_id: keptMessageId(headers) ?? draft.message_id,
+    headers: { ...draft.headers, ...own },
+    renderer: undefined, // its author's mail program has decided which parts it has
+  }
 }

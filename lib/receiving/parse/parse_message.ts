@@ -1,5 +1,5 @@
+import { Threads } from '#lib/async/threads.ts'
 import type { ParsedMessage } from './parsed_message.ts'
-import { Threads } from './threads.ts'
 
 const LIMITS = { count: 2, deadline_ms: 5_000, heap_mb: 512 }
 

@@ -1,4 +1,4 @@
-import { Threads } from '#lib/receiving/parse/threads.ts'
+import { Threads } from '#lib/async/threads.ts'
 import type { Category } from './category.ts'
 import { clipReply, type ReplyBody } from './own_text.ts'
 

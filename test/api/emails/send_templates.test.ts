@@ -67,19 +67,19 @@ t.test('what the email says itself comes first, and is rendered too', async t =>
   t.match(email, { ...own, subject: 'For Ann', reply_to: ['bob@a.com'], html: '<p>Ann' })
 })
 
-t.test('a template that has no text sends none', async t => {
+t.test('a template without text sends a text part derived from its html', async t => {
   const { id } = await make({ text: null })
-  t.match(await sent({ template_id: id, variables: { name: 'Ann' } }), { html: '<p>Ann', text: null })
+  t.match(await sent({ template_id: id, variables: { name: 'Ann' } }), { html: '<p>Ann', text: 'Ann' })
 })
 
 t.test('the published version is sent, not the newest', async t => {
   const { id, alias } = await make()
-  await api.request('PATCH', `/api/templates/${id}`, { body: { subject: 'New', html: 'New', text: null } })
+  await api.request('PATCH', `/api/templates/${id}`, { body: { subject: 'New', html: 'New', text: 'New' } })
   const named = { template_id: alias, variables: { name: 'Ann' } }
   t.match(await sent(named), { subject: 'Hi Ann', html: '<p>Ann', text: 'Ann' })
   await api.request('POST', `/api/templates/${id}/publish`)
   const email = await sent(named)
-  t.match(email, { subject: 'New', html: 'New', text: null })
+  t.match(email, { subject: 'New', html: 'New', text: 'New' })
 
   await api.request('PATCH', `/api/templates/${id}`, { body: { subject: 'Newer' } })
   await api.request('POST', `/api/templates/${id}/publish`)

@@ -18,12 +18,12 @@ const emailOf = (template_id: string) =>
   NewEmail.parse({ from: 'a@b.com', to: 'c@d.com', template_id, variables: { a: 'x' } })
 
 t.test('what one request sends has a length together', async t => {
-  const [long, short] = [await make('x'.repeat(2_000_000)), await make('x')]
-  const emails = [...Array(11).fill(long), short].map(emailOf)
+  const [long, short] = [await make('x'.repeat(4_000_000)), await make('x')]
+  const emails = [...Array(16).fill(long), short].map(emailOf)
   const results = await resolveTemplates(world.pool, account.id, emails)
   t.strictSame(
     results.map(result => (result instanceof ApiError ? result.name : result.template_id)),
-    [...Array(10).fill(long), 'validation_error', 'validation_error'],
+    [...Array(15).fill(long), 'validation_error', 'validation_error'],
   )
 })
 

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import t from 'tap'
-import { Threads } from '#lib/receiving/parse/threads.ts'
+import { Threads } from '#lib/async/threads.ts'
 
 const file = new URL('./mean_thread.ts', import.meta.url)
 

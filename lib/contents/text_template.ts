@@ -1,0 +1,31 @@
+import { placeholders } from '#lib/templates/render.ts'
+import { deriveText } from './derive_text.ts'
+
+/** Characters for private use (Unicode 23.5), one for each placeholder while the text is derived. */
+const FIRST_TOKEN = 0xf0000
+const TOKEN = /[\u{F0000}-\u{FFFFD}]/gu
+
+/**
+ * Returns the text of HTML with its placeholders left whole, as a template of the text part; null where the text depends
+ * on the values: where one is put in unescaped (`{{{key}}}`), or where tags stand between the braces of a placeholder.
+ */
+export function textTemplate(html: string): string | null {
+  if (html.search(TOKEN) >= 0) return null
+  const tokens = new Map<string, string>() // of a placeholder as it stands there
+  const pieces: string[] = []
+  let end = 0
+  for (const found of placeholders(html)) {
+    if (!found) continue
+    if (found.is_raw) return null
+    const written = html.slice(found.start, found.next)
+    const token = tokens.get(written) ?? String.fromCodePoint(FIRST_TOKEN + tokens.size)
+    tokens.set(written, token)
+    pieces.push(html.slice(end, found.start), token)
+    end = found.next
+  }
+  pieces.push(html.slice(end))
+  const text = deriveText(pieces.join(''))
+  for (const found of placeholders(text)) if (found) return null // it would be one in the text alone
+  const written = [...tokens.keys()]
+  return text.replace(TOKEN, token => written[(token.codePointAt(0) as number) - FIRST_TOKEN] as string)
+}
