@@ -109,7 +109,7 @@ class HtmlReader {
     if (!this.#link) return
     const { href, start } = this.#link
     this.#link = null
-    if (!isSame(this.#writer.since(start).trim(), href)) this.#writer.putWords(` <${href}>`)
+    if (!isSame(this.#writer.since(start).trim(), href)) this.#writer.putBehind(`<${href}>`)
   }
 
   #openList(name: string, start: string | undefined): void {

@@ -39,6 +39,14 @@ export class TextWriter {
     if (words.endsWith(' ')) this.space()
   }
 
+  /** Text that follows a space; a space that was due comes after it. */
+  putBehind(text: string): void {
+    const isSpaceDue = this.#isSpaceDue
+    this.space()
+    this.put(text)
+    if (isSpaceDue) this.space()
+  }
+
   /** Preformatted text: its lines and blanks are kept. */
   putLines(text: string): void {
     for (const [index, line] of text.split(/\r\n|\r|\n/).entries()) {

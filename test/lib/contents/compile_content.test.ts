@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { compileContent, renderCompiled, type Source, type Values } from '#lib/contents/compile_content.ts'
+import { deriveText } from '#lib/contents/derive_text.ts'
+import { compile, renderContent } from '#lib/contents/render_content.ts'
+
+const make = (source: Partial<Source>, values: Values = null) =>
+  renderCompiled(compileContent({ html: null, text: null, ...source }, values !== null), values)
+
+t.test('html without text gets a text part, and an empty text means none', async t => {
+  t.strictSame(make({ html: '<p>Hi' }), { html: '<p>Hi', text: 'Hi' })
+  t.strictSame(make({ html: '<p>Hi', text: '' }), { html: '<p>Hi', text: null })
+  t.strictSame(make({ html: '<p>Hi', text: 'Own' }), { html: '<p>Hi', text: 'Own' })
+  t.strictSame(make({ html: '<img src="x">' }), { html: '<img src="x">', text: null })
+  t.strictSame(make({ text: 'Own' }), { html: null, text: 'Own' })
+  t.strictSame(make({ text: '' }), { html: null, text: '' })
+  t.strictSame(make({ html: '', text: 'Own' }), { html: '', text: 'Own' })
+})
+
+t.test('a source without values is sent as it is', async t => {
+  t.strictSame(make({ html: '<p>{{name}}' }), { html: '<p>{{name}}', text: '{{name}}' })
+  t.strictSame(make({ html: '<p>{{name|you}}' }, {}), { html: '<p>you', text: 'you' })
+})
+
+t.test('a derived text part has the values unescaped, and the html escaped', async t => {
+  const html = '<a href="{{url}}">Hi {{name}}</a>'
+  t.strictSame(make({ html }, { url: 'https://a.b', name: 'A & B' }), {
+    html: '<a href="https://a.b">Hi A &amp; B</a>',
+    text: 'Hi A & B <https://a.b>',
+  })
+})
+
+t.test('the text part follows a value that is HTML', async t => {
+  t.strictSame(make({ html: '<p>{{{body}}}' }, { body: '<b>a</b><br>b' }), { html: '<p><b>a</b><br>b', text: 'a\nb' })
+})
+
+t.test('braces that tags or entities keep apart make no placeholder of the text', async t => {
+  for (const html of ['{<b>{</b>name}}{{x}}', '&#123;&#123;name}}{{x}}', '\u{F0000}{{x}}']) {
+    const { text } = make({ html }, { x: 'X' })
+    t.equal(text, deriveText(html.replace('{{x}}', 'X')), html)
+  }
+})
+
+const part = fc.constantFrom(
+  '<p>',
+  '<b>',
+  '</b>',
+  '<br>',
+  '<li>',
+  ' ',
+  'word',
+  '{{a}}',
+  '{{b|c}}',
+  '{{{c}}}',
+  '<a href="https://x/{{a}}">',
+  '</a>',
+)
+const value = fc.stringMatching(/^[a-z&<>"'é]{1,8}$/)
+
+t.test('a derived text part is the text of the rendered html', async t => {
+  const values = fc.record({ a: value, b: value, c: value })
+  const sources = fc.array(part, { maxLength: 20 }).map(parts => parts.join(''))
+  fc.assert(
+    fc.property(sources, values, (html, values) => {
+      const made = make({ html }, values)
+      t.equal(made.text ?? '', deriveText(made.html as string), html)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('long contents are the same from a thread', async t => {
+  const html = `<p>${'{{a}} and <b>{{{b}}}</b> '.repeat(4_000)}`
+  const values = { a: '<x>', b: '<i>y</i>' }
+  const content = await compile({ html, text: null }, true)
+  t.strictSame(content, compileContent({ html, text: null }, true))
+  t.strictSame(await renderContent(content, values), renderCompiled(content, values))
+  await t.rejects(renderContent(content, { a: 'x' }), { message: /Missing value/ })
+})
