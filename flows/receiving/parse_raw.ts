@@ -1,5 +1,6 @@
 import type { Blobs } from '#flows/files/blobs.ts'
-import { type Parsed, parseMessage } from '#lib/receiving/parse/parse_message.ts'
+import { parseMessage } from '#lib/receiving/parse/parse_message.ts'
+import type { Parsed } from '#lib/receiving/parse/parsed_message.ts'
 import { EndedThreadError } from '#lib/receiving/parse/threads.ts'
 import type { EmailToParse } from '#sql/receiving/emails_to_parse.ts'
 

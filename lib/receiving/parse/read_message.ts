@@ -3,18 +3,12 @@ import { GrowingBuffer } from '#lib/files/upload/growing_buffer.ts'
 import { makeStorable } from '#lib/json/unstorable_json.ts'
 import { parseContentType, safeFilename } from '#lib/mail/attachment_limits.ts'
 import type { ReadField } from '#lib/mail/mime/header.ts'
+import { MAX_PARTS } from '#lib/mail/parts/limits.ts'
 import { rebuildMessage } from '#lib/receiving/rebuild/rebuild_message.ts'
 import { DECLARED, type Declared, MailReader } from './mail_reader.ts'
 import type { FoundFile, FoundText, HeaderValues, Mailbox } from './mailparser_types.ts'
 import { nameFile } from './name_file.ts'
-import {
-  MAX_ENTRIES,
-  MAX_PARTS,
-  MAX_TEXT,
-  type ParsedAddress,
-  type ParsedFile,
-  type ParsedMessage,
-} from './parsed_message.ts'
+import { MAX_ENTRIES, MAX_TEXT, type ParsedAddress, type ParsedFile, type ParsedMessage } from './parsed_message.ts'
 
 /** Why a message cannot be read, in plain words: another try would not help. */
 export class UnreadableError extends Error {}

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { ReadField } from '#lib/mail/mime/header.ts'
-import { MAX_PARTS } from '#lib/receiving/parse/parsed_message.ts'
-import { type Delimiter, Delimiters } from './delimiters.ts'
-import { type PartHeader, readPartHeader, writePartHeader } from './part_header.ts'
+import { type Delimiter, Delimiters } from '#lib/mail/parts/delimiters.ts'
+import { MAX_PARTS } from '#lib/mail/parts/limits.ts'
+import { type PartHeader, readPartHeader, writePartHeader } from '#lib/mail/parts/part_header.ts'
 
 /** The message in pieces that are to be read one after the other, and the fields of its header in UTF-8. */
 export type Rebuilt = { pieces: Buffer[]; fields: ReadField[]; notes: string[] }
