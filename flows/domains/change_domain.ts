@@ -2,11 +2,11 @@ import { type DomainRecord, domainRecords } from '#lib/domains/domain_records.ts
 import { isSendable } from '#lib/domains/domain_status.ts'
 import { type DomainChange, whyNotSettings } from '#lib/domains/new_domain.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
+import type { LockedDomain } from '#sql/domains/columns.ts'
 import { listDkimKeys } from '#sql/domains/dkim_keys.ts'
 import { deleteStaleChecks } from '#sql/domains/domain_records.ts'
 import {
   type DomainSettings,
-  type LockedDomain,
   lockDomain,
   setDomainPending,
   setDomainStatus,
