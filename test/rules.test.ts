@@ -33,7 +33,6 @@ const LONG_FILES = {
   'flows/files/blobs.ts': 'becomes a class',
   'flows/sending/send_batch.ts': 'is being changed with drafts',
   'lib/async/fair_queue.ts': 'is being renamed',
-  'lib/receiving/replies/reply_phrases.ts': 'data',
   'lib/templates/render.ts': 'is being changed with templates',
   'sql/sending/drafts.sql': 'is being changed with drafts',
 }
