@@ -1,5 +1,4 @@
 import type { RouterContext, RouterMiddleware } from '@koa/router'
-import type { CountSend } from '#api/middleware/rate_limit.ts'
 import type { RenderEmail } from '#flows/contents/render_email.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
@@ -9,6 +8,10 @@ import type { SendBatch } from '#flows/sending/send_batch.ts'
 import type { Dns } from '#lib/net/dns.ts'
 import type { Connections } from '#lib/net/fetch/connections.ts'
 import type { Caller } from '#sql/accounts/api_keys.ts'
+import type { Use } from '#sql/accounts/rate_limits.ts'
+
+/** Counts a send of the requesting client. */
+export type CountSend = (ctx: Context) => Promise<Use>
 
 /** What every route works with, besides Koa's own. */
 export type Services = Foundation & {

@@ -1,9 +1,8 @@
 import { createSqlTag, type QuerySqlToken } from '@slonik/sql-tag'
-import pg from 'pg'
+import type pg from 'pg'
 import type { z } from 'zod'
-import { newId } from '#lib/ids.ts'
-import { LostConnectionError, NoAnswerError, NotConnectedError, sqlState } from './outage.ts'
-import { cutOff, Watchdog } from './watchdog.ts'
+import { openConnections, type Session, withSession } from './connections.ts'
+import type { Watchdog } from './watchdog.ts'
 
 export { NoAnswerError, NotConnectedError, sqlState } from './outage.ts'
 
@@ -35,59 +34,25 @@ export type PoolOptions = { max?: number; application_name?: string; onError?: (
 /** Connections of a pool, which every process has one of. */
 export const POOL_CONNECTIONS = 10
 
-/** A statement may take so long, and a second more for each megabyte in it. */
-const STATEMENT_TIMEOUT_MS = 15_000
-const LARGE = 1 << 20
-/** The client gives up a little after the server would have: only one connection that hangs gets this far. */
-const LATE_MS = 2_000
-
-/** The backend of a connection is found by its name, which no other connection has: a process id may be used again. */
-class NamedClient extends pg.Client {
-  readonly session: string
-  readonly made_at = performance.now()
-
-  constructor(config: pg.ClientConfig) {
-    const session = `${config.application_name} ${newId().slice(-12)}`
-    super({ ...config, application_name: session })
-    this.session = session
-  }
-}
-
 /**
  * A pool of connections in which nothing waits without a bound: for a connection 2 s, for a lock 3 s, for a statement
  * 15 s, for a Postgres that does not reply to anything 2.5 s.
  */
 export function createPool(database_url: string, options: PoolOptions = {}): Pool {
-  const pool = new pg.Pool({
-    Client: NamedClient as unknown as new () => pg.Client,
-    connectionString: database_url,
+  const connections = openConnections(database_url, {
     max: options.max ?? POOL_CONNECTIONS,
     application_name: options.application_name ?? 'mailbrook',
-    connectionTimeoutMillis: 2_000,
-    idleTimeoutMillis: 30_000,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: STATEMENT_TIMEOUT_MS + LATE_MS,
-    lock_timeout: 3_000,
-    idle_in_transaction_session_timeout: 30_000,
-    keepAlive: true,
-    types: { getTypeParser: getTypeParser as typeof pg.types.getTypeParser },
+    onError: options.onError ?? (() => {}),
   })
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on('error', error => options.onError?.(new LostConnectionError(error)))
-  const watchdog = new Watchdog(database_url)
-  const connections = { pool, watchdog }
-
+  const { pool, watchdog } = connections
   return {
-    ...queryable((text, values, name) => withClient(connections, session => session(text, values, name))),
-    transaction: work => withClient(connections, session => inTransaction(session, work)),
+    ...queryable((text, values, name) => withSession(connections, session => session(text, values, name))),
+    transaction: work => withSession(connections, session => inTransaction(session, work)),
     pg: pool,
     watchdog,
     end: () => pool.end(),
   }
 }
-
-type Connections = { pool: pg.Pool; watchdog: Watchdog }
-type Session = (text: string, values?: unknown[], name?: string) => Promise<pg.QueryResult>
 
 function queryable(session: Session): Queryable {
   const rows = async <Row>(query: Query<Row>): Promise<Row[]> => {
@@ -116,81 +81,6 @@ function atMostOne<Row>(rows: Row[]): Row | null {
   return rows[0] ?? null
 }
 
-async function withClient<T>(connections: Connections, work: (session: Session) => Promise<T>): Promise<T> {
-  const client = await connect(connections)
-  let broken: Error | undefined
-  const session: Session = async (text, values, name) => {
-    if (broken) throw new NoAnswerError(broken, client.session)
-    try {
-      return await connections.watchdog.watch(() => run(client, { text, values, name }))
-    } catch (error) {
-      if (isSound(error)) throw error
-      broken = error as Error
-      cutOff(client)
-      throw new NoAnswerError(broken, client.session)
-    }
-  }
-  // A connection lost while checked out reports here as well as to its query, whose error is the one we throw.
-  const onError = (error: Error) => {
-    broken = error
-  }
-  client.on('error', onError)
-  try {
-    return await work(session)
-  } finally {
-    client.removeListener('error', onError)
-    client.release(broken)
-  }
-}
-
-/** A statement of many megabytes may take longer to arrive and to be stored than others may take in total. */
-async function run(client: pg.PoolClient, query: pg.QueryConfig): Promise<pg.QueryResult> {
-  const length = lengthOf(query.values)
-  if (length < LARGE) return client.query(query)
-  const statement_timeout = STATEMENT_TIMEOUT_MS + Math.ceil((length / LARGE) * 1_000)
-  await client.query(`SET statement_timeout = ${statement_timeout}`)
-  const reset = () => client.query('RESET statement_timeout').catch(() => {}) // refused in a lost transaction, which undoes it
-  try {
-    const result = await client.query({ ...query, query_timeout: statement_timeout + LATE_MS } as pg.QueryConfig)
-    await reset()
-    return result
-  } catch (error) {
-    if (isSound(error)) await reset()
-    throw error
-  }
-}
-
-/** Postgres answered with a SQLSTATE and did not end the session over it. Anything else leaves it in an unknown state. */
-function isSound(error: unknown): boolean {
-  return /^(?!57P0[123]|08)/.test(sqlState(error) ?? '08')
-}
-
-function lengthOf(values: unknown[] = []): number {
-  return values.reduce<number>((sum, value) => {
-    if (typeof value === 'string' || value instanceof Uint8Array) return sum + value.length
-    return Array.isArray(value) ? sum + lengthOf(value) : sum
-  }, 0)
-}
-
-type Connection = pg.PoolClient & NamedClient
-
-async function connect({ pool, watchdog }: Connections): Promise<Connection> {
-  for (;;) {
-    if (!(await watchdog.mayConnect())) throw new NotConnectedError(new Error('Postgres does not reply'))
-    const client = await connectOne(pool)
-    if (client.made_at > watchdog.silent_at) return client
-    client.release(true) // from before the network was away: it may be forgotten at the other end
-  }
-}
-
-async function connectOne(pool: pg.Pool): Promise<Connection> {
-  try {
-    return (await pool.connect()) as Connection
-  } catch (cause) {
-    throw new NotConnectedError(cause)
-  }
-}
-
 async function inTransaction<T>(session: Session, work: (tx: Queryable) => Promise<T>): Promise<T> {
   await session('BEGIN')
   let result: T
@@ -205,10 +95,4 @@ async function inTransaction<T>(session: Session, work: (tx: Queryable) => Promi
   // Postgres answers so when a statement had failed and its error was caught on the way here.
   if (command !== 'COMMIT') throw new Error('The transaction was rolled back: one of its statements failed.')
   return result
-}
-
-const INT8 = 20
-
-function getTypeParser(oid: number, format?: 'text' | 'binary') {
-  return oid === INT8 ? Number : pg.types.getTypeParser(oid, format)
 }

@@ -92,7 +92,11 @@ export class KeptServices implements Running {
 
 /** False when it ends instead. */
 async function starts(child: ChildProcess): Promise<boolean> {
-  const started = once(child, 'message').then(([message]) => message === STARTED)
+  const { promise: started, resolve } = Promise.withResolvers<boolean>()
+  // Node sends messages of its own here when it runs with --watch.
+  child.on('message', message => {
+    if (message === STARTED) resolve(true)
+  })
   return Promise.race([started, ended(child).then(() => false)])
 }
 

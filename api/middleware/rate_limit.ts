@@ -1,13 +1,10 @@
-import type { Context, Middleware } from '#api/context.ts'
+import type { Context, CountSend, Middleware } from '#api/context.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { ApiError } from '#lib/errors.ts'
 import { findClient, networkOf } from '#lib/net/client_address.ts'
-import { type CountUse, createCountUse, type Use } from '#sql/accounts/rate_limits.ts'
+import { type CountUse, createCountUse } from '#sql/accounts/rate_limits.ts'
 
 const WINDOW_S = 60
-
-/** Counts a send of the client that asks. */
-export type CountSend = (ctx: Context) => Promise<Use>
 
 /** Null when sends are not limited. */
 export function createCountSend(foundation: Foundation): CountSend | null {

@@ -20,7 +20,7 @@ const RELEASE_SECONDS = 10
 /** An email in doubt is sent once more after this time (reliability 3.1). */
 export const RESEND_AFTER_SECONDS = 15 * 60
 
-/** As of those that are dropped when they are accepted (sql/sending/drafts.sql). */
+/** As of those that are dropped when they are accepted (sql/sending/store_drafts.sql). */
 const RESERVED = 'The domain is reserved for documentation and tests.'
 
 /** Of the simulator, which suppresses nobody. */

@@ -1,25 +1,20 @@
 import { z } from 'zod'
-import { createRenderEmail, type RenderEmail, RenderError } from '#flows/contents/render_email.ts'
+import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { createDkimKeys } from '#flows/domains/signing_keys.ts'
 import type { ReadBlob } from '#flows/files/blobs.ts'
 import { coalesce } from '#lib/async/coalesce.ts'
 import type { Wishes } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
-import { domainOf, parseAddress } from '#lib/mail/address.ts'
-import { composeAndSign } from '#lib/mail/compose.ts'
-import type { DkimKey } from '#lib/mail/dkim.ts'
-import type { Mailbox, Message } from '#lib/mail/message.ts'
+import { domainOf } from '#lib/mail/address.ts'
 import { MESSAGE, typeOfFile } from '#lib/mail/mime/attachment.ts'
 import { base64LinesLength } from '#lib/mail/mime/base64.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import { type EmailToSend, findEmailContents, listEmailsToSend } from '#sql/delivery/emails_to_send.ts'
 import type { Pool } from '#sql/pool.ts'
 import type { EmailId } from '#sql/sending/emails.ts'
+import { composeEmail, mailbox } from './compose_email.ts'
 import { ComposeError, UnsendableError } from './errors.ts'
 import type { FetchFiles, StoredFile } from './fetch_attachments.ts'
-
-/** The store of files failed, as the database may: no fault of the email. */
-class ReadFileError extends Error {}
 
 /** Bytes over which a message is large, and takes its size from the room that all large messages of a process share. */
 export const LARGE = 1 << 20
@@ -72,11 +67,11 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
     const size = sizeOf(email, files)
     const isWaiting = isSlow || size > LARGE
     const kept = isWaiting ? withoutContents(email) : email
-    const parts = { from, keys, files, readBlob, renderEmail }
+    const ingredients = { from, keys, files, readBlob, renderEmail }
     return {
       sender: { name: domainOf(from.address), return_path, tls, transport },
       size,
-      compose: async () => compose(isWaiting ? await withContents(pool, kept) : kept, parts),
+      compose: async () => composeEmail(isWaiting ? await withContents(pool, kept) : kept, ingredients),
     }
   }
 }
@@ -111,59 +106,4 @@ async function withContents(pool: Pool, email: EmailToSend): Promise<EmailToSend
   const contents = await findEmailContents(pool, email)
   if (!contents) throw new UnsendableError('The email no longer exists.')
   return { ...email, ...contents }
-}
-
-type Parts = { from: Mailbox; keys: DkimKey[]; files: StoredFile[]; readBlob: ReadBlob; renderEmail: RenderEmail }
-
-async function compose(email: EmailToSend, { from, keys, files, readBlob, renderEmail }: Parts): Promise<Buffer> {
-  const { html, text } = await renderEmail(email).catch(unsendable)
-  // Only mail that was submitted by SMTP has these two among its own.
-  const { Date: own_date, Sender: sender, ...headers } = email.headers
-  const message: Message = {
-    message_id: email.message_id,
-    date: email.submitted_at,
-    own_date,
-    from,
-    sender: sender === undefined ? undefined : mailbox(sender),
-    to: email.to.map(mailbox),
-    cc: email.cc.map(mailbox),
-    reply_to: email.reply_to.map(mailbox),
-    subject: email.subject,
-    headers: fieldsOf(headers),
-    text,
-    html,
-    attachments: files.map(file => ({ ...file, read: () => readFile(() => readBlob(email.account_id, file.blob_id)) })),
-    seed: email.id,
-  }
-  try {
-    return await composeAndSign(message, keys)
-  } catch (cause) {
-    if (cause instanceof ReadFileError) throw cause
-    throw new ComposeError(`It could not be composed: ${cause instanceof Error ? cause.message : cause}`, { cause })
-  }
-}
-
-function unsendable(error: unknown): never {
-  throw error instanceof RenderError ? new UnsendableError(error.message, { cause: error }) : error
-}
-
-/** Submitted mail may have fields of one name, whose values lie on lines of their own; no other value has a line break. */
-function fieldsOf(headers: Record<string, string>): Record<string, string[]> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.split('\n')]))
-}
-
-async function* readFile(read: () => AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  try {
-    yield* read()
-  } catch (cause) {
-    throw new ReadFileError(`An attachment could not be read: ${cause instanceof Error ? cause.message : cause}`, {
-      cause,
-    })
-  }
-}
-
-function mailbox(text: string): Mailbox {
-  const address = parseAddress(text)
-  if (!address) throw new UnsendableError(`The stored address ${JSON.stringify(text)} is not valid.`)
-  return { name: address.name, address: address.address }
 }

@@ -1,11 +1,7 @@
 import type { Config } from '#lib/config.ts'
 import type { Log } from '#lib/log.ts'
 import { listDoubtfulDeliveries, listLostDeliveries, type Stray, settleDeliveries } from '#sql/delivery/deliveries.ts'
-import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
-import { unlockDeadPools } from '#sql/process/worker_heartbeats.ts'
-import { claimUnparsedEmails } from '#sql/receiving/emails_to_parse.ts'
-import { dropDueEvents, listDisabledWebhooks } from '#sql/webhooks/purge.ts'
 import { RESEND_AFTER_SECONDS, type Verdict } from './decide_outcome.ts'
 
 const BATCH = 500
@@ -31,7 +27,7 @@ export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Pro
   await sweep(pool, listDoubtfulDeliveries, () => ({ outcome: 'resumed', reason }))
 }
 
-/** Settles all that are listed, a batch at a time. Answers how many. */
+/** Settles all that are listed, a batch at a time; returns how many. */
 async function sweep(
   pool: Pool,
   list: (pool: Pool, limit: number) => Promise<Stray[]>,
@@ -45,37 +41,7 @@ async function sweep(
     })
     const settled = results.length > 0 ? await settleDeliveries(pool, results) : []
     count += settled.length
-    // What another sweep settles at the same moment is none of ours.
+    // Another sweep may settle the same ones at this moment; those are not counted.
     if (strays.length < BATCH || settled.length === 0) return count
   }
-}
-
-/** Frees the jobs of worker pools that are gone. */
-export async function sweepPools(pool: Pool, log: Log, after_seconds: number): Promise<void> {
-  const pool_ids = await unlockDeadPools(pool, after_seconds)
-  if (pool_ids.length > 0) log.warn({ pool_ids }, 'jobs of dead workers were unlocked')
-}
-
-/** Of one job. */
-const PARSED_TOGETHER = 100
-
-/** Asks once more that received mail be read whose job got lost. */
-export async function sweepReceivedEmails(pool: Pool, log: Log): Promise<void> {
-  for (;;) {
-    const ids = await pool.transaction(async tx => {
-      const claimed = await claimUnparsedEmails(tx, PARSED_TOGETHER)
-      if (claimed.length > 0) await addJob(tx, 'parse_email', { ids: claimed })
-      return claimed
-    })
-    if (ids.length > 0) log.warn({ count: ids.length }, 'received emails were not read in time')
-    if (ids.length < PARSED_TOGETHER) return
-  }
-}
-
-/** Of one turn. */
-const WEBHOOKS = 100
-
-/** Drops what waits for webhooks that were disabled: nobody would ever come for it. */
-export async function sweepWebhooks(pool: Pool): Promise<void> {
-  for (const webhook of await listDisabledWebhooks(pool, WEBHOOKS)) await dropDueEvents(pool, webhook)
 }

@@ -1,13 +1,12 @@
-import { announceDomains } from '#flows/webhooks/announce.ts'
 import { type DomainRecord, domainRecords } from '#lib/domains/domain_records.ts'
 import { isSendable } from '#lib/domains/domain_status.ts'
 import { type DomainChange, whyNotSettings } from '#lib/domains/new_domain.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
+import type { LockedDomain } from '#sql/domains/columns.ts'
 import { listDkimKeys } from '#sql/domains/dkim_keys.ts'
 import { deleteStaleChecks } from '#sql/domains/domain_records.ts'
 import {
   type DomainSettings,
-  type LockedDomain,
   lockDomain,
   setDomainPending,
   setDomainStatus,
@@ -15,6 +14,7 @@ import {
 } from '#sql/domains/domains.ts'
 import type { Pool, Queryable } from '#sql/pool.ts'
 import { queueVerification } from './add_check_jobs.ts'
+import { announceDomains } from './announce_domains.ts'
 
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 

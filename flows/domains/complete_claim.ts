@@ -1,10 +1,10 @@
-import { announceDomains } from '#flows/webhooks/announce.ts'
 import { deleteDkimKeys, insertDkimKeys, type NewDkimKey } from '#sql/domains/dkim_keys.ts'
 import { setDomainPending } from '#sql/domains/domains.ts'
 import { failNameOwner, type NameOwner } from '#sql/domains/name_owners.ts'
 import { closeClaim, type OpenClaim, supersedeClaims } from '#sql/domains/open_claims.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { queueVerification } from './add_check_jobs.ts'
+import { announceDomains } from './announce_domains.ts'
 
 /** `of`: the other account's domain, undefined when there is none. `keys`: of both domains. */
 export type HandoverKeys = { of: string | undefined; keys: NewDkimKey[] }

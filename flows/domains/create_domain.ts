@@ -1,4 +1,3 @@
-import { announceDomains } from '#flows/webhooks/announce.ts'
 import { readDomainName, whyNotSettings } from '#lib/domains/new_domain.ts'
 import { ApiError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
@@ -8,6 +7,7 @@ import { insertDkimKeys, type NewDkimKey } from '#sql/domains/dkim_keys.ts'
 import { findConflict, lockDomainRoom, lockNames } from '#sql/domains/domain_conflicts.ts'
 import { findDomainByName, insertDomain, type NewDomainRow } from '#sql/domains/domains.ts'
 import type { Pool, Queryable } from '#sql/pool.ts'
+import { announceDomains } from './announce_domains.ts'
 import { dkimContext } from './signing_keys.ts'
 
 /**

@@ -1,7 +1,8 @@
 import { type DomainRecord, domainRecords, nameInZone } from '#lib/domains/domain_records.ts'
+import type { ListedDomain } from '#sql/domains/columns.ts'
 import { listDkimKeys } from '#sql/domains/dkim_keys.ts'
 import { listRecordChecks, type RecordCheck } from '#sql/domains/domain_records.ts'
-import { findDomain, type ListedDomain } from '#sql/domains/domains.ts'
+import { findDomain } from '#sql/domains/domains.ts'
 import type { Queryable } from '#sql/pool.ts'
 
 /** A record to publish (contract 5.1): `name` as it is typed in where the zone is kept. */

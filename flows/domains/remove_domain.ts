@@ -1,7 +1,7 @@
-import { announceDomains } from '#flows/webhooks/announce.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { deleteDomain, lockDomain } from '#sql/domains/domains.ts'
 import type { Pool } from '#sql/pool.ts'
+import { announceDomains } from './announce_domains.ts'
 
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 

@@ -1,10 +1,11 @@
-import { announceDomains } from '#flows/webhooks/announce.ts'
 import { type DomainStatus, isSendable } from '#lib/domains/domain_status.ts'
 import { notFound } from '#lib/errors.ts'
+import type { ListedDomain } from '#sql/domains/columns.ts'
 import { countDomains, findConflict } from '#sql/domains/domain_conflicts.ts'
-import { type ListedDomain, lockDomain, setDomainPending } from '#sql/domains/domains.ts'
+import { lockDomain, setDomainPending } from '#sql/domains/domains.ts'
 import type { Pool, Queryable } from '#sql/pool.ts'
 import { queueVerification } from './add_check_jobs.ts'
+import { announceDomains } from './announce_domains.ts'
 import { domainConflict, planLimit } from './create_domain.ts'
 
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }

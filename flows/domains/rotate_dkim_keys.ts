@@ -1,4 +1,3 @@
-import { announceDomains } from '#flows/webhooks/announce.ts'
 import type { Check } from '#lib/domains/check_record.ts'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
@@ -17,6 +16,7 @@ import {
 import { lockDomain } from '#sql/domains/domains.ts'
 import type { Pool, Queryable } from '#sql/pool.ts'
 import { queueVerification } from './add_check_jobs.ts'
+import { announceDomains } from './announce_domains.ts'
 import { makeDkimKey, makeDkimKeys } from './create_domain.ts'
 
 type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: string } }

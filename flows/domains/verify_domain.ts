@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { announceDomains } from '#flows/webhooks/announce.ts'
 import { now } from '#lib/clock.ts'
 import { type CheckedRecord, checkRecords, standingsOf } from '#lib/domains/check_records.ts'
 import { type DomainRecord, domainRecords } from '#lib/domains/domain_records.ts'
@@ -22,6 +21,7 @@ import {
 } from '#sql/domains/domain_verification.ts'
 import type { Pool, Queryable } from '#sql/pool.ts'
 import { queueVerification } from './add_check_jobs.ts'
+import { announceDomains } from './announce_domains.ts'
 import { settleDkimKeys } from './rotate_dkim_keys.ts'
 
 type Dependencies = { pool: Pool; dns: Dns; log: Log; server_domain: string }

@@ -5,7 +5,7 @@ import { readClock } from '#sql/process/clock.ts'
 
 /**
  * In between, the machine's steady clock counts on, whatever happens to its time of day. It stands still while the machine
- * sleeps: afterwards nothing is accepted for so long at most (sql/sending/drafts.sql).
+ * sleeps: afterwards nothing is accepted for so long at most (sql/sending/judge_drafts.sql).
  */
 const INTERVAL_MS = 10_000
 

@@ -4,6 +4,7 @@ import { newId } from '#lib/ids.ts'
 import type { ParsedAddress, ParsedFile, ParsedMessage } from '#lib/receiving/parse/parsed_message.ts'
 import { stripOwnResults } from '#lib/receiving/verdicts/own_results.ts'
 import type { Secrets } from '#lib/secrets.ts'
+import { announceReceivedEmails } from '#sql/receiving/announce_received_emails.ts'
 import {
   claimEmailToParse,
   type EmailToParse,
@@ -17,7 +18,6 @@ import {
 import { insertReceivedAttachments, type ParsedAttachment } from '#sql/receiving/received_attachments.ts'
 import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 import { insertUnappliedReport } from '#sql/receiving/unapplied_reports.ts'
-import { announceReceivedEmails } from '#sql/webhooks/announce.ts'
 import type { ClassifyWork } from './classify_reply.ts'
 import { type Judge, judgeMessage } from './judge_message.ts'
 import { findRelation, isPost, linkReply, type Relation } from './link_reply.ts'

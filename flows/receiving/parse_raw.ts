@@ -1,6 +1,7 @@
 import type { Blobs } from '#flows/files/blobs.ts'
 import { EndedThreadError } from '#lib/async/threads.ts'
-import { type Parsed, parseMessage } from '#lib/receiving/parse/parse_message.ts'
+import { parseMessage } from '#lib/receiving/parse/parse_message.ts'
+import type { Parsed } from '#lib/receiving/parse/parsed_message.ts'
 import type { EmailToParse } from '#sql/receiving/emails_to_parse.ts'
 
 /** A thread may also have ended because the machine was busy. */

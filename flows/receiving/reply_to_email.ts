@@ -1,9 +1,10 @@
 import { ApiError } from '#lib/errors.ts'
 import { type Address, formatAddress, parseAddress } from '#lib/mail/address.ts'
+import { MAX_RECIPIENTS } from '#lib/mail/mail_fields.ts'
 import { replyHeaders, replySubject } from '#lib/mail/threading.ts'
 import { explainUnsendable } from '#lib/mail/wide_address.ts'
 import type { NewReply } from '#lib/receiving/new_reply.ts'
-import { MAX_RECIPIENTS, type NewEmail } from '#lib/sending/new_email.ts'
+import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { AnsweredEmail } from '#sql/receiving/emails_to_answer.ts'
 
 /** The email that answers a received one, to be accepted as any other. @throws {ApiError} nobody can be answered */

@@ -4,7 +4,7 @@ import { ApiError } from '#lib/errors.ts'
 import { NoAnswerError, type Pool, type Queryable } from '#sql/pool.ts'
 import { isRefusedData, retryConflicts, splitOnRefusal } from '#sql/retry.ts'
 import { type Accepted, type Draft, insertEmails, listStoredEmails } from '#sql/sending/drafts.ts'
-import { faultError } from './draft_emails.ts'
+import { faultError } from './fault_errors.ts'
 
 export type AcceptedEmail = { id: string; replayed: boolean }
 export type AcceptEmail = (draft: Draft) => Promise<AcceptedEmail>

@@ -1,10 +1,10 @@
 import { ApiError, notFound } from '#lib/errors.ts'
 import type { Schedule, ScheduleFault } from '#lib/sending/schedule.ts'
-import { lockUsage, refundEmail } from '#sql/accounts/usage.ts'
+import { lockUsage } from '#sql/accounts/usage.ts'
 import type { Pool, Queryable } from '#sql/pool.ts'
+import { announceEmails } from '#sql/sending/announce_emails.ts'
 import type { EmailId } from '#sql/sending/emails.ts'
-import { cancelScheduled, lockScheduled, moveScheduled } from '#sql/sending/scheduled_emails.ts'
-import { announceEmails } from '#sql/webhooks/announce.ts'
+import { cancelScheduled, lockScheduled, moveScheduled, refundEmail } from '#sql/sending/scheduled_emails.ts'
 
 /** Moves an email that is still pending. @throws {ApiError} 404, or 422 when it is not pending or the time is not right */
 export async function rescheduleEmail(pool: Pool, email: EmailId, schedule: Schedule): Promise<void> {

@@ -1,7 +1,5 @@
 import { shareContents } from '#flows/contents/share_contents.ts'
 import { type ResolvedEmail, resolveTemplates } from '#flows/templates/resolve_templates.ts'
-import { derivesText, RENDERER } from '#lib/contents/compile_content.ts'
-import { isSendable } from '#lib/domains/domain_status.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { formatAddress } from '#lib/mail/address.ts'
@@ -10,9 +8,9 @@ import { simulatedOutcome } from '#lib/mail/simulator.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { NewContent } from '#sql/contents/contents.ts'
 import type { Queryable } from '#sql/pool.ts'
-import type { Draft, DraftRecipient, Fault, FaultDetail } from '#sql/sending/drafts.ts'
+import type { Draft, DraftRecipient } from '#sql/sending/drafts.ts'
 import { scheduleError } from './change_schedule.ts'
-import { requestError } from './request_errors.ts'
+import { storedParts } from './stored_parts.ts'
 
 /** Who sends: the account, and the domain its key is restricted to. */
 export type SendingParty = { account_id: string; domain_id: string | null }
@@ -92,28 +90,6 @@ export function toDraft(
   }
 }
 
-function storedParts(
-  email: ResolvedEmail,
-): Pick<Draft, 'html' | 'text' | 'content_id' | 'variables' | 'rendered_size' | 'renderer'> {
-  const { html = null, text = null, content_id, variables } = email
-  if (!content_id && !variables) {
-    // An empty text next to html asks for no text part.
-    const isRendered = derivesText(email) || (html && text === '')
-    return { html, text, renderer: isRendered ? RENDERER : undefined }
-  }
-  const source = content_id ? { html: null, text: null, content_id } : { html, text }
-  return { ...source, variables, rendered_size: sizeOf(email), renderer: RENDERER }
-}
-
-/** Bytes that the parts take at most: a text part that is derived is hardly ever longer than its html. */
-function sizeOf(email: ResolvedEmail): number {
-  const { html, text } = email.sizes ?? {
-    html: Buffer.byteLength(email.html ?? ''),
-    text: Buffer.byteLength(email.text ?? ''),
-  }
-  return html + (derivesText(email) ? html : text)
-}
-
 function refusalOf(email: ResolvedEmail, recipients: DraftRecipient[]): ApiError | null {
   const late = scheduleRefusal(email)
   if (late) return late
@@ -145,30 +121,4 @@ function recipientsOf(email: ResolvedEmail, simulator_domain: string): DraftReci
     }
   }
   return [...recipients.values()]
-}
-
-/** Returns the error for the caller of a draft that is not stored. */
-export function faultError(fault: Fault, draft: Draft, detail: FaultDetail): ApiError {
-  switch (fault) {
-    case 'schedule_past':
-    case 'schedule_too_far':
-      return scheduleError(fault)
-    case 'refused':
-      return draft.refusal as ApiError
-    case 'domain_not_verified':
-      return new ApiError('validation_error', `The ${draft.domain} domain ${whyNotDomain(detail)}`)
-    case 'domain_not_allowed':
-      return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
-    case 'all_suppressed':
-      return new ApiError('validation_error', 'All `to` recipients are suppressed.')
-    default:
-      return requestError(fault, draft.domain, detail)
-  }
-}
-
-/** Another account's domain is as unknown as any. */
-function whyNotDomain({ status, sending }: FaultDetail): string {
-  if (status === undefined) return 'is not verified: it is not one of your domains. Add it, then verify it.'
-  if (isSendable(status) && sending === false) return 'may not send: its `capabilities.sending` is `disabled`.'
-  return `is not verified: its status is \`${status}\`. Publish its DNS records, then verify it.`
 }

@@ -6,8 +6,6 @@ import type { Listener } from '#sql/listener.ts'
 import { NoAnswerError, type Pool } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import {
-  type Batch,
-  type BatchError,
   closeBatch,
   findBatch,
   findBatchByKey,
@@ -18,20 +16,11 @@ import {
 } from '#sql/sending/batches.ts'
 import { type Draft, type Fault, type FaultDetail, RequestFault } from '#sql/sending/drafts.ts'
 import { concurrent, keyConflict, unavailable } from './accept_emails.ts'
-import { faultError, type RequestKey } from './draft_emails.ts'
+import { answerOf, type BatchRequest, type SentBatch } from './batch_answers.ts'
+import type { RequestKey } from './draft_emails.ts'
+import { faultError } from './fault_errors.ts'
 import { waitUntilSettled } from './wait_for_batch.ts'
 
-/** `indexes`: where in the request each draft is; `errors`: what a permissive request leaves out already. */
-export type BatchRequest = {
-  account_id: string
-  key: RequestKey | null
-  is_permissive: boolean
-  drafts: Draft[]
-  indexes: number[]
-  errors: BatchError[]
-}
-
-export type SentBatch = { answer: { data: { id: string }[]; errors?: BatchError[] }; replayed: boolean }
 export type SendBatch = (request: BatchRequest) => Promise<SentBatch>
 
 /** Emails in one commit at the most. */
@@ -145,18 +134,4 @@ async function replay(pool: Pool, request: BatchRequest): Promise<SentBatch> {
   // None: it has just been closed before anything of it was stored.
   if (!found || found.state === 'open') throw concurrent()
   return { answer: answerOf(found, request, true), replayed: true }
-}
-
-/** The same for the same batch, whenever it is asked for. */
-function answerOf(batch: Batch | null, { key, is_permissive }: BatchRequest, replayed: boolean): SentBatch['answer'] {
-  if (!batch) throw unavailable(new Error('nothing of a batch was stored before its deadline'))
-  const sent = batch.email_ids.slice(0, batch.stored)
-  if (batch.state === 'done') {
-    return { data: sent.map(id => ({ id })), ...(is_permissive ? { errors: batch.errors } : {}) }
-  }
-  throw new ApiError('batch_incomplete', `Only ${sent.length} of ${batch.email_ids.length} emails were sent in time.`, {
-    ...(key ? {} : { statusCode: 422 }),
-    headers: { ...(key ? { 'retry-after': '1' } : {}), ...(replayed ? { 'idempotent-replayed': 'true' } : {}) },
-    details: { sent: sent.map((id, i) => ({ index: batch.indexes[i], id })), sent_count: sent.length },
-  })
 }

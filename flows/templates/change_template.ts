@@ -2,7 +2,7 @@ import { now } from '#lib/clock.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { MAX_NAME, type NewTemplate, NOT_RENDERED, type TemplateChange } from '#lib/templates/new_template.ts'
-import { hasPlaceholder } from '#lib/templates/render.ts'
+import { hasPlaceholder } from '#lib/templates/placeholders.ts'
 import type { Pool } from '#sql/pool.ts'
 import { isDuplicate } from '#sql/retry.ts'
 import {

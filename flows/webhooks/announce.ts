@@ -1,6 +1,3 @@
-import { findDomainWithRecords } from '#flows/domains/find_domain.ts'
-import { notFound } from '#lib/errors.ts'
-import type { EventType } from '#lib/webhooks/event_types.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { type Announcement, announceEvents, listHeard } from '#sql/webhooks/announce.ts'
 
@@ -18,25 +15,4 @@ export async function announce(tx: Queryable, happenings: Happening[]): Promise<
     if (heard[n]) events.push({ account_id, type, data: await data() })
   }
   if (events.length > 0) await announceEvents(tx, events)
-}
-
-type DomainEvent = Extract<EventType, `domain.${string}`>
-
-/** Each with its record as it is at this moment: one that is to be deleted is told of before. */
-export async function announceDomains(
-  tx: Queryable,
-  type: DomainEvent,
-  domains: { account_id: string; id: string }[],
-  server_domain: string,
-): Promise<void> {
-  const happenings = domains.map(({ account_id, id }) => ({
-    account_id,
-    type,
-    data: async () => {
-      const domain = await findDomainWithRecords(tx, account_id, id, server_domain)
-      if (!domain) throw notFound('Domain')
-      return domain
-    },
-  }))
-  await announce(tx, happenings)
 }

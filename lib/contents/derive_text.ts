@@ -1,8 +1,7 @@
-import { CLOSED_BY_NEXT, HIDDEN, isBlock, LINES, PARAGRAPHS, VOID } from './html_elements.ts'
+import { CLOSED_BY_NEXT, HIDDEN, isBlock, isHidden, LINES, PARAGRAPHS, VOID } from './html_elements.ts'
 import { readTokens } from './html_tokens.ts'
 import { TextWriter } from './text_writer.ts'
 
-const DISPLAY_NONE = /(?:^|;)\s*display\s*:\s*none/i
 /** Links that lead somewhere from a mail; the rest, such as `#top`, are shown by their text alone. */
 const KEPT_LINK = /^(?:https?:|mailto:|tel:)|^[\u{F0000}-\u{FFFFD}]/iu
 
@@ -142,10 +141,6 @@ class HtmlReader {
   #indent(): void {
     this.#writer.indent = this.#levels.map(({ indent }) => indent).join('')
   }
-}
-
-function isHidden({ hidden, style }: Record<string, string>): boolean {
-  return hidden !== undefined || (style !== undefined && DISPLAY_NONE.test(style))
 }
 
 /** Whether the text of a link says where it leads. */

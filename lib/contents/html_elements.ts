@@ -12,7 +12,12 @@ export const LINES = new Set(
 /** Most authors leave out their end tags: the next of the same name, or a block, ends them. */
 export const CLOSED_BY_NEXT = new Set('p li dt dd tr td th'.split(' '))
 export const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '))
+const DISPLAY_NONE = /(?:^|;)\s*display\s*:\s*none/i
 
 export function isBlock(name: string): boolean {
   return PARAGRAPHS.has(name) || LINES.has(name)
+}
+
+export function isHidden({ hidden, style }: Record<string, string>): boolean {
+  return hidden !== undefined || (style !== undefined && DISPLAY_NONE.test(style))
 }

@@ -1,4 +1,4 @@
-import { placeholders } from '#lib/templates/render.ts'
+import { placeholders } from '#lib/templates/placeholders.ts'
 import { deriveText } from './derive_text.ts'
 
 /** Characters for private use (Unicode 23.5), one for each placeholder while the text is derived. */

@@ -1,6 +1,7 @@
 import { type Bounce, describeBounce } from './bounce_details.ts'
 import { namedDelay } from './named_delay.ts'
-import { classifyReply, explainVerdict, formatReply, parseReply, type Stage, type Verdict } from './smtp_reply.ts'
+import { classifyReply } from './refusals/classify_reply.ts'
+import { explainVerdict, formatReply, parseReply, type Stage, type Verdict } from './smtp_reply.ts'
 
 /** What a reply of 4xx or 5xx makes of an attempt. `retry_after`: seconds, of a deferral that names a time. */
 export type Refusal = Verdict & { reason: string; reply: string; bounce: Bounce; retry_after?: number }

@@ -1,6 +1,3 @@
-import { findRule } from '#lib/delivery/refusals/rules.ts'
-import { withoutAddresses } from './refusal_words.ts'
-
 /** `enhanced` is the status code of RFC 3463 (`5.1.1`), `text` printable ASCII without the codes; code 0: no reply at all. */
 export type Reply = { code: number; enhanced: string | null; text: string }
 
@@ -21,9 +18,6 @@ const MAX_TEXT = 1000
 const LINE = /^(\d{3})(?:[ -]|$)(?:[#(]?([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)[):]?\s*)?/
 // qmail puts it at the end: `no mailbox here by that name (#5.1.1)`.
 const TRAILING_STATUS = /#([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)/
-// RFC 4954 6, RFC 3207 4: authentication or TLS is asked for, at whatever command. RFC 5321 4.2.2: a command was not
-// understood, or came at the wrong time.
-const OUR_FAULTS = [530, 534, 535, 538, 500, 502, 503, 504]
 
 /** Reads a reply as it came, of one line or many. Never throws: a peer may answer anything. */
 export function parseReply(text: string): Reply {
@@ -49,22 +43,6 @@ export function parseReply(text: string): Reply {
 export function formatReply(text: string): string {
   const { code, enhanced, text: words } = parseReply(text)
   return [code === 0 ? null : code, enhanced, words].filter(part => part !== null && part !== '').join(' ')
-}
-
-/** Returns the meaning of a refusal at a stage for the delivery. The code says whether it is final, the table of rules why. */
-export function classifyReply(given: Reply & { stage: Stage }): Verdict {
-  const reply = { ...given, text: withoutAddresses(given.text) }
-  const { code, stage } = reply
-  if (code >= 400 && code < 500) return { outcome: 'deferred', class: 'transient' }
-  const permanent = code >= 500 && code < 600
-  if (!permanent || stage === 'connect' || OUR_FAULTS.includes(code)) {
-    return { outcome: 'deferred', class: 'infrastructure' }
-  }
-  const { class: cause } = findRule({ ...reply, stage })
-  // At MAIL no recipient has been named yet, so none can be at fault.
-  if (cause === 'recipient' && stage === 'mail') return { outcome: 'failed', class: 'sender' }
-  const isRefused = cause === 'recipient' && (stage === 'rcpt' || /^.\.(?:1\.|2\.[01]$)/.test(reply.enhanced ?? ''))
-  return { outcome: isRefused ? 'bounced' : 'failed', class: cause }
 }
 
 const reasons: Record<Verdict['class'], string> = {

@@ -1,4 +1,4 @@
-import { MAX_SUBJECT_LENGTH } from '#lib/sending/new_email.ts'
+import { MAX_SUBJECT_LENGTH } from './mail_fields.ts'
 
 /** What mail programs begin the subject of an answer with, and of what is passed on, in the languages that we know. */
 const REPLY = /^(?:re|aw|antw|sv|vs|odp|rif|res)(?:\[\d+\]|\(\d+\))? ?[:：]/i

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/camel_case_twins.ts'
-import { CompleteEmail, From, Subject } from '#lib/sending/new_email.ts'
+import { From, Subject } from '#lib/mail/mail_fields.ts'
+import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { refuseWhole } from '#lib/zod_fields.ts'
 
 const THREADING = /^(?:in-reply-to|references)$/i

@@ -5,6 +5,7 @@ import { UploadedContent, WrongContent } from '#lib/files/upload/uploaded_conten
 import { type Address, formatAddress, parseAddress } from '#lib/mail/address.ts'
 import { safeFilename } from '#lib/mail/attachment_limits.ts'
 import { isReservedHeader } from '#lib/mail/headers.ts'
+import { address, addresses } from '#lib/mail/mail_fields.ts'
 import { isInvitation } from '#lib/mail/mime/attachment.ts'
 import { isFieldName } from '#lib/mail/mime/field.ts'
 import {
@@ -14,7 +15,7 @@ import {
   type ParsedMessage,
 } from '#lib/receiving/parse/parsed_message.ts'
 import { shownContentIds } from '#lib/receiving/parse/shown_files.ts'
-import { address, addresses, CompleteEmail } from '#lib/sending/new_email.ts'
+import { CompleteEmail } from '#lib/sending/new_email.ts'
 
 const recipients = () => addresses('invalid_to_address', MAX_ENTRIES)
 

@@ -1,38 +1,14 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/camel_case_twins.ts'
 import { now } from '#lib/clock.ts'
-import type { ErrorName } from '#lib/errors.ts'
-import { type Address, parseAddress } from '#lib/mail/address.ts'
 import { MAX_HEADERS, validateHeaders } from '#lib/mail/headers.ts'
-import { explainUnsendable } from '#lib/mail/wide_address.ts'
+import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
 import { Alias, TemplateRef, Variables } from '#lib/templates/variables.ts'
 import { atMost, clip, record, refuse } from '#lib/zod_fields.ts'
 import { NewAttachments } from './new_attachment.ts'
 import { readSchedule } from './schedule.ts'
 
-/** Of each of `to`, `cc` and `bcc`. */
-export const MAX_RECIPIENTS = 50
-export const MAX_SUBJECT_LENGTH = 998
 const MAX_TAGS = 50
-
-/** One address that is refused by the given error name. */
-export function address(name: ErrorName) {
-  return z.string().transform((text, context): Address => {
-    return parseAddress(text) ?? refuse(context, name, explain(text))
-  })
-}
-
-function explain(text: string): string {
-  const unsendable = explainUnsendable(text)
-  if (unsendable) return `${unsendable}: ${clip(text)}`
-  return `expected \`email@domain\` or \`Name <email@domain>\`, got ${clip(text)}`
-}
-
-/** A list of addresses; one string stands for a list of one. */
-export function addresses(name: ErrorName, max: number = MAX_RECIPIENTS) {
-  const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name)))
-  return atMost(max, 'addresses', list)
-}
 
 const recipients = () => addresses('invalid_to_address')
 
@@ -58,12 +34,6 @@ const tracking = z
   .boolean()
   .refine(is_on => !is_on, 'tracking is not available yet')
   .nullish()
-
-export const From = address('invalid_from_address')
-export const Subject = z
-  .string()
-  .max(MAX_SUBJECT_LENGTH)
-  .regex(/^[^\r\n]*$/, 'must be one line')
 
 /** An email as it is to be sent: nothing is left to be filled in. `template_id` tells where its parts came from. */
 export const CompleteEmail = z.object({

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { withTwins } from '#lib/camel_case_twins.ts'
 import type { ErrorName } from '#lib/errors.ts'
 import { parseAddress } from '#lib/mail/address.ts'
-import { addresses, From, Subject } from '#lib/sending/new_email.ts'
+import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
 import { atMost, refuse } from '#lib/zod_fields.ts'
-import { hasPlaceholder, MAX_PART } from './render.ts'
+import { hasPlaceholder } from './placeholders.ts'
+import { MAX_PART } from './render.ts'
 import { Alias, MAX_VARIABLES, VariableKey, VariableValue } from './variables.ts'
 
 export const MAX_NAME = 255

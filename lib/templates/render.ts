@@ -1,4 +1,4 @@
-import { ApiError } from '#lib/errors.ts'
+import { count, placeholders, refusal } from './placeholders.ts'
 
 export type Value = string | number
 
@@ -13,17 +13,6 @@ export type Lookup = (key: string, has_fallback: boolean) => Value | undefined
 
 /** Characters of a rendered part. */
 export const MAX_PART = 5_000_000
-/** In one part. So many are rendered in well under 200 ms. */
-const MAX_PLACEHOLDERS = 20_000
-
-// Every repetition has a limit and none can begin inside another, so the time is linear in the text.
-const KEY = String.raw`(?:contact|event)(?:\.\w{1,50}){1,3}|poll_url:[\w-]{1,80}|\w{1,50}`
-const INNER = String.raw`\s{0,20}(${KEY})\s{0,20}(?:\|([^{}]{0,2000}))?`
-const PLACEHOLDER = new RegExp(String.raw`\{\{\{${INNER}\}\}\}|\{\{${INNER}\}\}`, 'g')
-/** No placeholder is longer: two braces of three, twice 20 blanks and 20, a key of 160, a bar and a fallback of 2,000. */
-const LONGEST = 3_000
-/** Characters that are searched at a time. */
-const STEP = 256 * 1024
 
 /** Keys that no variable may have (contract 8.1). `__proto__` is no own key of anything. */
 const RESERVED = new Set(
@@ -49,10 +38,6 @@ export function* listVariableKeys(...sources: string[]): Generator<void, string[
     }
   }
   return [...keys].filter(key => /^\w+$/.test(key) && !RESERVED.has(key) && !OURS.has(key))
-}
-
-export function hasPlaceholder(source: string): boolean {
-  return source.search(PLACEHOLDER) >= 0
 }
 
 /**
@@ -88,54 +73,6 @@ export function* render(source: string, part: Part, lookup: Lookup): Generator<v
   return pieces.join('')
 }
 
-/** `start` to `next` is where it stands; `is_raw`: its value is not escaped in HTML. */
-export type Placeholder = { start: number; next: number; key: string; fallback: string | undefined; is_raw: boolean }
-
-/** Yields null after each step of the search, for others to have their turn. */
-export function* placeholders(source: string): Generator<Placeholder | null> {
-  let seen = 0
-  for (const match of matches(source)) {
-    if (match === null) {
-      yield null
-      continue
-    }
-    if (++seen > MAX_PLACEHOLDERS) throw refusal(`A part may hold ${count(MAX_PLACEHOLDERS)} placeholders at most.`)
-    const [whole, raw_key, raw_fallback, key, fallback] = match.groups
-    yield {
-      start: match.start,
-      next: match.start + whole.length,
-      key: (raw_key ?? key) as string,
-      fallback: unquote(raw_fallback ?? fallback),
-      is_raw: raw_key !== undefined,
-    }
-  }
-}
-
-type Match = { start: number; groups: RegExpExecArray }
-
-/** Step by step, as a search does not end before it has found something. A match may begin in one step and end in the next. */
-function* matches(source: string): Generator<Match | null> {
-  let from = 0
-  for (let start = 0; start < source.length; start += STEP) {
-    const end = start + STEP
-    const text = source.slice(start, end + LONGEST)
-    PLACEHOLDER.lastIndex = Math.max(0, from - start)
-    const found: Match[] = []
-    for (let match = PLACEHOLDER.exec(text); match && start + match.index < end; match = PLACEHOLDER.exec(text)) {
-      found.push({ start: start + match.index, groups: match })
-      from = start + match.index + match[0].length
-    }
-    yield* found
-    yield null
-  }
-}
-
-/** `there`, ` there `, `"there"` and `'there'` are all there. */
-function unquote(fallback: string | undefined): string | undefined {
-  const text = fallback?.trim()
-  return text && /^(["']).*\1$/s.test(text) && text.length > 1 ? text.slice(1, -1) : text
-}
-
 function write(text: string, part: Part, is_raw: boolean): string {
   // Whatever ends a line somewhere (Unicode 5.8): a subject that gained a line would gain headers.
   if (part === 'subject') return text.replace(/[\r\n\v\f\u0085\u2028\u2029]+/g, ' ')
@@ -143,11 +80,3 @@ function write(text: string, part: Part, is_raw: boolean): string {
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-function count(number: number): string {
-  return number.toLocaleString('en')
-}
-
-function refusal(message: string): ApiError {
-  return new ApiError('validation_error', message)
-}

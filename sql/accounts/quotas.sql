@@ -1,7 +1,6 @@
 DROP FUNCTION IF EXISTS lock_usage(uuid[]);
-DROP FUNCTION IF EXISTS refund_email(uuid, uuid);
 DROP FUNCTION IF EXISTS refund_usage(uuid, integer, integer, timestamptz);
-DROP FUNCTION IF EXISTS refund_usage(uuid, uuid); -- as refund_email was called
+DROP FUNCTION IF EXISTS refund_usage(uuid, uuid); -- the former name of refund_email
 
 -- Locks the usage of those accounts that have a quota or a domain that warms up, in the order of all who do, and answers
 -- which they are. Nobody else can debit them until this transaction ends; other accounts take no lock.
@@ -110,17 +109,6 @@ BEGIN
   SELECT d.account_id, d.domain_id, d.warm_up_since, sum(d.quota_debit)
   FROM unnest(decisions) AS d WHERE d.warm_up_since IS NOT NULL GROUP BY d.account_id, d.domain_id, d.warm_up_since
   ON CONFLICT (account_id, domain_id, since) DO UPDATE SET emails = w.emails + excluded.emails;
-END
-$$;
-
--- Gives back what an email took when it was accepted. Its account's usage is locked.
-CREATE FUNCTION refund_email(account uuid, email uuid) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM refund_usage(account, e.quota_debit, e.credit_debit, e.created_at),
-    refund_warm_up(account, e.domain_id, e.quota_debit, e.created_at)
-  FROM emails e WHERE e.account_id = account AND e.id = email;
-  UPDATE emails SET quota_debit = 0, credit_debit = 0 WHERE account_id = account AND id = email AND quota_debit > 0;
 END
 $$;
 

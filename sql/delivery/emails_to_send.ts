@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sendableStatuses } from '#sql/domains/domains.ts'
+import { sendableStatuses } from '#sql/domains/columns.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { ListedAttachment } from '#sql/sending/attachments.ts'
 import { type EmailId, stored } from '#sql/sending/emails.ts'

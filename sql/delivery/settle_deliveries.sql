@@ -65,23 +65,7 @@ BEGIN
   WHERE t.type IS NOT NULL
   ORDER BY c.email_id, t.rank, c.recipient;
 
-  -- A mailbox that is full may be emptied: it is tried again after 30 days.
-  WITH suppressed AS (
-    INSERT INTO suppressions AS s (account_id, id, address, reason, cause, source_email_id, expires_at)
-    SELECT DISTINCT ON (c.account_id, lower(c.recipient)) c.account_id, c.suppression_id, lower(c.recipient), 'bounce',
-      c.reply, c.email_id, CASE WHEN c.bounce ->> 'subType' = 'MailboxFull' THEN now() + interval '30 days' END
-    FROM unnest(changes) AS c
-    WHERE c.state = 'bounced' AND c.suppression_id IS NOT NULL
-    ORDER BY c.account_id, lower(c.recipient)
-    -- One that has expired, or does before this, gives way.
-    ON CONFLICT (account_id, address) DO UPDATE SET
-      id = excluded.id, reason = excluded.reason, cause = excluded.cause, source_email_id = excluded.source_email_id,
-      created_at = excluded.created_at, expires_at = excluded.expires_at
-      WHERE s.expires_at < coalesce(excluded.expires_at, 'infinity')
-    RETURNING s
-  )
-  SELECT array_agg(s) INTO added FROM suppressed;
-
+  added := suppress_bounced(changes);
   PERFORM refresh_email_status(changes);
   PERFORM announce_deliveries(changes);
   PERFORM announce_suppressions('added', added);
@@ -148,41 +132,5 @@ BEGIN
   )
   SELECT array_agg(change) INTO changes FROM changed;
   RETURN changes;
-END
-$$;
-
--- emails.status is the first that applies: queued, delivery_delayed, sent (in doubt), then the worst final outcome.
--- Runs in a statement of its own after the deliveries were changed under the emails' locks.
-CREATE FUNCTION refresh_email_status(changes delivery_change[]) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE emails e SET
-    status = s.status,
-    last_event = coalesce(l.last_event, e.last_event),
-    sent_at = CASE WHEN s.any_delivered THEN coalesce(e.sent_at, now()) ELSE e.sent_at END,
-    updated_at = now()
-  FROM (
-    SELECT d.account_id, d.email_id, bool_or(d.state = 'delivered') AS any_delivered,
-      CASE
-        WHEN bool_or(d.state = 'queued' AND d.attempt = 0 OR d.state = 'sending' AND d.attempt = 1) THEN 'queued'
-        WHEN bool_or(d.state IN ('queued', 'sending')) THEN 'delivery_delayed'
-        WHEN bool_or(d.state = 'in_doubt') THEN 'sent'
-        WHEN bool_or(d.state = 'bounced') THEN 'bounced'
-        WHEN bool_or(d.state = 'failed') THEN 'failed'
-        WHEN bool_or(d.complained) THEN 'complained'
-        WHEN bool_or(d.state = 'delivered') THEN 'delivered'
-        WHEN bool_or(d.state = 'suppressed') THEN 'suppressed'
-        ELSE 'canceled'
-      END AS status
-    FROM (SELECT DISTINCT c.email_id FROM unnest(changes) AS c) w
-    JOIN deliveries d ON d.email_id = w.email_id
-    GROUP BY d.account_id, d.email_id
-  ) s
-  LEFT JOIN LATERAL (
-    SELECT CASE v.type WHEN 'in_doubt' THEN 'sent' ELSE v.type END AS last_event
-    FROM email_events v WHERE v.account_id = s.account_id AND v.email_id = s.email_id
-    ORDER BY v.id DESC LIMIT 1
-  ) l ON true
-  WHERE e.account_id = s.account_id AND e.id = s.email_id;
 END
 $$;

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
-import { sendableStatuses } from './domains.ts'
+import { sendableStatuses } from './columns.ts'
 
 /** Whose keys they are. */
 export const KeyOwner = z.object({ account_id: z.string(), domain_id: z.string() })

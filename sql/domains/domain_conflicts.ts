@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { registrableDomain } from '#lib/net/domain_name.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-import { Domain, sendableStatuses } from './domains.ts'
+import { Domain, sendableStatuses } from './columns.ts'
 
 /**
  * The domain that is in the way of this name being an account's own: another account has verified the same name, one

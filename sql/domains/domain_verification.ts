@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DomainStatus, type NextDomainState } from '#lib/domains/domain_status.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-import { Capabilities, capabilities } from './domains.ts'
+import { Capabilities, capabilities } from './columns.ts'
 
 /** What verifying a domain needs to know of it. */
 export const DomainToVerify = z.object({

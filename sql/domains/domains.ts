@@ -1,52 +1,7 @@
-import { z } from 'zod'
-import { DomainStatus } from '#lib/domains/domain_status.ts'
+import type { DomainStatus } from '#lib/domains/domain_status.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-
-/** Mail is sent from a domain in one of these, if its capability is enabled. */
-export const sendableStatuses = sql.fragment`('verified', 'partially_verified', 'partially_failed')`
-
-/** What others of our own need to know of a domain. */
-export const Domain = z.object({ id: z.string(), account_id: z.string(), name: z.string(), status: DomainStatus })
-export type Domain = z.infer<typeof Domain>
-
-const Capability = z.enum(['enabled', 'disabled'])
-export const Capabilities = z.object({ sending: Capability, receiving: Capability })
-
-export const capabilities = sql.fragment`jsonb_build_object(
-    'sending', CASE WHEN sending THEN 'enabled' ELSE 'disabled' END,
-    'receiving', CASE WHEN receiving THEN 'enabled' ELSE 'disabled' END
-  ) AS capabilities`
-
-/** A domain as it is listed (contract 5.1): by itself it has its records too. */
-export const ListedDomain = z.object({
-  object: z.literal('domain'),
-  id: z.string(),
-  name: z.string(),
-  status: DomainStatus,
-  region: z.string(),
-  capabilities: Capabilities,
-  open_tracking: z.boolean(),
-  click_tracking: z.boolean(),
-  tracking_subdomain: z.string().nullable(),
-  tls: z.enum(['opportunistic', 'enforced']),
-  custom_return_path: z.string(),
-  /** There are no audiences yet: then it is the one that its contacts are in. */
-  default_audience_id: z.null(),
-  verified_at: z.date().nullable(),
-  created_at: z.date(),
-  updated_at: z.date(),
-})
-export type ListedDomain = z.infer<typeof ListedDomain>
-
-/** `is_trusted`: the operator vouches for it, DNS is never asked. */
-export const LockedDomain = ListedDomain.extend({ is_trusted: z.boolean() })
-export type LockedDomain = z.infer<typeof LockedDomain>
-
-const listedColumns = sql.fragment`
-  'domain' AS object, id, name, status, region, ${capabilities}, open_tracking, click_tracking, tracking_subdomain, tls,
-  custom_return_path, NULL AS default_audience_id, verified_at, created_at, updated_at
-`
+import { Domain, ListedDomain, LockedDomain, listedColumns } from './columns.ts'
 
 export async function listDomains(db: Queryable, account_id: string, position: Position): Promise<Page<ListedDomain>> {
   return readPage(position, (where, order, limit) =>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
-import { Domain, sendableStatuses } from './domains.ts'
+import { Domain, sendableStatuses } from './columns.ts'
 
 /** `room`: how many emails its account may still receive by its quotas; null is any number. */
 const ReceivingDomain = Domain.pick({ id: true, account_id: true, name: true }).extend({ room: z.int().nullable() })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { firstId } from '#lib/id_ranges.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-import { sendableStatuses } from './domains.ts'
+import { sendableStatuses } from './columns.ts'
 
 const NameOwner = z.object({ account_id: z.string(), id: z.string(), is_trusted: z.boolean() })
 export type NameOwner = z.infer<typeof NameOwner>

@@ -4,7 +4,7 @@ DROP FUNCTION IF EXISTS accept_emails(json);
 -- snapshot: a single CTE could neither replay the answer of a key it lost to a concurrent commit nor leave the key of a
 -- refused request unbound.
 --
--- Answers one row per draft. outcome: accepted | replayed | key_conflict, or a fault (drafts.sql). answer: what to tell
+-- Answers one row per draft. outcome: accepted | replayed | key_conflict, or a fault (_types.sql). answer: what to tell
 -- the caller of an accepted or replayed request. retry_after: seconds, of reputation_limit_exceeded. detail: of a fault
 -- (explain_faults.sql), by what is left when all that is accepted here has taken its share.
 --

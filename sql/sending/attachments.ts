@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { BlobId } from '#sql/files/blobs.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-import type { EmailId } from './emails.ts'
+
+// emails.ts imports this file, so its EmailId is not imported here.
+type EmailId = { account_id: string; id: string }
 
 /** An attachment as its email shows it (contract 3.4). `size` is null until it was fetched from where its path points. */
 export const ListedAttachment = z.object({

@@ -26,7 +26,7 @@ export type DraftAttachment = {
   blob_id: string | null
 }
 
-/** The JSON that sql/sending/drafts.sql takes. `key`, with its route and hex fingerprint, may be null. */
+/** The JSON that sql/sending/accept_emails.sql takes. `key`, with its route and hex fingerprint, may be null. */
 export type Draft = {
   account_id: string
   id: string

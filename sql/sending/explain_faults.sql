@@ -31,7 +31,7 @@ BEGIN
 END
 $$;
 
--- Returns what a caller is told of a fault (drafts.sql) besides its name; null: nothing. emails: how many the request needs.
+-- Returns what a caller is told of a fault (_types.sql) besides its name; null: nothing. emails: how many the request needs.
 --   domain_not_verified   {status, sending} of the domain; null: the account has none of that name
 --   a pause               {by, reason}
 --   a quota               {limit, left, credits, retry_after}

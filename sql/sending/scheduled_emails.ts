@@ -60,3 +60,8 @@ export async function cancelScheduled(tx: Queryable, { account_id, id }: EmailId
     INSERT INTO email_events (account_id, email_id, type) VALUES (${account_id}, ${id}, 'canceled')
   `)
 }
+
+/** Returns the debits of an email to the quotas of its account, whose usage is locked (refund_email.sql). */
+export async function refundEmail(tx: Queryable, { account_id, id }: EmailId): Promise<void> {
+  await tx.run(sql.unsafe`SELECT refund_email(${account_id}, ${id})`)
+}

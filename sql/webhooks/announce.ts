@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { EventType } from '#lib/webhooks/event_types.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 
 /** Something that happened, which webhooks are told: `data` as contract 12.4 has it. */
 export type Announcement = { account_id: string; type: EventType; data: object }
@@ -25,23 +24,4 @@ export async function listHeard(
 /** In the order in which they happened. What nobody has subscribed to is not kept (sql/webhooks/announce.sql). */
 export async function announceEvents(tx: Queryable, events: Announcement[]): Promise<void> {
   await tx.run(sql.unsafe`SELECT announce_events(${JSON.stringify(events)}::json)`)
-}
-
-type Told<Type> = Type extends `email.${infer Event}` ? Event : never
-
-/** `more`: what is told besides the email. */
-export type EmailEvent = { account_id: string; email_id: string; type: Told<EventType>; more?: object }
-
-/** Tells what happened to sent emails, each as a whole (sql/sending/announce_emails.sql). */
-export async function announceEmails(tx: Queryable, events: EmailEvent[]): Promise<void> {
-  await tx.run(sql.unsafe`
-    SELECT announce_emails(ARRAY(
-      SELECT e FROM json_populate_recordset(NULL::email_event, ${JSON.stringify(events)}::json) AS e
-    ))
-  `)
-}
-
-/** What came in, once it is read and linked to what it answers (sql/receiving/announce_received_emails.sql). */
-export async function announceReceivedEmails(tx: Queryable, emails: ReceivedEmailId[]): Promise<void> {
-  await tx.run(sql.unsafe`SELECT announce_received_emails(${JSON.stringify(emails)}::json)`)
 }

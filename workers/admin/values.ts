@@ -1,7 +1,8 @@
 import { domainToASCII } from 'node:url'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { type Account, findAccount } from '#sql/accounts/accounts.ts'
-import { type Domain, findDomainByName } from '#sql/domains/domains.ts'
+import type { Domain } from '#sql/domains/columns.ts'
+import { findDomainByName } from '#sql/domains/domains.ts'
 import type { Pool } from '#sql/pool.ts'
 
 /** The words after `npm run admin --` make no sense. */

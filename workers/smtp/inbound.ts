@@ -1,7 +1,7 @@
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
-import { findOperatorParty } from '#flows/accounts/find_operator.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
+import { findOperatorParty } from '#flows/receiving/find_operator.ts'
 import { createFindReceivingDomain } from '#flows/receiving/find_receiving_domain.ts'
 import { findReturnPathParty } from '#flows/receiving/find_return_path.ts'
 import { createReceiveEmail, type ReceivingParty } from '#flows/receiving/receive_email.ts'

@@ -1,19 +1,11 @@
-import { Breaker } from '#lib/async/circuit_breaker.ts'
-import { Memory } from '#lib/async/ttl_cache.ts'
-import { Silence } from '#lib/delivery/silence.ts'
 import { SmtpConnectError } from '#lib/delivery/smtp/errors.ts'
 import type { SmtpServer, SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { SmtpSession } from '#lib/delivery/smtp/session.ts'
 import { type Protection, Sessions } from '#lib/delivery/smtp/session_pool.ts'
 import { formatReply } from '#lib/delivery/smtp_reply.ts'
 import type { Outcome, Outgoing } from '#lib/delivery/transport.ts'
+import { HostMemory } from './host_memory.ts'
 import type { MailServer } from './mail_servers.ts'
-
-const REMEMBERED_HOSTS = 10_000
-
-/** How long a host is spoken to in the clear after TLS with it failed, and how long its failures are remembered. */
-const NO_TLS_MS = 10 * 60_000
-const BREAKER_MS = 30 * 60_000
 
 export type HostOptions = {
   helo_name: string
@@ -41,13 +33,11 @@ export type HostAttempt = {
   outgoing: Outgoing
 }
 
-/** Sends to hosts by name, over connections that are kept while there is mail. Those that are not there are left alone. */
+/** Sends to hosts by name. Connections are kept while there is mail; hosts that cannot be reached get a rest. */
 export class HostSender {
   readonly #options: HostOptions
   readonly #sessions: Sessions
-  readonly #breakers = new Memory<Breaker>(REMEMBERED_HOSTS)
-  readonly #silences = new Memory<Silence>(REMEMBERED_HOSTS)
-  readonly #withoutTls = new Memory<true>(REMEMBERED_HOSTS)
+  readonly #memory = new HostMemory()
 
   constructor(options: HostOptions) {
     this.#options = options
@@ -56,7 +46,7 @@ export class HostSender {
 
   async send(attempt: HostAttempt): Promise<HostTry> {
     const { server, most, outgoing } = attempt
-    const silence = this.#silenceOf(server.host)
+    const silence = this.#memory.silenceOf(server.host)
     const closed = silence.refuses(most)
     if (closed) return notTried(`${server.host} is silent. ${closed}`)
     return silence.watch(outgoing, most, message => this.#send({ ...attempt, outgoing: message }))
@@ -79,7 +69,7 @@ export class HostSender {
 
   async #sendOnNew(attempt: HostAttempt): Promise<HostTry> {
     const { server, protection, outgoing } = attempt
-    const breaker = this.#breakerOf(server.host, protection)
+    const breaker = this.#memory.breakerOf(server.host, protection)
     const closed = breaker.refuses()
     if (closed) return notTried(closed)
     try {
@@ -114,7 +104,7 @@ export class HostSender {
     const { timeouts } = this.#options
     let failure: SmtpConnectError | null = null
     for (const address of server.addresses) {
-      for (const ignore_tls of this.#waysOf(server.host, protection)) {
+      for (const ignore_tls of this.#memory.waysOf(server.host, protection)) {
         const connect = Math.min(timeouts.connect, until - performance.now())
         if (failure && connect <= 0) throw failure
         this.#sessions.makeRoom()
@@ -125,17 +115,11 @@ export class HostSender {
           if (!(error instanceof SmtpConnectError) || outgoing.signal.aborted) throw error
           failure = error
           if (!error.isTls || protection !== 'none') break
-          this.#withoutTls.set(server.host, true, NO_TLS_MS)
+          this.#memory.tlsFailed(server.host)
         }
       }
     }
     throw failure
-  }
-
-  /** Where TLS is not asked for, a host whose TLS is broken gets the mail all the same (RFC 7435). */
-  #waysOf(host: string, protection: Protection): boolean[] {
-    if (protection !== 'none') return [false]
-    return this.#withoutTls.get(host) ? [true] : [false, true]
   }
 
   #target(host: string, address: string, protection: Protection): SmtpServer {
@@ -150,20 +134,6 @@ export class HostSender {
       tls: { servername: host, rejectUnauthorized: protection === 'verified', minVersion: 'TLSv1.2' },
       require_tls: protection !== 'none',
     }
-  }
-
-  #silenceOf(host: string): Silence {
-    const silence = this.#silences.get(host) ?? new Silence()
-    this.#silences.set(host, silence, BREAKER_MS)
-    return silence
-  }
-
-  /** A host without TLS is no failure to those who do not ask for it. */
-  #breakerOf(host: string, protection: Protection): Breaker {
-    const name = `${host} ${protection}`
-    const breaker = this.#breakers.get(name) ?? new Breaker()
-    this.#breakers.set(name, breaker, BREAKER_MS)
-    return breaker
   }
 }
 

@@ -1,7 +1,7 @@
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { type Deadline, TimedStep } from '#lib/async/timed_step.ts'
-import { formatReply } from '#lib/delivery/smtp_reply.ts'
 import type { Outcome, Outgoing } from '#lib/delivery/transport.ts'
+import { connect, type Protection, protectionOf, reset, sendMessage } from './connection.ts'
 import { Attempt } from './data_stream.ts'
 import { connectError, type ServerError } from './errors.ts'
 import { explainFailure } from './explain_failure.ts'
@@ -36,11 +36,8 @@ export class SmtpSession {
     return this.#open
   }
 
-  /** How it is protected; verified: the server has proven its name. */
-  get protection(): 'none' | 'encrypted' | 'verified' {
-    const { secure, _socket } = this.#connection as SMTPConnection & { _socket?: { authorized?: boolean } }
-    if (!secure) return 'none'
-    return _socket?.authorized ? 'verified' : 'encrypted'
+  get protection(): Protection {
+    return protectionOf(this.#connection)
   }
 
   /** @throws {SmtpConnectError} */
@@ -48,11 +45,7 @@ export class SmtpSession {
     const connection = new SMTPConnection(connectionOptions(server, timeouts))
     const session = new SmtpSession(connection, server, timeouts)
     await session
-      .#within(timeouts.connect, signal, async () => {
-        await called(connection, done => connection.connect(done))
-        const { auth } = server
-        if (auth) await called(connection, done => connection.login({ credentials: auth }, done))
-      })
+      .#within(timeouts.connect, signal, () => connect(connection, server))
       .catch((error: ServerError) => {
         const isTls = connection.upgrading || error.code === 'ETLS'
         session.close()
@@ -100,12 +93,7 @@ export class SmtpSession {
         deadline.ignoreSignal()
         this.#awaitReply(this.#timeouts.dot, deadline, outgoing)
       }
-      return new Promise<string>((resolve, reject) => {
-        this.#connection.send(envelope, attempt.content, (error, info) => {
-          if (error) reject(error)
-          else resolve(formatReply((info as { response: string }).response))
-        })
-      })
+      return sendMessage(this.#connection, envelope, attempt.content)
     })
   }
 
@@ -134,9 +122,7 @@ export class SmtpSession {
   /** Makes the connection ready for another message; one that does not answer is closed. */
   async #reset(signal: AbortSignal): Promise<void> {
     try {
-      await this.#within(this.#timeouts.connect, signal, () =>
-        called(this.#connection, done => this.#connection.reset(done)),
-      )
+      await this.#within(this.#timeouts.connect, signal, () => reset(this.#connection))
     } catch {
       this.close()
     }
@@ -157,16 +143,4 @@ export class SmtpSession {
     // The connection says that it ended before it hands on the reply or the error it ended with: those come first.
     if (this.#onClose) setImmediate(this.#onClose)
   }
-}
-
-/** One call of the connection as a promise. What the connection reports by its error event counts as well. */
-function called(connection: SMTPConnection, call: (done: (error?: Error | null) => void) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    connection.once('error', reject)
-    call(error => {
-      connection.removeListener('error', reject)
-      if (error) reject(error)
-      else resolve()
-    })
-  })
 }

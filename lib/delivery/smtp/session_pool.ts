@@ -1,10 +1,11 @@
+import type { Protection } from './connection.ts'
 import type { SmtpSession } from './session.ts'
+
+export type { Protection } from './connection.ts'
 
 /** Servers close a connection that sends for ever; better to do it first. */
 const MESSAGES_PER_CONNECTION = 100
 const IDLE_MS = 5_000
-
-export type Protection = SmtpSession['protection']
 
 type Idle = { host: string; session: SmtpSession; timer: NodeJS.Timeout }
 

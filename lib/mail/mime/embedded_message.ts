@@ -1,4 +1,4 @@
-import { MAX_HEADERS } from '#lib/receiving/parse/parsed_message.ts'
+import { MAX_HEADERS } from '#lib/mail/parts/limits.ts'
 import { encodeLeaves } from './encode_leaves.ts'
 import { readHeader, splitMessage } from './header.ts'
 import { isSevenBit } from './seven_bit.ts'

@@ -1,6 +1,6 @@
-import { MAX_HEADERS, MAX_PARTS } from '#lib/receiving/parse/parsed_message.ts'
-import { type Delimiter, Delimiters } from '#lib/receiving/rebuild/delimiters.ts'
-import { type PartHeader, readPartHeader } from '#lib/receiving/rebuild/part_header.ts'
+import { type Delimiter, Delimiters } from '#lib/mail/parts/delimiters.ts'
+import { MAX_HEADERS, MAX_PARTS } from '#lib/mail/parts/limits.ts'
+import { type PartHeader, readPartHeader } from '#lib/mail/parts/part_header.ts'
 import { Base64Writer, base64LinesLength } from './base64.ts'
 import { isSevenBit } from './seven_bit.ts'
 

@@ -1,6 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import type { Config } from '#lib/config.ts'
 import { hostAddresses, isPublicAddress } from '#lib/net/host_addresses.ts'
 import { createResolve, type Resolve } from './resolve.ts'
 
@@ -21,16 +20,16 @@ const localName = /^(?:.*\.)?localhost$/
 const neverPublic = new BlockList()
 neverPublic.addAddress('168.63.129.16')
 
-/** The policy that the operator has configured. */
-export function fetchPolicy(
-  config: Pick<Config, 'FETCH_PORTS' | 'FETCH_ALLOW' | 'FETCH_DENY' | 'DNS_SERVERS'>,
-): FetchPolicy {
-  return {
-    ports: config.FETCH_PORTS,
-    allowed: config.FETCH_ALLOW,
-    denied: config.FETCH_DENY,
-    resolve: createResolve(config.DNS_SERVERS),
-  }
+/** The operator's settings, named as in the environment. */
+type Settings = {
+  FETCH_PORTS: readonly number[]
+  FETCH_ALLOW?: BlockList | undefined
+  FETCH_DENY?: BlockList | undefined
+  DNS_SERVERS?: string[] | undefined
+}
+
+export function fetchPolicy({ FETCH_PORTS, FETCH_ALLOW, FETCH_DENY, DNS_SERVERS }: Settings): FetchPolicy {
+  return { ports: FETCH_PORTS, allowed: FETCH_ALLOW, denied: FETCH_DENY, resolve: createResolve(DNS_SERVERS) }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { safeFilename } from '#lib/mail/attachment_limits.ts'
 import { readHeader, splitMessage } from '#lib/mail/mime/header.ts'
-import { repairHeader } from '#lib/receiving/rebuild/repair_header.ts'
+import { repairHeader } from '#lib/mail/parts/repair_header.ts'
 import { MailReader } from './mail_reader.ts'
 
 /** A subject is among the first bytes of a message. */

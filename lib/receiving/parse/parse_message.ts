@@ -1,10 +1,7 @@
 import { Threads } from '#lib/async/threads.ts'
-import type { ParsedMessage } from './parsed_message.ts'
+import type { Parsed } from './parsed_message.ts'
 
 const LIMITS = { count: 2, deadline_ms: 5_000, heap_mb: 512 }
-
-/** `raw` is handed back, since it was given away. `refused`: why the message cannot be read, in plain words. */
-export type Parsed = { raw: Uint8Array<ArrayBuffer> } & ({ message: ParsedMessage } | { refused: string })
 
 let threads: Threads<Uint8Array, Parsed> | null = null
 

@@ -1,8 +1,8 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina'
-import type { Parsed } from './parse_message.ts'
+import type { Parsed } from './parsed_message.ts'
 import { readMessage, UnreadableError } from './read_message.ts'
 
-/** What `parse_message.ts` runs in a thread of its own. Bytes go back as they came, handed over and not copied. */
+/** `parse_message.ts` runs this in a separate thread. The bytes are handed back as they came, not copied. */
 export default async function parse(raw: Uint8Array<ArrayBuffer>): Promise<unknown> {
   const parsed = await read(raw)
   const files = 'message' in parsed ? parsed.message.files.map(file => file.content.buffer) : []

@@ -38,11 +38,10 @@ export type ParsedMessage = {
   cut: string | null
 }
 
+/** `raw` is handed back, since it was given away. `refused` says in plain words why the message cannot be read. */
+export type Parsed = { raw: Uint8Array<ArrayBuffer> } & ({ message: ParsedMessage } | { refused: string })
+
 /** More of a list field (To, Cc ...) is not kept, nor more names of headers. */
 export const MAX_ENTRIES = 1_000
-/** Parts of a message; one with more is not read. */
-export const MAX_PARTS = 1_000
-/** Bytes of the headers of one part; a message with more is not read. */
-export const MAX_HEADERS = 1024 * 1024
 /** Characters of a text or HTML; the rest is in the raw message only. */
 export const MAX_TEXT = 10_000_000

@@ -2,27 +2,19 @@ import { Readable } from 'node:stream'
 import { GrowingBuffer } from '#lib/files/upload/growing_buffer.ts'
 import { makeStorable } from '#lib/json/unstorable_json.ts'
 import { parseContentType, safeFilename } from '#lib/mail/attachment_limits.ts'
-import type { ReadField } from '#lib/mail/mime/header.ts'
+import { MAX_PARTS } from '#lib/mail/parts/limits.ts'
 import { rebuildMessage } from '#lib/receiving/rebuild/rebuild_message.ts'
 import { DECLARED, type Declared, MailReader } from './mail_reader.ts'
-import type { FoundFile, FoundText, HeaderValues, Mailbox } from './mailparser_types.ts'
+import type { FoundFile, FoundText, HeaderValues } from './mailparser_types.ts'
 import { nameFile } from './name_file.ts'
-import {
-  MAX_ENTRIES,
-  MAX_PARTS,
-  MAX_TEXT,
-  type ParsedAddress,
-  type ParsedFile,
-  type ParsedMessage,
-} from './parsed_message.ts'
+import type { ParsedFile, ParsedMessage } from './parsed_message.ts'
+import { clip, clipText, listAddresses, listHeaders, readMessageId } from './read_fields.ts'
 
 /** Why a message cannot be read, in plain words: another try would not help. */
 export class UnreadableError extends Error {}
 
 /** Of what is fed to the parser at a time. */
 const PIECE = 64 * 1024
-/** Characters of an address, a name or an id: a line of RFC 5322 is no longer. */
-const MAX_WORD = 998
 
 /** @throws {UnreadableError} */
 export async function readMessage(raw: Uint8Array<ArrayBuffer>): Promise<ParsedMessage> {
@@ -58,7 +50,7 @@ export async function readMessage(raw: Uint8Array<ArrayBuffer>): Promise<ParsedM
     bcc: listAddresses(head.bcc, cuts),
     reply_to: listAddresses(head['reply-to'], cuts),
     subject: makeStorable(head.subject ?? ''),
-    message_id: messageId(fields),
+    message_id: readMessageId(fields),
     headers: listHeaders(fields, cuts),
     html: clipText(body.html, cuts),
     text: clipText(body.text, cuts),
@@ -112,46 +104,4 @@ async function readFile(found: FoundFile, max: number): Promise<ParsedFile> {
 function typeOf({ type, method }: Declared): string {
   if (type === 'text/calendar' && method && /^[A-Za-z-]{1,40}$/.test(method)) return `${type}; method=${method}`
   return parseContentType(type)?.type ?? 'application/octet-stream'
-}
-
-/** Members of a group stand for themselves. */
-function listAddresses(field: { value: Mailbox[] } | { value: Mailbox[] }[] | undefined, cuts: Set<string>) {
-  const all = [field ?? []].flat().flatMap(({ value }) => value.flatMap(entry => entry.group ?? [entry]))
-  if (all.length > MAX_ENTRIES)
-    cuts.add(`It names more than ${MAX_ENTRIES} addresses in a field: the rest is not shown.`)
-  return all
-    .slice(0, MAX_ENTRIES)
-    .map(({ name, address }): ParsedAddress => ({ name: clip(name), address: clip(address ?? '') }))
-}
-
-function listHeaders(fields: ReadField[], cuts: Set<string>): Record<string, string> {
-  const values = new Map<string, string[]>()
-  for (const field of fields) {
-    const name = clip(field.name)
-    const known = values.get(name)
-    if (known) known.push(contentOf(field))
-    else if (values.size < MAX_ENTRIES) values.set(name, [contentOf(field)])
-    else cuts.add(`It has headers of more than ${MAX_ENTRIES} names: the rest is not shown.`)
-  }
-  return Object.fromEntries(Array.from(values, ([name, all]) => [name, all.join('\n')]))
-}
-
-/** The first one as it was written: mailparser would end it in `>`, whatever it is. */
-function messageId(fields: ReadField[]): string | null {
-  const found = fields.find(({ name }) => name === 'message-id')
-  return (found && clip(contentOf(found))) || null
-}
-
-function contentOf({ value }: ReadField): string {
-  return makeStorable(Buffer.from(value, 'latin1').toString().trim())
-}
-
-function clipText(text: string | null, cuts: Set<string>): string | null {
-  if (!text) return null
-  if (text.length > MAX_TEXT) cuts.add(`Its text is longer than ${MAX_TEXT} characters: the rest is not shown.`)
-  return makeStorable(text.slice(0, MAX_TEXT))
-}
-
-function clip(word: string): string {
-  return makeStorable(word.slice(0, MAX_WORD))
 }

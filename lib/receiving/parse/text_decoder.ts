@@ -1,5 +1,5 @@
 import { Transform, type TransformCallback } from 'node:stream'
-import { guessText } from './guess_text.ts'
+import { guessText } from '#lib/mail/parts/guess_text.ts'
 import { MAX_TEXT } from './parsed_message.ts'
 
 /** What may be behind it is cut away later on; longer texts would fill the memory of the thread in one step. */

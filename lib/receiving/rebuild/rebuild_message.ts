@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import type { ReadField } from '#lib/mail/mime/header.ts'
-import { MAX_PARTS } from '#lib/receiving/parse/parsed_message.ts'
-import { type Delimiter, Delimiters } from './delimiters.ts'
-import { type PartHeader, readPartHeader, writePartHeader } from './part_header.ts'
+import { type Delimiter, Delimiters } from '#lib/mail/parts/delimiters.ts'
+import { MAX_PARTS } from '#lib/mail/parts/limits.ts'
+import { type PartHeader, readPartHeader, writePartHeader } from '#lib/mail/parts/part_header.ts'
+import { Pieces } from './pieces.ts'
 
 /** The message in pieces that are to be read one after the other, and the fields of its header in UTF-8. */
 export type Rebuilt = { pieces: Buffer[]; fields: ReadField[]; notes: string[] }
@@ -13,7 +13,6 @@ const TAB = 9
 const LF = 10
 const CR = 13
 const SPACE = 32
-const CRLF = Buffer.from('\r\n')
 const NOTHING = Buffer.alloc(0)
 
 /**
@@ -30,17 +29,13 @@ export function rebuildMessage(raw: Buffer): Rebuilt {
 class Rebuild {
   readonly #raw: Buffer
   readonly #delimiters: Delimiters
-  #seed = ''
   readonly #levels: Level[] = []
-  readonly #pieces: Buffer[] = []
+  readonly #pieces = new Pieces()
   readonly #notes = new Set<string>()
   #fields: ReadField[] = []
   #count = 0
-  /** Nothing was written behind the last line end. */
-  #isLineBegin = true
   /** The next bytes are the content of a part, not text before or behind the parts. */
   #isContent = false
-
   /** It belongs to a multipart that does not say where its parts begin. */
   #isMistaken = false
 
@@ -59,7 +54,7 @@ class Rebuild {
     }
     if (this.#count > MAX_PARTS) this.#notes.add(`It has more than ${MAX_PARTS} parts: what follows was not read.`)
     this.#leave(-1)
-    return { pieces: this.#pieces, fields: this.#fields, notes: [...this.#notes] }
+    return { pieces: this.#pieces.list, fields: this.#fields, notes: [...this.#notes] }
   }
 
   /** The line end before a delimiter line is part of it. */
@@ -74,7 +69,7 @@ class Rebuild {
     const content = this.#raw.subarray(from, to)
     const level = this.#levels.at(-1)
     if (this.#isContent) {
-      this.#push(content)
+      this.#pieces.writeContent(content)
       if (this.#isMistaken) this.#noteText(content)
     } else if (level && !level.hasParts && level.preamble === NOTHING) level.preamble = content
     this.#isContent = false
@@ -91,7 +86,7 @@ class Rebuild {
       this.#count++
       return next
     }
-    this.#writeDelimiter(entered.boundary)
+    this.#pieces.writeDelimiter(entered.boundary)
     return this.#readPart(next)
   }
 
@@ -110,24 +105,21 @@ class Rebuild {
     this.#isContent = header.boundary === null
     this.#isMistaken = this.#isContent && header.type.startsWith('multipart/')
     if (header.boundary !== null) {
-      this.#seed ||= randomBytes(12).toString('hex')
-      const boundary = `${this.#seed}-${this.#count}`
-      this.#levels.push({ header, piece: this.#pieces.length, boundary, hasParts: false, preamble: NOTHING })
+      const boundary = this.#pieces.newBoundary()
+      const piece = this.#pieces.writeHeader(writePartHeader(header, boundary))
+      this.#levels.push({ header, piece, boundary, hasParts: false, preamble: NOTHING })
       this.#delimiters.open(header.boundary)
-      this.#pieces.push(writePartHeader(header, boundary))
-    } else this.#pieces.push(this.#isMistaken ? writePartHeader(header, null) : header.bytes)
-    this.#pieces.push(CRLF)
-    this.#isLineBegin = true
+    } else this.#pieces.writeHeader(this.#isMistaken ? writePartHeader(header, null) : header.bytes)
     return body
   }
 
   #leave(level: number): void {
     while (this.#levels.length > level + 1) {
       const { header, piece, boundary, hasParts, preamble } = this.#levels.pop() as Level
-      if (hasParts) this.#writeDelimiter(`${boundary}--`)
+      if (hasParts) this.#pieces.writeDelimiter(`${boundary}--`)
       else {
-        this.#pieces[piece] = writePartHeader(header, null)
-        this.#push(preamble)
+        this.#pieces.replaceHeader(piece, writePartHeader(header, null))
+        this.#pieces.writeContent(preamble)
         this.#noteText(preamble)
       }
     }
@@ -136,18 +128,6 @@ class Rebuild {
   /** A multipart without parts is shown as it is. */
   #noteText(content: Buffer): void {
     if (!isBlank(content)) this.#notes.add('It says that it has parts, but none begins in it: it is shown as text.')
-  }
-
-  #push(content: Buffer): void {
-    if (content.length === 0) return
-    this.#pieces.push(content)
-    this.#isLineBegin = false
-  }
-
-  /** The line end before it is no part of the content, but an empty content needs none: mailparser would keep it. */
-  #writeDelimiter(boundary: string): void {
-    this.#pieces.push(Buffer.from(`${this.#isLineBegin ? '' : '\r\n'}--${boundary}\r\n`))
-    this.#isLineBegin = true
   }
 }
 

@@ -1,23 +1,11 @@
 import type { Category } from './category.ts'
-import {
-  ASKED,
-  BARE_NO,
-  INTERESTED,
-  NEGATIONS,
-  NEUTRAL,
-  NOT_INTERESTED,
-  NOT_WANTED,
-  ON_CONDITION,
-  SUPPOSED,
-  TROUBLE,
-} from './reply_phrases.ts'
+import { ASKED, BARE_NO, NEGATIONS, NOT_WANTED, ON_CONDITION, SUPPOSED, TROUBLE } from './patterns.ts'
+import { PHRASES } from './phrases.ts'
 
-/** What a reply is about is said soon; what follows tells of other things. */
+/** People come to the point early; what follows is about other things. */
 const MAX_CHARACTERS = 2_500
-/** One phrase that leaves no doubt. */
+/** The weight of one phrase that leaves no doubt. */
 const ENOUGH = 3
-
-type Phrase = { pattern: RegExp; category: Category; weight: number; length: number }
 
 /**
  * Reads the category off phrases in English, German, Swedish, French and Spanish. Null when it says nothing of that kind or
@@ -32,7 +20,7 @@ export function categorizeReply(text: string): Category | null {
   if (BARE_NO.test(rest)) return 'not_interested'
   const isTrouble = TROUBLE.test(rest)
   const score = { interested: 0, neutral: 0, not_interested: 0 }
-  for (const { pattern, category, weight } of phrases) {
+  for (const { pattern, category, weight } of PHRASES) {
     rest = rest.replace(pattern, (found, offset: number, whole: string) => {
       const before = sentenceBefore(whole, offset)
       if (isNotMeant(category, before, whole.slice(offset, offset + 200), found)) return blank(found)
@@ -68,30 +56,4 @@ function blank(found: string): string {
 function sentenceBefore(text: string, offset: number): string {
   const before = text.slice(Math.max(0, offset - 60), offset)
   return before.slice(before.search(/[^.!?;·]*$/))
-}
-
-/** The longest first: `not interested` covers `interested`. */
-const phrases: Phrase[] = [
-  ...compile('interested', INTERESTED),
-  ...compile('not_interested', NOT_INTERESTED),
-  ...compile('neutral', NEUTRAL),
-].sort((one, other) => other.length - one.length)
-
-function compile(category: Category, lists: { [weight: number]: readonly string[] }): Phrase[] {
-  return Object.entries(lists).flatMap(([weight, list]) =>
-    list.map(phrase => ({
-      pattern: compilePhrase(phrase),
-      category,
-      weight: Number(weight),
-      length: phrase.length,
-    })),
-  )
-}
-
-function compilePhrase(phrase: string): RegExp {
-  const source = phrase
-    .split(' _ ')
-    .map(part => RegExp.escape(part).replaceAll('\\*', '\\p{L}*'))
-    .join("(?: [\\p{L}']+){0,3} ")
-  return new RegExp(`(?<![\\p{L}\\p{N}])${source}(?![\\p{L}\\p{N}])`, 'gu')
 }

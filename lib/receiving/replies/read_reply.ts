@@ -1,8 +1,7 @@
 import { Threads } from '#lib/async/threads.ts'
 import type { Category } from './category.ts'
 import { clipReply, type ReplyBody } from './own_text.ts'
-
-export type ReplyTask = { own_text_of: ReplyBody } | { category_of: string }
+import type { ReplyTask } from './reply_thread.ts'
 
 /** It is kept for a while, as its hundreds of patterns take a third of a second to compile. */
 const LIMITS = { count: 1, deadline_ms: 5_000, heap_mb: 128, idle_ms: 30_000 }

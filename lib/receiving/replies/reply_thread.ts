@@ -1,6 +1,7 @@
 import { categorizeReply } from './categorize_reply.ts'
-import { ownText } from './own_text.ts'
-import type { ReplyTask } from './read_reply.ts'
+import { ownText, type ReplyBody } from './own_text.ts'
+
+export type ReplyTask = { own_text_of: ReplyBody } | { category_of: string }
 
 /** `read_reply.ts` runs this in a separate thread. */
 export default function read(task: ReplyTask): string | null {

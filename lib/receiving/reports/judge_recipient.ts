@@ -1,5 +1,6 @@
 import { type Bounce, describeBounce } from '#lib/delivery/bounce_details.ts'
-import { classifyReply, parseReply, type Verdict } from '#lib/delivery/smtp_reply.ts'
+import { classifyReply } from '#lib/delivery/refusals/classify_reply.ts'
+import { parseReply, type Verdict } from '#lib/delivery/smtp_reply.ts'
 import type { ReportedRecipient } from './report.ts'
 
 /**

@@ -1,9 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { CHUNK_SIZE, rechunk } from '#lib/files/chunker.ts'
-import { HeaderCheck, type HeaderLimits } from './header_check.ts'
-import { LineEnds } from './line_ends.ts'
-import { SmtpReplyError } from './reply_error.ts'
+import { ContentCheck, type ContentLimits } from './content_check.ts'
 
 /** What a message is: short and at hand, or long and still arriving. It is read once. */
 export type IncomingContent = {
@@ -19,8 +17,6 @@ export type IncomingContent = {
 
 /** What is longer is not held in memory: one stored chunk. */
 const SHORT_BYTES = CHUNK_SIZE
-
-export type ContentLimits = HeaderLimits & { size: number }
 
 /**
  * Reads a message as it comes by SMTP, its dots taken away already, until it has ended or is long. Lines end in CRLF; bytes
@@ -118,42 +114,4 @@ async function* readAll(first: Buffer, stream: Readable, check: ContentCheck): A
   }
   const rest = check.end()
   if (rest.length > 0) yield rest
-}
-
-const NOTHING = Buffer.alloc(0)
-
-/** Mends the line ends of what arrives; once the message may not be stored, nothing is left of it. */
-class ContentCheck {
-  readonly #limits: ContentLimits
-  readonly #lines = new LineEnds()
-  readonly #header: HeaderCheck
-  #size = 0
-  #refusal: SmtpReplyError | null = null
-
-  constructor(limits: ContentLimits) {
-    this.#limits = limits
-    this.#header = new HeaderCheck(limits)
-  }
-
-  get hasMessageId(): boolean {
-    return this.#header.hasMessageId
-  }
-
-  push(piece: Buffer): Buffer {
-    return this.#look(this.#lines.push(piece))
-  }
-
-  /** What is left of the last piece. @throws {SmtpReplyError} why it may not be stored */
-  end(): Buffer {
-    const rest = this.#look(this.#lines.end())
-    if (this.#refusal) throw this.#refusal
-    return rest
-  }
-
-  #look(piece: Buffer): Buffer {
-    this.#size += piece.length
-    this.#refusal ??= this.#header.push(piece)
-    if (this.#size > this.#limits.size) this.#refusal ??= new SmtpReplyError(552, '5.3.4 The message is too large')
-    return this.#refusal ? NOTHING : piece
-  }
 }

@@ -1,4 +1,4 @@
-import type { ContentLimits } from './content.ts'
+import type { ContentLimits } from './content_check.ts'
 
 /** What one client may take of the listener. Times are absolute: no byte that a client sends makes one longer. */
 export type SmtpLimits = ContentLimits & {

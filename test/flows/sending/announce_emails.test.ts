@@ -10,8 +10,8 @@ import {
   settleDeliveries,
 } from '#sql/delivery/deliveries.ts'
 import { applyReportedOutcome } from '#sql/receiving/reports.ts'
+import { announceEmails } from '#sql/sending/announce_emails.ts'
 import { upsertSuppressions } from '#sql/suppressions/suppression_changes.ts'
-import { announceEmails } from '#sql/webhooks/announce.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'

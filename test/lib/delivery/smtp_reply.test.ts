@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { judgeReply } from '#lib/delivery/judge_reply.ts'
 import { namedDelay } from '#lib/delivery/named_delay.ts'
-import { classifyReply, parseReply, type Stage } from '#lib/delivery/smtp_reply.ts'
+import { classifyReply } from '#lib/delivery/refusals/classify_reply.ts'
+import { parseReply, type Stage } from '#lib/delivery/smtp_reply.ts'
 import { namedDelays, realReplies } from '#test/support/smtp/smtp_replies.ts'
 
 t.test('a reply is taken apart, however it is written', async t => {

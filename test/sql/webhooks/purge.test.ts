@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sweepWebhooks } from '#flows/delivery/recover_deliveries.ts'
+import { sweepWebhooks } from '#flows/webhooks/sweep_disabled.ts'
 import { purge } from '#tasks/purge.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 import { newAccount } from '#test/support/world.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { sweepReceivedEmails } from '#flows/delivery/recover_deliveries.ts'
+import { sweepReceivedEmails } from '#flows/receiving/sweep_emails.ts'
 import { parse_email } from '#tasks/parse_email.ts'
 import { purge } from '#tasks/purge.ts'
 import { startApi } from '#test/support/api.ts'

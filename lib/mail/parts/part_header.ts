@@ -1,7 +1,7 @@
 import { type ReadField, readHeader, splitMessage } from '#lib/mail/mime/header.ts'
 import { readParameters } from '#lib/mail/mime/parameters.ts'
-import { MAX_HEADERS } from '#lib/receiving/parse/parsed_message.ts'
 import type { Delimiters } from './delimiters.ts'
+import { MAX_HEADERS } from './limits.ts'
 import { repairHeader } from './repair_header.ts'
 
 /** `bytes` are whole lines in UTF-8, `fields` what is in them. `boundary` has one character per byte; null without one, or without parts. */

@@ -1,6 +1,6 @@
 import type { Foundation } from '#flows/process/run_process.ts'
-import type { ReceivingParty } from '#flows/receiving/receive_email.ts'
 import { findAccount, findFirstAccount } from '#sql/accounts/accounts.ts'
+import type { ReceivingParty } from './receive_email.ts'
 
 /**
  * Finds the account that gets mail to `postmaster` without a domain, whoever owns the domain of this server; null while

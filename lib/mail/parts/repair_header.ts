@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer'
 import { type ReadField, readHeader } from '#lib/mail/mime/header.ts'
-import { guessText } from '#lib/receiving/parse/guess_text.ts'
+import { guessText } from './guess_text.ts'
 
 /**
  * An encoded word in Q with whatever stands in it (RFC 2047 2). B has no meaning for 8-bit bytes.

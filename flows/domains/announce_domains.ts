@@ -1,0 +1,26 @@
+import { announce } from '#flows/webhooks/announce.ts'
+import { notFound } from '#lib/errors.ts'
+import type { EventType } from '#lib/webhooks/event_types.ts'
+import type { Queryable } from '#sql/pool.ts'
+import { findDomainWithRecords } from './find_domain.ts'
+
+type DomainEvent = Extract<EventType, `domain.${string}`>
+
+/** Sends each domain with its records as they are at this moment, so call it before a domain is deleted. */
+export async function announceDomains(
+  tx: Queryable,
+  type: DomainEvent,
+  domains: { account_id: string; id: string }[],
+  server_domain: string,
+): Promise<void> {
+  const happenings = domains.map(({ account_id, id }) => ({
+    account_id,
+    type,
+    data: async () => {
+      const domain = await findDomainWithRecords(tx, account_id, id, server_domain)
+      if (!domain) throw notFound('Domain')
+      return domain
+    },
+  }))
+  await announce(tx, happenings)
+}

@@ -1,0 +1,44 @@
+import { Breaker } from '#lib/async/circuit_breaker.ts'
+import { Memory } from '#lib/async/ttl_cache.ts'
+import { Silence } from '#lib/delivery/silence.ts'
+import type { Protection } from '#lib/delivery/smtp/session_pool.ts'
+
+const REMEMBERED_HOSTS = 10_000
+
+/** How long a host gets mail without TLS after TLS failed, and how long its failures are remembered. */
+const NO_TLS_MS = 10 * 60_000
+const BREAKER_MS = 30 * 60_000
+
+/** Remembers the recent failures of hosts, by their names. */
+export class HostMemory {
+  readonly #breakers = new Memory<Breaker>(REMEMBERED_HOSTS)
+  readonly #silences = new Memory<Silence>(REMEMBERED_HOSTS)
+  readonly #withoutTls = new Memory<true>(REMEMBERED_HOSTS)
+
+  silenceOf(host: string): Silence {
+    const silence = this.#silences.get(host) ?? new Silence()
+    this.#silences.set(host, silence, BREAKER_MS)
+    return silence
+  }
+
+  /** One per protection: a host without TLS has not failed for mail that does not require TLS. */
+  breakerOf(host: string, protection: Protection): Breaker {
+    const name = `${host} ${protection}`
+    const breaker = this.#breakers.get(name) ?? new Breaker()
+    this.#breakers.set(name, breaker, BREAKER_MS)
+    return breaker
+  }
+
+  /**
+   * Returns the values of `ignore_tls` to try. Where TLS is not required, a host whose TLS fails gets the mail without
+   * it (RFC 7435).
+   */
+  waysOf(host: string, protection: Protection): boolean[] {
+    if (protection !== 'none') return [false]
+    return this.#withoutTls.get(host) ? [true] : [false, true]
+  }
+
+  tlsFailed(host: string): void {
+    this.#withoutTls.set(host, true, NO_TLS_MS)
+  }
+}

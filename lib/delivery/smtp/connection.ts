@@ -1,0 +1,50 @@
+import type { Readable } from 'node:stream'
+import type SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { formatReply } from '#lib/delivery/smtp_reply.ts'
+import type { SmtpServer } from './server.ts'
+
+/** `verified`: the server has proven its name. */
+export type Protection = 'none' | 'encrypted' | 'verified'
+
+/** Connects and authenticates. */
+export async function connect(connection: SMTPConnection, { auth }: SmtpServer): Promise<void> {
+  await called(connection, done => connection.connect(done))
+  if (auth) await called(connection, done => connection.login({ credentials: auth }, done))
+}
+
+/** Resolves with the server's reply to the end of the message. */
+export function sendMessage(
+  connection: SMTPConnection,
+  envelope: SMTPConnection.Envelope,
+  content: Readable,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    connection.send(envelope, content, (error, info) => {
+      if (error) reject(error)
+      else resolve(formatReply((info as { response: string }).response))
+    })
+  })
+}
+
+/** Makes the connection ready for another message. */
+export function reset(connection: SMTPConnection): Promise<void> {
+  return called(connection, done => connection.reset(done))
+}
+
+export function protectionOf(connection: SMTPConnection): Protection {
+  const { secure, _socket } = connection as SMTPConnection & { _socket?: { authorized?: boolean } }
+  if (!secure) return 'none'
+  return _socket?.authorized ? 'verified' : 'encrypted'
+}
+
+/** Promisifies one call of the connection. It rejects on an error event of the connection, too. */
+function called(connection: SMTPConnection, call: (done: (error?: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connection.once('error', reject)
+    call(error => {
+      connection.removeListener('error', reject)
+      if (error) reject(error)
+      else resolve()
+    })
+  })
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import type { ErrorName } from '#lib/errors.ts'
+import { atMost, clip, refuse } from '#lib/zod_fields.ts'
+import { type Address, parseAddress } from './address.ts'
+import { explainUnsendable } from './wide_address.ts'
+
+/** The limit of `to`, of `cc` and of `bcc`, each. */
+export const MAX_RECIPIENTS = 50
+export const MAX_SUBJECT_LENGTH = 998
+
+/** One address. An invalid one is rejected with the given error name. */
+export function address(name: ErrorName) {
+  return z.string().transform((text, context): Address => {
+    return parseAddress(text) ?? refuse(context, name, explain(text))
+  })
+}
+
+function explain(text: string): string {
+  const unsendable = explainUnsendable(text)
+  if (unsendable) return `${unsendable}: ${clip(text)}`
+  return `expected \`email@domain\` or \`Name <email@domain>\`, got ${clip(text)}`
+}
+
+/** A list of addresses; a single string is read as a list of one. */
+export function addresses(name: ErrorName, max: number = MAX_RECIPIENTS) {
+  const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name)))
+  return atMost(max, 'addresses', list)
+}
+
+export const From = address('invalid_from_address')
+export const Subject = z
+  .string()
+  .max(MAX_SUBJECT_LENGTH)
+  .regex(/^[^\r\n]*$/, 'must be one line')

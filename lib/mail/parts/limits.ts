@@ -1,0 +1,4 @@
+/** Parts of a message; one with more is not read. */
+export const MAX_PARTS = 1_000
+/** Bytes of the headers of one part; a message with more is not read. */
+export const MAX_HEADERS = 1024 * 1024

@@ -1,0 +1,49 @@
+import { makeStorable } from '#lib/json/unstorable_json.ts'
+import type { ReadField } from '#lib/mail/mime/header.ts'
+import type { Mailbox } from './mailparser_types.ts'
+import { MAX_ENTRIES, MAX_TEXT, type ParsedAddress } from './parsed_message.ts'
+
+/** Characters of an address, a name or an id: a line of RFC 5322 is no longer. */
+const MAX_WORD = 998
+
+/** Lists the members of a group in place of the group. `cuts` gets a sentence about what is left out, here and below. */
+export function listAddresses(field: { value: Mailbox[] } | { value: Mailbox[] }[] | undefined, cuts: Set<string>) {
+  const all = [field ?? []].flat().flatMap(({ value }) => value.flatMap(entry => entry.group ?? [entry]))
+  if (all.length > MAX_ENTRIES)
+    cuts.add(`It names more than ${MAX_ENTRIES} addresses in a field: the rest is not shown.`)
+  return all
+    .slice(0, MAX_ENTRIES)
+    .map(({ name, address }): ParsedAddress => ({ name: clip(name), address: clip(address ?? '') }))
+}
+
+export function listHeaders(fields: ReadField[], cuts: Set<string>): Record<string, string> {
+  const values = new Map<string, string[]>()
+  for (const field of fields) {
+    const name = clip(field.name)
+    const known = values.get(name)
+    if (known) known.push(contentOf(field))
+    else if (values.size < MAX_ENTRIES) values.set(name, [contentOf(field)])
+    else cuts.add(`It has headers of more than ${MAX_ENTRIES} names: the rest is not shown.`)
+  }
+  return Object.fromEntries(Array.from(values, ([name, all]) => [name, all.join('\n')]))
+}
+
+/** Returns the first one as it was written: mailparser would always end it in `>`. */
+export function readMessageId(fields: ReadField[]): string | null {
+  const found = fields.find(({ name }) => name === 'message-id')
+  return (found && clip(contentOf(found))) || null
+}
+
+function contentOf({ value }: ReadField): string {
+  return makeStorable(Buffer.from(value, 'latin1').toString().trim())
+}
+
+export function clipText(text: string | null, cuts: Set<string>): string | null {
+  if (!text) return null
+  if (text.length > MAX_TEXT) cuts.add(`Its text is longer than ${MAX_TEXT} characters: the rest is not shown.`)
+  return makeStorable(text.slice(0, MAX_TEXT))
+}
+
+export function clip(word: string): string {
+  return makeStorable(word.slice(0, MAX_WORD))
+}

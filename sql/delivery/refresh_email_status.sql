@@ -1,0 +1,35 @@
+-- emails.status is the first that applies: queued, delivery_delayed, sent (in doubt), then the worst final outcome.
+-- Runs in a statement of its own after the deliveries were changed under the emails' locks.
+CREATE FUNCTION refresh_email_status(changes delivery_change[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE emails e SET
+    status = s.status,
+    last_event = coalesce(l.last_event, e.last_event),
+    sent_at = CASE WHEN s.any_delivered THEN coalesce(e.sent_at, now()) ELSE e.sent_at END,
+    updated_at = now()
+  FROM (
+    SELECT d.account_id, d.email_id, bool_or(d.state = 'delivered') AS any_delivered,
+      CASE
+        WHEN bool_or(d.state = 'queued' AND d.attempt = 0 OR d.state = 'sending' AND d.attempt = 1) THEN 'queued'
+        WHEN bool_or(d.state IN ('queued', 'sending')) THEN 'delivery_delayed'
+        WHEN bool_or(d.state = 'in_doubt') THEN 'sent'
+        WHEN bool_or(d.state = 'bounced') THEN 'bounced'
+        WHEN bool_or(d.state = 'failed') THEN 'failed'
+        WHEN bool_or(d.complained) THEN 'complained'
+        WHEN bool_or(d.state = 'delivered') THEN 'delivered'
+        WHEN bool_or(d.state = 'suppressed') THEN 'suppressed'
+        ELSE 'canceled'
+      END AS status
+    FROM (SELECT DISTINCT c.email_id FROM unnest(changes) AS c) w
+    JOIN deliveries d ON d.email_id = w.email_id
+    GROUP BY d.account_id, d.email_id
+  ) s
+  LEFT JOIN LATERAL (
+    SELECT CASE v.type WHEN 'in_doubt' THEN 'sent' ELSE v.type END AS last_event
+    FROM email_events v WHERE v.account_id = s.account_id AND v.email_id = s.email_id
+    ORDER BY v.id DESC LIMIT 1
+  ) l ON true
+  WHERE e.account_id = s.account_id AND e.id = s.email_id;
+END
+$$;

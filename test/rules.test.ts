@@ -1,0 +1,141 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import {
+  type Fault,
+  findCircles,
+  findFullFolders,
+  findLayerFaults,
+  findLongFiles,
+  findLongFunctions,
+  findRoomFaults,
+  type Tree,
+} from '#test/support/house_rules.ts'
+import { ROOT } from '#test/support/root.ts'
+
+/**
+ * Rooms from left to right. `top` are the files beside the rooms: lib/errors.ts, sql/pool.ts and so on. Rooms that are none of
+ * the API's words: `async`, `json`, `net`, `files` and `mail` are below all; `config` reads values as net, files and delivery do.
+ */
+const ROOMS = {
+  lib: 'async json top net files mail webhooks domains templates suppressions request_log contents sending delivery receiving config doctor',
+  sql: 'top process files webhooks domains templates suppressions accounts safety request_log contents sending delivery receiving',
+  flows: 'process files webhooks domains templates suppressions accounts contents sending delivery receiving doctor',
+}
+
+const MAX_FILE = 150
+const MAX_FUNCTION = 50
+const MAX_FOLDER = 15
+
+/** Each exception with its reason. One that is needed no more fails. Tests keep only the rules about imports. */
+const LONG_FILES = {
+  'flows/files/blobs.ts': 'becomes a class',
+  'lib/async/fair_queue.ts': 'is being renamed',
+}
+const LONG_FUNCTIONS = {
+  'flows/delivery/fence_and_settle.ts createLedger': 'becomes a class',
+  'flows/delivery/sender.ts createSender': 'becomes a class',
+  'flows/files/blobs.ts createBlobs': 'becomes a class',
+  'flows/webhooks/sender.ts createWebhookSender': 'becomes a class',
+  'lib/async/coalesce.ts coalesce': 'becomes a class',
+  'lib/async/write_behind.ts writeBehind': 'becomes a class',
+  'lib/delivery/direct/transport.ts createDirectTransport': 'becomes a class',
+  'sql/listener.ts createListener': 'becomes a class',
+  'sql/sending/emails.ts findEmail': 'one statement',
+  'workers/smtp/inbound.ts startInbound': 'becomes a class',
+  'workers/smtp/submission.ts startSubmission': 'becomes a class',
+}
+const FULL_FOLDERS = {
+  'api/routes': 'one file per resource',
+  'flows/delivery': 'is divided next',
+  'sql/migrations': 'one file per change of the schema',
+}
+
+const paths = globSync('*/**/*.{ts,sql}', { cwd: ROOT, exclude: name => name === 'node_modules' }).sort()
+const all: Tree = new Map(paths.map(path => [path, readFileSync(join(ROOT, path), 'utf8')]))
+const source: Tree = new Map([...all].filter(([path]) => !path.startsWith('test/')))
+/** tasks/ is flat. */
+const rooms: Tree = new Map([...source].filter(([path]) => !path.startsWith('tasks/')))
+
+function check(t: Test, faults: Fault[], exceptions: Record<string, string> = {}): void {
+  t.strictSame(
+    faults.filter(({ key }) => !exceptions[key]),
+    [],
+  )
+  const keys = new Set(faults.map(({ key }) => key))
+  t.strictSame(
+    Object.keys(exceptions).filter(key => !keys.has(key)),
+    [],
+    'every exception is needed',
+  )
+}
+
+t.test('layers import only the layers below them', async t => {
+  t.ok(all.size > 500, 'the sources are found')
+  check(t, findLayerFaults(all))
+})
+t.test('rooms import only rooms to their left', async t => check(t, findRoomFaults(source, ROOMS)))
+t.test('no imports go in a circle, types included', async t => check(t, findCircles(all)))
+t.test('files are short', async t => check(t, findLongFiles(source, MAX_FILE), LONG_FILES))
+t.test('functions are short', async t => check(t, findLongFunctions(source, MAX_FUNCTION), LONG_FUNCTIONS))
+t.test('folders hold few files', async t => check(t, findFullFolders(rooms, MAX_FOLDER), FULL_FOLDERS))
+
+const keysOf = (faults: Fault[]) => faults.map(({ key }) => key)
+const tree = (files: Record<string, string>): Tree => new Map(Object.entries(files))
+const lines = (count: number) => '  count++\n'.repeat(count)
+
+t.test('an import of a higher layer is found, whatever its form', async t => {
+  const files = { 'sql/pool.ts': '', 'tasks/purge.ts': '', 'test/setup.ts': '' }
+  const faultsOf = (path: string, text: string) => keysOf(findLayerFaults(tree({ ...files, [path]: text })))
+  t.strictSame(faultsOf('lib/a.ts', "import { sql } from '#sql/pool.ts'"), ['lib/a.ts -> sql/pool.ts'])
+  t.strictSame(faultsOf('lib/a/b.ts', "export * from '../../sql/pool.ts'"), ['lib/a/b.ts -> sql/pool.ts'])
+  t.strictSame(faultsOf('lib/a.ts', "type A = import('#sql/pool.ts').Pool"), ['lib/a.ts -> sql/pool.ts'])
+  t.strictSame(faultsOf('lib/a.ts', "import '../sql/pool.ts'"), ['lib/a.ts -> sql/pool.ts'])
+  t.strictSame(faultsOf('lib/a.ts', "import {\n  a,\n} from 'pg'"), ['lib/a.ts -> pg'])
+  t.strictSame(faultsOf('api/a.ts', "import { purge } from '#tasks/purge.ts'"), ['api/a.ts -> tasks/purge.ts'])
+  t.strictSame(faultsOf('workers/a.ts', "import '#test/setup.ts'"), ['workers/a.ts -> test/setup.ts'])
+  t.strictSame(faultsOf('extra/a.ts', ''), ['extra/a.ts'])
+  t.strictSame(faultsOf('flows/a.ts', "import '#sql/pool.ts'\n// import '#test/setup.ts'"), [])
+})
+
+t.test('an import of a room to the right is found', async t => {
+  const order = { lib: 'async top mail config' }
+  const faultsOf = (path: string, text: string) =>
+    keysOf(findRoomFaults(tree({ 'lib/mail/a/b.ts': '', 'lib/log.ts': '', [path]: text }), order))
+  t.strictSame(faultsOf('lib/log.ts', "import type { B } from './mail/a/b.ts'"), ['lib/log.ts -> lib/mail/a/b.ts'])
+  t.strictSame(faultsOf('lib/async/c.ts', "import '#lib/log.ts'"), ['lib/async/c.ts -> lib/log.ts'])
+  t.strictSame(faultsOf('lib/config.ts', "import '#lib/mail/a/b.ts'"), [])
+  t.strictSame(faultsOf('lib/mail/c.ts', "import './a/b.ts'\nimport '#lib/log.ts'"), [])
+  t.strictSame(faultsOf('lib/cellar/c.ts', ''), ['lib/cellar/c.ts'])
+})
+
+t.test('a circle of types is found, and one through a thread', async t => {
+  const circle = { 'lib/a.ts': "import type { B } from './b.ts'", 'lib/b.ts': "import type { C } from './c.ts'" }
+  const types = tree({ ...circle, 'lib/c.ts': "import type { A } from './a.ts'", 'lib/d.ts': "import './a.ts'" })
+  t.strictSame(findCircles(types), [
+    { key: 'lib/c.ts -> lib/a.ts', because: 'lib/a.ts -> lib/b.ts -> lib/c.ts -> lib/a.ts' },
+  ])
+  const thread = tree({ 'lib/a.ts': "new URL('./b.ts', import.meta.url)", 'lib/b.ts': "import './a.ts'" })
+  t.strictSame(keysOf(findCircles(thread)), ['lib/b.ts -> lib/a.ts'])
+  t.strictSame(findCircles(tree({ ...circle, 'lib/c.ts': '' })), [])
+})
+
+t.test('a long file, a long function and a full folder are found', async t => {
+  t.strictSame(findLongFiles(tree({ 'sql/a.sql': lines(4), 'sql/b.sql': lines(3) }), 3), [
+    { key: 'sql/a.sql', because: '4 lines' },
+  ])
+  const text = [
+    `export async function loud(\n  a: number,\n): Promise<void> {\n${lines(3)}}\n`,
+    `const quiet = (a: number) => {\n${lines(4)}}\n`,
+    `class A {\n  static #method<T>(a: T): T {\n  ${lines(4)}  }\n\n  get short() {\n    return 1\n  }\n}\n`,
+    `function shape({\n  a,\n}: Options): Shape {\n${lines(3)}}\n`,
+    `function short(): void {\n  if (a) {\n  ${lines(1)}  }\n}\n`,
+  ].join('\n')
+  t.strictSame(findLongFunctions(tree({ 'lib/a.ts': text }), 5), [
+    { key: 'lib/a.ts loud', because: '7 lines' },
+    { key: 'lib/a.ts quiet', because: '6 lines' },
+    { key: 'lib/a.ts #method', because: '6 lines' },
+    { key: 'lib/a.ts shape', because: '7 lines' },
+  ])
+  t.strictSame(keysOf(findFullFolders(tree({ 'lib/a/b.ts': '', 'lib/a/c.ts': '', 'lib/d.ts': '' }), 1)), ['lib/a'])
+})
