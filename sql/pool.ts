@@ -21,8 +21,11 @@ export type Queryable = {
   run(statement: Statement): Promise<number>
 }
 
+/** A transaction's queries. What takes a Tx writes several statements in one commit, or keeps a lock for the next one. */
+export type Tx = Queryable & { readonly tx: true }
+
 export type Pool = Queryable & {
-  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** For libraries that take a pg pool. */
   pg: pg.Pool
   /** Whether Postgres answers. */
@@ -191,11 +194,11 @@ async function connectOne(pool: pg.Pool): Promise<Connection> {
   }
 }
 
-async function inTransaction<T>(session: Session, work: (tx: Queryable) => Promise<T>): Promise<T> {
+async function inTransaction<T>(session: Session, work: (tx: Tx) => Promise<T>): Promise<T> {
   await session('BEGIN')
   let result: T
   try {
-    result = await work(queryable(session))
+    result = await work({ ...queryable(session), tx: true })
   } catch (error) {
     // The first error is the one to report: a rollback that fails too means that the connection is gone.
     await session('ROLLBACK').catch(() => {})

@@ -1,7 +1,7 @@
 import { findDomainWithRecords } from '#flows/domains/find_domain.ts'
 import { notFound } from '#lib/errors.ts'
 import type { EventType } from '#lib/webhooks/event_types.ts'
-import type { Queryable } from '#sql/pool.ts'
+import type { Tx } from '#sql/pool.ts'
 import { type Announcement, announceEvents, listHeard } from '#sql/webhooks/announce.ts'
 
 /** `data` is made only when somebody listens, in the transaction. */
@@ -11,7 +11,7 @@ export type Happening = Omit<Announcement, 'data'> & { data: () => object | Prom
  * Tells webhooks of what happens in this transaction: if and only if it is committed. In the order in which it happened;
  * that of several calls in one transaction is not kept.
  */
-export async function announce(tx: Queryable, happenings: Happening[]): Promise<void> {
+export async function announce(tx: Tx, happenings: Happening[]): Promise<void> {
   const heard = await listHeard(tx, happenings)
   const events: Announcement[] = []
   for (const [n, { account_id, type, data }] of happenings.entries()) {
@@ -24,7 +24,7 @@ type DomainEvent = Extract<EventType, `domain.${string}`>
 
 /** Each with its record as it is at this moment: one that is to be deleted is told of before. */
 export async function announceDomains(
-  tx: Queryable,
+  tx: Tx,
   type: DomainEvent,
   domains: { account_id: string; id: string }[],
   server_domain: string,

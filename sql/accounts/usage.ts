@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { EmailId } from '#sql/sending/emails.ts'
 
 /** Before anything else is locked, by whoever debits or refunds (sql/accounts/quotas.sql). */
-export async function lockUsage(tx: Queryable, account_id: string): Promise<void> {
+export async function lockUsage(tx: Tx, account_id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT lock_usage(${sql.array([account_id], 'uuid')})`)
 }
 
 /** Gives back what an email took of its account's quotas when it was accepted. */
-export async function refundEmail(tx: Queryable, { account_id, id }: EmailId): Promise<void> {
+export async function refundEmail(tx: Tx, { account_id, id }: EmailId): Promise<void> {
   await tx.run(sql.unsafe`SELECT refund_email(${account_id}, ${id})`)
 }
 

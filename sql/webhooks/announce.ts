@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { EventType } from '#lib/webhooks/event_types.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 
 /** Something that happened, which webhooks are told: `data` as contract 12.4 has it. */
@@ -23,7 +23,7 @@ export async function listHeard(
 }
 
 /** In the order in which they happened. What nobody has subscribed to is not kept (sql/webhooks/announce.sql). */
-export async function announceEvents(tx: Queryable, events: Announcement[]): Promise<void> {
+export async function announceEvents(tx: Tx, events: Announcement[]): Promise<void> {
   await tx.run(sql.unsafe`SELECT announce_events(${JSON.stringify(events)}::json)`)
 }
 
@@ -33,7 +33,7 @@ type Told<Type> = Type extends `email.${infer Event}` ? Event : never
 export type EmailEvent = { account_id: string; email_id: string; type: Told<EventType>; more?: object }
 
 /** Tells what happened to sent emails, each as a whole (sql/sending/announce_emails.sql). */
-export async function announceEmails(tx: Queryable, events: EmailEvent[]): Promise<void> {
+export async function announceEmails(tx: Tx, events: EmailEvent[]): Promise<void> {
   await tx.run(sql.unsafe`
     SELECT announce_emails(ARRAY(
       SELECT e FROM json_populate_recordset(NULL::email_event, ${JSON.stringify(events)}::json) AS e
@@ -42,6 +42,6 @@ export async function announceEmails(tx: Queryable, events: EmailEvent[]): Promi
 }
 
 /** What came in, once it is read and linked to what it answers (sql/receiving/announce_received_emails.sql). */
-export async function announceReceivedEmails(tx: Queryable, emails: ReceivedEmailId[]): Promise<void> {
+export async function announceReceivedEmails(tx: Tx, emails: ReceivedEmailId[]): Promise<void> {
   await tx.run(sql.unsafe`SELECT announce_received_emails(${JSON.stringify(emails)}::json)`)
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import t from 'tap'
 import { z } from 'zod'
-import { createPool, NoAnswerError, NotConnectedError, sql, sqlState } from '#sql/pool.ts'
+import { createPool, NoAnswerError, NotConnectedError, sql, sqlState, type Tx } from '#sql/pool.ts'
 import { createDatabase } from '#test/support/database/database.ts'
 
 const url = await createDatabase(t)
@@ -152,4 +152,13 @@ t.test('nothing waits without a bound', async t => {
     ],
   )
   t.match(pool.pg.options, { connectionTimeoutMillis: 2_000, query_timeout: 17_000, keepAlive: true })
+})
+
+t.test('tsc refuses a pool where a transaction is required', async t => {
+  const update = async (tx: Tx) => tx.run(insert(30))
+  const count = await pool.transaction(tx => update(tx))
+  t.equal(count, 1)
+  // @ts-expect-error: a Pool is no Tx. tsc fails here if that changes.
+  const refused: Tx = pool
+  t.equal(refused.tx, undefined)
 })
