@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { z } from 'zod'
 import { newId } from '#lib/ids.ts'
 import { LostConnectionError, NoAnswerError, NotConnectedError, sqlState } from './outage.ts'
+import { insideTransaction, refuseInside } from './own_transaction.ts'
 import { cutOff, Watchdog } from './watchdog.ts'
 
 export { NoAnswerError, NotConnectedError, sqlState } from './outage.ts'
@@ -82,7 +83,8 @@ export function createPool(database_url: string, options: PoolOptions = {}): Poo
 
   return {
     ...queryable((text, values, name) => withClient(connections, session => session(text, values, name))),
-    transaction: work => withClient(connections, session => inTransaction(session, work)),
+    transaction: work =>
+      withClient(connections, session => inTransaction(session, tx => insideTransaction(pool, () => work(tx)))),
     pg: pool,
     watchdog,
     end: () => pool.end(),
@@ -120,6 +122,7 @@ function atMostOne<Row>(rows: Row[]): Row | null {
 }
 
 async function withClient<T>(connections: Connections, work: (session: Session) => Promise<T>): Promise<T> {
+  refuseInside(connections.pool)
   const client = await connect(connections)
   let broken: Error | undefined
   const session: Session = async (text, values, name) => {
