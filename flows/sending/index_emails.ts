@@ -21,8 +21,8 @@ import {
  * Emails of a block: larger ones make a list of blocks shorter and each of them slower to read. Emails as young as
  * `lag_seconds` are left, since others with lower ids may still be on their way.
  */
-export const INDEX_OPTIONS = { size: 64, lag_seconds: 5 }
-export type IndexOptions = typeof INDEX_OPTIONS
+const INDEX_OPTIONS = { size: 64, lag_seconds: 5 }
+type IndexOptions = typeof INDEX_OPTIONS
 
 /** Blocks of one transaction: more would hold up whatever else the process does. */
 const BATCH = 16

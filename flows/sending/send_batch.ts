@@ -22,7 +22,7 @@ import { faultError, type RequestKey } from './draft_emails.ts'
 import { waitUntilSettled } from './wait_for_batch.ts'
 
 /** `indexes`: where in the request each draft is; `errors`: what a permissive request leaves out already. */
-export type BatchRequest = {
+type BatchRequest = {
   account_id: string
   key: RequestKey | null
   is_permissive: boolean
@@ -31,7 +31,7 @@ export type BatchRequest = {
   errors: BatchError[]
 }
 
-export type SentBatch = { answer: { data: { id: string }[]; errors?: BatchError[] }; replayed: boolean }
+type SentBatch = { answer: { data: { id: string }[]; errors?: BatchError[] }; replayed: boolean }
 export type SendBatch = (request: BatchRequest) => Promise<SentBatch>
 
 /** Emails in one commit at the most. */
