@@ -119,12 +119,12 @@ BEGIN
   SELECT p.* INTO plan FROM accounts a JOIN plans p ON p.name = a.plan WHERE a.id = account;
   IF plan.emails_per_day IS NOT NULL THEN
     room := plan.emails_per_day - (SELECT coalesce(sum(emails), 0) FROM usage_minutes m
-      WHERE m.account_id = account AND m.minute > now() - interval '24 hours 1 minute');
+      WHERE m.account_id = account AND m.minute > now() - usage_window('day'));
   END IF;
   IF plan.emails_per_month IS NOT NULL THEN
     room := least(room, (SELECT u.credits FROM account_usage u WHERE u.account_id = account)
       + greatest(0, plan.emails_per_month - (SELECT coalesce(sum(emails), 0) FROM usage_hours h
-        WHERE h.account_id = account AND h.hour > now() - interval '30 days 1 hour')));
+        WHERE h.account_id = account AND h.hour > now() - usage_window('month'))));
   END IF;
   RETURN room;
 END
