@@ -97,8 +97,8 @@ BEGIN
   IF fresh <> '{}' THEN
     PERFORM graphile_worker.add_jobs(array_agg(
       json_populate_record(NULL::graphile_worker.job_spec, json_build_object(
-        'identifier', 'parse_email', 'payload', json_build_object('ids', j.ids), 'max_attempts', 5,
-        'priority', 20)) -- as in jobs.ts
+        'identifier', 'parse_email', 'payload', json_build_object('ids', j.ids), 'max_attempts', job_attempts(),
+        'priority', job_priority('parse_email')))
     )) FROM (
       SELECT json_agg(json_build_object('account_id', f.account_id, 'id', f.id) ORDER BY f.n) AS ids FROM (
         SELECT r.account_id, r.id, row_number() OVER (ORDER BY r.position) AS n
