@@ -1,10 +1,13 @@
 import { z } from 'zod'
-import { DomainStatus } from '#lib/domains/domain_status.ts'
+import { DomainStatus, SENDABLE } from '#lib/domains/domain_status.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** Mail is sent from a domain in one of these, if its capability is enabled. */
-export const sendableStatuses = sql.fragment`('verified', 'partially_verified', 'partially_failed')`
+/**
+ * Mail is sent from a domain in one of these, if its capability is enabled. Literals, since the index of sendable names
+ * does not fit parameters.
+ */
+export const sendableStatuses = sql.fragment`(${sql.join(SENDABLE.map(sql.literalValue), sql.fragment`, `)})`
 
 /** What others of our own need to know of a domain. */
 export const Domain = z.object({ id: z.string(), account_id: z.string(), name: z.string(), status: DomainStatus })

@@ -19,9 +19,12 @@ export const OpenClaim = z.object({
 })
 export type OpenClaim = z.infer<typeof OpenClaim>
 
+/** Nothing keeps a claim from being completed this long after its proof (contract 15). */
+const blockedAtMost = sql.fragment`interval '72 hours'`
+
 const claimColumns = sql.fragment`
   c.account_id, c.id, c.domain_id, d.name, c.token, c.status, c.expires_at <= now() AS is_expired,
-  coalesce(c.proven_at <= now() - interval '72 hours', false) AS is_overdue
+  coalesce(c.proven_at <= now() - ${blockedAtMost}, false) AS is_overdue
 `
 
 export async function findOpenClaim(db: Queryable, account_id: string, id: string): Promise<OpenClaim | null> {
@@ -52,7 +55,7 @@ export async function markClaimProven(
   await tx.run(sql.unsafe`
     UPDATE domain_claims SET status = ${status}, blocked_reason = ${blocked_reason},
       proven_at = coalesce(proven_at, now()),
-      check_at = least(now() + interval '15 minutes', coalesce(proven_at, now()) + interval '72 hours')
+      check_at = least(now() + interval '15 minutes', coalesce(proven_at, now()) + ${blockedAtMost})
     WHERE account_id = ${account_id} AND id = ${id}
   `)
 }
