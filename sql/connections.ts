@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { newId } from '#lib/ids.ts'
 import { LostConnectionError, NoAnswerError, NotConnectedError, sqlState } from './outage.ts'
+import { refuseInside } from './own_transaction.ts'
 import { cutOff, Watchdog } from './watchdog.ts'
 
 /** A statement may take so long, and a second more for each megabyte in it. */
@@ -50,6 +51,7 @@ export function openConnections(database_url: string, options: ConnectionOptions
 
 /** Does some work on a connection of its own, which is replaced if it breaks. */
 export async function withSession<T>(connections: Connections, work: (session: Session) => Promise<T>): Promise<T> {
+  refuseInside(connections.pool)
   const client = await connect(connections)
   let broken: Error | undefined
   const session: Session = async (text, values, name) => {

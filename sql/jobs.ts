@@ -1,9 +1,6 @@
 import type { JobName, JobPayload } from '#lib/jobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
-/** 0 is that of others; what is higher runs later. A flood of mail, which anybody can send, keeps nothing else waiting. */
-const PRIORITIES: Partial<Record<JobName, number>> = { parse_email: 20 }
-
 /** A nudge; the rows say what is to be done. `job_key`: of several that wait, one runs. */
 export async function addJob<Name extends JobName>(
   db: Queryable,
@@ -12,8 +9,8 @@ export async function addJob<Name extends JobName>(
   job_key: string | null = null,
 ): Promise<void> {
   await db.run(sql.unsafe`
-    SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, job_key => ${job_key}, max_attempts => 5,
-      priority => ${PRIORITIES[name] ?? 0})
+    SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, job_key => ${job_key},
+      max_attempts => job_attempts(), priority => job_priority(${name}))
   `)
 }
 
@@ -33,9 +30,12 @@ export async function addJobs<Name extends JobName>(
   jobs: NewJob<Name>[],
 ): Promise<void> {
   if (jobs.length === 0) return
-  const specs = jobs.map(job => ({ ...job, identifier, max_attempts: 5 }))
+  const specs = jobs.map(job => ({ ...job, identifier }))
   await db.run(sql.unsafe`
     SELECT graphile_worker.add_jobs(array_agg(spec), true)
-    FROM json_populate_recordset(NULL::graphile_worker.job_spec, ${JSON.stringify(specs)}::json) AS spec
+    FROM json_populate_recordset(
+      json_populate_record(NULL::graphile_worker.job_spec, json_build_object('max_attempts', job_attempts())),
+      ${JSON.stringify(specs)}::json
+    ) AS spec
   `)
 }

@@ -2,6 +2,7 @@ import { createSqlTag, type QuerySqlToken } from '@slonik/sql-tag'
 import type pg from 'pg'
 import type { z } from 'zod'
 import { openConnections, type Session, withSession } from './connections.ts'
+import { insideTransaction } from './own_transaction.ts'
 import type { Watchdog } from './watchdog.ts'
 
 export { NoAnswerError, NotConnectedError, sqlState } from './outage.ts'
@@ -20,8 +21,11 @@ export type Queryable = {
   run(statement: Statement): Promise<number>
 }
 
+/** A transaction's queries. What takes a Tx writes several statements in one commit, or keeps a lock for the next one. */
+export type Tx = Queryable & { readonly tx: true }
+
 export type Pool = Queryable & {
-  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** For libraries that take a pg pool. */
   pg: pg.Pool
   /** Whether Postgres answers. */
@@ -47,7 +51,8 @@ export function createPool(database_url: string, options: PoolOptions = {}): Poo
   const { pool, watchdog } = connections
   return {
     ...queryable((text, values, name) => withSession(connections, session => session(text, values, name))),
-    transaction: work => withSession(connections, session => inTransaction(session, work)),
+    transaction: work =>
+      withSession(connections, session => inTransaction(session, tx => insideTransaction(pool, () => work(tx)))),
     pg: pool,
     watchdog,
     end: () => pool.end(),
@@ -81,11 +86,11 @@ function atMostOne<Row>(rows: Row[]): Row | null {
   return rows[0] ?? null
 }
 
-async function inTransaction<T>(session: Session, work: (tx: Queryable) => Promise<T>): Promise<T> {
+async function inTransaction<T>(session: Session, work: (tx: Tx) => Promise<T>): Promise<T> {
   await session('BEGIN')
   let result: T
   try {
-    result = await work(queryable(session))
+    result = await work({ ...queryable(session), tx: true })
   } catch (error) {
     // The first error is the one to report: a rollback that fails too means that the connection is gone.
     await session('ROLLBACK').catch(() => {})

@@ -17,6 +17,9 @@ const MAX_OTHER_BYTES = 1024 * 1024
 /** An email has 2,000 keys and values at most, ten times as many are parsed in 20 ms; a batch has a hundred emails. */
 const LIMITS = { depth: MAX_DEPTH, values: 20_000, total: 400_000 }
 
+export const NOT_WHOLE = 'The body did not arrive whole.'
+export const NOT_JSON = 'The body is not valid JSON.'
+
 /** Reads a JSON body into `ctx.state.body`; none, of any content type, is undefined. */
 export const readBody: Middleware = bodyReader(MAX_OTHER_BYTES)
 export const readTemplateBody: Middleware = bodyReader(MAX_BODY_BYTES)
@@ -47,7 +50,7 @@ export async function readBytes(request: IncomingMessage, max_bytes: number): Pr
     return await getRawBody(request, { limit: max_bytes, length: request.headers['content-length'] ?? null })
   } catch (cause) {
     const tooLarge = (cause as { type?: string }).type === 'entity.too.large'
-    const message = tooLarge ? `The body is larger than ${max_bytes} bytes.` : 'The body did not arrive whole.'
+    const message = tooLarge ? `The body is larger than ${max_bytes} bytes.` : NOT_WHOLE
     // What was not read cannot be skipped: the connection is of no more use.
     throw new ApiError('validation_error', message, { cause, headers: { connection: 'close' } })
   }
@@ -67,7 +70,7 @@ export async function parseBody(
   try {
     value = await parseJson(bytes, LIMITS, turns)
   } catch (cause) {
-    const message = cause instanceof JsonLimitError ? `The body ${cause.message}.` : 'The body is not valid JSON.'
+    const message = cause instanceof JsonLimitError ? `The body ${cause.message}.` : NOT_JSON
     throw new ApiError('validation_error', message, { cause })
   }
   if (turns.isOver) await turns.rest()

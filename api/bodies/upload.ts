@@ -7,7 +7,7 @@ import { decodeContents, replaceContents } from '#lib/files/upload/uploaded_cont
 import { findUnstorable } from '#lib/json/unstorable_json.ts'
 import { ArrivingFiles } from './arriving_files.ts'
 import { holdBody, SHORT } from './budget.ts'
-import { MAX_BODY_BYTES, parseBody, readBytes, requireIdentity } from './read_body.ts'
+import { MAX_BODY_BYTES, NOT_JSON, NOT_WHOLE, parseBody, readBytes, requireIdentity } from './read_body.ts'
 
 /** A body is read as a whole up to this length: longer ones have a file in them, or several. */
 const SMALL = 1024 * 1024
@@ -132,11 +132,11 @@ async function* bounded(request: IncomingMessage): AsyncIterable<Buffer> {
 function toApiError(error: unknown): unknown {
   if (error instanceof TooLargeError) return tooLarge(MAX_BODY_BYTES)
   if (!(error instanceof SyntaxError)) return error
-  return new ApiError('validation_error', 'The body is not valid JSON.', { cause: error })
+  return new ApiError('validation_error', NOT_JSON, { cause: error })
 }
 
 function notWhole(cause: unknown): ApiError {
-  return new ApiError('validation_error', 'The body did not arrive whole.', { cause })
+  return new ApiError('validation_error', NOT_WHOLE, { cause })
 }
 
 function tooLarge(limit: number): ApiError {

@@ -1,53 +1,8 @@
 import type { Middleware } from '#api/context.ts'
-import { hashApiKey, isWellFormedApiKey } from '#lib/api_key.ts'
+import { isWellFormedApiKey } from '#lib/api_key.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
-import { type Caller, findCaller } from '#sql/accounts/api_keys.ts'
-import type { Pool } from '#sql/pool.ts'
+import type { Caller } from '#sql/accounts/api_keys.ts'
 import { headerValues } from './errors.ts'
-
-/** A revoked key is refused within this time everywhere: the contract allows 5 s. */
-const REMEMBER_MS = 4_000
-const MAX_REMEMBERED = 10_000
-
-type Remembered = { caller: Promise<Caller | null>; until: number; isAnswered: boolean }
-
-/**
- * Finds the caller of a key, asking the database once in 4 s for each key, and again when the key has expired meanwhile;
- * concurrent requests share one question.
- */
-export function createFindCaller(pool: Pool, pepper: Buffer): (key: string) => Promise<Caller | null> {
-  const known = new Map<string, Remembered>()
-
-  const ask = (key: string): Remembered => {
-    const asked_at = performance.now()
-    const caller = findCaller(pool, hashApiKey(key, pepper))
-    const asked = { caller, until: asked_at + REMEMBER_MS, isAnswered: false }
-    if (known.size >= MAX_REMEMBERED) known.clear()
-    known.set(key, asked)
-    const forget = () => {
-      if (known.get(key) === asked) known.delete(key)
-    }
-    // Neither a failure nor a key that does not exist (yet) is remembered, and none for longer than it is valid.
-    caller.then(found => {
-      asked.isAnswered = true
-      if (!found) forget()
-      else asked.until = Math.min(asked.until, asked_at + (found.expires_in_ms ?? REMEMBER_MS))
-    }, forget)
-    return asked
-  }
-
-  /** The key may have expired while somebody else's question was waited for. */
-  const share = async (key: string, asked: Remembered): Promise<Caller | null> => {
-    const caller = await asked.caller
-    return asked.until > performance.now() ? caller : ask(key).caller
-  }
-
-  return key => {
-    const remembered = known.get(key)
-    if (!remembered || remembered.until <= performance.now()) return ask(key).caller
-    return remembered.isAnswered ? remembered.caller : share(key, remembered)
-  }
-}
 
 /** User-Agent, then the key: present, valid (contract 1, order of checks). Its scope is the route's to check. */
 export function authenticate(findCaller: (key: string) => Promise<Caller | null>): Middleware {

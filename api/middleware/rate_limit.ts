@@ -1,10 +1,7 @@
 import type { Context, CountSend, Middleware } from '#api/context.ts'
+import { createCountAddress, tooManySends, WINDOW_S } from '#flows/accounts/count_sends.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
-import { ApiError } from '#lib/errors.ts'
-import { findClient, networkOf } from '#lib/net/client_address.ts'
-import { type CountUse, createCountUse } from '#sql/accounts/rate_limits.ts'
-
-const WINDOW_S = 60
+import { findClient } from '#lib/net/client_address.ts'
 
 /** Null when sends are not limited. */
 export function createCountSend(foundation: Foundation): CountSend | null {
@@ -16,15 +13,6 @@ export function createCountSend(foundation: Foundation): CountSend | null {
     const peer = ctx.req.socket.remoteAddress ?? ''
     return countAddress(findClient(peer, ctx.get('x-forwarded-for'), trusted))
   }
-}
-
-/** Counts a send of a client address, however it is sent. Null when sends are not limited. */
-export function createCountAddress({ config, log, pool }: Foundation): CountUse | null {
-  const { SENDS_PER_MINUTE: uses } = config
-  if (uses === 0) return null
-  const onError = (error: unknown) => log.warn({ err: error }, 'sends are counted by this process alone')
-  const countUse = createCountUse(pool, { name: 'send', uses, window_s: WINDOW_S, onError })
-  return address => countUse(networkOf(address))
 }
 
 /** For routes that send: after the key's scope, before anything of the request is looked at (contract 1.3). */
@@ -41,9 +29,4 @@ async function limit(ctx: Context, countSend: CountSend, next: () => Promise<unk
   })
   if (!isAllowed) throw tooManySends(uses, reset_s)
   await next()
-}
-
-export function tooManySends(uses: number, reset_s: number): ApiError {
-  const message = `Too many requests: ${uses} a minute may be sent from one address.`
-  return new ApiError('rate_limit_exceeded', message, { headers: { 'retry-after': String(reset_s) } })
 }

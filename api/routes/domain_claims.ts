@@ -2,11 +2,12 @@ import Router from '@koa/router'
 import { readBody } from '#api/bodies/read_body.ts'
 import type { Context, Services, State } from '#api/context.ts'
 import { fullAccess } from '#api/middleware/auth.ts'
-import { parse, parseId } from '#api/parse.ts'
+import { parseId } from '#api/parse.ts'
 import { queueClaims } from '#flows/domains/add_check_jobs.ts'
 import { claimDomain } from '#flows/domains/claim_domain.ts'
 import { NewDomainClaim } from '#lib/domains/new_domain_claim.ts'
 import { notFound } from '#lib/errors.ts'
+import { parse } from '#lib/parse.ts'
 import { type DomainClaim, findDomainClaim, isOpenClaim } from '#sql/domains/domain_claims.ts'
 
 export const domainClaims = new Router<State, Services>()

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { readBody } from '#api/bodies/read_body.ts'
 import type { Context, Services, State } from '#api/context.ts'
 import { fullAccess } from '#api/middleware/auth.ts'
-import { invalid, parse, parseId, single } from '#api/parse.ts'
+import { invalid, parseId, single } from '#api/parse.ts'
 import { findZoneRecords } from '#flows/domains/find_domain.ts'
 import { applyDns, type DnsHelper } from '#flows/domains/publish_at_provider.ts'
 import { EXPORT_FORMATS, exportRecords } from '#lib/domains/export/export_records.ts'
@@ -15,6 +15,7 @@ import { GodaddyCredentials, openGodaddy } from '#lib/domains/providers/godaddy.
 import { NamecheapCredentials, openNamecheap } from '#lib/domains/providers/namecheap.ts'
 import { notFound } from '#lib/errors.ts'
 import { asciiDomain } from '#lib/mail/address.ts'
+import { parse } from '#lib/parse.ts'
 import { requireDomain } from './domains.ts'
 
 /** What domains have to do with DNS. Before `domains`, which would take `mx-check` for an id. */

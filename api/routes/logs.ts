@@ -1,8 +1,9 @@
 import Router from '@koa/router'
 import type { Services, State } from '#api/context.ts'
 import { fullAccess } from '#api/middleware/auth.ts'
-import { numericId, parse, parseId, parsePage } from '#api/parse.ts'
+import { numericId, parseId, parsePage } from '#api/parse.ts'
 import { notFound } from '#lib/errors.ts'
+import { parse } from '#lib/parse.ts'
 import { LogFilter } from '#lib/request_log/log_filter.ts'
 import { findLog, listLogs } from '#sql/request_log/logs.ts'
 

@@ -2,12 +2,13 @@ import Router from '@koa/router'
 import { readBody } from '#api/bodies/read_body.ts'
 import type { Context, Services, State } from '#api/context.ts'
 import { fullAccess } from '#api/middleware/auth.ts'
-import { invalid, parse, parseId, parseOptionalPage, single } from '#api/parse.ts'
+import { invalid, parseId, parseOptionalPage, single } from '#api/parse.ts'
 import { addSuppressions, removeSuppression, removeSuppressions } from '#flows/suppressions/change_suppressions.ts'
 import { notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import { simulatedOutcome } from '#lib/mail/simulator.ts'
+import { parse } from '#lib/parse.ts'
 import {
   AddedAddresses,
   NewSuppression,

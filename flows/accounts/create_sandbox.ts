@@ -5,7 +5,7 @@ import { findAccount, insertAccount } from '#sql/accounts/accounts.ts'
 import { type Pool, sqlState } from '#sql/pool.ts'
 import { createApiKey } from './create_api_key.ts'
 
-export const DEFAULT_ACCOUNT = 'default'
+const DEFAULT_ACCOUNT = 'default'
 
 const UNIQUE_VIOLATION = '23505'
 

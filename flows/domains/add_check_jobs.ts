@@ -1,17 +1,17 @@
 import type { JobPayload } from '#lib/jobs.ts'
 import { addJobs } from '#sql/jobs.ts'
-import type { Queryable } from '#sql/pool.ts'
+import type { Tx } from '#sql/pool.ts'
 
 /** What is due by itself comes after what somebody waits for. */
 export const LATER = 10
 
 type ToCheck = { account_id: string; id: string }
 
-export async function queueVerification(tx: Queryable, domains: ToCheck[], priority = 0): Promise<void> {
+export async function queueVerification(tx: Tx, domains: ToCheck[], priority = 0): Promise<void> {
   await queueChecks(tx, 'verify_domain', domains, ({ account_id, id }) => ({ account_id, domain_id: id }), priority)
 }
 
-export async function queueClaims(tx: Queryable, claims: ToCheck[], priority = 0): Promise<void> {
+export async function queueClaims(tx: Tx, claims: ToCheck[], priority = 0): Promise<void> {
   await queueChecks(tx, 'check_claim', claims, ({ account_id, id }) => ({ account_id, claim_id: id }), priority)
 }
 
@@ -20,7 +20,7 @@ export async function queueClaims(tx: Queryable, claims: ToCheck[], priority = 0
  * of many.
  */
 async function queueChecks<Name extends 'verify_domain' | 'check_claim'>(
-  tx: Queryable,
+  tx: Tx,
   name: Name,
   checks: ToCheck[],
   payloadOf: (one: ToCheck) => JobPayload<Name>,

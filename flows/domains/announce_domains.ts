@@ -1,14 +1,14 @@
 import { announce } from '#flows/webhooks/announce.ts'
 import { notFound } from '#lib/errors.ts'
 import type { EventType } from '#lib/webhooks/event_types.ts'
-import type { Queryable } from '#sql/pool.ts'
+import type { Tx } from '#sql/pool.ts'
 import { findDomainWithRecords } from './find_domain.ts'
 
 type DomainEvent = Extract<EventType, `domain.${string}`>
 
 /** Sends each domain with its records as they are at this moment, so call it before a domain is deleted. */
 export async function announceDomains(
-  tx: Queryable,
+  tx: Tx,
   type: DomainEvent,
   domains: { account_id: string; id: string }[],
   server_domain: string,

@@ -12,7 +12,7 @@ import {
   setDomainStatus,
   updateDomainSettings,
 } from '#sql/domains/domains.ts'
-import type { Pool, Queryable } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 import { queueVerification } from './add_check_jobs.ts'
 import { announceDomains } from './announce_domains.ts'
 
@@ -60,7 +60,7 @@ function merge(before: DomainSettings, { capabilities, ...change }: DomainChange
 
 type Change = { before: LockedDomain; after: LockedDomain; had: DomainRecord[]; wanted: DomainRecord[] }
 
-async function settleRecords(tx: Queryable, account_id: string, change: Change): Promise<void> {
+async function settleRecords(tx: Tx, account_id: string, change: Change): Promise<void> {
   const { before, had, wanted } = change
   const { id, status } = before
   const added = without(wanted, had)

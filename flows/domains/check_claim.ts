@@ -18,7 +18,7 @@ import {
   markClaimUnproven,
   type OpenClaim,
 } from '#sql/domains/open_claims.ts'
-import type { Pool, Queryable } from '#sql/pool.ts'
+import type { Pool, Queryable, Tx } from '#sql/pool.ts'
 import { completeClaim, type HandoverKeys } from './complete_claim.ts'
 import { makeDkimKeys } from './create_domain.ts'
 
@@ -39,7 +39,7 @@ export async function checkClaim(deps: Dependencies, account_id: string, claim_i
   await (isProven ? settleProven(deps, claim) : pool.transaction(tx => settleUnproven(tx, claim)))
 }
 
-async function settleUnproven(tx: Queryable, claim: OpenClaim): Promise<void> {
+async function settleUnproven(tx: Tx, claim: OpenClaim): Promise<void> {
   const locked = await lockOpenClaim(tx, claim)
   if (!locked) return
   if (locked.is_expired) await closeClaim(tx, locked, 'expired')

@@ -2,7 +2,7 @@ import { deleteDkimKeys, insertDkimKeys, type NewDkimKey } from '#sql/domains/dk
 import { setDomainPending } from '#sql/domains/domains.ts'
 import { failNameOwner, type NameOwner } from '#sql/domains/name_owners.ts'
 import { closeClaim, type OpenClaim, supersedeClaims } from '#sql/domains/open_claims.ts'
-import type { Queryable } from '#sql/pool.ts'
+import type { Tx } from '#sql/pool.ts'
 import { queueVerification } from './add_check_jobs.ts'
 import { announceDomains } from './announce_domains.ts'
 
@@ -11,7 +11,7 @@ export type HandoverKeys = { of: string | undefined; keys: NewDkimKey[] }
 
 /** Hands a name over. `owner`: the other account's domain, which sends no more. */
 export async function completeClaim(
-  tx: Queryable,
+  tx: Tx,
   claim: OpenClaim,
   owner: NameOwner | null,
   { keys }: HandoverKeys,

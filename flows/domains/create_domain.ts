@@ -6,7 +6,7 @@ import type { Secrets } from '#lib/secrets.ts'
 import { insertDkimKeys, type NewDkimKey } from '#sql/domains/dkim_keys.ts'
 import { findConflict, lockDomainRoom, lockNames } from '#sql/domains/domain_conflicts.ts'
 import { findDomainByName, insertDomain, type NewDomainRow } from '#sql/domains/domains.ts'
-import type { Pool, Queryable } from '#sql/pool.ts'
+import type { Pool, Queryable, Tx } from '#sql/pool.ts'
 import { announceDomains } from './announce_domains.ts'
 import { dkimContext } from './signing_keys.ts'
 
@@ -90,7 +90,7 @@ export async function makeDomain(secrets: Secrets, domain: NewDomain): Promise<M
 }
 
 /** Its default audience and the segment General belong here, once there are any. */
-export async function storeDomain(tx: Queryable, { dkim_keys, ...domain }: MadeDomain): Promise<void> {
+export async function storeDomain(tx: Tx, { dkim_keys, ...domain }: MadeDomain): Promise<void> {
   await insertDomain(tx, domain)
   await insertDkimKeys(tx, dkim_keys)
 }

@@ -6,7 +6,7 @@ import { findDomain } from '#sql/domains/domains.ts'
 import type { Queryable } from '#sql/pool.ts'
 
 /** A record to publish (contract 5.1): `name` as it is typed in where the zone is kept. */
-export type PresentedRecord = {
+type PresentedRecord = {
   record: string
   name: string
   type: string

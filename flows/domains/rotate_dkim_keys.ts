@@ -14,7 +14,7 @@ import {
   markStagedKeysPublished,
 } from '#sql/domains/dkim_rotation.ts'
 import { lockDomain } from '#sql/domains/domains.ts'
-import type { Pool, Queryable } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 import { queueVerification } from './add_check_jobs.ts'
 import { announceDomains } from './announce_domains.ts'
 import { makeDkimKey, makeDkimKeys } from './create_domain.ts'
@@ -64,7 +64,7 @@ export async function rotateDkimKeys(
  * calls has locked the domain. Answers whether others sign now.
  */
 export async function settleDkimKeys(
-  tx: Queryable,
+  tx: Tx,
   owner: KeyOwner,
   checks: { record: DomainRecord; check: Check }[],
 ): Promise<boolean> {
@@ -110,7 +110,7 @@ export async function addEd25519Keys({ pool, secrets, config }: Dependencies, li
 }
 
 /** Other keys are other records. */
-async function announceKeys(tx: Queryable, config: Dependencies['config'], owners: KeyOwner[]): Promise<void> {
+async function announceKeys(tx: Tx, config: Dependencies['config'], owners: KeyOwner[]): Promise<void> {
   const ids = new Map(owners.map(({ account_id, domain_id: id }) => [id, { account_id, id }]))
   await announceDomains(tx, 'domain.updated', [...ids.values()], config.SERVER_DOMAIN)
 }

@@ -19,7 +19,7 @@ import {
   lockDomainToVerify,
   updateDomainState,
 } from '#sql/domains/domain_verification.ts'
-import type { Pool, Queryable } from '#sql/pool.ts'
+import type { Pool, Queryable, Tx } from '#sql/pool.ts'
 import { queueVerification } from './add_check_jobs.ts'
 import { announceDomains } from './announce_domains.ts'
 import { settleDkimKeys } from './rotate_dkim_keys.ts'
@@ -58,7 +58,7 @@ async function listWanted(db: Queryable, domain: DomainToVerify, server_domain: 
 type Change = { name: string; from: string; to: string; problems: string[] }
 
 async function settle(
-  tx: Queryable,
+  tx: Tx,
   domain: DomainToVerify,
   checked: CheckedRecord[],
   server_domain: string,
@@ -89,7 +89,7 @@ const LOST: DomainState & { check_at: null } = {
 
 /** As long as it is being verified, what was never found is on its way. */
 async function recordChecks(
-  tx: Queryable,
+  tx: Tx,
   { account_id, id, name, status }: DomainToVerify,
   checked: CheckedRecord[],
   isTaken: boolean,

@@ -8,7 +8,7 @@ const PATIENCE_MS = 1_000
 const PAUSE_MS = 100
 
 /** It is not known what became of a statement: neither its answer came nor could Postgres be asked. */
-export class UnknownOutcomeError extends OutageError {}
+class UnknownOutcomeError extends OutageError {}
 
 /**
  * Asks what became of a statement whose answer was lost. It may still be at work, and commit after it was looked for, so

@@ -3,7 +3,7 @@ import { newId } from '#lib/ids.ts'
 import { judgeRecipient } from '#lib/receiving/reports/judge_recipient.ts'
 import { readReport, seemsReport } from '#lib/receiving/reports/read_report.ts'
 import type { Report, ReportedRecipient } from '#lib/receiving/reports/report.ts'
-import type { Queryable } from '#sql/pool.ts'
+import type { Tx } from '#sql/pool.ts'
 import { applyReportedOutcome, type ReportedDelivery, type ReportedOutcome } from '#sql/receiving/reports.ts'
 
 /** `find` answers the delivery of a return path that we have signed, null for all else. */
@@ -67,7 +67,7 @@ async function findNamed(texts: string[], find: FindDelivery): Promise<ReportedD
 }
 
 /** @throws while a delivery is being sent: its own outcome is written first */
-export async function applyReport(tx: Queryable, outcomes: ReportedOutcome[]): Promise<void> {
+export async function applyReport(tx: Tx, outcomes: ReportedOutcome[]): Promise<void> {
   for (const outcome of outcomes) {
     if ((await applyReportedOutcome(tx, outcome)) === 'sending') {
       throw new Error('a report came before the result of its delivery was written')

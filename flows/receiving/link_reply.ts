@@ -1,7 +1,7 @@
 import type { ParsedMessage } from '#lib/receiving/parse/parsed_message.ts'
 import { isAutomatic } from '#lib/receiving/replies/automatic_mail.ts'
 import type { Secrets } from '#lib/secrets.ts'
-import type { Queryable } from '#sql/pool.ts'
+import type { Tx } from '#sql/pool.ts'
 import type { EmailToParse } from '#sql/receiving/emails_to_parse.ts'
 import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 import { findRepliedEmail, insertReply, markReport, type NamedMessage, type Reply } from '#sql/receiving/replies.ts'
@@ -51,7 +51,7 @@ export async function isPost(work: LinkWork, { received_for }: Pick<EmailToParse
 }
 
 /** @throws while a delivery that it tells of is still being sent */
-export async function linkReply(tx: Queryable, id: ReceivedEmailId, relation: Relation): Promise<void> {
+export async function linkReply(tx: Tx, id: ReceivedEmailId, relation: Relation): Promise<void> {
   if (!relation.is_listed) await markReport(tx, id)
   await applyReport(tx, relation.outcomes)
   if (relation.fault) await insertUnappliedReport(tx, id, relation.fault)

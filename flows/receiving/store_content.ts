@@ -17,7 +17,7 @@ const LONG_AT_ONCE = 20
 const LONG_WAITING = 40
 
 /** A blob for each account. `bytes`: they are not written yet, and go into Postgres with the rows of the message. */
-export type StoredContent = { blob_ids: string[]; bytes: Buffer | null }
+type StoredContent = { blob_ids: string[]; bytes: Buffer | null }
 
 /** @throws {SmtpReplyError} 451 when a long message has found no place in time */
 export type StoreContent = (account_ids: string[], content: IncomingContent) => Promise<StoredContent>

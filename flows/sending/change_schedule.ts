@@ -1,7 +1,7 @@
 import { ApiError, notFound } from '#lib/errors.ts'
 import type { Schedule, ScheduleFault } from '#lib/sending/schedule.ts'
 import { lockUsage } from '#sql/accounts/usage.ts'
-import type { Pool, Queryable } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 import { announceEmails } from '#sql/sending/announce_emails.ts'
 import type { EmailId } from '#sql/sending/emails.ts'
 import { cancelScheduled, lockScheduled, moveScheduled, refundEmail } from '#sql/sending/scheduled_emails.ts'
@@ -33,7 +33,7 @@ function told({ account_id, id }: EmailId) {
 }
 
 /** A worker that claims it and a caller that changes it want the same rows' locks: one of them comes too late. */
-async function requirePending(tx: Queryable, email: EmailId, participle: string): Promise<void> {
+async function requirePending(tx: Tx, email: EmailId, participle: string): Promise<void> {
   const found = await lockScheduled(tx, email)
   if (!found) throw notFound('Email')
   if (found.is_pending) return

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#lib/log.ts'
 import { searchedBlock } from '#lib/sending/search_terms.ts'
-import type { Pool, Queryable } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 import { lockDueBlocks, markChecked, mergeBlock } from '#sql/sending/search/email_block_checks.ts'
 import {
   type Block,
@@ -21,8 +21,8 @@ import {
  * Emails of a block: larger ones make a list of blocks shorter and each of them slower to read. Emails as young as
  * `lag_seconds` are left, since others with lower ids may still be on their way.
  */
-export const INDEX_OPTIONS = { size: 64, lag_seconds: 5 }
-export type IndexOptions = typeof INDEX_OPTIONS
+const INDEX_OPTIONS = { size: 64, lag_seconds: 5 }
+type IndexOptions = typeof INDEX_OPTIONS
 
 /** Blocks of one transaction: more would hold up whatever else the process does. */
 const BATCH = 16
@@ -69,7 +69,7 @@ export function startIndexer(pool: Pool, log: Log, interval_ms: number): { stop(
   }
 }
 
-async function addBlocks(tx: Queryable, account_id: string, { size, lag_seconds }: IndexOptions): Promise<number> {
+async function addBlocks(tx: Tx, account_id: string, { size, lag_seconds }: IndexOptions): Promise<number> {
   await preferIndexes(tx)
   const above = await lockBlocks(tx, account_id)
   if (above === null) return 0
@@ -93,7 +93,7 @@ function cutBlocks({ account_id, above, upto }: Range, emails: EmailToIndex[], s
   return blocks
 }
 
-async function checkBlocks(tx: Queryable, { size }: IndexOptions): Promise<number> {
+async function checkBlocks(tx: Tx, { size }: IndexOptions): Promise<number> {
   await preferIndexes(tx)
   const due = await lockDueBlocks(tx, BATCH)
   const checked = due.filter(({ is_changed }) => !is_changed)
@@ -105,7 +105,7 @@ async function checkBlocks(tx: Queryable, { size }: IndexOptions): Promise<numbe
 }
 
 /** Answers whether it could be done now. */
-async function renewBlock(tx: Queryable, block: Range, size: number): Promise<boolean> {
+async function renewBlock(tx: Tx, block: Range, size: number): Promise<boolean> {
   const limit = BATCH * size
   const emails = await listEmailsOf(tx, block, limit)
   if (emails.length === 0) return (await lockBlocks(tx, block.account_id)) !== null && mergeBlock(tx, block)

@@ -2,7 +2,7 @@
 export type RestartLimits = { pauses_ms: number[]; well_ms: number }
 
 /** Three times, with growing pauses. */
-export const RESTART_LIMITS: RestartLimits = { pauses_ms: [500, 2_000, 5_000], well_ms: 60_000 }
+const RESTART_LIMITS: RestartLimits = { pauses_ms: [500, 2_000, 5_000], well_ms: 60_000 }
 
 /** Decides whether something that has ended is started again. */
 export class Restarts {

@@ -4,9 +4,6 @@ const DELAYS = [MINUTE, 5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR]
 const LAST_DELAY = 4 * HOUR
 const SPREAD = 0.2
 
-/** Counted from when a delivery was first due. RFC 5321 4.5.4.1 advises 4 to 5 days; three keep a sender informed sooner. */
-export const GIVE_UP_AFTER_HOURS = 72
-
 /**
  * The same for a server that has named a time, in seconds: soon after it. After six attempts the schedule holds all the
  * same: a server that always says "in a minute" would be asked for three days.

@@ -56,7 +56,7 @@ export type Outcome =
   | { outcome: 'released'; reason: string; delay?: number }
 
 /** A lane is one destination's, or (`isShared`) that of all which one receiver has. With `wait` nothing may go there before so many seconds. */
-export type Route = { lane: string; isShared: boolean; wait: { reason: string; delay: number } | null }
+type Route = { lane: string; isShared: boolean; wait: { reason: string; delay: number } | null }
 
 /** How mail leaves: a relay, the recipient's own servers, or nowhere (capture). An outcome is data; nothing throws. */
 export type Transport = {

@@ -1,5 +1,5 @@
 /** problem: mail is lost, refused or not sent because of it; warning: it may be; unknown: nobody could say now. */
-export type Level = 'ok' | 'warning' | 'problem' | 'unknown'
+type Level = 'ok' | 'warning' | 'problem' | 'unknown'
 
 /** `fix`: the command to run, the variable to set or the DNS record to publish, whole; one a line. */
 export type Finding = { check: string; level: Level; finding: string; fix?: string }

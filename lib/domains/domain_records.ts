@@ -1,7 +1,7 @@
 import { type DkimAlgorithm, dkimRecordValue } from '#lib/mail/dkim.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
 
-export type RecordKind = 'DKIM' | 'SPF' | 'DMARC' | 'Receiving' | 'Tracking'
+type RecordKind = 'DKIM' | 'SPF' | 'DMARC' | 'Receiving' | 'Tracking'
 
 /** A record that a domain is to have. `name` is whole, in lower case, without a dot at its end. */
 export type DomainRecord = {
@@ -14,7 +14,7 @@ export type DomainRecord = {
   purpose: 'sending' | 'feature' | 'advice'
 }
 
-export type Capabilities = { sending: 'enabled' | 'disabled'; receiving: 'enabled' | 'disabled' }
+type Capabilities = { sending: 'enabled' | 'disabled'; receiving: 'enabled' | 'disabled' }
 
 /** What of a domain decides on its records. */
 export type RecordedDomain = {

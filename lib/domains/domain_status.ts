@@ -10,6 +10,9 @@ export const DomainStatus = z.enum([
 ])
 export type DomainStatus = z.infer<typeof DomainStatus>
 
+/** Mail may be sent from a domain in one of these, and no other account may have its name. */
+export const SENDABLE: readonly DomainStatus[] = ['verified', 'partially_verified', 'partially_failed']
+
 /** Of several records: all are there, one of them is surely not, or nobody could say. */
 export type Standing = 'ok' | 'gone' | 'unknown'
 
@@ -54,9 +57,8 @@ export function nextDomainState(state: DomainState, standings: Standings, now: D
   }
 }
 
-/** Whether mail may be sent from a domain of that status, and no other account may have its name. */
 export function isSendable(status: DomainStatus): boolean {
-  return status === 'verified' || status === 'partially_verified' || status === 'partially_failed'
+  return SENDABLE.includes(status)
 }
 
 /** Whether DNS has a say: one that failed stays so until somebody asks for it to be verified. */

@@ -2,7 +2,7 @@
  * Hashes of 32 bits of what emails are searched by: of text, the runs of one, two and three characters, whatever they are;
  * of addresses, tags and domains, each as a whole. All hold the account. Two alike by chance only cost a look in vain.
  */
-export type SearchTerms = number[]
+type SearchTerms = number[]
 
 /** An email by what it is searched by. `text` is folded, a line for each value; `to` and `sender` are mailboxes. */
 export type SearchedEmail = {

@@ -15,7 +15,7 @@ BEGIN
   -- Nobody else counts until this transaction ends; what they have counted is seen by the next statement.
   PERFORM 1 FROM account_usage WHERE account_id = account FOR NO KEY UPDATE;
   SELECT coalesce(sum(credits), 0) INTO taken FROM ai_usage
-  WHERE account_id = account AND hour > now() - interval '30 days 1 hour';
+  WHERE account_id = account AND hour > now() - usage_window('month');
   IF taken >= most THEN
     RETURN NULL;
   END IF;

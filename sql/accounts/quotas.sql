@@ -43,9 +43,9 @@ BEGIN
   FOR usage IN
     SELECT u.account_id, u.credits, p.emails_per_day, p.emails_per_month,
       (SELECT coalesce(sum(emails), 0) FROM usage_minutes m
-        WHERE m.account_id = u.account_id AND m.minute > now() - interval '24 hours 1 minute') AS day_used,
+        WHERE m.account_id = u.account_id AND m.minute > now() - usage_window('day')) AS day_used,
       (SELECT coalesce(sum(emails), 0) FROM usage_hours h
-        WHERE h.account_id = u.account_id AND h.hour > now() - interval '30 days 1 hour') AS month_used
+        WHERE h.account_id = u.account_id AND h.hour > now() - usage_window('month')) AS month_used
     FROM (SELECT DISTINCT r.account_id FROM unnest(requests) AS r) w
     JOIN account_usage u ON u.account_id = w.account_id
     JOIN accounts a ON a.id = u.account_id JOIN plans p ON p.name = a.plan

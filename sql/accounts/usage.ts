@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /** Before anything else is locked, by whoever debits or refunds (sql/accounts/quotas.sql). */
-export async function lockUsage(tx: Queryable, account_id: string): Promise<void> {
+export async function lockUsage(tx: Tx, account_id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT lock_usage(${sql.array([account_id], 'uuid')})`)
 }
 
@@ -55,8 +55,8 @@ export async function findAccountUsage(db: Queryable, account_id: string): Promi
       coalesce(ai.used, 0) AS ai_used, ai.next_at AS ai_next_at
     FROM accounts a JOIN plans p ON p.name = a.plan JOIN account_usage u ON u.account_id = a.id
     CROSS JOIN LATERAL (
-      SELECT sum(i.credits) AS used, min(i.hour) + interval '30 days 1 hour' AS next_at FROM ai_usage i
-      WHERE i.account_id = a.id AND i.hour > now() - interval '30 days 1 hour' AND i.credits > 0
+      SELECT sum(i.credits) AS used, min(i.hour) + usage_window('month') AS next_at FROM ai_usage i
+      WHERE i.account_id = a.id AND i.hour > now() - usage_window('month') AND i.credits > 0
     ) ai
     WHERE a.id = ${account_id}
   `)

@@ -83,10 +83,9 @@ BEGIN
   WITH locked AS MATERIALIZED (
     SELECT d.account_id, d.id, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id, r.class,
       r.bounce, r.hold OR d.in_doubt_count > 0 AS hold,
-      -- RFC 5321 4.5.4.1 gives up after 4-5 days; after 72 hours the callers of an API have stopped waiting.
       -- A pause is not the receiver's doing: the time begins with its end.
       greatest(coalesce(e.scheduled_at, e.created_at), d.resumed_at, (SELECT p.resumed_at FROM platform p))
-        + interval '72 hours' < now() + make_interval(secs => r.delay) AS expired,
+        + give_up_after() < now() + make_interval(secs => r.delay) AS expired,
       d.lost_count >= 9 AS worn_out
     FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id) r
     -- One by one, in the order of ids: by their key, whatever the planner believes about the tables.
@@ -109,7 +108,8 @@ BEGIN
         ELSE outcome
       END AS state,
       CASE
-        WHEN outcome IN ('deferred', 'released') AND expired THEN concat_ws(' ', 'Given up after 72 hours.', reason)
+        WHEN outcome IN ('deferred', 'released') AND expired THEN
+          concat_ws(' ', format('Given up after %s hours.', round(extract(epoch FROM give_up_after()) / 3600)), reason)
         WHEN outcome = 'lost' AND worn_out THEN 'Given up: ten workers died while they had it.'
         ELSE reason
       END AS verdict

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 export const DkimKeyRow = z.object({
   account_id: z.string(),
@@ -24,7 +24,7 @@ export type NewDkimKey = Omit<DkimKeyRow, 'domain' | 'is_unusable'> & {
   is_published?: boolean
 }
 
-export async function insertDkimKeys(db: Queryable, keys: NewDkimKey[]): Promise<void> {
+export async function insertDkimKeys(tx: Tx, keys: NewDkimKey[]): Promise<void> {
   const rows = keys.map(({ private_key, generation = 1, state = 'active', is_published = false, ...key }) => ({
     ...key,
     private_key: private_key.toString('hex'),
@@ -32,7 +32,7 @@ export async function insertDkimKeys(db: Queryable, keys: NewDkimKey[]): Promise
     state,
     is_published,
   }))
-  await db.run(sql.unsafe`
+  await tx.run(sql.unsafe`
     INSERT INTO dkim_keys (account_id, id, domain_id, selector, algorithm, public_key, private_key, generation, state,
       is_published, activated_at)
     SELECT k.account_id, k.id, k.domain_id, k.selector, k.algorithm, k.public_key, decode(k.private_key, 'hex'),
@@ -95,6 +95,6 @@ export async function findKeyGeneration(db: Queryable, account_id: string, domai
   return generation
 }
 
-export async function deleteDkimKeys(tx: Queryable, account_id: string, domain_id: string): Promise<void> {
+export async function deleteDkimKeys(tx: Tx, account_id: string, domain_id: string): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM dkim_keys WHERE account_id = ${account_id} AND domain_id = ${domain_id}`)
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { sendableStatuses } from './columns.ts'
 
 /** Whose keys they are. */
@@ -28,7 +28,7 @@ export async function findKeyedDomain(db: Queryable, { account_id, domain_id }: 
 
 /** What DNS says of the records of keys. */
 export async function markPublishedKeys(
-  tx: Queryable,
+  tx: Tx,
   { account_id, domain_id }: KeyOwner,
   seen: { selector: string; is_published: boolean }[],
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function markPublishedKeys(
 }
 
 /** The operator says that their records are there. */
-export async function markStagedKeysPublished(tx: Queryable, { account_id, domain_id }: KeyOwner): Promise<void> {
+export async function markStagedKeysPublished(tx: Tx, { account_id, domain_id }: KeyOwner): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE dkim_keys SET is_published = true
     WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND state = 'staged'
@@ -52,7 +52,7 @@ export async function markStagedKeysPublished(tx: Queryable, { account_id, domai
  * Each staged key whose record is published signs from now on, in the place of the one of its algorithm, which retires. In
  * one statement: there is no moment with two of them, nor with none. Answers how many keys have changed.
  */
-export async function activateStagedKeys(tx: Queryable, { account_id, domain_id }: KeyOwner): Promise<number> {
+export async function activateStagedKeys(tx: Tx, { account_id, domain_id }: KeyOwner): Promise<number> {
   return tx.run(sql.unsafe`
     UPDATE dkim_keys k SET state = CASE k.state WHEN 'staged' THEN 'active' ELSE 'retired' END,
       activated_at = CASE k.state WHEN 'staged' THEN now() ELSE k.activated_at END,
@@ -69,15 +69,15 @@ export async function activateStagedKeys(tx: Queryable, { account_id, domain_id 
 }
 
 /** What is left of a rotation of which nobody has published the Ed25519 key. */
-export async function deleteStagedKeys(tx: Queryable, { account_id, domain_id }: KeyOwner): Promise<void> {
+export async function deleteStagedKeys(tx: Tx, { account_id, domain_id }: KeyOwner): Promise<void> {
   await tx.run(sql.unsafe`
     DELETE FROM dkim_keys WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND state = 'staged'
   `)
 }
 
 /** Mail is tried for 72 hours, and may lie or be forwarded before it is verified. Answers whose were forgotten. */
-export async function deleteRetiredKeys(db: Queryable): Promise<KeyOwner[]> {
-  return db.any(sql.type(KeyOwner)`
+export async function deleteRetiredKeys(tx: Tx): Promise<KeyOwner[]> {
+  return tx.any(sql.type(KeyOwner)`
     DELETE FROM dkim_keys WHERE state = 'retired' AND retired_at < now() - interval '7 days' RETURNING account_id, domain_id
   `)
 }

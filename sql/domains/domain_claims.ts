@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CLAIM_PREFIX } from '#lib/domains/new_domain_claim.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 export const ClaimStatus = z.enum([
   'pending',
@@ -52,7 +52,7 @@ export async function findDomainClaim(
 }
 
 export async function insertDomainClaim(
-  tx: Queryable,
+  tx: Tx,
   claim: { account_id: string; id: string; domain_id: string; token: string },
 ): Promise<void> {
   await tx.run(sql.unsafe`
@@ -62,7 +62,7 @@ export async function insertDomainClaim(
 }
 
 /** What nobody has proven in time: a new one may take its place. */
-export async function expireClaims(tx: Queryable, account_id: string, domain_id: string): Promise<void> {
+export async function expireClaims(tx: Tx, account_id: string, domain_id: string): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE domain_claims SET status = 'expired', check_at = NULL
     WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND status = 'pending' AND expires_at <= now()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { registrableDomain } from '#lib/net/domain_name.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { Domain, sendableStatuses } from './columns.ts'
 
 /**
@@ -30,7 +30,7 @@ function listAbove(name: string): string[] {
  * Until this transaction ends, nobody else makes a domain sendable that has this name, is above it or below it: a
  * conflict that is not there now does not come. Whoever makes one sendable takes it before looking.
  */
-export async function lockNames(tx: Queryable, name: string): Promise<void> {
+export async function lockNames(tx: Tx, name: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT pg_advisory_xact_lock(hashtextextended(${registrableDomain(name) ?? name}, 58))`)
 }
 
@@ -40,7 +40,7 @@ const Room = z.object({ domains: z.int(), limit: z.int().nullable() })
  * How many domains an account has, and may have by its plan; null is no limit. Nobody else can add one of them before
  * this transaction ends.
  */
-export async function lockDomainRoom(tx: Queryable, account_id: string): Promise<z.infer<typeof Room>> {
+export async function lockDomainRoom(tx: Tx, account_id: string): Promise<z.infer<typeof Room>> {
   await tx.run(sql.unsafe`SELECT FROM accounts WHERE id = ${account_id} FOR NO KEY UPDATE`)
   // A statement of its own: it sees what was committed while the lock was waited for.
   return countDomains(tx, account_id)

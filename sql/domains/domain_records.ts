@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /** What DNS last said of a record. `problem` says what to mend, of one that is not verified. */
 export const RecordCheck = z.object({
@@ -18,11 +18,11 @@ export async function listRecordChecks(db: Queryable, account_id: string, domain
 
 /** Of several checks of a record the last is kept. */
 export async function upsertRecordChecks(
-  db: Queryable,
+  tx: Tx,
   { account_id, domain_id }: { account_id: string; domain_id: string },
   checks: RecordCheck[],
 ): Promise<void> {
-  await db.run(sql.unsafe`
+  await tx.run(sql.unsafe`
     INSERT INTO domain_records (account_id, domain_id, name, type, status, problem)
     SELECT ${account_id}, ${domain_id}, c.name, c.type, c.status, c.problem
     FROM json_to_recordset(${JSON.stringify(checks)}::json) AS c(name text, type text, status text, problem text)
@@ -33,7 +33,7 @@ export async function upsertRecordChecks(
 
 /** Forgets what DNS said of records that a domain is not to have any more. */
 export async function deleteStaleChecks(
-  tx: Queryable,
+  tx: Tx,
   { account_id, domain_id }: { account_id: string; domain_id: string },
   wanted: Pick<RecordCheck, 'name' | 'type'>[],
 ): Promise<void> {

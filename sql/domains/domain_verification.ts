@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DomainStatus, type NextDomainState } from '#lib/domains/domain_status.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { Capabilities, capabilities } from './columns.ts'
 
 /** What verifying a domain needs to know of it. */
@@ -36,18 +36,14 @@ export async function findDomainToVerify(
   `)
 }
 
-export async function lockDomainToVerify(
-  tx: Queryable,
-  account_id: string,
-  id: string,
-): Promise<DomainToVerify | null> {
+export async function lockDomainToVerify(tx: Tx, account_id: string, id: string): Promise<DomainToVerify | null> {
   return tx.maybeOne(sql.type(DomainToVerify)`
     SELECT ${columns} FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR NO KEY UPDATE
   `)
 }
 
 export async function updateDomainState(
-  tx: Queryable,
+  tx: Tx,
   { account_id, id }: { account_id: string; id: string },
   state: NextDomainState,
 ): Promise<void> {
@@ -64,7 +60,7 @@ export async function updateDomainState(
 const DomainId = z.object({ account_id: z.string(), id: z.string() })
 
 /** Domains that are due; they are so again after 15 minutes, should what they are taken for be lost. */
-export async function takeDomainsToCheck(tx: Queryable, limit: number): Promise<z.infer<typeof DomainId>[]> {
+export async function takeDomainsToCheck(tx: Tx, limit: number): Promise<z.infer<typeof DomainId>[]> {
   return tx.any(sql.type(DomainId)`
     WITH due AS MATERIALIZED (
       SELECT account_id, id FROM domains WHERE check_at <= now()

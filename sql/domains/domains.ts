@@ -1,6 +1,6 @@
 import type { DomainStatus } from '#lib/domains/domain_status.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { Domain, ListedDomain, LockedDomain, listedColumns } from './columns.ts'
 
 export async function listDomains(db: Queryable, account_id: string, position: Position): Promise<Page<ListedDomain>> {
@@ -30,8 +30,8 @@ export type NewDomainRow = Domain & {
   custom_return_path?: string | undefined
 }
 
-export async function insertDomain(db: Queryable, domain: NewDomainRow): Promise<void> {
-  await db.run(sql.unsafe`
+export async function insertDomain(tx: Tx, domain: NewDomainRow): Promise<void> {
+  await tx.run(sql.unsafe`
     INSERT INTO domains (account_id, id, name, status, verified_at, is_trusted, region, sending, receiving,
       open_tracking, click_tracking, tracking_subdomain, tls, custom_return_path)
     VALUES (${domain.account_id}, ${domain.id}, ${domain.name}, ${domain.status},
@@ -49,7 +49,7 @@ export async function findDomainByName(db: Queryable, account_id: string, name: 
 }
 
 /** Nobody else changes it or its keys until this transaction ends; mail does not wait for that. Null: there is none. */
-export async function lockDomain(tx: Queryable, account_id: string, id: string): Promise<LockedDomain | null> {
+export async function lockDomain(tx: Tx, account_id: string, id: string): Promise<LockedDomain | null> {
   return tx.maybeOne(sql.type(LockedDomain)`
     SELECT ${listedColumns}, is_trusted FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR NO KEY UPDATE
   `)
@@ -62,7 +62,7 @@ export type DomainSettings = Pick<
 
 /** Another return path is not verified before DNS was asked for it. */
 export async function updateDomainSettings(
-  tx: Queryable,
+  tx: Tx,
   account_id: string,
   id: string,
   settings: DomainSettings,
@@ -82,7 +82,7 @@ export async function updateDomainSettings(
  * It is being verified from now on, for 72 hours; should the job be lost that goes with it, DNS is asked a minute later.
  * Whoever vouched for it before does so no more.
  */
-export async function setDomainPending(tx: Queryable, account_id: string, id: string): Promise<void> {
+export async function setDomainPending(tx: Tx, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE domains SET status = 'pending', window_since = now(), check_at = now() + interval '1 minute',
       is_trusted = false, updated_at = now()
@@ -91,20 +91,15 @@ export async function setDomainPending(tx: Queryable, account_id: string, id: st
 }
 
 /** Its keys go with it, and what is known of its records; mail that it sent stays. Null: there is none that is not paused. */
-export async function deleteDomain(db: Queryable, account_id: string, id: string): Promise<Domain | null> {
-  return db.maybeOne(sql.type(Domain)`
+export async function deleteDomain(tx: Tx, account_id: string, id: string): Promise<Domain | null> {
+  return tx.maybeOne(sql.type(Domain)`
     DELETE FROM domains WHERE account_id = ${account_id} AND id = ${id} AND paused_at IS NULL
     RETURNING id, account_id, name, status
   `)
 }
 
-export async function setDomainStatus(
-  db: Queryable,
-  account_id: string,
-  id: string,
-  status: DomainStatus,
-): Promise<void> {
-  await db.run(sql.unsafe`
+export async function setDomainStatus(tx: Tx, account_id: string, id: string, status: DomainStatus): Promise<void> {
+  await tx.run(sql.unsafe`
     UPDATE domains SET status = ${status}, updated_at = now(),
       verified_at = CASE WHEN ${status} = 'verified' THEN coalesce(verified_at, now()) ELSE verified_at END
     WHERE account_id = ${account_id} AND id = ${id}

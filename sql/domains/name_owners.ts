@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { firstId } from '#lib/id_ranges.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { sendableStatuses } from './columns.ts'
 
 const NameOwner = z.object({ account_id: z.string(), id: z.string(), is_trusted: z.boolean() })
@@ -14,7 +14,7 @@ export async function findNameOwner(db: Queryable, name: string): Promise<NameOw
 }
 
 /** No mail is accepted from it until the transaction ends, and what was accepted before is seen by it. */
-export async function lockNameOwner(tx: Queryable, name: string): Promise<NameOwner | null> {
+export async function lockNameOwner(tx: Tx, name: string): Promise<NameOwner | null> {
   return tx.maybeOne(sql.type(NameOwner)`
     SELECT account_id, id, is_trusted FROM domains WHERE name = ${name} AND status IN ${sendableStatuses} FOR UPDATE
   `)
@@ -42,7 +42,7 @@ export async function findOwnerActivity(
   `)
 }
 
-export async function failNameOwner(tx: Queryable, { account_id, id }: NameOwner): Promise<void> {
+export async function failNameOwner(tx: Tx, { account_id, id }: NameOwner): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE domains SET status = 'failed', window_since = NULL, check_at = NULL, return_path_verified = false,
       updated_at = now()

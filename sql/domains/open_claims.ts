@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { type BlockedReason, ClaimStatus } from './domain_claims.ts'
 import { lockDomain } from './domains.ts'
 
@@ -19,9 +19,12 @@ export const OpenClaim = z.object({
 })
 export type OpenClaim = z.infer<typeof OpenClaim>
 
+/** Nothing keeps a claim from being completed this long after its proof (contract 15). */
+const blockedAtMost = sql.fragment`interval '72 hours'`
+
 const claimColumns = sql.fragment`
   c.account_id, c.id, c.domain_id, d.name, c.token, c.status, c.expires_at <= now() AS is_expired,
-  coalesce(c.proven_at <= now() - interval '72 hours', false) AS is_overdue
+  coalesce(c.proven_at <= now() - ${blockedAtMost}, false) AS is_overdue
 `
 
 export async function findOpenClaim(db: Queryable, account_id: string, id: string): Promise<OpenClaim | null> {
@@ -32,10 +35,7 @@ export async function findOpenClaim(db: Queryable, account_id: string, id: strin
 }
 
 /** Locks its domain too, which whoever deletes that does first. */
-export async function lockOpenClaim(
-  tx: Queryable,
-  { account_id, id, domain_id }: OpenClaim,
-): Promise<OpenClaim | null> {
+export async function lockOpenClaim(tx: Tx, { account_id, id, domain_id }: OpenClaim): Promise<OpenClaim | null> {
   await lockDomain(tx, account_id, domain_id)
   return tx.maybeOne(sql.type(OpenClaim)`
     SELECT ${claimColumns} FROM domain_claims c JOIN domains d ON d.account_id = c.account_id AND d.id = c.domain_id
@@ -47,7 +47,7 @@ type ClaimKey = { account_id: string; id: string }
 
 /** It is proven, and something is in the way: at the latest 72 hours after its proof it is looked at again. */
 export async function markClaimProven(
-  tx: Queryable,
+  tx: Tx,
   { account_id, id }: ClaimKey,
   blocked_reason: BlockedReason | null,
 ): Promise<void> {
@@ -55,13 +55,13 @@ export async function markClaimProven(
   await tx.run(sql.unsafe`
     UPDATE domain_claims SET status = ${status}, blocked_reason = ${blocked_reason},
       proven_at = coalesce(proven_at, now()),
-      check_at = least(now() + interval '15 minutes', coalesce(proven_at, now()) + interval '72 hours')
+      check_at = least(now() + interval '15 minutes', coalesce(proven_at, now()) + ${blockedAtMost})
     WHERE account_id = ${account_id} AND id = ${id}
   `)
 }
 
 /** Its record is not there, or no more: the proof begins anew. */
-export async function markClaimUnproven(tx: Queryable, { account_id, id }: ClaimKey): Promise<void> {
+export async function markClaimUnproven(tx: Tx, { account_id, id }: ClaimKey): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE domain_claims SET status = 'pending', blocked_reason = NULL, proven_at = NULL,
       check_at = now() + interval '5 minutes'
@@ -70,7 +70,7 @@ export async function markClaimUnproven(tx: Queryable, { account_id, id }: Claim
 }
 
 export async function closeClaim(
-  tx: Queryable,
+  tx: Tx,
   { account_id, id }: ClaimKey,
   status: 'completed' | 'expired' | 'failed',
   failure_reason: string | null = null,
@@ -82,7 +82,7 @@ export async function closeClaim(
 }
 
 /** Those of other accounts for a name that one of them now has. */
-export async function supersedeClaims(tx: Queryable, { account_id, name }: OpenClaim): Promise<void> {
+export async function supersedeClaims(tx: Tx, { account_id, name }: OpenClaim): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE domain_claims c SET status = 'superseded', blocked_reason = NULL, check_at = NULL
     FROM domains d
@@ -94,7 +94,7 @@ export async function supersedeClaims(tx: Queryable, { account_id, name }: OpenC
 const ClaimId = z.object({ account_id: z.string(), id: z.string() })
 
 /** Claims that are due, once for all workers; a proven one again after 15 minutes, another after 5. */
-export async function takeClaimsToCheck(tx: Queryable, limit: number): Promise<z.infer<typeof ClaimId>[]> {
+export async function takeClaimsToCheck(tx: Tx, limit: number): Promise<z.infer<typeof ClaimId>[]> {
   return tx.any(sql.type(ClaimId)`
     WITH due AS MATERIALIZED (
       SELECT account_id, id FROM domain_claims WHERE check_at <= now()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Verdicts } from '#lib/receiving/verdicts/verdict.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
 const EmailToParse = z.object({
@@ -71,7 +71,7 @@ export type Judgement = { spf: string; verdicts: Verdicts }
 
 /** Answers whether it was still to be read: of two who read it at the same moment, one writes. */
 export async function markParsed(
-  tx: Queryable,
+  tx: Tx,
   { account_id, id }: ReceivedEmailId,
   email: ParsedEmail,
   { spf, verdicts }: Judgement,
@@ -97,11 +97,11 @@ export type Unreadable = { why: string; judgement: Judgement | null; isListed: b
 
 /** Its raw message is kept, and all there is to see. Answers whether it was still to be read. */
 export async function markUnreadable(
-  db: Queryable,
+  tx: Tx,
   { account_id, id }: ReceivedEmailId,
   { why, judgement, isListed }: Unreadable,
 ): Promise<boolean> {
-  const count = await db.run(sql.unsafe`
+  const count = await tx.run(sql.unsafe`
     UPDATE received_emails SET state = 'unreadable', kind = ${isListed ? 'email' : 'report'}, parse_error = ${why},
       spf = ${judgement?.spf ?? null},
       verdicts = ${judgement ? JSON.stringify(judgement.verdicts) : null}
@@ -114,8 +114,8 @@ export async function markUnreadable(
  * What should have been read by now: its job got lost, failed too often, or still waits; a second job does no harm. It is
  * asked for again when this one too has had its time.
  */
-export async function claimUnparsedEmails(db: Queryable, limit: number): Promise<ReceivedEmailId[]> {
-  return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
+export async function claimUnparsedEmails(tx: Tx, limit: number): Promise<ReceivedEmailId[]> {
+  return tx.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
     UPDATE received_emails SET parse_due_at = now() + interval '10 minutes'
     WHERE (account_id, id) IN (
       SELECT account_id, id FROM received_emails

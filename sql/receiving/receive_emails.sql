@@ -97,8 +97,8 @@ BEGIN
   IF fresh <> '{}' THEN
     PERFORM graphile_worker.add_jobs(array_agg(
       json_populate_record(NULL::graphile_worker.job_spec, json_build_object(
-        'identifier', 'parse_email', 'payload', json_build_object('ids', j.ids), 'max_attempts', 5,
-        'priority', 20)) -- as in jobs.ts
+        'identifier', 'parse_email', 'payload', json_build_object('ids', j.ids), 'max_attempts', job_attempts(),
+        'priority', job_priority('parse_email')))
     )) FROM (
       SELECT json_agg(json_build_object('account_id', f.account_id, 'id', f.id) ORDER BY f.n) AS ids FROM (
         SELECT r.account_id, r.id, row_number() OVER (ORDER BY r.position) AS n
@@ -119,12 +119,12 @@ BEGIN
   SELECT p.* INTO plan FROM accounts a JOIN plans p ON p.name = a.plan WHERE a.id = account;
   IF plan.emails_per_day IS NOT NULL THEN
     room := plan.emails_per_day - (SELECT coalesce(sum(emails), 0) FROM usage_minutes m
-      WHERE m.account_id = account AND m.minute > now() - interval '24 hours 1 minute');
+      WHERE m.account_id = account AND m.minute > now() - usage_window('day'));
   END IF;
   IF plan.emails_per_month IS NOT NULL THEN
     room := least(room, (SELECT u.credits FROM account_usage u WHERE u.account_id = account)
       + greatest(0, plan.emails_per_month - (SELECT coalesce(sum(emails), 0) FROM usage_hours h
-        WHERE h.account_id = account AND h.hour > now() - interval '30 days 1 hour')));
+        WHERE h.account_id = account AND h.hour > now() - usage_window('month'))));
   END IF;
   RETURN room;
 END

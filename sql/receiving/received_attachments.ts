@@ -2,7 +2,7 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { FIRST_ID } from '#lib/id_ranges.ts'
 import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
 /** A file, as its email and the list of its files show it. It has an address to be downloaded from while it is kept. */
@@ -100,7 +100,7 @@ export type ParsedAttachment = {
 }
 
 export async function insertReceivedAttachments(
-  tx: Queryable,
+  tx: Tx,
   { account_id, id }: ReceivedEmailId,
   attachments: ParsedAttachment[],
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Category } from '#lib/receiving/replies/category.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
 const Sent = z.object({ id: z.string() })
@@ -48,7 +48,7 @@ export async function findRepliedEmail(
 export type Reply = { email_id: string; category: Category | null }
 
 /** Links a reply to what it answers, which tells of it; an email that is gone since is told nothing. */
-export async function insertReply(tx: Queryable, { account_id, id }: ReceivedEmailId, reply: Reply): Promise<void> {
+export async function insertReply(tx: Tx, { account_id, id }: ReceivedEmailId, reply: Reply): Promise<void> {
   const { email_id, category } = reply
   const count = await tx.run(sql.unsafe`
     UPDATE emails SET last_event = 'replied', updated_at = now() WHERE account_id = ${account_id} AND id = ${email_id}
@@ -65,7 +65,7 @@ export async function insertReply(tx: Queryable, { account_id, id }: ReceivedEma
 }
 
 /** Nobody's post: it is kept, and not listed. */
-export async function markReport(tx: Queryable, { account_id, id }: ReceivedEmailId): Promise<void> {
+export async function markReport(tx: Tx, { account_id, id }: ReceivedEmailId): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE received_emails SET kind = 'report' WHERE account_id = ${account_id} AND id = ${id}
   `)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Bounce } from '#lib/delivery/bounce_details.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /** A delivery that a return path names; `sender` is the From field of its email. */
 export const ReportedDelivery = z.object({
@@ -43,7 +43,7 @@ const Applied = z.object({ applied: z.enum(['applied', 'settled', 'sending']) })
 
 /** `settled`: it had such an outcome already; `sending`: there is none yet, it is to be tried again. */
 export async function applyReportedOutcome(
-  tx: Queryable,
+  tx: Tx,
   report: ReportedOutcome,
 ): Promise<'applied' | 'settled' | 'sending'> {
   const bounce = report.bounce && JSON.stringify(report.bounce)

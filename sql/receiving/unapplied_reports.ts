@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
 /** Notes why a received report changed nothing. */
 export async function insertUnappliedReport(
-  db: Queryable,
+  tx: Tx,
   { account_id, id }: ReceivedEmailId,
   reason: string,
 ): Promise<void> {
-  await db.run(sql.unsafe`
+  await tx.run(sql.unsafe`
     INSERT INTO unapplied_reports (account_id, received_email_id, reason) VALUES (${account_id}, ${id}, ${reason})
     ON CONFLICT (account_id, received_email_id) DO UPDATE SET reason = excluded.reason
   `)

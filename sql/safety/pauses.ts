@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { addJob } from '#sql/jobs.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /** What is paused: an account as a whole, or one of its domains. */
 export type Party = { account_id: string; domain_id: string | null }
@@ -19,7 +19,7 @@ export async function pauseParty(db: Queryable, party: Party, { paused_by, reaso
 }
 
 /** With the job that makes due what waits for it. What it sent before is not held against it again. */
-export async function resumeParty(tx: Queryable, party: Party): Promise<void> {
+export async function resumeParty(tx: Tx, party: Party): Promise<void> {
   const { table, where } = rowOf(party)
   await tx.run(sql.unsafe`
     UPDATE ${table} SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, resumed_at = now() WHERE ${where}

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { type Draft, draftsJson, Fault, FaultDetail, RequestFault } from './drafts.ts'
 
 export type BatchId = { account_id: string; id: string }
@@ -19,7 +19,7 @@ export type NewBatch = BatchId & {
 }
 
 /** Answers whether the key was free; without a key it always is. */
-export async function insertBatch(tx: Queryable, batch: NewBatch): Promise<boolean> {
+export async function insertBatch(tx: Tx, batch: NewBatch): Promise<boolean> {
   if (batch.key !== null) {
     await tx.run(sql.unsafe`
       DELETE FROM batches WHERE account_id = ${batch.account_id} AND key = ${batch.key}
@@ -45,7 +45,7 @@ const Judged = z.object({
 
 /** Opens a batch that was just inserted, unless the faults of its drafts forbid it (sql/sending/batches.sql). */
 export async function judgeBatch(
-  tx: Queryable,
+  tx: Tx,
   { account_id, id }: BatchId,
   is_permissive: boolean,
 ): Promise<z.infer<typeof Judged>> {
@@ -54,11 +54,7 @@ export async function judgeBatch(
   `)
 }
 
-export async function updateBatchErrors(
-  tx: Queryable,
-  { account_id, id }: BatchId,
-  errors: BatchError[],
-): Promise<void> {
+export async function updateBatchErrors(tx: Tx, { account_id, id }: BatchId, errors: BatchError[]): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE batches SET errors = ${JSON.stringify(errors)} WHERE account_id = ${account_id} AND id = ${id}
   `)

@@ -107,11 +107,11 @@ LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
   IF win = 'day' THEN
-    RETURN QUERY SELECT m.minute, m.minute + interval '24 hours 1 minute', m.emails FROM usage_minutes m
-    WHERE m.account_id = account AND m.minute > now() - interval '24 hours 1 minute' AND m.emails > 0;
+    RETURN QUERY SELECT m.minute, m.minute + usage_window('day'), m.emails FROM usage_minutes m
+    WHERE m.account_id = account AND m.minute > now() - usage_window('day') AND m.emails > 0;
   ELSE
-    RETURN QUERY SELECT h.hour, h.hour + interval '30 days 1 hour', h.emails FROM usage_hours h
-    WHERE h.account_id = account AND h.hour > now() - interval '30 days 1 hour' AND h.emails > 0;
+    RETURN QUERY SELECT h.hour, h.hour + usage_window('month'), h.emails FROM usage_hours h
+    WHERE h.account_id = account AND h.hour > now() - usage_window('month') AND h.emails > 0;
   END IF;
 END
 $$;

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ScheduleFault } from '#lib/sending/schedule.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { sql, type Tx } from '#sql/pool.ts'
 import type { EmailId } from './emails.ts'
 
 const Fault = z.enum(['schedule_past', 'schedule_too_far'])
@@ -11,10 +11,7 @@ const Scheduled = z.object({ status: z.string(), is_pending: z.boolean() })
  * Locks an email and then its deliveries, as everyone who changes both does. `is_pending`: it is scheduled, and no worker
  * has claimed any of it. Null: there is no such email.
  */
-export async function lockScheduled(
-  tx: Queryable,
-  { account_id, id }: EmailId,
-): Promise<z.infer<typeof Scheduled> | null> {
+export async function lockScheduled(tx: Tx, { account_id, id }: EmailId): Promise<z.infer<typeof Scheduled> | null> {
   const email = await tx.maybeOne(sql.type(z.object({ status: z.string() }))`
     SELECT status FROM emails WHERE account_id = ${account_id} AND id = ${id} FOR NO KEY UPDATE
   `)
@@ -28,7 +25,7 @@ export async function lockScheduled(
 
 /** Answers why it cannot be, by the database's clock (sql/sending/schedule_fault.sql), having done nothing. */
 export async function moveScheduled(
-  tx: Queryable,
+  tx: Tx,
   { account_id, id }: EmailId,
   scheduled_at: Date,
 ): Promise<ScheduleFault | null> {
@@ -47,7 +44,7 @@ export async function moveScheduled(
   return null
 }
 
-export async function cancelScheduled(tx: Queryable, { account_id, id }: EmailId): Promise<void> {
+export async function cancelScheduled(tx: Tx, { account_id, id }: EmailId): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE emails SET status = 'canceled', last_event = 'canceled', updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
@@ -62,6 +59,6 @@ export async function cancelScheduled(tx: Queryable, { account_id, id }: EmailId
 }
 
 /** Returns the debits of an email to the quotas of its account, whose usage is locked (refund_email.sql). */
-export async function refundEmail(tx: Queryable, { account_id, id }: EmailId): Promise<void> {
+export async function refundEmail(tx: Tx, { account_id, id }: EmailId): Promise<void> {
   await tx.run(sql.unsafe`SELECT refund_email(${account_id}, ${id})`)
 }

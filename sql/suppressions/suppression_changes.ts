@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { sql, type Tx } from '#sql/pool.ts'
 import { suppressionColumns as columns, isActive, Suppression, SuppressionReason } from './suppressions.ts'
 
 export type NewSuppressionRow = {
@@ -16,12 +16,12 @@ export type AddedSuppression = { is_new: boolean; suppression: Suppression }
  * the later end. `is_new`: it was not there, or had expired.
  */
 export async function upsertSuppressions(
-  db: Queryable,
+  tx: Tx,
   account_id: string,
   rows: NewSuppressionRow[],
 ): Promise<AddedSuppression[]> {
   const strengths = sql.array(SuppressionReason.options, 'text')
-  const stored = await db.any(sql.type(Suppression)`
+  const stored = await tx.any(sql.type(Suppression)`
     INSERT INTO suppressions AS s (account_id, id, address, reason, expires_at)
     SELECT DISTINCT ON (lower(address)) ${account_id}::uuid, id, lower(address), reason, expires_at
     FROM json_to_recordset(${JSON.stringify(rows)}::json)
@@ -46,11 +46,11 @@ export async function upsertSuppressions(
 
 /** Returns what was deleted. */
 export async function deleteSuppressions(
-  db: Queryable,
+  tx: Tx,
   account_id: string,
   { ids = [], addresses = [] }: { ids?: string[]; addresses?: string[] },
 ): Promise<Suppression[]> {
-  return db.any(sql.type(Suppression)`
+  return tx.any(sql.type(Suppression)`
     DELETE FROM suppressions WHERE account_id = ${account_id} AND address IN (
       SELECT address FROM suppressions
       WHERE account_id = ${account_id} AND ${isActive} AND (id = ANY (${sql.array(ids, 'uuid')})
@@ -65,8 +65,8 @@ const OwnedSuppression = Suppression.extend({ account_id: z.string() })
 export type OwnedSuppression = z.infer<typeof OwnedSuppression>
 
 /** As many as one statement should. Answers what they were. */
-export async function deleteExpiredSuppressions(db: Queryable, limit: number): Promise<OwnedSuppression[]> {
-  return db.any(sql.type(OwnedSuppression)`
+export async function deleteExpiredSuppressions(tx: Tx, limit: number): Promise<OwnedSuppression[]> {
+  return tx.any(sql.type(OwnedSuppression)`
     DELETE FROM suppressions WHERE (account_id, address) IN (
       SELECT account_id, address FROM suppressions WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
     )

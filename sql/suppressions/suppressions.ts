@@ -7,8 +7,8 @@ export const SuppressionReason = z.enum(['import', 'manual', 'bounce', 'complain
 export type SuppressionReason = z.infer<typeof SuppressionReason>
 
 /** Where it came from, as the resend package names it: whoever imports a list adds it by hand. */
-export const SuppressionOrigin = z.enum(['bounce', 'complaint', 'manual'])
-export type SuppressionOrigin = z.infer<typeof SuppressionOrigin>
+const SuppressionOrigin = z.enum(['bounce', 'complaint', 'manual'])
+type SuppressionOrigin = z.infer<typeof SuppressionOrigin>
 
 /** An address that the account must not write to (contract 17). `cause`: what the server said. */
 export const Suppression = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 const timestamp = z.string().transform(text => new Date(text))
 
@@ -62,7 +62,7 @@ export async function findNewestVersion(db: Queryable, account_id: string, ref: 
  * Nobody else changes or publishes it until the transaction ends. A statement of its own: a version that was waited for
  * is seen by the next one only.
  */
-export async function lockTemplate(tx: Queryable, account_id: string, ref: string): Promise<void> {
+export async function lockTemplate(tx: Tx, account_id: string, ref: string): Promise<void> {
   await tx.run(sql.unsafe`
     SELECT FROM templates t WHERE t.account_id = ${account_id} AND ${isNamed(ref)} FOR NO KEY UPDATE
   `)
@@ -70,11 +70,8 @@ export async function lockTemplate(tx: Queryable, account_id: string, ref: strin
 
 type VersionId = { account_id: string; template_id: string; number: number }
 
-export async function insertVersion(
-  db: Queryable,
-  version: VersionId & TemplateContent & { id: string },
-): Promise<void> {
-  await db.run(sql.unsafe`
+export async function insertVersion(tx: Tx, version: VersionId & TemplateContent & { id: string }): Promise<void> {
+  await tx.run(sql.unsafe`
     INSERT INTO template_versions
       (account_id, template_id, number, id, sender, subject, reply_to, html, text, variables)
     VALUES (${version.account_id}, ${version.template_id}, ${version.number}, ${version.id}, ${version.sender},
@@ -84,8 +81,8 @@ export async function insertVersion(
 }
 
 /** Changes a version that was never published. */
-export async function updateVersion(db: Queryable, version: VersionId & TemplateContent): Promise<void> {
-  await db.run(sql.unsafe`
+export async function updateVersion(tx: Tx, version: VersionId & TemplateContent): Promise<void> {
+  await tx.run(sql.unsafe`
     UPDATE template_versions SET sender = ${version.sender}, subject = ${version.subject},
       reply_to = ${sql.array(version.reply_to, 'text')}, html = ${version.html}, text = ${version.text},
       variables = ${JSON.stringify(version.variables)}

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Page, type Position, readPage } from '#sql/page.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { isNamed, newest, TemplateVariable } from './template_versions.ts'
 
 export const TemplateStatus = z.enum(['draft', 'published'])
@@ -78,18 +78,18 @@ export async function listTemplates(
 
 export type NewTemplateRow = { account_id: string; id: string; name: string; alias: string | null }
 
-export async function insertTemplate(db: Queryable, { account_id, id, name, alias }: NewTemplateRow): Promise<void> {
-  await db.run(sql.unsafe`
+export async function insertTemplate(tx: Tx, { account_id, id, name, alias }: NewTemplateRow): Promise<void> {
+  await tx.run(sql.unsafe`
     INSERT INTO templates (account_id, id, name, alias) VALUES (${account_id}, ${id}, ${name}, ${alias})
   `)
 }
 
 /** Changes what is no part of a version, and makes the newest version that of this number. */
 export async function updateTemplate(
-  db: Queryable,
+  tx: Tx,
   { account_id, id, name, alias, number }: NewTemplateRow & { number: number },
 ): Promise<void> {
-  await db.run(sql.unsafe`
+  await tx.run(sql.unsafe`
     UPDATE templates SET name = ${name}, alias = ${alias}, number = ${number}, updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
   `)
@@ -102,7 +102,7 @@ export type Published = z.infer<typeof Published>
  * Makes the newest version of a template that is locked the one that is sent; changes nothing when it is already. Null:
  * there is no such template.
  */
-export async function publishNewest(tx: Queryable, account_id: string, ref: string): Promise<Published | null> {
+export async function publishNewest(tx: Tx, account_id: string, ref: string): Promise<Published | null> {
   return tx.maybeOne(sql.type(Published)`
     UPDATE templates t SET published_number = t.number,
       published_at = CASE WHEN t.published_number = t.number THEN t.published_at ELSE now() END,

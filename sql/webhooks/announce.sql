@@ -65,7 +65,7 @@ BEGIN
   FROM (SELECT DISTINCT account_id, webhook_id FROM told WHERE is_idle) t;
 
   IF idle IS NOT NULL THEN
-    PERFORM graphile_worker.add_job('deliver_webhooks', json_build_object('webhooks', idle), max_attempts => 5);
+    PERFORM graphile_worker.add_job('deliver_webhooks', json_build_object('webhooks', idle), max_attempts => job_attempts());
   END IF;
 END
 $$;

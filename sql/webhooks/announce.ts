@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { EventType } from '#lib/webhooks/event_types.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /** Something that happened, which webhooks are told: `data` as contract 12.4 has it. */
 export type Announcement = { account_id: string; type: EventType; data: object }
@@ -22,6 +22,6 @@ export async function listHeard(
 }
 
 /** In the order in which they happened. What nobody has subscribed to is not kept (sql/webhooks/announce.sql). */
-export async function announceEvents(tx: Queryable, events: Announcement[]): Promise<void> {
+export async function announceEvents(tx: Tx, events: Announcement[]): Promise<void> {
   await tx.run(sql.unsafe`SELECT announce_events(${JSON.stringify(events)}::json)`)
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { STANDING_RULES } from '#lib/webhooks/standing.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 /** What delivers events reads and writes of them; what callers of the API see is in webhooks.ts and webhook_history.ts. */
@@ -55,6 +56,7 @@ export type RestTimes = { first_rest_seconds: number; longest_rest_seconds: numb
 export async function settleWebhooks(db: Queryable, results: WebhookResult[], times: RestTimes): Promise<void> {
   const given = results.map((result, position) => ({ ...result, position }))
   await db.run(sql.prepared('settle_webhooks', z.unknown())`
-    SELECT settle_webhooks(${JSON.stringify(given)}::json, ${times.first_rest_seconds}, ${times.longest_rest_seconds})
+    SELECT settle_webhooks(${JSON.stringify(given)}::json, ${times.first_rest_seconds}, ${times.longest_rest_seconds},
+      ${JSON.stringify(STANDING_RULES)}::json)
   `)
 }

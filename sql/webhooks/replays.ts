@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import type { WebhookReplay } from '#lib/webhooks/event_filter.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { seconds } from '#sql/timestamps.ts'
 import { idRange, type WebhookPath } from './history.ts'
 
 /** One that waits for its turn is due now; any other begins its schedule anew. Answers how many it were. */
 export async function replayDelivery(
-  db: Queryable,
+  tx: Tx,
   { account_id, webhook_id }: WebhookPath,
   event_id: string,
 ): Promise<number> {
-  return db.run(sql.unsafe`
+  return tx.run(sql.unsafe`
     UPDATE webhook_deliveries SET state = 'pending', next_at = least(next_at, now()),
       first_attempt = CASE state WHEN 'pending' THEN first_attempt ELSE attempt END
     WHERE account_id = ${account_id} AND event_id = ${event_id} AND webhook_id = ${webhook_id}

@@ -1,7 +1,11 @@
 DROP FUNCTION IF EXISTS settle_webhooks(json, double precision, double precision);
+DROP FUNCTION IF EXISTS settle_webhooks(json, double precision, double precision, json);
 DROP FUNCTION IF EXISTS webhook_results(text, text);
+DROP FUNCTION IF EXISTS webhook_results(text, text, webhook_rules);
 DROP FUNCTION IF EXISTS webhook_is_to_rest(text);
+DROP FUNCTION IF EXISTS webhook_is_to_rest(text, webhook_rules);
 DROP TYPE IF EXISTS webhook_result CASCADE;
+DROP TYPE IF EXISTS webhook_rules CASCADE;
 
 -- An attempt that ended.
 CREATE TYPE webhook_result AS (
@@ -24,20 +28,30 @@ CREATE TYPE webhook_result AS (
   is_hung boolean         -- it took all of its time
 );
 
+-- The numbers of lib/webhooks/standing.ts.
+CREATE TYPE webhook_rules AS (
+  "window" integer,      -- attempts that an endpoint is judged by, at most
+  fewest integer,        -- and at least
+  share double precision, -- of failures among them from which on it rests
+  most_failures integer  -- in a row; with the last of them the webhook is disabled
+);
+
 -- Whether an endpoint gets single attempts with pauses between them, by the results of its last ones, oldest first:
--- s success, f failure, h one that hung. lib/webhooks/standing.ts is the same.
-CREATE FUNCTION webhook_is_to_rest(results text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT length(results) >= 5 AND results !~ 's$'
-    AND (length(replace(results, 's', '')) >= 0.9 * length(results) OR results ~ 'h{5}$')
+-- s success, f failure, h one that hung. isToRest() of lib/webhooks/standing.ts is the same.
+CREATE FUNCTION webhook_is_to_rest(results text, rules webhook_rules) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT length(results) >= rules.fewest AND results !~ 's$'
+    AND (length(replace(results, 's', '')) >= rules.share * length(results)
+      OR right(results, rules.fewest) = repeat('h', rules.fewest))
 $$;
 
 -- The last results with some more. A success at an endpoint that was to rest makes it as good as new.
-CREATE FUNCTION webhook_results(results text, more text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION webhook_results(results text, more text, rules webhook_rules) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   result text;
 BEGIN
   FOREACH result IN ARRAY string_to_array(more, NULL) LOOP
-    results := CASE WHEN result = 's' AND webhook_is_to_rest(results) THEN result ELSE right(results || result, 20) END;
+    results := CASE WHEN result = 's' AND webhook_is_to_rest(results, rules) THEN result
+      ELSE right(results || result, rules."window") END;
   END LOOP;
   RETURN results;
 END
@@ -45,19 +59,20 @@ $$;
 
 -- Writes what became of attempts and what that says of their endpoints, in one commit.
 --
--- failure_count goes up by each failure and to 0 by a success; with the 50th the webhook is disabled. An endpoint of which
+-- failure_count goes up by each failure and to 0 by a success; at most_failures the webhook is disabled. An endpoint of which
 -- nearly all of the last attempts failed rests before it is tried again, twice as long each time: first_rest to
 -- longest_rest seconds. One that fails now and then does not. An attempt at an endpoint that the webhook does not have any
 -- more says nothing of the one that it has.
 --
--- given: a list of webhook_result.
-CREATE FUNCTION settle_webhooks(given json, first_rest double precision, longest_rest double precision)
+-- given: a list of webhook_result. given_rules: webhook_rules.
+CREATE FUNCTION settle_webhooks(given json, first_rest double precision, longest_rest double precision, given_rules json)
 RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 DECLARE
   results webhook_result[];
   counted webhook_result[];
+  rules webhook_rules := json_populate_record(NULL::webhook_rules, given_rules);
 BEGIN
   SELECT array_agg(r) INTO results FROM json_populate_recordset(NULL::webhook_result, given) AS r;
 
@@ -97,10 +112,10 @@ BEGIN
     FROM told GROUP BY account_id, webhook_id, endpoint
   ), judged AS (
     SELECT f.*,
-      CASE WHEN w.failure_count + f.failures_before >= 50 THEN w.failure_count + f.failures_before
+      CASE WHEN w.failure_count + f.failures_before >= rules.most_failures THEN w.failure_count + f.failures_before
         ELSE coalesce(f.failures_since, w.failure_count + f.failures_before) END AS failures,
       CASE WHEN f.failures_since IS NULL THEN w.rests ELSE 0 END AS rests,
-      webhook_results(w.recent_results, f.results) AS recent_results
+      webhook_results(w.recent_results, f.results, rules) AS recent_results
     FROM (SELECT * FROM folded ORDER BY account_id, webhook_id) f
     CROSS JOIN LATERAL (
       SELECT * FROM webhooks w
@@ -111,15 +126,23 @@ BEGIN
   UPDATE webhooks w SET
     failure_count = j.failures,
     recent_results = j.recent_results,
-    rests = CASE WHEN webhook_is_to_rest(j.recent_results) THEN j.rests + 1 ELSE j.rests END,
+    rests = CASE WHEN webhook_is_to_rest(j.recent_results, rules) THEN j.rests + 1 ELSE j.rests END,
     last_delivery_status = CASE j.failures WHEN 0 THEN 'success' ELSE 'failed' END,
     last_delivery_at = now(),
-    updated_at = CASE WHEN j.is_gone OR j.failures >= 50 THEN now() ELSE w.updated_at END,
-    status = CASE WHEN j.is_gone OR j.failures >= 50 THEN 'disabled' ELSE 'enabled' END,
-    disabled_reason = CASE WHEN j.is_gone THEN 'endpoint_gone' WHEN j.failures >= 50 THEN 'too_many_failures' END,
+    updated_at = CASE WHEN j.is_gone OR j.failures >= rules.most_failures THEN now() ELSE w.updated_at END,
+    status = CASE WHEN j.is_gone OR j.failures >= rules.most_failures THEN 'disabled' ELSE 'enabled' END,
+    disabled_reason = CASE WHEN j.is_gone THEN 'endpoint_gone' WHEN j.failures >= rules.most_failures THEN 'too_many_failures' END,
     -- What was promised stays so: of two at once one may be told to wait, and the other be taken.
     rest_until = greatest(w.rest_until, now() + make_interval(secs => greatest(j.rest,
-      CASE WHEN webhook_is_to_rest(j.recent_results) THEN least(longest_rest, first_rest * 2 ^ least(j.rests, 20)) END)))
+      CASE WHEN webhook_is_to_rest(j.recent_results, rules) THEN least(longest_rest, first_rest * 2 ^ least(j.rests, 20)) END)))
   FROM judged j WHERE w.account_id = j.account_id AND w.id = j.webhook_id;
 END
+$$;
+
+-- For processes of earlier versions, which give no rules. No default of the one above: once such a version has created its
+-- own function again, its calls would be ambiguous.
+CREATE FUNCTION settle_webhooks(given json, first_rest double precision, longest_rest double precision) RETURNS void
+LANGUAGE sql AS $$
+  SELECT settle_webhooks(given, first_rest, longest_rest,
+    '{"window": 20, "fewest": 5, "share": 0.9, "most_failures": 50}'::json)
 $$;

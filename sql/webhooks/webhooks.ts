@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { WebhookChange } from '#lib/webhooks/new_webhook.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { WebhookId } from './due_events.ts'
 
 /** A webhook as the API shows it (contract 12.1). Its secret is shown when it is made, and never again. */
@@ -41,7 +41,7 @@ export async function findWebhook(db: Queryable, account_id: string, id: string)
 }
 
 /** How many webhooks an account has; until the transaction ends, nobody else adds one. */
-export async function lockWebhookRoom(tx: Queryable, account_id: string): Promise<number> {
+export async function lockWebhookRoom(tx: Tx, account_id: string): Promise<number> {
   await tx.run(sql.unsafe`SELECT FROM accounts WHERE id = ${account_id} FOR NO KEY UPDATE`)
   // A statement of its own: it sees what was committed while the lock was waited for.
   const { count } = await tx.one(sql.type(z.object({ count: z.int() }))`
@@ -60,8 +60,8 @@ export async function takeWebhookId(db: Queryable): Promise<number> {
 
 export type NewWebhookRow = WebhookId & { endpoint: string; events: string[]; signing_secret: Buffer }
 
-export async function insertWebhook(db: Queryable, webhook: NewWebhookRow): Promise<Webhook> {
-  return db.one(sql.type(Webhook)`
+export async function insertWebhook(tx: Tx, webhook: NewWebhookRow): Promise<Webhook> {
+  return tx.one(sql.type(Webhook)`
     INSERT INTO webhooks (account_id, id, endpoint, events, signing_secret)
     VALUES (${webhook.account_id}, ${webhook.id}, ${webhook.endpoint}, ${sql.array(webhook.events, 'text')},
       ${sql.binary(webhook.signing_secret)})

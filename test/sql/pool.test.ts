@@ -1,16 +1,18 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type pg from 'pg'
 import t from 'tap'
 import { z } from 'zod'
-import { createPool, NoAnswerError, NotConnectedError, sql, sqlState } from '#sql/pool.ts'
+import { createPool, NoAnswerError, NotConnectedError, type Queryable, sql, sqlState, type Tx } from '#sql/pool.ts'
 import { createDatabase } from '#test/support/database/database.ts'
 
 const url = await createDatabase(t)
 const pool = createPool(url, { max: 2 })
-t.teardown(() => pool.end())
+const other = createPool(url, { max: 1 })
+t.teardown(() => Promise.all([pool.end(), other.end()]))
 await pool.run(sql.unsafe`CREATE TABLE things (id integer PRIMARY KEY, name text)`)
 
 const Count = z.object({ count: z.int() })
-const count = async () => (await pool.one(sql.type(Count)`SELECT count(*) FROM things`)).count
+const count = async (db: Queryable = pool) => (await db.one(sql.type(Count)`SELECT count(*) FROM things`)).count
 const insert = (id: number) => sql.unsafe`INSERT INTO things VALUES (${id}, 'x')`
 
 t.test('a row of another type than the query says throws', async t => {
@@ -97,7 +99,7 @@ t.test('a transaction is seen by nobody else until it is done', async t => {
   const before = await count()
   await pool.transaction(async tx => {
     await tx.run(insert(10))
-    t.equal(await count(), before)
+    t.equal(await count(other), before)
   })
   t.equal(await count(), before + 1)
 })
@@ -107,7 +109,7 @@ t.test('a connection that breaks in the middle is replaced, and its transaction 
   const broken = pool.transaction(async tx => {
     await tx.run(insert(20))
     const { pid } = await tx.one(sql.type(z.object({ pid: z.int() }))`SELECT pg_backend_pid() AS pid`)
-    await pool.run(sql.unsafe`SELECT pg_terminate_backend(${pid})`)
+    await other.run(sql.unsafe`SELECT pg_terminate_backend(${pid})`)
     await tx.run(insert(21))
   })
   await t.rejects(broken)
@@ -152,4 +154,26 @@ t.test('nothing waits without a bound', async t => {
     ],
   )
   t.match(pool.pg.options, { connectionTimeoutMillis: 2_000, query_timeout: 17_000, keepAlive: true })
+})
+
+t.test('tsc refuses a pool where a transaction is required', async t => {
+  // @ts-expect-error: tsc fails here once a Pool passes for a Tx
+  const tx: Tx = pool
+  t.equal(tx.tx, undefined)
+})
+
+t.test('a pool refuses its own queries inside a transaction', async t => {
+  const message = /inside its own transaction/
+  let later = () => Promise.resolve(0)
+  await pool.transaction(async tx => {
+    await t.rejects(count(), { message })
+    await t.rejects(
+      pool.transaction(tx => tx.run(insert(30))),
+      { message },
+    )
+    await Promise.all([t.rejects(pool.run(insert(30)), { message }), t.resolves(tx.run(insert(31)))])
+    t.equal(await count(tx), (await count(other)) + 1, 'another pool is not affected')
+    later = AsyncLocalStorage.bind(count)
+  })
+  t.equal(await later(), await count(), 'after the transaction')
 })

@@ -65,7 +65,7 @@ export async function openVariedEmails(t: Test): Promise<VariedEmails> {
   const templates: string[] = []
   for (const alias of ['one', 'two']) {
     templates.push(await createTemplate(world.pool, account.id, { name: alias, alias, html: 'Hi' }))
-    await publishNewest(world.pool, account.id, alias)
+    await world.pool.transaction(tx => publishNewest(tx, account.id, alias))
   }
 
   for (let i = 0; i < 60; i++) {

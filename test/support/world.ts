@@ -11,7 +11,7 @@ import { insertAccount } from '#sql/accounts/accounts.ts'
 import type { Domain } from '#sql/domains/columns.ts'
 import { insertDkimKeys } from '#sql/domains/dkim_keys.ts'
 import { insertDomain } from '#sql/domains/domains.ts'
-import type { Queryable } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 import { createDatabase } from '#test/support/database/database.ts'
 
 export const SECRET_KEY = 'a secret key of the tests, of more than 32 characters'
@@ -60,7 +60,7 @@ export async function newAccount({ pool, secrets }: Foundation): Promise<TestAcc
   const key = { account_id, domain_id: null, expires_at: null }
   return pool.transaction(async tx => {
     await insertAccount(tx, { id: account_id, name: `account ${account_id}`, plan: 'unlimited' })
-    await addDomain(tx, secrets, { account_id, id: domain_id, name: domain, status: 'verified' })
+    await insertDomainWithKey(tx, secrets, { account_id, id: domain_id, name: domain, status: 'verified' })
     return {
       id: account_id,
       domain,
@@ -75,10 +75,14 @@ export async function newAccount({ pool, secrets }: Foundation): Promise<TestAcc
 const SELECTOR = 'mb1'
 
 /** A domain with a key to sign with. */
-export async function addDomain(db: Queryable, secrets: Secrets, domain: Domain): Promise<void> {
+export async function addDomain(pool: Pool, secrets: Secrets, domain: Domain): Promise<void> {
+  await pool.transaction(tx => insertDomainWithKey(tx, secrets, domain))
+}
+
+async function insertDomainWithKey(tx: Tx, secrets: Secrets, domain: Domain): Promise<void> {
   const { account_id, id: domain_id } = domain
   const row = { account_id, id: newId(), domain_id, selector: SELECTOR, algorithm: 'rsa-sha256' as const }
   const { private_key, public_key } = await dkimKey
-  await insertDomain(db, domain)
-  await insertDkimKeys(db, [{ ...row, public_key, private_key: secrets.seal(private_key, dkimContext(row)) }])
+  await insertDomain(tx, domain)
+  await insertDkimKeys(tx, [{ ...row, public_key, private_key: secrets.seal(private_key, dkimContext(row)) }])
 }

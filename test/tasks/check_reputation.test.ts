@@ -42,8 +42,10 @@ async function addDomain(account: TestAccount): Promise<TestAccount> {
     selector: 'mb1',
     algorithm: 'rsa-sha256' as const,
   }
-  await insertDomain(pool, { account_id: account.id, id: row.domain_id, name: domain, status: 'verified' })
-  await insertDkimKeys(pool, [{ ...row, public_key: '', private_key: Buffer.of() }])
+  await pool.transaction(async tx => {
+    await insertDomain(tx, { account_id: account.id, id: row.domain_id, name: domain, status: 'verified' })
+    await insertDkimKeys(tx, [{ ...row, public_key: '', private_key: Buffer.of() }])
+  })
   return { ...account, domain, domain_id: row.domain_id }
 }
 
@@ -102,7 +104,7 @@ t.test('what was sent before the operator’s resume is not held against it agai
   await send(account, { bounced: 250 })
   await check()
   t.equal((await pausedOf(account)).length, 1)
-  await resumeParty(pool, { account_id: account.id, domain_id: null })
+  await pool.transaction(tx => resumeParty(tx, { account_id: account.id, domain_id: null }))
   await check()
   t.strictSame(await pausedOf(account), [])
   await send(account, { bounced: 200 })

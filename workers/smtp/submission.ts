@@ -1,6 +1,6 @@
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
-import { createFindCaller } from '#api/middleware/auth.ts'
-import { createCountAddress, tooManySends } from '#api/middleware/rate_limit.ts'
+import { createCountAddress, tooManySends } from '#flows/accounts/count_sends.ts'
+import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { isWellFormedApiKey } from '#lib/api_key.ts'

@@ -4,7 +4,7 @@ import { base64Lines, base64LinesLength } from './base64.ts'
 import { atomsField, type HeaderField } from './field.ts'
 
 /** Where the content of an attachment belongs, as base64 lines or embedded: `length` bytes. Its index is the message's. */
-export type Slot = { attachment: number; length: number }
+type Slot = { attachment: number; length: number }
 
 /**
  * The fields that describe a body, and the body in pieces: CRLF lines of at most 76 characters, the last one ended too,

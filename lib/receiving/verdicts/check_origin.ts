@@ -8,7 +8,7 @@ import type { Envelope, Verdict } from './verdict.ts'
 /** Whether a message comes from whom it says. `spf` and `arc` are words of RFC 8601 section 2.7. */
 export type Origin = { spf: SpfWord; arc: string; verdicts: { spf: Verdict; dkim: Verdict; dmarc: Verdict } }
 
-export type SpfWord = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror'
+type SpfWord = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror'
 
 /** A message as it came, with CRLF line ends; `dns_servers` as in createDns. */
 export type MessageToCheck = Envelope & { raw: Uint8Array; dns_servers: readonly string[] | undefined }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { sql, type Tx } from '#sql/pool.ts'
 import { Range } from './email_blocks.ts'
 
 const Due = Range.extend({ is_changed: z.boolean() })
 
 /** Blocks that are to be checked, locked; `is_changed`: it does not have all emails that lie there now. */
-export async function lockDueBlocks(tx: Queryable, limit: number): Promise<z.infer<typeof Due>[]> {
+export async function lockDueBlocks(tx: Tx, limit: number): Promise<z.infer<typeof Due>[]> {
   return tx.any(sql.type(Due)`
     WITH due AS MATERIALIZED (
       SELECT b.account_id, b.above, b.upto, b.ids, b.text IS NULL AS is_emptied
@@ -23,7 +23,7 @@ export async function lockDueBlocks(tx: Queryable, limit: number): Promise<z.inf
  * To be checked again once they are twice as old, and every day at least: an id comes from the clock of a web process,
  * which may be wrong by any time.
  */
-export async function markChecked(tx: Queryable, blocks: Range[]): Promise<void> {
+export async function markChecked(tx: Tx, blocks: Range[]): Promise<void> {
   const [accounts, ends] = [blocks.map(block => block.account_id), blocks.map(block => block.upto)]
   await tx.run(sql.unsafe`
     UPDATE email_block_checks c
@@ -38,7 +38,7 @@ export async function markChecked(tx: Queryable, blocks: Range[]): Promise<void>
  * Deletes a block and gives its ids to the next one, since an email may still come to lie there. The account's blocks
  * must be locked: what is added meanwhile would begin where this one ends. Answers whether the next was free for it.
  */
-export async function mergeBlock(tx: Queryable, { account_id, above, upto }: Range): Promise<boolean> {
+export async function mergeBlock(tx: Tx, { account_id, above, upto }: Range): Promise<boolean> {
   const count = await tx.run(sql.unsafe`
     WITH next AS MATERIALIZED (
       SELECT upto FROM email_blocks WHERE account_id = ${account_id} AND upto > ${upto} ORDER BY upto LIMIT 1

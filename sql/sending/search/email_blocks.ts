@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { SearchedBlock } from '#lib/sending/search_terms.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { sql, type Tx } from '#sql/pool.ts'
 
 /** Emails of an account that follow each other: ids from `above`, exclusive, to `upto`, inclusive. */
 export const Range = z.object({ account_id: z.string(), above: z.string(), upto: z.string() })
@@ -26,12 +26,12 @@ const columns = sql.fragment`e.id, email_text(e) AS text, e.sender, e."to", e.do
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 /** Whatever the statistics say. */
-export async function preferIndexes(tx: Queryable): Promise<void> {
+export async function preferIndexes(tx: Tx): Promise<void> {
   await tx.run(sql.unsafe`SET LOCAL enable_seqscan = off`)
 }
 
 /** Accounts with emails for at least one block more, that are older than so many seconds. */
-export async function listAccountsToIndex(tx: Queryable, size: number, lag_seconds: number): Promise<string[]> {
+export async function listAccountsToIndex(tx: Tx, size: number, lag_seconds: number): Promise<string[]> {
   const accounts = await tx.any(sql.type(z.object({ id: z.string() }))`
     SELECT a.id FROM accounts a
     CROSS JOIN LATERAL (
@@ -44,7 +44,7 @@ export async function listAccountsToIndex(tx: Queryable, size: number, lag_secon
 }
 
 /** Until the transaction ends nobody else adds blocks to the account's; null when somebody does. Else their last id. */
-export async function lockBlocks(tx: Queryable, account_id: string): Promise<string | null> {
+export async function lockBlocks(tx: Tx, account_id: string): Promise<string | null> {
   const { is_locked } = await tx.one(sql.type(z.object({ is_locked: z.boolean() }))`
     SELECT pg_try_advisory_xact_lock(hashtextextended(${`email_blocks ${account_id}`}, 0)) AS is_locked
   `)
@@ -57,7 +57,7 @@ export async function lockBlocks(tx: Queryable, account_id: string): Promise<str
 
 /** In order of id, as many as the limit at most. */
 export async function listEmailsToIndex(
-  tx: Queryable,
+  tx: Tx,
   { account_id, above, lag_seconds, limit }: { account_id: string; above: string; lag_seconds: number; limit: number },
 ): Promise<EmailToIndex[]> {
   return tx.any(sql.type(Email)`
@@ -68,11 +68,7 @@ export async function listEmailsToIndex(
 }
 
 /** In order of id, as many as the limit at most. */
-export async function listEmailsOf(
-  tx: Queryable,
-  { account_id, above, upto }: Range,
-  limit: number,
-): Promise<EmailToIndex[]> {
+export async function listEmailsOf(tx: Tx, { account_id, above, upto }: Range, limit: number): Promise<EmailToIndex[]> {
   return tx.any(sql.type(Email)`
     SELECT ${columns} FROM emails e
     WHERE e.account_id = ${account_id} AND e.id > ${above} AND e.id <= ${upto}
@@ -83,7 +79,7 @@ export async function listEmailsOf(
 /** What others commit at that moment is seen by the first check. */
 const FIRST_CHECK = sql.fragment`interval '30 seconds'`
 
-export async function insertBlocks(tx: Queryable, blocks: Block[]): Promise<void> {
+export async function insertBlocks(tx: Tx, blocks: Block[]): Promise<void> {
   await tx.run(sql.unsafe`
     WITH added AS (
       INSERT INTO email_blocks (account_id, above, upto, ids, text, terms)
@@ -95,12 +91,12 @@ export async function insertBlocks(tx: Queryable, blocks: Block[]): Promise<void
   `)
 }
 
-export async function deleteBlock(tx: Queryable, { account_id, upto }: Range): Promise<void> {
+export async function deleteBlock(tx: Tx, { account_id, upto }: Range): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM email_blocks WHERE account_id = ${account_id} AND upto = ${upto}`)
 }
 
 /** Leaves a block what lies above the id. Its emails are read until it is checked, which is due. */
-export async function shrinkBlock(tx: Queryable, { account_id, upto }: Range, above: string): Promise<void> {
+export async function shrinkBlock(tx: Tx, { account_id, upto }: Range, above: string): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE email_blocks SET above = ${above}, ids = '{}', text = NULL, terms = '{}'
     WHERE account_id = ${account_id} AND upto = ${upto}

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { pauseParty, resumeParty } from '#sql/safety/pauses.ts'
+import { type Party, pauseParty, resumeParty } from '#sql/safety/pauses.ts'
 import { pausePlatform, resumePlatform, setTransportFault } from '#sql/safety/platform.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
@@ -16,6 +16,7 @@ const body = { from: `a@${account.domain}`, to: 'b@b.com', subject: 'Hi' }
 const whole = { account_id: account.id, domain_id: null }
 const domain = { account_id: account.id, domain_id: account.domain_id }
 const pause = { paused_by: 'operator', reason: 'We look into it.' } as const
+const resume = (party: Party) => pool.transaction(tx => resumeParty(tx, party))
 
 /** What an account has stored and taken. */
 async function countRows(id: string): Promise<unknown> {
@@ -36,13 +37,13 @@ const switches: Switch[] = [
   {
     what: 'a paused account',
     on: () => pauseParty(pool, whole, pause),
-    off: () => resumeParty(pool, whole),
+    off: () => resume(whole),
     answer: [403, 'reputation_paused', null],
   },
   {
     what: 'a paused domain',
     on: () => pauseParty(pool, domain, pause),
-    off: () => resumeParty(pool, domain),
+    off: () => resume(domain),
     answer: [403, 'reputation_paused', null],
   },
   {
@@ -93,7 +94,7 @@ for (const { what, on, off, answer } of switches) {
 
 t.test('others send on while an account, a domain or a signing key is stopped', async t => {
   await pauseParty(pool, whole, pause)
-  t.teardown(() => resumeParty(pool, whole))
+  t.teardown(() => resume(whole))
   const elsewhere = { ...body, from: `a@${other.domain}` }
   t.match(await api.request('POST', '/api/emails', { body: elsewhere, key: other.key }), { status: 200 })
 })
@@ -182,7 +183,7 @@ t.test('a pause says why, and how it ends', async t => {
   ] as const) {
     await pauseParty(pool, party, { paused_by, reason })
     t.equal(await message(), told)
-    await resumeParty(pool, party)
+    await resume(party)
   }
   await pausePlatform(pool, 'Disks are replaced.')
   t.equal(await message(), 'Sending is paused on this server: Disks are replaced. Retry later.')

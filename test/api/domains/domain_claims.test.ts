@@ -255,10 +255,11 @@ t.test('an owner who is vouched for meanwhile keeps the name', async t => {
 t.test('mail that its owner sends while the name is handed over is seen', async t => {
   const { owner, claimant, claimed } = await contend()
   prove(claimed)
-  let checking: Promise<void> | undefined
+  const accepted = Promise.withResolvers<void>()
+  const checking = accepted.promise.then(() => check(claimant, claimed)) // on the pool, so not begun inside
   await pool.transaction(async tx => {
     await acceptEmail({ ...world, pool: { ...pool, ...tx } }, owner)
-    checking = check(claimant, claimed)
+    accepted.resolve()
     await waitForLock()
   })
   await checking

@@ -9,7 +9,7 @@ import {
   type DeliveryResult,
   settleDeliveries,
 } from '#sql/delivery/deliveries.ts'
-import { applyReportedOutcome } from '#sql/receiving/reports.ts'
+import { applyReportedOutcome, type ReportedOutcome } from '#sql/receiving/reports.ts'
 import { announceEmails } from '#sql/sending/announce_emails.ts'
 import { upsertSuppressions } from '#sql/suppressions/suppression_changes.ts'
 import { send_emails } from '#tasks/send_emails.ts'
@@ -157,8 +157,9 @@ t.test('what comes back later is told of with the suppression that it brings', a
     const { rows } = await pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1', [id])
     const known = { reason: 'No such user.', reply: '550 no', class: 'recipient', suppression_id: uuid() }
     const given = { account_id: account.id, delivery_id: rows[0].id, outcome, ...known }
-    await applyReportedOutcome(pool, { ...given, bounce: outcome === 'bounced' ? bounce : null })
-    await applyReportedOutcome(pool, { ...given, bounce, suppression_id: uuid() })
+    const apply = (reported: ReportedOutcome) => pool.transaction(tx => applyReportedOutcome(tx, reported))
+    await apply({ ...given, bounce: outcome === 'bounced' ? bounce : null })
+    await apply({ ...given, bounce, suppression_id: uuid() })
     const events = await told(world, account.id)
     const { body } = await api.request('GET', `/api/suppressions/${known.suppression_id}`, { key: account.key })
     t.strictSame(events.find(({ type }) => type === 'suppression.added')?.data, body)
@@ -182,7 +183,7 @@ t.test('what comes back later is told of with the suppression that it brings', a
 
 t.test('who is suppressed or reserved is told of when the email is accepted', async t => {
   const row = { id: uuid(), address: 'no@y.com', reason: 'complaint', expires_at: null } as const
-  await upsertSuppressions(pool, account.id, [row])
+  await pool.transaction(tx => upsertSuppressions(tx, account.id, [row]))
   const id = await acceptEmail(world, account, { to: ['x@y.com', 'NO@y.com'], bcc: ['a@example.com'] })
   const suppressed = [
     ['NO@y.com', 'The address is on the suppression list.', 'OnAccountSuppressionList', 'complaint'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { addResult, isToRest } from '#lib/webhooks/standing.ts'
+import { addResult, isToRest, STANDING_RULES } from '#lib/webhooks/standing.ts'
 import { openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -31,8 +31,9 @@ t.test('the worker and Postgres judge every row of results alike', async t => {
     fc.asyncProperty(results, fc.nat(60), async (results, cut) => {
       const known = results.slice(0, cut).reduce(addResult, '')
       const { rows } = await pg.query(
-        `SELECT r AS results, webhook_is_to_rest(r) AS is_to_rest FROM webhook_results($1, $2) AS r`,
-        [known, results.slice(cut).join('')],
+        `SELECT r AS results, webhook_is_to_rest(r, rules) AS is_to_rest
+         FROM json_populate_record(NULL::webhook_rules, $3) AS rules, webhook_results($1, $2, rules) AS r`,
+        [known, results.slice(cut).join(''), STANDING_RULES],
       )
       const expected = results.reduce(addResult, '')
       t.same(rows, [{ results: expected, is_to_rest: isToRest(expected) }])

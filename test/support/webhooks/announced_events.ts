@@ -41,7 +41,7 @@ export async function insertUnchecked(
 ): Promise<number> {
   const id = await takeWebhookId(pool)
   const { sealed: signing_secret } = makeSigningSecret(secrets, { account_id, id })
-  await insertWebhook(pool, { account_id, id, endpoint, events: ['*'], signing_secret })
+  await pool.transaction(tx => insertWebhook(tx, { account_id, id, endpoint, events: ['*'], signing_secret }))
   return id
 }
 

@@ -8,7 +8,8 @@ export type Told = { type: string; data: any }
 /** A webhook that has subscribed to some events; nobody delivers them. */
 export async function subscribe({ pool }: Pick<Foundation, 'pool'>, account_id: string, events = ['*']): Promise<void> {
   const id = await takeWebhookId(pool)
-  await insertWebhook(pool, { account_id, id, endpoint: 'http://y.com/hook', events, signing_secret: Buffer.of() })
+  const webhook = { account_id, id, endpoint: 'http://y.com/hook', events, signing_secret: Buffer.of() }
+  await pool.transaction(tx => insertWebhook(tx, webhook))
 }
 
 /** An account that has such a webhook. */

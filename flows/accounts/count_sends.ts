@@ -1,0 +1,21 @@
+import type { Foundation } from '#flows/process/run_process.ts'
+import { ApiError } from '#lib/errors.ts'
+import { networkOf } from '#lib/net/client_address.ts'
+import { type CountUse, createCountUse } from '#sql/accounts/rate_limits.ts'
+
+/** Sends of an address are counted per such window. */
+export const WINDOW_S = 60
+
+/** Counts a send of a client address, by HTTP or by SMTP. Null when sends are not limited. */
+export function createCountAddress({ config, log, pool }: Foundation): CountUse | null {
+  const { SENDS_PER_MINUTE: uses } = config
+  if (uses === 0) return null
+  const onError = (error: unknown) => log.warn({ err: error }, 'sends are counted by this process alone')
+  const countUse = createCountUse(pool, { name: 'send', uses, window_s: WINDOW_S, onError })
+  return address => countUse(networkOf(address))
+}
+
+export function tooManySends(uses: number, reset_s: number): ApiError {
+  const message = `Too many requests: ${uses} a minute may be sent from one address.`
+  return new ApiError('rate_limit_exceeded', message, { headers: { 'retry-after': String(reset_s) } })
+}
