@@ -26,13 +26,11 @@ const RESERVED = 'The domain is reserved for documentation and tests.'
 /** Of the simulator, which suppresses nobody. */
 const NO_SUCH_USER = judgeReply('550 5.1.1 Simulated: no such user', 'rcpt')
 
-export type Verdict = Omit<DeliveryResult, 'account_id' | 'id' | 'attempt' | 'email_id' | 'lease_owner'>
-
 /**
  * What is known before anything is composed: simulated, to a domain that no mail may go to, or suppressed since it was
  * accepted. Null: it must be sent.
  */
-export function decideUnsent(delivery: ClaimedDelivery, config: Config): Verdict | null {
+export function decideUnsent(delivery: ClaimedDelivery, config: Config): DeliveryResult | null {
   const address = { address: delivery.recipient, domain: delivery.destination }
   switch (simulatedOutcome(address, config.SIMULATOR_DOMAIN)) {
     case null:
@@ -59,7 +57,7 @@ export function returnPath(delivery: ClaimedDelivery, sender: SenderDomain, conf
 }
 
 /** What an outcome of the transport means for the delivery: when it is due again, whom it suppresses. */
-export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Config): Verdict {
+export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Config): DeliveryResult {
   switch (outcome.outcome) {
     case 'deferred':
       return { ...known(outcome), delay: patientDelay(delivery.attempt, outcome.retry_after) }
@@ -75,12 +73,12 @@ export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Confi
 }
 
 /** What is stored of a refusal. */
-function known({ is_unanswered: _, retry_after: __, ...refused }: Refused): Verdict {
+function known({ is_unanswered: _, retry_after: __, ...refused }: Refused): DeliveryResult {
   return refused
 }
 
 /** What an error while preparing means: final if the email itself is at fault, else another attempt. */
-export function judgeError(error: unknown, delivery: ClaimedDelivery): Verdict {
+export function judgeError(error: unknown, delivery: ClaimedDelivery): DeliveryResult {
   const reason = error instanceof Error ? error.message : String(error)
   if (error instanceof UnsendableError) return { outcome: 'failed', reason }
   // Not the email's fault: the database or a key could not be read. It does not use up an attempt.

@@ -1,7 +1,7 @@
 import type { Transport } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
-import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
-import { judgeError, type Verdict } from './decide_outcome.ts'
+import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
+import { judgeError } from './decide_outcome.ts'
 
 /** What finds its lane full comes back after this many seconds, or up to twice as many. */
 const FULL_SECONDS = 3
@@ -13,14 +13,14 @@ type Dependencies = {
   whyFull: (delivery: ClaimedDelivery, lane: string, isShared: boolean) => string | null
   onLane: (delivery: ClaimedDelivery, lane: string) => void
   /** It is not to go on. */
-  onVerdict: (delivery: ClaimedDelivery, verdict: Verdict) => void
+  onResult: (delivery: ClaimedDelivery, result: DeliveryResult) => void
 }
 
 /**
  * Finds the lane of each delivery before anything else is done for it. Names of strangers may have to be looked up, which
  * takes as long as they like, and holds nothing but the delivery itself.
  */
-export class Router {
+export class LaneFinder {
   readonly #deps: Dependencies
   readonly #waiting = new Set<ClaimedDelivery>()
 
@@ -41,16 +41,16 @@ export class Router {
   }
 
   async #route(delivery: ClaimedDelivery): Promise<void> {
-    const { onLane, onVerdict } = this.#deps
+    const { onLane, onResult } = this.#deps
     this.#waiting.add(delivery)
     const found = await this.#find(delivery)
     if (!this.#waiting.delete(delivery)) return // stopped meanwhile
     if (typeof found === 'string') onLane(delivery, found)
-    else onVerdict(delivery, found)
+    else onResult(delivery, found)
   }
 
   /** Its lane, or why not now. */
-  async #find(delivery: ClaimedDelivery): Promise<string | Verdict> {
+  async #find(delivery: ClaimedDelivery): Promise<string | DeliveryResult> {
     const { log, transport, whyFull } = this.#deps
     try {
       const route = await transport.route?.(delivery.destination, delivery.transport)

@@ -1,6 +1,6 @@
-import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
-import { decideUnsent, judgeError, type Verdict } from './decide_outcome.ts'
-import { Router } from './find_lane.ts'
+import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
+import { decideUnsent, judgeError } from './decide_outcome.ts'
+import { LaneFinder } from './find_lane.ts'
 import type { PrepareMessage } from './prepare_message.ts'
 import type { SendServices } from './send_queue.ts'
 import { TransportQueues } from './transport_queues.ts'
@@ -16,14 +16,14 @@ type Dependencies = SendServices & {
   onRoom: () => void
 }
 
-const STOPPED: Verdict = { outcome: 'released', reason: 'The worker stopped.' }
+const STOPPED: DeliveryResult = { outcome: 'released', reason: 'The worker stopped.' }
 
 /** The way of claimed deliveries through this process: prepared, sent, settled. Fair to destinations at each step. */
 export class Pipeline {
   /** By claim: one whose lease was lost may still be on its way here when its delivery is claimed again. */
   readonly held = new Set<ClaimedDelivery>()
   readonly #deps: Dependencies
-  readonly #router: Router
+  readonly #lane_finder: LaneFinder
   /** By the name of the pool of slots. */
   readonly #queues = new Map<string, TransportQueues>()
   readonly #stopping = new AbortController()
@@ -33,11 +33,11 @@ export class Pipeline {
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#router = new Router({
+    this.#lane_finder = new LaneFinder({
       ...deps,
       whyFull: (delivery, lane, isShared) => this.#whyFull(delivery, lane, isShared),
       onLane: (delivery, lane) => this.#queuesOf(delivery).push(delivery, lane),
-      onVerdict: (delivery, verdict) => void this.#settleUnsent(delivery, verdict),
+      onResult: (delivery, result) => void this.#settleUnsent(delivery, result),
     })
   }
 
@@ -56,13 +56,13 @@ export class Pipeline {
   take(delivery: ClaimedDelivery): void {
     this.held.add(delivery)
     this.#queuesOf(delivery).join(delivery)
-    const verdict = decideUnsent(delivery, this.#deps.config)
-    if (verdict) {
-      void this.#settle(delivery, verdict)
+    const result = decideUnsent(delivery, this.#deps.config)
+    if (result) {
+      void this.#settle(delivery, result)
       return
     }
     this.#unsent.set(delivery.destination, (this.#unsent.get(delivery.destination) ?? 0) + 1)
-    this.#router.take(delivery)
+    this.#lane_finder.take(delivery)
   }
 
   async idle(): Promise<void> {
@@ -72,7 +72,7 @@ export class Pipeline {
   /** Gives back what has not passed its fence; what has is waited for by `idle`. */
   stop(): void {
     this.#stopping.abort()
-    const unsent = this.#router.clear()
+    const unsent = this.#lane_finder.clear()
     for (const queues of this.#queues.values()) unsent.push(...queues.stop())
     for (const delivery of unsent) void this.#settleUnsent(delivery, STOPPED)
   }
@@ -91,7 +91,7 @@ export class Pipeline {
       onStart: delivery => this.#leaveUnsent(delivery),
       onError: (error, delivery) => void this.#settleUnsent(delivery, this.#judge(error, delivery)),
       onAside: () => this.#deps.onRoom(),
-      onVerdict: (delivery, verdict) => void this.#settle(delivery, verdict),
+      onResult: (delivery, result) => void this.#settle(delivery, result),
     })
   }
 
@@ -111,22 +111,22 @@ export class Pipeline {
     else this.#unsent.delete(destination)
   }
 
-  #judge(error: unknown, delivery: ClaimedDelivery): Verdict {
+  #judge(error: unknown, delivery: ClaimedDelivery): DeliveryResult {
     if (this.#stopping.signal.aborted) return STOPPED
     this.#deps.log.error({ err: error, email_id: delivery.email_id }, 'an email could not be prepared')
     return judgeError(error, delivery)
   }
 
-  #settleUnsent(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {
+  #settleUnsent(delivery: ClaimedDelivery, result: DeliveryResult): Promise<void> {
     this.#leaveUnsent(delivery)
-    return this.#settle(delivery, verdict)
+    return this.#settle(delivery, result)
   }
 
-  async #settle(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {
-    const { log, ledger } = this.#deps
-    const { outcome } = verdict
+  async #settle(delivery: ClaimedDelivery, result: DeliveryResult): Promise<void> {
+    const { log, store } = this.#deps
+    const { outcome } = result
     try {
-      const isSettled = await ledger.settle(delivery, verdict)
+      const isSettled = await store.settle(delivery, result)
       if (!isSettled) log.warn({ delivery_id: delivery.id, outcome }, 'a result came after its lease was lost')
     } catch (error) {
       log.error({ err: error, delivery_id: delivery.id, outcome }, 'a result is left to the sweep')

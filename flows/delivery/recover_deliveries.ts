@@ -1,12 +1,18 @@
 import type { Config } from '#lib/config.ts'
 import type { Log } from '#lib/log.ts'
-import { listDoubtfulDeliveries, listLostDeliveries, type Stray, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import {
+  type DeliveryResult,
+  listDoubtfulDeliveries,
+  listLostDeliveries,
+  type Stray,
+  settleDeliveries,
+} from '#sql/delivery/deliveries.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { unlockDeadPools } from '#sql/process/worker_heartbeats.ts'
 import { claimUnparsedEmails } from '#sql/receiving/emails_to_parse.ts'
 import { dropDueEvents, listDisabledWebhooks } from '#sql/webhooks/purge.ts'
-import { RESEND_AFTER_SECONDS, type Verdict } from './decide_outcome.ts'
+import { RESEND_AFTER_SECONDS } from './decide_outcome.ts'
 
 const BATCH = 500
 
@@ -35,7 +41,7 @@ export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Pro
 async function sweep(
   pool: Pool,
   list: (pool: Pool, limit: number) => Promise<Stray[]>,
-  decide: (stray: Stray) => Verdict,
+  decide: (stray: Stray) => DeliveryResult,
 ): Promise<number> {
   for (let count = 0; ; ) {
     const strays = await list(pool, BATCH)

@@ -1,12 +1,12 @@
-import { Lanes, type Share } from '#lib/async/fair_queue.ts'
+import { FairQueue, type Share } from '#lib/async/fair_queue.ts'
 import { Semaphore } from '#lib/async/semaphore.ts'
 import type { Config } from '#lib/config.ts'
 import { letGo, type Outgoing, type Transport } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
-import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
-import { judge, judgeError, returnPath, type Verdict } from './decide_outcome.ts'
-import type { Ledger } from './fence_and_settle.ts'
+import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
+import { judge, judgeError, returnPath } from './decide_outcome.ts'
+import type { DeliveryStore } from './fence_and_settle.ts'
 import type { Prepared } from './prepare_queue.ts'
 
 /** What claimed deliveries are sent with. */
@@ -15,7 +15,7 @@ export type SendServices = {
   config: Config
   secrets: Secrets
   transport: Transport
-  ledger: Ledger
+  store: Pick<DeliveryStore, 'fence' | 'setAside' | 'settle'>
 }
 
 type Dependencies = SendServices & {
@@ -27,20 +27,20 @@ type Dependencies = SendServices & {
   onStart: (prepared: Prepared) => void
   /** Called when a delivery waits for the reply of a silent server, which may take ten minutes: others have its slot. */
   onAside: (delivery: ClaimedDelivery) => void
-  onVerdict: (delivery: ClaimedDelivery, verdict: Verdict) => void
+  onResult: (delivery: ClaimedDelivery, result: DeliveryResult) => void
 }
 
 /** Hands prepared deliveries to the transport as slots become free, in an order that is fair to lanes. */
 export class SendQueue {
   readonly #deps: Dependencies
-  readonly #lanes: Lanes<Prepared>
+  readonly #lanes: FairQueue<Prepared>
   /** Deliveries between their fence and their result, without those set aside: what a kill leaves in doubt. */
   readonly #fenced: Semaphore
   #aside = 0
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#lanes = new Lanes(deps.slots, deps.share)
+    this.#lanes = new FairQueue(deps.slots, deps.share)
     this.#fenced = new Semaphore(deps.slots)
   }
 
@@ -66,7 +66,7 @@ export class SendQueue {
   }
 
   async #send(prepared: Prepared): Promise<void> {
-    const { log, config, transport, onVerdict } = this.#deps
+    const { log, config, transport, onResult } = this.#deps
     const { delivery, lane } = prepared
     let isAside = false
     const onSilence = () => {
@@ -78,20 +78,20 @@ export class SendQueue {
       return true
     }
     const outgoing = { ...this.#outgoing(prepared), onSilence }
-    let verdict: Verdict
+    let result: DeliveryResult
     try {
-      verdict = judge(await transport.deliver(outgoing), delivery, config)
+      result = judge(await transport.deliver(outgoing), delivery, config)
     } catch (error) {
       log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
-      verdict = judgeError(error, delivery)
+      result = judgeError(error, delivery)
     }
     if (isAside) this.#endAside(lane)
     else this.#lanes.free(lane)
-    onVerdict(delivery, verdict)
+    onResult(delivery, result)
   }
 
   #outgoing({ delivery, sender, message }: Prepared): Outgoing {
-    const { config, secrets, ledger, signal } = this.#deps
+    const { config, secrets, store, signal } = this.#deps
     return {
       account_id: delivery.account_id,
       delivery_id: delivery.id,
@@ -101,7 +101,7 @@ export class SendQueue {
       // As its slot was taken, also when the domain has another transport by now.
       transport: delivery.transport,
       message,
-      fence: async () => !signal.aborted && ledger.fence(delivery, this.#fenced),
+      fence: async () => !signal.aborted && store.fence(delivery, this.#fenced),
       signal,
     }
   }
@@ -109,7 +109,7 @@ export class SendQueue {
   #setAside(delivery: ClaimedDelivery, lane: string): void {
     this.#aside++
     this.#lanes.setAside(lane)
-    this.#deps.ledger.setAside(delivery)
+    this.#deps.store.setAside(delivery)
     this.#deps.onAside(delivery)
   }
 

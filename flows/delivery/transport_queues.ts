@@ -1,5 +1,4 @@
-import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
-import type { Verdict } from './decide_outcome.ts'
+import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import type { PrepareMessage } from './prepare_message.ts'
 import { PrepareQueue } from './prepare_queue.ts'
 import { SendQueue, type SendServices } from './send_queue.ts'
@@ -18,7 +17,7 @@ type Dependencies = SendServices & {
   onError: (error: unknown, delivery: ClaimedDelivery) => void
   /** Called when a delivery has been set aside. */
   onAside: () => void
-  onVerdict: (delivery: ClaimedDelivery, verdict: Verdict) => void
+  onResult: (delivery: ClaimedDelivery, result: DeliveryResult) => void
 }
 
 /** Everything that deliveries of one pool of slots wait for. Those of another pool have queues of their own. */
@@ -31,7 +30,7 @@ export class TransportQueues {
   #held = 0
 
   constructor(deps: Dependencies) {
-    const { transport, prepareMessage, room, onStart, onError, onAside, onVerdict } = deps
+    const { transport, prepareMessage, room, onStart, onError, onAside, onResult } = deps
     const share = (lane: string) => transport.share?.(lane) ?? null
     this.#messages = new SharedMessages(prepareMessage, room)
     this.#prepare = new PrepareQueue({
@@ -51,9 +50,9 @@ export class TransportQueues {
         this.#pump()
         onAside()
       },
-      onVerdict: (delivery, verdict) => {
+      onResult: (delivery, result) => {
         this.#pump()
-        onVerdict(delivery, verdict)
+        onResult(delivery, result)
       },
     })
   }

@@ -15,13 +15,13 @@ import { markTransportFault, setTransportFault } from '#sql/safety/platform.ts'
 import { createRelays } from './relays.ts'
 
 type Options = { config: Config; pool: Pool; log: Log; timeouts?: SmtpTimeouts | undefined }
-type Kind = NonNullable<Outgoing['transport']>
+type TransportKind = NonNullable<Outgoing['transport']>
 
 /** The transports of this process, each made when mail first asks for it: as its domain says, else as MAIL_TRANSPORT does. */
 export function createTransport(options: Options): Transport {
   const usual = defaultTransport(options.config)
-  const made = new Map<Kind, Transport>()
-  const of = (kind: Kind): Transport => {
+  const made = new Map<TransportKind, Transport>()
+  const of = (kind: TransportKind): Transport => {
     const transport = made.get(kind) ?? makers[kind](options)
     made.set(kind, transport)
     return transport
@@ -44,7 +44,7 @@ export function createTransport(options: Options): Transport {
     },
     share(name) {
       const [kind, lane = ''] = name.split(' ')
-      return of(kind as Kind).share?.(lane) ?? null
+      return of(kind as TransportKind).share?.(lane) ?? null
     },
     deliver: outgoing => of(outgoing.transport ?? usual).deliver(outgoing),
     close() {
@@ -53,7 +53,7 @@ export function createTransport(options: Options): Transport {
   }
 }
 
-const makers: Record<Kind, (options: Options) => Transport> = {
+const makers: Record<TransportKind, (options: Options) => Transport> = {
   capture: ({ pool }) => createCapture(pool),
   relay: createRelay,
   direct: createDirect,

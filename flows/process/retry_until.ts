@@ -5,7 +5,7 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
 
 /** Tries again until it succeeds, however long Postgres is away; `gaveUp` ends that with the last error. */
-export async function insist<T>(gaveUp: AbortSignal, log: Log, what: string, ask: () => Promise<T>): Promise<T> {
+export async function retryUntil<T>(gaveUp: AbortSignal, log: Log, what: string, ask: () => Promise<T>): Promise<T> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
       return await ask()

@@ -16,7 +16,7 @@ const QUESTIONS = 3
 const MAX_ROUND_TRIP_MS = 1_000
 
 /** Sets this process's clock (lib/clock.ts) by the database's, however long an answer takes unless told otherwise. */
-export async function takeTime(pool: Pool, max_round_trip_ms = Number.POSITIVE_INFINITY): Promise<void> {
+export async function readDatabaseTime(pool: Pool, max_round_trip_ms = Number.POSITIVE_INFINITY): Promise<void> {
   let quickest = max_round_trip_ms
   // Within a transaction there is a connection already, so that only the statements are timed.
   await pool.transaction(async tx => {
@@ -32,9 +32,11 @@ export async function takeTime(pool: Pool, max_round_trip_ms = Number.POSITIVE_I
 }
 
 /** Sets it again now and then until it is stopped. */
-export function keepTime(pool: Pool, log: Log): { stop(): void } {
+export function startClockSync(pool: Pool, log: Log): { stop(): void } {
   const timer = setInterval(() => {
-    takeTime(pool, MAX_ROUND_TRIP_MS).catch(error => log.warn({ err: error }, 'the clock of the database was not read'))
+    readDatabaseTime(pool, MAX_ROUND_TRIP_MS).catch(error =>
+      log.warn({ err: error }, 'the clock of the database was not read'),
+    )
   }, INTERVAL_MS)
   return { stop: () => clearInterval(timer) }
 }

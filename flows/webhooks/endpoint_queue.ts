@@ -14,7 +14,7 @@ const MAX_UNSETTLED = 400
 /** What was read of the webhook is heeded for so long: then its endpoint, its secret or its status may be others. */
 const FRESH_MS = 1_000
 
-export type LaneDeps = {
+export type EndpointDeps = {
   /** Due events of the webhook, but for these. */
   read(held: string[], limit: number): Promise<DueEvent[]>
   post(event: DueEvent): Promise<Attempt>
@@ -25,9 +25,9 @@ export type LaneDeps = {
 }
 
 /** One webhook that this process has leased: its due events in their order, two at a time, as long as it takes them. */
-export class WebhookLane {
+export class EndpointQueue {
   readonly began_at = performance.now()
-  readonly #deps: LaneDeps
+  readonly #deps: EndpointDeps
   readonly #ended = Promise.withResolvers<void>()
   #isFailing: boolean
   #results: Results
@@ -44,7 +44,7 @@ export class WebhookLane {
   #isStopped = false
   #error: { reason: unknown } | null = null
 
-  constructor(webhook: Pick<ClaimedWebhook, 'failure_count' | 'recent_results'>, deps: LaneDeps) {
+  constructor(webhook: Pick<ClaimedWebhook, 'failure_count' | 'recent_results'>, deps: EndpointDeps) {
     this.#isFailing = webhook.failure_count > 0
     this.#results = webhook.recent_results
     this.#deps = deps

@@ -13,7 +13,7 @@ export type Share = { slots: number; isProven: boolean }
  * those that are unproven hold half of all together, however many they are. Null is for the usual share of those that are
  * not looked at so closely.
  */
-export class Lanes<T> {
+export class FairQueue<T> {
   readonly #lanes = new Map<string, Lane<T>>()
   readonly #slots: number
   readonly #share: number | ((destination: string) => Share | null)

@@ -11,7 +11,7 @@ export type Stage = 'connect' | 'mail' | 'rcpt' | 'data' | 'dot'
  * `bounced` suppresses the recipient; `failed` is as final and suppresses nobody; `deferred` is tried again. `class` says
  * whose doing it is.
  */
-export type Verdict = {
+export type ReplyClass = {
   outcome: 'deferred' | 'bounced' | 'failed'
   class: 'recipient' | 'policy' | 'content' | 'size' | 'sender' | 'infrastructure' | 'transient'
 }
@@ -52,7 +52,7 @@ export function formatReply(text: string): string {
 }
 
 /** Returns the meaning of a refusal at a stage for the delivery. The code says whether it is final, the table of rules why. */
-export function classifyReply(given: Reply & { stage: Stage }): Verdict {
+export function classifyReply(given: Reply & { stage: Stage }): ReplyClass {
   const reply = { ...given, text: withoutAddresses(given.text) }
   const { code, stage } = reply
   if (code >= 400 && code < 500) return { outcome: 'deferred', class: 'transient' }
@@ -67,7 +67,7 @@ export function classifyReply(given: Reply & { stage: Stage }): Verdict {
   return { outcome: isRefused ? 'bounced' : 'failed', class: cause }
 }
 
-const reasons: Record<Verdict['class'], string> = {
+const reasons: Record<ReplyClass['class'], string> = {
   recipient: 'The receiver refused the recipient.',
   policy: 'The receiver refused it by its policy.',
   content: 'The receiver refused the message.',
@@ -77,8 +77,8 @@ const reasons: Record<Verdict['class'], string> = {
   transient: 'The receiver asked to try again later.',
 }
 
-/** A verdict in a sentence, for events and the queue. */
-export function explainVerdict({ outcome, class: cause }: Verdict): string {
+/** Describes a class in one sentence, for events and the queue. */
+export function explainReplyClass({ outcome, class: cause }: ReplyClass): string {
   if (outcome === 'failed' && cause === 'infrastructure') return 'The receiver could not take it.'
   if (outcome === 'failed' && cause === 'transient') return 'The receiver could not take it at the time.'
   return outcome === 'deferred' && cause !== 'infrastructure' ? reasons.transient : reasons[cause]

@@ -1,6 +1,6 @@
 import type { Share } from '#lib/async/fair_queue.ts'
 import type { Bounce } from './bounce_details.ts'
-import type { Verdict } from './smtp_reply.ts'
+import type { ReplyClass } from './smtp_reply.ts'
 
 /** How mail of a domain is to leave. With `tls` enforced it must not travel in the clear; `transport` null is as configured. */
 export type Wishes = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
@@ -38,7 +38,7 @@ export type Refused = {
   outcome: 'deferred' | 'bounced' | 'failed'
   reason: string
   reply?: string
-  class?: Verdict['class']
+  class?: ReplyClass['class']
   bounce?: Bounce
   /** Seconds: when the server wants to see it again. */
   retry_after?: number

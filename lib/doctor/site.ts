@@ -12,10 +12,10 @@ export type Site = {
   /** Public addresses that mail leaves from; none: they are not known here. */
   addresses: string[]
   /** Of domains that do not leave as MAIL_TRANSPORT says. */
-  transports: Transport[]
+  transports: TransportKind[]
 }
 
-export type Transport = ReturnType<typeof defaultTransport>
+export type TransportKind = ReturnType<typeof defaultTransport>
 
 /** Some mail goes straight to its receivers: then what they think of this host decides on it. */
 export function isDirect({ config, transports }: Site): boolean {

@@ -1,5 +1,5 @@
 import type { CompletedPart, S3 } from '@aws-sdk/client-s3'
-import type { Part } from './split_parts.ts'
+import type { StreamPart } from './split_parts.ts'
 
 /** One object on its way up, whole when it is small, otherwise in parts. */
 export class S3Upload {
@@ -14,7 +14,7 @@ export class S3Upload {
   }
 
   /** The object is there once the last part is. */
-  async add({ bytes, isLast }: Part): Promise<void> {
+  async add({ bytes, isLast }: StreamPart): Promise<void> {
     if (isLast && !this.#uploadId) {
       await this.#s3.putObject({ ...this.#object, Body: bytes })
       return

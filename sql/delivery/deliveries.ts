@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Bounce } from '#lib/delivery/bounce_details.ts'
-import type { Verdict } from '#lib/delivery/smtp_reply.ts'
+import type { ReplyClass } from '#lib/delivery/smtp_reply.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 /** What a fence or a result must show. Every claim has an owner of its own: an attempt given back is counted again. */
@@ -82,10 +82,8 @@ function columns(tokens: Token[]) {
     ${column('lease_owner', 'uuid')}`
 }
 
-/** The result of a claimed delivery (sql/delivery/settle_deliveries.sql says what each outcome means). */
-export type DeliveryResult = Omit<Token, 'lease_owner'> & {
-  email_id: string
-  lease_owner: string | null
+/** What an attempt came to (sql/delivery/settle_deliveries.sql says what each outcome means). */
+export type DeliveryResult = {
   outcome:
     | 'delivered'
     | 'complained'
@@ -102,17 +100,21 @@ export type DeliveryResult = Omit<Token, 'lease_owner'> & {
   reason?: string
   reply?: string
   via?: string
-  /** Given when the address goes onto the suppression list. */
+  /** Set if the address goes onto the suppression list. */
   suppression_id?: string
-  /** Whose doing a refusal is, and the refusal as events tell it. */
-  class?: Verdict['class']
+  /** The cause of a refusal, and the refusal as events show it. */
+  class?: ReplyClass['class']
   bounce?: Bounce
-  /** In doubt: keep it for a person instead of sending it once more. */
+  /** In doubt: keep it for a person to decide instead of sending it again. */
   hold?: boolean
 }
 
-/** Answers the ids that were settled; the token of the others is out of date. */
-export async function settleDeliveries(db: Queryable, results: DeliveryResult[]): Promise<string[]> {
+/** The result of a claimed delivery, with the token of its claim. */
+export type SettledDelivery = DeliveryResult &
+  Omit<Token, 'lease_owner'> & { email_id: string; lease_owner: string | null }
+
+/** Returns the ids that were settled; the tokens of the others are out of date. */
+export async function settleDeliveries(db: Queryable, results: SettledDelivery[]): Promise<string[]> {
   const rows = await db.any(sql.prepared('settle_deliveries', Id)`
     SELECT id FROM settle_deliveries(${JSON.stringify(results)}::json) AS id
   `)

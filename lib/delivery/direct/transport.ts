@@ -95,7 +95,7 @@ export function createDirectTransport(options: DirectOptions): Transport {
       const known = await orStop(Promise.all([serversOf(domain), findPolicy(domain)]), outgoing.signal)
       if (!known) return { outcome: 'released', reason: 'The worker stopped.' }
       const [found, policy] = known
-      return found.outcome === 'refused' ? found.verdict : tryAll(inTurn(found.servers), policy, outgoing)
+      return found.outcome === 'refused' ? found.refusal : tryAll(inTurn(found.servers), policy, outgoing)
     },
     close: () => hosts.close(),
   }

@@ -1,14 +1,14 @@
 import t from 'tap'
-import { Lanes } from '#lib/async/fair_queue.ts'
+import { FairQueue } from '#lib/async/fair_queue.ts'
 
 t.test('turns go round among destinations, and within one in order', t => {
-  const lanes = fill(new Lanes<string>(100, 100), { a: 4, b: 2, c: 1 })
+  const lanes = fill(new FairQueue<string>(100, 100), { a: 4, b: 2, c: 1 })
   t.strictSame(takeAll(lanes), ['a0', 'b0', 'c0', 'a1', 'b1', 'a2', 'a3'])
   t.end()
 })
 
 t.test('a destination gets half of the slots at most, and not more than there are', t => {
-  const lanes = fill(new Lanes<string>(5), { a: 10, b: 1 })
+  const lanes = fill(new FairQueue<string>(5), { a: 10, b: 1 })
   t.strictSame(takeAll(lanes), ['a0', 'b0', 'a1', 'a2'])
   lanes.push('c', 'c0')
   lanes.push('c', 'c1')
@@ -20,13 +20,13 @@ t.test('a destination gets half of the slots at most, and not more than there ar
   lanes.free('a')
   t.strictSame(takeAll(lanes), ['a3'])
 
-  const one = fill(new Lanes<string>(1), { a: 2 })
+  const one = fill(new FairQueue<string>(1), { a: 2 })
   t.strictSame(takeAll(one), ['a0'], 'half of one is one')
   t.end()
 })
 
 t.test('one that never frees its slots leaves the others theirs', t => {
-  const lanes = fill(new Lanes<string>(4), { slow: 1_000, fast: 1_000 })
+  const lanes = fill(new FairQueue<string>(4), { slow: 1_000, fast: 1_000 })
   const taken = takeAll(lanes)
   for (let i = 0; i < 998; i++) {
     lanes.free('fast')
@@ -38,7 +38,7 @@ t.test('one that never frees its slots leaves the others theirs', t => {
 })
 
 t.test('tells who has many, waiting or active', t => {
-  const lanes = fill(new Lanes<string>(4), { a: 3, b: 2 })
+  const lanes = fill(new FairQueue<string>(4), { a: 3, b: 2 })
   t.strictSame(lanes.busy(3), ['a'])
   takeAll(lanes)
   t.strictSame(lanes.busy(3), ['a'])
@@ -49,7 +49,7 @@ t.test('tells who has many, waiting or active', t => {
 })
 
 t.test('gives back what waits; what is active can still be freed', t => {
-  const lanes = fill(new Lanes<string>(2), { a: 3, b: 1 })
+  const lanes = fill(new FairQueue<string>(2), { a: 3, b: 1 })
   t.equal(takeAll(lanes).length, 2)
   t.strictSame(lanes.clear(), ['a1', 'a2'])
   t.strictSame(lanes.clear(), [])
@@ -64,7 +64,7 @@ t.test('gives back what waits; what is active can still be freed', t => {
 })
 
 t.test('what is parked has no slot, but still counts', t => {
-  const lanes = fill(new Lanes<string>(2, 2), { a: 4 })
+  const lanes = fill(new FairQueue<string>(2, 2), { a: 4 })
   t.strictSame(takeAll(lanes), ['a0', 'a1'])
   lanes.park('a')
   lanes.park('a')
@@ -80,7 +80,7 @@ t.test('what is parked has no slot, but still counts', t => {
 })
 
 t.test('items of some weight take as many slots, of which a destination has half', t => {
-  const lanes = new Lanes<number>(10, 5, weight => weight)
+  const lanes = new FairQueue<number>(10, 5, weight => weight)
   for (const weight of [3, 3, 1]) lanes.push('a', weight)
   for (const weight of [4, 4, 4]) lanes.push('b', weight)
   t.strictSame([lanes.take(), lanes.take(), lanes.take()], [3, 4, null])
@@ -99,7 +99,7 @@ t.test('items of some weight take as many slots, of which a destination has half
 })
 
 t.test('what is heavier than its share or than all goes alone', t => {
-  const lanes = new Lanes<number>(10, 5, weight => weight)
+  const lanes = new FairQueue<number>(10, 5, weight => weight)
   for (const weight of [7, 1]) lanes.push('a', weight)
   lanes.push('b', 50)
   t.strictSame([lanes.take(), lanes.take()], [7, null])
@@ -110,14 +110,14 @@ t.test('what is heavier than its share or than all goes alone', t => {
   t.end()
 })
 
-function fill(lanes: Lanes<string>, counts: Record<string, number>): Lanes<string> {
+function fill(lanes: FairQueue<string>, counts: Record<string, number>): FairQueue<string> {
   for (const [destination, count] of Object.entries(counts)) {
     for (let i = 0; i < count; i++) lanes.push(destination, `${destination}${i}`)
   }
   return lanes
 }
 
-function takeAll(lanes: Lanes<string>): string[] {
+function takeAll(lanes: FairQueue<string>): string[] {
   const items: string[] = []
   for (let item = lanes.take(); item; item = lanes.take()) items.push(item)
   return items
@@ -125,7 +125,7 @@ function takeAll(lanes: Lanes<string>): string[] {
 
 t.test('with shares that change, what is free is left to the next, and the unproven have half together', t => {
   const proven = new Set(['a', 'b', 'c'])
-  const lanes = new Lanes<string>(12, lane => ({ slots: 8, isProven: proven.has(lane) }))
+  const lanes = new FairQueue<string>(12, lane => ({ slots: 8, isProven: proven.has(lane) }))
   fill(lanes, { x: 9, y: 9, z: 9 })
   t.equal(takeAll(lanes).length, 6, 'half')
   fill(lanes, { a: 9 })
@@ -145,7 +145,7 @@ t.test('with shares that change, what is free is left to the next, and the unpro
 
 t.test('a share of none waits', t => {
   const shares: Record<string, number> = { a: 1, b: 3 }
-  const lanes = fill(new Lanes<string>(12, lane => ({ slots: shares[lane] ?? 0, isProven: true })), { a: 5, b: 5 })
+  const lanes = fill(new FairQueue<string>(12, lane => ({ slots: shares[lane] ?? 0, isProven: true })), { a: 5, b: 5 })
   t.strictSame(takeAll(lanes), ['a0', 'b0', 'b1', 'b2'])
   shares.a = 3
   t.strictSame(takeAll(lanes), ['a1', 'a2'])
@@ -153,7 +153,7 @@ t.test('a share of none waits', t => {
 })
 
 t.test('what is set aside leaves its slot to others, and counts only where a destination has a limit', t => {
-  const lanes = fill(new Lanes<string>(4), { a: 4, b: 1 })
+  const lanes = fill(new FairQueue<string>(4), { a: 4, b: 1 })
   t.same(takeAll(lanes), ['a0', 'b0', 'a1'])
   lanes.setAside('a')
   lanes.setAside('a')
@@ -164,7 +164,7 @@ t.test('what is set aside leaves its slot to others, and counts only where a des
   lanes.endAside('a')
   t.same(lanes.busy(0), [], 'nothing is left behind')
 
-  const limited = fill(new Lanes<string>(12, () => ({ slots: 3, isProven: true })), { a: 9 })
+  const limited = fill(new FairQueue<string>(12, () => ({ slots: 3, isProven: true })), { a: 9 })
   t.same(takeAll(limited), ['a0', 'a1', 'a2'])
   for (let n = 0; n < 3; n++) limited.setAside('a')
   t.same(takeAll(limited), ['a3'], 'one at a time, which finds out whether the server answers')
