@@ -33,14 +33,14 @@ type Dependencies = SendServices & {
 /** Hands prepared deliveries to the transport as slots become free, in an order that is fair to lanes. */
 export class SendQueue {
   readonly #deps: Dependencies
-  readonly #lanes: FairQueue<Prepared>
+  readonly #queue: FairQueue<Prepared>
   /** Deliveries between their fence and their result, without those set aside: what a kill leaves in doubt. */
   readonly #fenced: Semaphore
   #aside = 0
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#lanes = new FairQueue(deps.slots, deps.share)
+    this.#queue = new FairQueue(deps.slots, deps.share)
     this.#fenced = new Semaphore(deps.slots)
   }
 
@@ -50,11 +50,11 @@ export class SendQueue {
   }
 
   push(prepared: Prepared): void {
-    this.#lanes.push(prepared.lane, prepared)
+    this.#queue.push(prepared.lane, prepared)
   }
 
   pump(): void {
-    for (let next = this.#lanes.take(); next; next = this.#lanes.take()) {
+    for (let next = this.#queue.take(); next; next = this.#queue.take()) {
       this.#deps.onStart(next)
       void this.#send(next)
     }
@@ -62,7 +62,7 @@ export class SendQueue {
 
   /** Takes out all deliveries that wait. */
   clear(): ClaimedDelivery[] {
-    return this.#lanes.clear().map(({ delivery }) => delivery)
+    return this.#queue.clear().map(({ delivery }) => delivery)
   }
 
   async #send(prepared: Prepared): Promise<void> {
@@ -86,7 +86,7 @@ export class SendQueue {
       result = judgeError(error, delivery)
     }
     if (isAside) this.#endAside(lane)
-    else this.#lanes.free(lane)
+    else this.#queue.free(lane)
     onResult(delivery, result)
   }
 
@@ -108,13 +108,13 @@ export class SendQueue {
 
   #setAside(delivery: ClaimedDelivery, lane: string): void {
     this.#aside++
-    this.#lanes.setAside(lane)
+    this.#queue.setAside(lane)
     this.#deps.store.setAside(delivery)
     this.#deps.onAside(delivery)
   }
 
   #endAside(lane: string): void {
     this.#aside--
-    this.#lanes.endAside(lane)
+    this.#queue.endAside(lane)
   }
 }
