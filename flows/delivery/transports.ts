@@ -1,7 +1,7 @@
 import { coalesce } from '#lib/async/coalesce.ts'
 import type { Config } from '#lib/config.ts'
 import { createMtaSts, type StsStore } from '#lib/delivery/direct/mta_sts.ts'
-import { createDirectTransport } from '#lib/delivery/direct/transport.ts'
+import { DirectTransport } from '#lib/delivery/direct/transport.ts'
 import { defaultTransport, relayUrls } from '#lib/delivery/relay_urls.ts'
 import { DEFAULT_TIMEOUTS, type SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import type { Outgoing, Transport } from '#lib/delivery/transport.ts'
@@ -75,7 +75,7 @@ function createDirect({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Option
     find: domain => findMtaStsPolicy(pool, domain),
     save: (domain, policy) => upsertMtaStsPolicy(pool, domain, policy),
   }
-  return createDirectTransport({
+  return new DirectTransport({
     dns,
     policy: { allowed: config.MX_ALLOW, denied: config.FETCH_DENY },
     findPolicy: createMtaSts({ dns, fetch: { ...fetchPolicy(config), ports: [443] }, store, log }),

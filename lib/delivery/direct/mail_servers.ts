@@ -99,3 +99,11 @@ function fail(reason: string): MailServers {
 function later(reason: string): MailServers {
   return { outcome: 'refused', refusal: { outcome: 'deferred', class: 'infrastructure', reason } }
 }
+
+/** Sorts by preference, at random among equals (RFC 5321 section 5.1). */
+export function inTurn(servers: MailServer[]): MailServer[] {
+  return servers
+    .map(server => ({ server, order: Math.random() }))
+    .sort((a, b) => a.server.priority - b.server.priority || a.order - b.order)
+    .map(({ server }) => server)
+}
