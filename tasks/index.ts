@@ -32,8 +32,8 @@ export const tasks: { [Name in JobName]: Task<Name> } = {
 export type RunnerName = 'quick' | 'slow'
 
 /**
- * The runner of each task: `quick` tasks touch only SQL and are fetched many at a time; `slow` ones do network, heavy parsing or
- * long statements, and would delay others in a local queue.
+ * The runner of each task: `quick` tasks only run SQL and are fetched many at a time; `slow` ones use the network, parse much
+ * or run long statements, and would delay others in a local queue.
  */
 export const runners: { [Name in JobName]: RunnerName } = {
   send_emails: 'quick',
@@ -56,6 +56,6 @@ export function taskList(runner: RunnerName, work: Work): TaskList {
 }
 
 async function run<Name extends JobName>(name: Name, payload: unknown, work: Work): Promise<void> {
-  // The schema and the task are of the same name, which the compiler cannot see through the index.
+  // Schema and task have the same name, which the compiler cannot see through the index.
   await (tasks[name] as (payload: unknown, work: Work) => Promise<void>)(jobs[name].parse(payload), work)
 }

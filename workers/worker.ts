@@ -39,12 +39,12 @@ export const WORKER_TIMES: WorkerTimes = {
   webhooks: WEBHOOK_TIMES,
 }
 
-/** Jobs end when their statements do; without a database graphile-worker itself would try for minutes, or for ever. */
+/** Jobs end with their statements; without a database graphile-worker itself would retry for minutes, or for ever. */
 const RUNNERS_STOP_MS = 20_000
 
 type Options = { times?: WorkerTimes; timeouts?: SmtpTimeouts }
 
-/** Runs the tasks, the sender, and the sweeps that move on what dead workers left. */
+/** Runs the tasks, the senders, and the sweeps that recover the work of dead workers. */
 export async function startWorker(foundation: Foundation, options: Options = {}): Promise<Running> {
   const { config, log, pool, secrets } = foundation
   const times = options.times ?? WORKER_TIMES
@@ -75,7 +75,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
     every(times.sweep_ms, 'the sweep of jobs', () => sweepPools(pool, log, times.pool_dead_seconds)),
   ]
 
-  // A runner that settles while nobody stops it has given up, even when it resolves: the process must be replaced.
+  // A runner that settles before the stop has given up, even if it resolves: the process must be replaced.
   const failed = Promise.race([quick.promise, slow.promise]).then(() => {
     if (isStopping) return new Promise<never>(() => {})
     throw new Error('the job queue stopped by itself')

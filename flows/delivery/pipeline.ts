@@ -5,29 +5,29 @@ import type { PrepareMessage } from './prepare_message.ts'
 import type { SendServices } from './send_queue.ts'
 import { TransportQueues } from './transport_queues.ts'
 
-/** Deliveries one process holds at the most. */
+/** Most deliveries that one process holds. */
 export const CAPACITY = 1_000
 
 type Dependencies = SendServices & {
   prepareMessage: PrepareMessage
-  /** Bytes that large messages may take together, for each pool of slots. */
+  /** Most bytes of large messages per pool of slots. */
   room?: number
-  /** Called each time a delivery has left. */
+  /** Called each time a delivery has ended. */
   onRoom: () => void
 }
 
 const STOPPED: DeliveryResult = { outcome: 'released', reason: 'The worker stopped.' }
 
-/** The way of claimed deliveries through this process: prepared, sent, settled. Fair to destinations at each step. */
+/** Takes claimed deliveries through this process: prepared, sent, settled. Each step is fair to destinations. */
 export class Pipeline {
-  /** By claim: one whose lease was lost may still be on its way here when its delivery is claimed again. */
+  /** By claim, not by delivery: one whose lease was lost may still be in progress here when it is claimed again. */
   readonly held = new Set<ClaimedDelivery>()
   readonly #deps: Dependencies
   readonly #lane_finder: LaneFinder
-  /** By the name of the pool of slots. */
+  /** By name of the pool of slots. */
   readonly #queues = new Map<string, TransportQueues>()
   readonly #stopping = new AbortController()
-  /** By destination, how many are not being sent yet. */
+  /** Number of deliveries not being sent yet, by destination. */
   readonly #unsent = new Map<string, number>()
   #idlers: (() => void)[] = []
 
@@ -48,7 +48,7 @@ export class Pipeline {
     return load
   }
 
-  /** Destinations of which at least so many deliveries wait here. */
+  /** Destinations with at least this many deliveries that wait here. */
   busy(count: number): string[] {
     return [...this.#unsent].flatMap(([destination, unsent]) => (unsent >= count ? [destination] : []))
   }
@@ -69,7 +69,7 @@ export class Pipeline {
     if (this.held.size > 0) await new Promise<void>(resolve => this.#idlers.push(resolve))
   }
 
-  /** Gives back what has not passed its fence; what has is waited for by `idle`. */
+  /** Gives back deliveries that have not passed their fence; `idle` waits for the others. */
   stop(): void {
     this.#stopping.abort()
     const unsent = this.#lane_finder.clear()
@@ -95,11 +95,11 @@ export class Pipeline {
     })
   }
 
-  /** A lane that several destinations share, and a transport beside another, leave room for the mail of others. */
+  /** Keeps a lane that several destinations share, and one transport of several, from taking all the room. */
   #whyFull(delivery: ClaimedDelivery, lane: string, isShared: boolean): string | null {
     const queues = this.#queuesOf(delivery)
     const free = CAPACITY - this.load
-    // A destination by itself is not claimed for when it has much.
+    // A destination with a lane of its own needs no check: nothing is claimed for it while it has many.
     if (isShared && queues.count(lane) > free) return 'Other mail to the same receiver goes first.'
     if (this.#queues.size > 1 && queues.load > free) return 'Other mail by the same transport goes first.'
     return null

@@ -17,8 +17,8 @@ import { RESEND_AFTER_SECONDS } from './decide_outcome.ts'
 const BATCH = 500
 
 /**
- * Moves on what a dead worker left: before the final dot it is safe to send again, after it the delivery is in doubt.
- * Resends what has been in doubt for long enough. Any number of processes may sweep at the same moment.
+ * Recovers the deliveries of dead workers: before the final dot it is safe to send again, after it the delivery is in doubt.
+ * Also resends deliveries that have been in doubt for long enough. Any number of processes may sweep at the same time.
  */
 export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Promise<void> {
   const lost = await sweep(pool, listLostDeliveries, stray =>
@@ -37,7 +37,7 @@ export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Pro
   await sweep(pool, listDoubtfulDeliveries, () => ({ outcome: 'resumed', reason }))
 }
 
-/** Settles all that are listed, a batch at a time. Answers how many. */
+/** Settles everything that `list` finds, in batches; returns how many were settled. */
 async function sweep(
   pool: Pool,
   list: (pool: Pool, limit: number) => Promise<Stray[]>,
@@ -51,7 +51,7 @@ async function sweep(
     })
     const settled = results.length > 0 ? await settleDeliveries(pool, results) : []
     count += settled.length
-    // What another sweep settles at the same moment is none of ours.
+    // Deliveries that another sweep has settled meanwhile are not counted.
     if (strays.length < BATCH || settled.length === 0) return count
   }
 }
@@ -62,10 +62,10 @@ export async function sweepPools(pool: Pool, log: Log, after_seconds: number): P
   if (pool_ids.length > 0) log.warn({ pool_ids }, 'jobs of dead workers were unlocked')
 }
 
-/** Of one job. */
+/** Most emails per job. */
 const PARSED_TOGETHER = 100
 
-/** Asks once more that received mail be read whose job got lost. */
+/** Adds a new job for received emails whose job was lost. */
 export async function sweepReceivedEmails(pool: Pool, log: Log): Promise<void> {
   for (;;) {
     const ids = await pool.transaction(async tx => {
@@ -78,10 +78,10 @@ export async function sweepReceivedEmails(pool: Pool, log: Log): Promise<void> {
   }
 }
 
-/** Of one turn. */
+/** Most webhooks per sweep. */
 const WEBHOOKS = 100
 
-/** Drops what waits for webhooks that were disabled: nobody would ever come for it. */
+/** Deletes the due events of disabled webhooks: nothing else would. */
 export async function sweepWebhooks(pool: Pool): Promise<void> {
   for (const webhook of await listDisabledWebhooks(pool, WEBHOOKS)) await dropDueEvents(pool, webhook)
 }

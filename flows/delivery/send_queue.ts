@@ -9,7 +9,7 @@ import { judge, judgeError, returnPath } from './decide_outcome.ts'
 import type { DeliveryStore } from './fence_and_settle.ts'
 import type { Prepared } from './prepare_queue.ts'
 
-/** What claimed deliveries are sent with. */
+/** The services that sending needs. */
 export type SendServices = {
   log: Log
   config: Config
@@ -19,22 +19,22 @@ export type SendServices = {
 }
 
 type Dependencies = SendServices & {
-  /** Deliveries that are sent at the same time. As many again may be set aside. */
+  /** Most deliveries sent at the same time. As many again may be set aside. */
   slots: number
   share: (lane: string) => Share | null
   signal: AbortSignal
   /** Called before a delivery is handed to the transport. */
   onStart: (prepared: Prepared) => void
-  /** Called when a delivery waits for the reply of a silent server, which may take ten minutes: others have its slot. */
+  /** Called when a delivery waits for a silent server, up to ten minutes: its slot is free for others. */
   onAside: (delivery: ClaimedDelivery) => void
   onResult: (delivery: ClaimedDelivery, result: DeliveryResult) => void
 }
 
-/** Hands prepared deliveries to the transport as slots become free, in an order that is fair to lanes. */
+/** Gives prepared deliveries to the transport as slots become free, in an order that is fair to lanes. */
 export class SendQueue {
   readonly #deps: Dependencies
   readonly #queue: FairQueue<Prepared>
-  /** Deliveries between their fence and their result, without those set aside: what a kill leaves in doubt. */
+  /** Limits the deliveries between fence and result, without those set aside: a kill leaves these in doubt. */
   readonly #fenced: Semaphore
   #aside = 0
 
@@ -44,7 +44,7 @@ export class SendQueue {
     this.#fenced = new Semaphore(deps.slots)
   }
 
-  /** Deliveries that are set aside. */
+  /** Number of deliveries set aside. */
   get aside(): number {
     return this.#aside
   }
@@ -60,7 +60,7 @@ export class SendQueue {
     }
   }
 
-  /** Takes out all deliveries that wait. */
+  /** Removes and returns the deliveries that wait. */
   clear(): ClaimedDelivery[] {
     return this.#queue.clear().map(({ delivery }) => delivery)
   }
@@ -98,7 +98,7 @@ export class SendQueue {
       mail_from: returnPath(delivery, sender, config, secrets),
       recipient: delivery.recipient,
       tls: sender.tls,
-      // As its slot was taken, also when the domain has another transport by now.
+      // The one whose slot it holds, even if its domain has another transport by now.
       transport: delivery.transport,
       message,
       fence: async () => !signal.aborted && store.fence(delivery, this.#fenced),

@@ -17,7 +17,7 @@ import { createRelays } from './relays.ts'
 type Options = { config: Config; pool: Pool; log: Log; timeouts?: SmtpTimeouts | undefined }
 type TransportKind = NonNullable<Outgoing['transport']>
 
-/** The transports of this process, each made when mail first asks for it: as its domain says, else as MAIL_TRANSPORT does. */
+/** Picks the transport that the domain of the sender names, else MAIL_TRANSPORT. Each is opened when first used. */
 export function createTransport(options: Options): Transport {
   const usual = defaultTransport(options.config)
   const made = new Map<TransportKind, Transport>()
@@ -30,12 +30,12 @@ export function createTransport(options: Options): Transport {
     get concurrency() {
       return of(usual).concurrency
     },
-    // A relay that is silent stops no direct mail, and the other way round.
+    // A silent relay must not hold up direct mail, nor the other way round.
     pool(transport) {
       const name = transport ?? usual
       return { name, slots: of(name).concurrency }
     },
-    // What is known or asked of a receiver's servers says nothing of mail that does not go there.
+    // Limits of a receiver's servers apply only to mail that goes there: each transport has lanes of its own.
     async route(destination, transport) {
       const kind = transport ?? usual
       const own = { lane: destination, isShared: false, wait: null }
@@ -64,7 +64,7 @@ function createRelay(options: Options): Transport {
   if (relayUrls(config).length === 0) {
     return createMissing(options, 'Its domain asks for a relay, and this server has none: RELAY_URL is not set.')
   }
-  // A relay that only some domains ask for stops nobody else.
+  // A fault of a relay that only some domains use must not stop the others.
   const note = defaultTransport(config) === 'relay' ? setTransportFault : async () => {}
   return createRelays({ config, log, timeouts, note: fault => note(pool, fault) })
 }
@@ -88,7 +88,7 @@ function createDirect({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Option
   })
 }
 
-/** Of a transport that is asked for and not configured: mail waits, and no more of its domain is accepted. */
+/** Stands in for a transport that is not configured: mail waits, and no more is accepted for its domain. */
 function createMissing({ config, pool, log }: Options, reason: string): Transport {
   return {
     concurrency: config.SEND_CONNECTIONS,
@@ -101,7 +101,7 @@ function createMissing({ config, pool, log }: Options, reason: string): Transpor
   }
 }
 
-/** Keeps the finished message instead of sending it: `npm run admin -- captured list`. */
+/** Stores the finished message instead of sending it: `npm run admin -- captured list`. */
 function createCapture(pool: Pool): Transport {
   const store = coalesce<Outgoing, void>(
     async messages => {
@@ -116,7 +116,7 @@ function createCapture(pool: Pool): Transport {
   return {
     concurrency: 100,
     async deliver(outgoing) {
-      // No fence: storing it twice stores it once.
+      // No fence: storing the same message again has no effect.
       await store(outgoing)
       return { outcome: 'delivered', reply: '250 2.0.0 Captured', via: 'capture' }
     },

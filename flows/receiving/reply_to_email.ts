@@ -6,7 +6,7 @@ import type { NewReply } from '#lib/receiving/new_reply.ts'
 import { MAX_RECIPIENTS, type NewEmail } from '#lib/sending/new_email.ts'
 import type { EmailToReplyTo } from '#sql/receiving/emails_to_answer.ts'
 
-/** The email that answers a received one, to be accepted as any other. @throws {ApiError} nobody can be answered */
+/** Makes the reply to a received email, to be accepted like any other. @throws {ApiError} if nobody can be replied to */
 export function replyToEmail(original: EmailToReplyTo, reply: NewReply): NewEmail {
   const { reply_all, ...fields } = reply
   const others = reply_all ? othersOf(original, reply.from) : { to: [], cc: [] }

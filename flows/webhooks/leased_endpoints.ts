@@ -1,22 +1,22 @@
 import type { ClaimedWebhook, Room } from '#sql/webhooks/leases.ts'
 import type { EndpointQueue } from './endpoint_queue.ts'
 
-/** `again`: it was claimed once more while its queue was ending. */
+/** `again`: the webhook was claimed again while its queue was ending. */
 type Leased = { webhook: ClaimedWebhook; queue: EndpointQueue; ended: Promise<void>; again?: ClaimedWebhook }
 
 /**
- * For webhooks that fail, for the others, and for those of the others that have been silent for `silent_ms`: these leave
- * their places to others, since many may begin to hang at the same moment.
+ * Places for webhooks that fail, for the others (`sound`), and for those of the others that have been silent for
+ * `silent_ms`: these do not take a place of `sound`, since many may begin to hang at the same time.
  */
 export type Places = Room & { silent: number; silent_ms: number }
 
 type LeasedDeps = {
   open(webhook: ClaimedWebhook): EndpointQueue
-  /** A queue has ended, with the error that ended it; never rejects. */
+  /** Called when a queue has ended, with the error that ended it or null. Never rejects. */
   onEnd(webhook: ClaimedWebhook, error: unknown): Promise<void>
 }
 
-/** The webhooks that this process has leased, by their ids: a queue for each. */
+/** The webhooks that this process has leased, with a queue for each. */
 export class LeasedEndpoints {
   readonly #deps: LeasedDeps
   readonly #leased = new Map<number, Leased>()
@@ -30,7 +30,7 @@ export class LeasedEndpoints {
     return this.#leased.size
   }
 
-  /** How many more may be taken. */
+  /** Returns how many more may be taken. */
   roomIn({ sound, failing, silent, silent_ms }: Places): Room {
     const now = { failing: 0, silent: 0, sound: 0 }
     for (const { queue } of this.#leased.values()) {
@@ -41,7 +41,7 @@ export class LeasedEndpoints {
     return { sound: Math.max(0, sound - now.sound), failing: Math.max(0, failing - now.failing) }
   }
 
-  /** Whether no more of them fail than may. */
+  /** True if no more webhooks fail than there are places for. */
   mayFail({ failing }: Places): boolean {
     let count = 0
     for (const { queue } of this.#leased.values()) if (queue.isFailing) count++
@@ -59,8 +59,8 @@ export class LeasedEndpoints {
   }
 
   /**
-   * Where there is no room, those that have had their place for so long give it back: whose endpoint is slow, but takes
-   * its events, would keep it as long as any are left, for days.
+   * Where there is no room, webhooks that have had their place for this long give it back. A slow endpoint that accepts its
+   * events would otherwise keep its place as long as any are left, for days.
    */
   endTurns(room: Room, turn_ms: number): void {
     for (const { queue } of this.#leased.values()) {
@@ -69,7 +69,7 @@ export class LeasedEndpoints {
     }
   }
 
-  /** Those that are taken from now on end at once, which gives them back. */
+  /** Webhooks taken from now on end at once, which gives them back. */
   stop(): void {
     this.#isStopped = true
     for (const { queue } of this.#leased.values()) queue.stop()

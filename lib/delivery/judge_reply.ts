@@ -2,7 +2,7 @@ import { type Bounce, describeBounce } from './bounce_details.ts'
 import { namedDelay } from './named_delay.ts'
 import { classifyReply, explainReplyClass, formatReply, parseReply, type ReplyClass, type Stage } from './smtp_reply.ts'
 
-/** What a reply of 4xx or 5xx makes of an attempt. `retry_after`: seconds, of a deferral that names a time. */
+/** The meaning of a 4xx or 5xx reply for an attempt. `retry_after`: seconds, if a deferral names a time. */
 export type Refusal = ReplyClass & { reason: string; reply: string; bounce: Bounce; retry_after?: number }
 
 export function judgeReply(response: string, stage: Stage): Refusal {

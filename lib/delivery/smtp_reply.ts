@@ -4,12 +4,12 @@ import { withoutAddresses } from './refusal_words.ts'
 /** `enhanced` is the status code of RFC 3463 (`5.1.1`), `text` printable ASCII without the codes; code 0: no reply at all. */
 export type Reply = { code: number; enhanced: string | null; text: string }
 
-/** What was under way: `connect` is all before MAIL (greeting, EHLO, STARTTLS, AUTH), `dot` the end of the message. */
+/** The step replied to: `connect` is all before MAIL (greeting, EHLO, STARTTLS, AUTH), `dot` the end of the message. */
 export type Stage = 'connect' | 'mail' | 'rcpt' | 'data' | 'dot'
 
 /**
- * `bounced` suppresses the recipient; `failed` is as final and suppresses nobody; `deferred` is tried again. `class` says
- * whose doing it is.
+ * `bounced` suppresses the recipient; `failed` is as final but suppresses nobody; `deferred` is retried. `class` is the
+ * cause.
  */
 export type ReplyClass = {
   outcome: 'deferred' | 'bounced' | 'failed'
@@ -21,15 +21,15 @@ const MAX_TEXT = 1000
 const LINE = /^(\d{3})(?:[ -]|$)(?:[#(]?([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)[):]?\s*)?/
 // qmail puts it at the end: `no mailbox here by that name (#5.1.1)`.
 const TRAILING_STATUS = /#([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)/
-// RFC 4954 6, RFC 3207 4: authentication or TLS is asked for, at whatever command. RFC 5321 4.2.2: a command was not
-// understood, or came at the wrong time.
+// RFC 4954 6, RFC 3207 4: the server requires authentication or TLS, at any command. RFC 5321 4.2.2: it did not understand
+// a command, or not at this point.
 const OUR_FAULTS = [530, 534, 535, 538, 500, 502, 503, 504]
 
-/** Reads a reply as it came, of one line or many. Never throws: a peer may answer anything. */
+/** Parses a reply of one or more lines. Never throws: a peer may reply anything. */
 export function parseReply(text: string): Reply {
   const reply: Reply = { code: 0, enhanced: null, text: '' }
   const words: string[] = []
-  // Codes are on every line: what is clipped here loses only words.
+  // The codes are on every line, so that clipping loses only words.
   for (const line of text.slice(0, 2 * MAX_TEXT).split(/\r?\n/)) {
     const [codes = '', code, enhanced] = LINE.exec(line) ?? []
     if (code && !reply.code) reply.code = Number(code)
@@ -45,7 +45,7 @@ export function parseReply(text: string): Reply {
   return reply
 }
 
-/** A reply as it is shown: on one line, printable, `450 4.2.1 Mailbox busy`. */
+/** Formats a reply for people: on one line, printable, `450 4.2.1 Mailbox busy`. */
 export function formatReply(text: string): string {
   const { code, enhanced, text: words } = parseReply(text)
   return [code === 0 ? null : code, enhanced, words].filter(part => part !== null && part !== '').join(' ')

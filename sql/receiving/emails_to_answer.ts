@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
-/** What an answer to a received email is made from. Its addresses are whatever strangers wrote. */
+/** The fields of a received email that a reply needs. Its addresses are unchecked input. */
 const EmailToReplyTo = z.object({
   from: z.string(),
   from_name: z.string().nullable(),
@@ -17,7 +17,7 @@ const EmailToReplyTo = z.object({
 })
 export type EmailToReplyTo = z.infer<typeof EmailToReplyTo>
 
-/** Null: there is none that is shown. */
+/** Null if there is none, or it is not shown yet. */
 export async function findEmailToReplyTo(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,
@@ -33,7 +33,7 @@ export async function findEmailToReplyTo(
   `)
 }
 
-/** What a received email is passed on from. `sha256`, hex: null when a file is not kept. */
+/** The fields of a received email that forwarding needs. `sha256`, hex: null if the file is not kept. */
 const EmailToForward = z.object({
   is_readable: z.boolean(),
   received_for: z.array(z.string()),
@@ -53,7 +53,7 @@ const EmailToForward = z.object({
 })
 export type EmailToForward = z.infer<typeof EmailToForward>
 
-/** Null: there is none that is shown. */
+/** Null if there is none, or it is not shown yet. */
 export async function findEmailToForward(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,

@@ -3,8 +3,8 @@ import { classifyReply, parseReply, type ReplyClass } from '#lib/delivery/smtp_r
 import type { ReportedRecipient } from './report.ts'
 
 /**
- * The meaning of a notice of failure, named as a refusal in the session would be. `reply` as a server would have said it to
- * us. `bounced`: the recipient is the cause, and the next message would fail as well. `failed`: any other cause.
+ * A refusal that a notice of failure reports, as it would have been in the session; `reply` is what the server would have
+ * replied. `bounced`: the recipient is the cause, so the next message would fail as well. `failed`: any other cause.
  */
 export type ReportedRefusal = {
   outcome: 'bounced' | 'failed'
@@ -13,7 +13,7 @@ export type ReportedRefusal = {
   reply: string
 }
 
-/** Reads class and reason off a recipient that could not be reached. It has failed for good, whatever the notice says. */
+/** Returns class and reason for a recipient that could not be reached. The failure is final, whatever the notice says. */
 export function judgeRecipient(recipient: ReportedRecipient): ReportedRefusal {
   const reply = replyOf(recipient)
   const parsed = parseReply(reply)
