@@ -34,7 +34,7 @@ import { ApiError, notFound } from '#lib/errors.ts'
 import { createDns } from '#lib/net/dns.ts'
 import { Connections } from '#lib/net/fetch/connections.ts'
 import { fetchPolicy } from '#lib/net/fetch_safely.ts'
-import { createListener, type Listener } from '#sql/listener.ts'
+import { Listener } from '#sql/listener.ts'
 import type { Middleware, Services, State } from './context.ts'
 
 export type App = Koa<State, Services> & {
@@ -111,7 +111,7 @@ export function createApp(foundation: Foundation): App {
 
 function openListener({ config, log }: Foundation): Listener {
   const onError = (error: Error) => log.warn({ err: error }, 'batches are not announced; their rows are read instead')
-  return createListener(config.DATABASE_URL as string, 'batches', onError)
+  return new Listener(config.DATABASE_URL as string, 'batches', onError)
 }
 
 /** A kept connection that is closed under a request just sent would reset it. */

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerClientError } from '#api/middleware/errors.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
-import { keepTime } from '#flows/process/sync_clock.ts'
+import { startClockSync } from '#flows/process/sync_clock.ts'
 import { readConfig } from '#lib/config.ts'
 import { StartupError } from '#lib/errors.ts'
 import { type App, createApp } from './app.ts'
@@ -23,7 +23,7 @@ export async function startServer(foundation: Foundation): Promise<Running> {
   const app = createApp(foundation)
   const server = createHttpServer(app)
   await listen(server, foundation.config.PORT)
-  const clock = keepTime(foundation.pool, foundation.log)
+  const clock = startClockSync(foundation.pool, foundation.log)
   foundation.log.info({ port: foundation.config.PORT }, 'the API listens')
 
   return {

@@ -1,36 +1,54 @@
 import pg from 'pg'
 import { LostConnectionError } from './outage.ts'
 
-/** What is announced about one id, from the moment it is followed. */
+/** The announcements about one id, from the moment it is followed. */
 export type Following = {
-  /** Resolves once something was announced since the last call, or may have been and was missed; or after so many ms. */
+  /** Resolves once something was announced since the last call, or may have been missed; or after this time. */
   next(ms: number): Promise<void>
   end(): void
 }
 
-/** Hears announcements of ids (NOTIFY) on a connection of its own, made with the first need of it. */
-export type Listener = {
-  /** Announcements made after it answers are heard. It answers also when Postgres does not: then there are none. */
-  follow(id: string): Promise<Following>
-  close(): Promise<void>
-}
-
 /**
- * Nobody may rely on being told: a connection is lost now and then, and behind some poolers LISTEN hears nothing.
- * `onError` is told why it hears nothing for a while; the next call of `follow` or `next` connects again.
+ * Hears announcements of ids (NOTIFY) on a connection of its own, which the first `follow` opens. Nothing may rely on it: a
+ * connection is lost now and then, and behind some poolers LISTEN hears nothing.
  */
-export function createListener(database_url: string, channel: string, onError: (error: Error) => void): Listener {
-  const followers = new Map<string, () => void>()
-  let connection: Promise<pg.Client | null> | null = null
-  let isClosed = false
+export class Listener {
+  readonly #database_url: string
+  readonly #channel: string
+  readonly #onError: (error: Error) => void
+  /** By id. */
+  readonly #followers = new Map<string, () => void>()
+  #connection: Promise<pg.Client | null> | null = null
+  #isClosed = false
 
-  const wakeAll = () => {
-    for (const wake of followers.values()) wake()
+  /** `onError` gets the reason if nothing is heard for a while; the next call of `follow` or `next` connects again. */
+  constructor(database_url: string, channel: string, onError: (error: Error) => void) {
+    this.#database_url = database_url
+    this.#channel = channel
+    this.#onError = onError
   }
 
-  const connect = async (): Promise<pg.Client | null> => {
+  /** Announcements made after it resolves are heard. It resolves also if Postgres is away: then none are heard. */
+  async follow(id: string): Promise<Following> {
+    await this.#listen()
+    return followOne(this.#followers, id, () => this.#listen())
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const client = await this.#connection
+    await client?.end()
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#isClosed) return
+    this.#connection ??= this.#connect()
+    await this.#connection
+  }
+
+  async #connect(): Promise<pg.Client | null> {
     const client = new pg.Client({
-      connectionString: database_url,
+      connectionString: this.#database_url,
       connectionTimeoutMillis: 2_000,
       query_timeout: 2_000,
       application_name: 'mailbrook listener',
@@ -38,19 +56,16 @@ export function createListener(database_url: string, channel: string, onError: (
     })
     let isLost = false
     const lose = (error: Error) => {
-      if (isLost) return // it may tell so twice, and by then there is another one
+      if (isLost) return // an error may come twice, and by then there is another connection
       isLost = true
-      if (!isClosed) onError(new LostConnectionError(error))
-      connection = null
-      client.end().catch(() => {}) // it is lost already
-      wakeAll()
+      this.#lose(client, error)
     }
     client.on('error', lose)
-    client.on('notification', ({ payload = '' }) => followers.get(payload)?.())
+    client.on('notification', ({ payload = '' }) => this.#followers.get(payload)?.())
     try {
       await client.connect()
-      await client.query(`LISTEN ${client.escapeIdentifier(channel)}`)
-      wakeAll() // what was announced meanwhile was not heard
+      await client.query(`LISTEN ${client.escapeIdentifier(this.#channel)}`)
+      this.#wakeAll() // announcements made meanwhile were not heard
       return client
     } catch (error) {
       lose(error as Error)
@@ -58,22 +73,15 @@ export function createListener(database_url: string, channel: string, onError: (
     }
   }
 
-  const listen = async (): Promise<void> => {
-    if (isClosed) return
-    connection ??= connect()
-    await connection
+  #lose(client: pg.Client, error: Error): void {
+    if (!this.#isClosed) this.#onError(new LostConnectionError(error))
+    this.#connection = null
+    client.end().catch(() => {}) // it is lost already
+    this.#wakeAll()
   }
 
-  return {
-    async follow(id) {
-      await listen()
-      return followOne(followers, id, listen)
-    },
-    async close() {
-      isClosed = true
-      const client = await connection
-      await client?.end()
-    },
+  #wakeAll(): void {
+    for (const wake of this.#followers.values()) wake()
   }
 }
 

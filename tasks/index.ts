@@ -28,11 +28,14 @@ export const tasks: { [Name in JobName]: Task<Name> } = {
   release_deliveries,
 }
 
+/** The two runners of a worker process (workers/worker.ts). */
+export type RunnerName = 'quick' | 'slow'
+
 /**
- * Who runs what: `quick` tasks touch only SQL and are fetched many at a time; `slow` ones do network, heavy parsing or
- * long statements, and must not hold up others in a local queue.
+ * The runner of each task: `quick` tasks only run SQL and are fetched many at a time; `slow` ones use the network, parse much
+ * or run long statements, and would delay others in a local queue.
  */
-export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
+export const runners: { [Name in JobName]: RunnerName } = {
   send_emails: 'quick',
   deliver_webhooks: 'quick',
   process_batch: 'quick',
@@ -46,13 +49,13 @@ export const lanes: { [Name in JobName]: 'quick' | 'slow' } = {
   release_deliveries: 'slow',
 }
 
-/** The tasks of one lane as graphile-worker wants them, their payloads checked. */
-export function taskList(lane: 'quick' | 'slow', work: Work): TaskList {
-  const names = (Object.keys(tasks) as JobName[]).filter(name => lanes[name] === lane)
+/** The tasks of one runner in the form that graphile-worker takes, with their payloads checked. */
+export function taskList(runner: RunnerName, work: Work): TaskList {
+  const names = (Object.keys(tasks) as JobName[]).filter(name => runners[name] === runner)
   return Object.fromEntries(names.map(name => [name, (payload: unknown) => run(name, payload, work)]))
 }
 
 async function run<Name extends JobName>(name: Name, payload: unknown, work: Work): Promise<void> {
-  // The schema and the task are of the same name, which the compiler cannot see through the index.
+  // Schema and task have the same name, which the compiler cannot see through the index.
   await (tasks[name] as (payload: unknown, work: Work) => Promise<void>)(jobs[name].parse(payload), work)
 }

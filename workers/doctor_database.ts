@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseChecks } from '#flows/doctor/database.ts'
 import type { Config } from '#lib/config.ts'
 import { about, type Check, type Finding } from '#lib/doctor/finding.ts'
-import type { Site, Transport } from '#lib/doctor/site.ts'
+import type { Site, TransportKind } from '#lib/doctor/site.ts'
 import { StartupError } from '#lib/errors.ts'
 import { listPendingMigrations } from '#sql/migrations.ts'
 import { createPool, type Pool } from '#sql/pool.ts'
@@ -14,7 +14,7 @@ export type Patient = {
   config: Config
   findings: Finding[]
   /** See Site. */
-  transports: Transport[]
+  transports: TransportKind[]
   checks(site: Site): Check[]
   close(): Promise<void>
 }
@@ -72,7 +72,7 @@ async function examine({ config, stop }: LocalDatabase): Promise<Patient> {
   }
 }
 
-async function ask(pool: Pool): Promise<{ pending: string[]; transports: Transport[] }> {
+async function ask(pool: Pool): Promise<{ pending: string[]; transports: TransportKind[] }> {
   const pending = await listPendingMigrations(pool)
   return { pending, transports: pending.length === 0 ? await listDomainTransports(pool) : [] }
 }

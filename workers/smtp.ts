@@ -1,6 +1,6 @@
 import { createBlobs } from '#flows/files/blobs.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
-import { keepTime } from '#flows/process/sync_clock.ts'
+import { startClockSync } from '#flows/process/sync_clock.ts'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { startInbound } from '#workers/smtp/inbound.ts'
 import { smtpLimits } from '#workers/smtp/listener.ts'
@@ -20,7 +20,7 @@ export async function startSmtp(
         throw error
       })
     : null
-  const clock = keepTime(pool, log)
+  const clock = startClockSync(pool, log)
   log.info({ port: inbound.port, submission_port: submission?.port }, 'mail is received')
   return {
     port: inbound.port,

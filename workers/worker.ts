@@ -2,16 +2,16 @@ import { EventEmitter } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Runner, run, type WorkerEvents } from 'graphile-worker'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
-import { createSender, SENDER_TIMES, type SenderTimes } from '#flows/delivery/sender.ts'
+import { SENDER_TIMES, Sender, type SenderTimes } from '#flows/delivery/sender.ts'
 import { createTransport } from '#flows/delivery/transports.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import { type Foundation, type Running, startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
 import { sweepPools } from '#flows/process/sweep_pools.ts'
-import { keepTime } from '#flows/process/sync_clock.ts'
+import { startClockSync } from '#flows/process/sync_clock.ts'
 import { sweepReceivedEmails } from '#flows/receiving/sweep_emails.ts'
 import { startIndexer } from '#flows/sending/index_emails.ts'
 import { sweepBatches } from '#flows/sending/process_batch.ts'
-import { createWebhookSender } from '#flows/webhooks/sender.ts'
+import { WebhookSender } from '#flows/webhooks/sender.ts'
 import { sweepWebhooks } from '#flows/webhooks/sweep_disabled.ts'
 import { WEBHOOK_TIMES, type WebhookTimes } from '#flows/webhooks/times.ts'
 import { waitAtMost } from '#lib/async/wait_at_most.ts'
@@ -21,7 +21,7 @@ import { createDns } from '#lib/net/dns.ts'
 import { graphileLogger, RUNNER_CONNECTIONS } from '#sql/graphile.ts'
 import { LostConnectionError } from '#sql/outage.ts'
 import { deleteHeartbeats, upsertHeartbeats } from '#sql/process/worker_heartbeats.ts'
-import { taskList } from '#tasks/index.ts'
+import { type RunnerName, taskList } from '#tasks/index.ts'
 import type { Work } from '#tasks/task.ts'
 
 /** Times of a worker process; tests make them shorter. */
@@ -42,19 +42,19 @@ export const WORKER_TIMES: WorkerTimes = {
   webhooks: WEBHOOK_TIMES,
 }
 
-/** Jobs end when their statements do; without a database graphile-worker itself would try for minutes, or for ever. */
+/** Jobs end with their statements; without a database graphile-worker itself would retry for minutes, or for ever. */
 const RUNNERS_STOP_MS = 20_000
 
 type Options = { times?: WorkerTimes; timeouts?: SmtpTimeouts }
 
-/** Runs the tasks, the sender, and the sweeps that move on what dead workers left. */
+/** Runs the tasks, the senders, and the sweeps that recover the work of dead workers. */
 export async function startWorker(foundation: Foundation, options: Options = {}): Promise<Running> {
   const { config, log, pool, secrets } = foundation
   const times = options.times ?? WORKER_TIMES
   const transport = createTransport({ ...foundation, timeouts: options.timeouts })
   const blobs = createBlobs(foundation)
-  const sender = createSender({ ...foundation, transport, blobs, times })
-  const webhooks = createWebhookSender({ ...foundation, times: times.webhooks })
+  const sender = new Sender({ ...foundation, transport, blobs, times })
+  const webhooks = new WebhookSender({ ...foundation, times: times.webhooks })
   const work: Work = { config, pool, log, secrets, sender, webhooks, blobs, dns: createDns(config.DNS_SERVERS) }
   const pool_ids = new Set<string>()
   const quick = await startRunner('quick', foundation, work, pool_ids)
@@ -67,7 +67,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   await beat()
   sender.start()
   webhooks.start()
-  const clock = keepTime(pool, log)
+  const clock = startClockSync(pool, log)
   const indexer = startIndexer(pool, log, times.index_ms)
   const timers = [
     every(times.pool_beat_ms, 'the heartbeat', beat),
@@ -78,7 +78,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
     every(times.sweep_ms, 'the sweep of jobs', () => sweepPools(pool, log, times.pool_dead_seconds)),
   ]
 
-  // A runner that settles while nobody stops it has given up, even when it resolves: the process must be replaced.
+  // A runner that settles before the stop has given up, even if it resolves: the process must be replaced.
   const failed = Promise.race([quick.promise, slow.promise]).then(() => {
     if (isStopping) return new Promise<never>(() => {})
     throw new Error('the job queue stopped by itself')
@@ -105,7 +105,7 @@ async function stopRunners(runners: Runner[], log: Log): Promise<void> {
 
 /** Two runners: with one, quick jobs would wait in its local queue behind slow ones while another worker idles. */
 async function startRunner(
-  lane: 'quick' | 'slow',
+  runner: RunnerName,
   { config, log }: Foundation,
   work: Work,
   pool_ids: Set<string>,
@@ -113,16 +113,16 @@ async function startRunner(
   const events = new EventEmitter() as WorkerEvents
   events.on('pool:create', ({ workerPool }) => pool_ids.add(workerPool.id))
   events.on('pool:listen:error', ({ error }) =>
-    log.error({ err: new LostConnectionError(error as Error), lane }, 'the job queue lost its connection'),
+    log.error({ err: new LostConnectionError(error as Error), runner }, 'the job queue lost its connection'),
   )
   return run({
     connectionString: config.DATABASE_URL,
     maxPoolSize: RUNNER_CONNECTIONS,
-    taskList: taskList(lane, work),
+    taskList: taskList(runner, work),
     noHandleSignals: true,
     logger: graphileLogger(log),
     events,
-    ...(lane === 'slow'
+    ...(runner === 'slow'
       ? { crontabFile: fileURLToPath(new URL('../tasks/crontab', import.meta.url)) }
       : { crontab: '' }),
     preset: {
@@ -132,7 +132,7 @@ async function startRunner(
         // Without these a job that finishes during a stop stays locked (regression test: test/workers/worker.test.ts).
         completeJobBatchDelay: 0,
         failJobBatchDelay: 0,
-        ...(lane === 'quick' ? { localQueue: { size: 100 } } : {}),
+        ...(runner === 'quick' ? { localQueue: { size: 100 } } : {}),
       },
     },
   })

@@ -10,13 +10,13 @@ import { replyToEmail } from '#flows/receiving/reply_to_email.ts'
 import { notFound } from '#lib/errors.ts'
 import { parse } from '#lib/parse.ts'
 import { NewForward, NewReply } from '#lib/receiving/new_reply.ts'
-import { findAnsweredEmail, findForwardedEmail } from '#sql/receiving/emails_to_answer.ts'
+import { findEmailToForward, findEmailToReplyTo } from '#sql/receiving/emails_to_answer.ts'
 
 export const receivedReplies = new Router<State, Services>()
 
 receivedReplies.post('/emails/receiving/:id/reply', fullAccess, limitSends, readEmailBody, async ctx => {
   const id = parseId('Email', ctx.params.id)
-  const original = await findAnsweredEmail(ctx.pool, { account_id: ctx.state.caller.account_id, id })
+  const original = await findEmailToReplyTo(ctx.pool, { account_id: ctx.state.caller.account_id, id })
   if (!original) throw notFound('Email')
   const email = replyToEmail(original, parse(NewReply, ctx.state.body))
   ctx.body = { object: 'email', id: await sendEmail(ctx, email, `/emails/receiving/${id}/reply`) }
@@ -25,7 +25,7 @@ receivedReplies.post('/emails/receiving/:id/reply', fullAccess, limitSends, read
 receivedReplies.post('/emails/receiving/:id/forward', fullAccess, limitSends, readEmailBody, async ctx => {
   const { account_id } = ctx.state.caller
   const id = parseId('Email', ctx.params.id)
-  const original = await findForwardedEmail(ctx.pool, { account_id, id })
+  const original = await findEmailToForward(ctx.pool, { account_id, id })
   if (!original) throw notFound('Email')
   const email = await forwardEmail(ctx.pool, account_id, original, parse(NewForward, ctx.state.body))
   ctx.body = { object: 'email', id: await sendEmail(ctx, email, `/emails/receiving/${id}/forward`) }

@@ -11,32 +11,30 @@ import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.t
 import { ComposeError, UnsendableError } from './errors.ts'
 import type { SenderDomain } from './prepare_message.ts'
 
-/** Composing fails for what may pass (memory, a path that is away, a bug): a few attempts, then it is final. */
+/** Most attempts to compose a message. The cause may be temporary: memory, a file path that does not respond, a bug. */
 const COMPOSE_ATTEMPTS = 3
 
-/** What could not be read is tried again after this time. */
+/** Pause after something could not be read. */
 const RELEASE_SECONDS = 10
 
-/** An email in doubt is sent once more after this time (reliability 3.1). */
+/** An email in doubt is sent again after this time (reliability 3.1). */
 export const RESEND_AFTER_SECONDS = 15 * 60
 
-/** As of those that are dropped when they are accepted (sql/sending/store_drafts.sql). */
+/** The same reason as for recipients dropped at acceptance (sql/sending/store_drafts.sql). */
 const RESERVED = 'The domain is reserved for documentation and tests.'
 
-/** Of the simulator, which suppresses nobody. */
+/** Only for the simulator: it suppresses no address. */
 const NO_SUCH_USER = judgeReply('550 5.1.1 Simulated: no such user', 'rcpt')
 
-export type Verdict = Omit<DeliveryResult, 'account_id' | 'id' | 'attempt' | 'email_id' | 'lease_owner'>
-
 /**
- * What is known before anything is composed: simulated, to a domain that no mail may go to, or suppressed since it was
- * accepted. Null: it must be sent.
+ * Decides what needs no message: simulated recipients, domains that no mail may go to, and addresses suppressed since the
+ * email was accepted. Null: it must be sent.
  */
-export function decideUnsent(delivery: ClaimedDelivery, config: Config): Verdict | null {
+export function decideUnsent(delivery: ClaimedDelivery, config: Config): DeliveryResult | null {
   const address = { address: delivery.recipient, domain: delivery.destination }
   switch (simulatedOutcome(address, config.SIMULATOR_DOMAIN)) {
     case null:
-      // Whatever put it into the queue without looking: nothing behind this line looks again.
+      // Acceptance checks this too; this is the last check, for whatever else puts deliveries into the queue.
       if (isReservedDomain(delivery.destination)) return { outcome: 'suppressed', reason: RESERVED }
       if (delivery.suppressed) return { outcome: 'suppressed', reason: 'The address is on the suppression list.' }
       return null
@@ -58,8 +56,8 @@ export function returnPath(delivery: ClaimedDelivery, sender: SenderDomain, conf
   return `${returnPathLocal(delivery.id, secrets)}@${sender.return_path ?? config.RETURN_PATH_DOMAIN ?? sender.name}`
 }
 
-/** What an outcome of the transport means for the delivery: when it is due again, whom it suppresses. */
-export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Config): Verdict {
+/** Turns an outcome of the transport into the result of the delivery: when it is due again, whether it suppresses. */
+export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Config): DeliveryResult {
   switch (outcome.outcome) {
     case 'deferred':
       return { ...known(outcome), delay: patientDelay(delivery.attempt, outcome.retry_after) }
@@ -74,13 +72,13 @@ export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Confi
   }
 }
 
-/** What is stored of a refusal. */
-function known({ is_unanswered: _, retry_after: __, ...refused }: Refused): Verdict {
+/** The stored fields of a refusal. */
+function known({ is_unanswered: _, retry_after: __, ...refused }: Refused): DeliveryResult {
   return refused
 }
 
-/** What an error while preparing means: final if the email itself is at fault, else another attempt. */
-export function judgeError(error: unknown, delivery: ClaimedDelivery): Verdict {
+/** The result of an error while preparing: final if the email itself is at fault, else another attempt. */
+export function judgeError(error: unknown, delivery: ClaimedDelivery): DeliveryResult {
   const reason = error instanceof Error ? error.message : String(error)
   if (error instanceof UnsendableError) return { outcome: 'failed', reason }
   // Not the email's fault: the database or a key could not be read. It does not use up an attempt.

@@ -1,6 +1,6 @@
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
-import { Lanes } from '#lib/async/fair_queue.ts'
+import { FairQueue } from '#lib/async/fair_queue.ts'
 import { rechunk } from '#lib/files/chunker.ts'
 import { MAX_FILE_BYTES } from '#lib/files/upload/base64_decoder.ts'
 import { download, FetchError, fetchPolicy } from '#lib/net/fetch_safely.ts'
@@ -63,7 +63,7 @@ export function createFetchFiles({ pool, config, log, blobs, signal }: Dependenc
 }
 
 function takeTurns(): <T>(account_id: string, act: () => Promise<T>) => Promise<T> {
-  const turns = new Lanes<() => void>(AT_ONCE, OF_ACCOUNT)
+  const turns = new FairQueue<() => void>(AT_ONCE, OF_ACCOUNT)
   const pump = () => {
     for (let begin = turns.take(); begin; begin = turns.take()) begin()
   }

@@ -1,26 +1,26 @@
 import type { Transport } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
-import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
-import { judgeError, type Verdict } from './decide_outcome.ts'
+import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
+import { judgeError } from './decide_outcome.ts'
 
-/** What finds its lane full comes back after this many seconds, or up to twice as many. */
+/** A delivery that finds its lane full is due again after one to two times this. */
 const FULL_SECONDS = 3
 
 type Dependencies = {
   log: Log
   transport: Transport
-  /** Why this process may not hold one more of a lane, which several destinations may share; null: it may. */
+  /** Returns why this process may not hold one more delivery of a lane, or null if it may. */
   whyFull: (delivery: ClaimedDelivery, lane: string, isShared: boolean) => string | null
   onLane: (delivery: ClaimedDelivery, lane: string) => void
-  /** It is not to go on. */
-  onVerdict: (delivery: ClaimedDelivery, verdict: Verdict) => void
+  /** Called with the result of a delivery that must not go on. */
+  onResult: (delivery: ClaimedDelivery, result: DeliveryResult) => void
 }
 
 /**
- * Finds the lane of each delivery before anything else is done for it. Names of strangers may have to be looked up, which
- * takes as long as they like, and holds nothing but the delivery itself.
+ * Finds the lane of each delivery before anything else is done for it. This may look up names in DNS, which takes as long as
+ * their owners like; meanwhile only the delivery itself is held.
  */
-export class Router {
+export class LaneFinder {
   readonly #deps: Dependencies
   readonly #waiting = new Set<ClaimedDelivery>()
 
@@ -33,7 +33,7 @@ export class Router {
     else this.#deps.onLane(delivery, delivery.destination)
   }
 
-  /** Takes out everything that waits. */
+  /** Removes and returns the deliveries that wait for their lane. */
   clear(): ClaimedDelivery[] {
     const waiting = [...this.#waiting]
     this.#waiting.clear()
@@ -41,16 +41,16 @@ export class Router {
   }
 
   async #route(delivery: ClaimedDelivery): Promise<void> {
-    const { onLane, onVerdict } = this.#deps
+    const { onLane, onResult } = this.#deps
     this.#waiting.add(delivery)
     const found = await this.#find(delivery)
     if (!this.#waiting.delete(delivery)) return // stopped meanwhile
     if (typeof found === 'string') onLane(delivery, found)
-    else onVerdict(delivery, found)
+    else onResult(delivery, found)
   }
 
-  /** Its lane, or why not now. */
-  async #find(delivery: ClaimedDelivery): Promise<string | Verdict> {
+  /** Returns the lane, or the result if it cannot be sent now. */
+  async #find(delivery: ClaimedDelivery): Promise<string | DeliveryResult> {
     const { log, transport, whyFull } = this.#deps
     try {
       const route = await transport.route?.(delivery.destination, delivery.transport)

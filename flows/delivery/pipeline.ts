@@ -1,43 +1,43 @@
-import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
-import { decideUnsent, judgeError, type Verdict } from './decide_outcome.ts'
-import { Router } from './find_lane.ts'
+import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
+import { decideUnsent, judgeError } from './decide_outcome.ts'
+import { LaneFinder } from './find_lane.ts'
 import type { PrepareMessage } from './prepare_message.ts'
 import type { SendServices } from './send_queue.ts'
 import { TransportQueues } from './transport_queues.ts'
 
-/** Deliveries one process holds at the most. */
+/** Most deliveries that one process holds. */
 export const CAPACITY = 1_000
 
 type Dependencies = SendServices & {
   prepareMessage: PrepareMessage
-  /** Bytes that large messages may take together, for each pool of slots. */
+  /** Most bytes of large messages per pool of slots. */
   room?: number
-  /** Called each time a delivery has left. */
+  /** Called each time a delivery has ended. */
   onRoom: () => void
 }
 
-const STOPPED: Verdict = { outcome: 'released', reason: 'The worker stopped.' }
+const STOPPED: DeliveryResult = { outcome: 'released', reason: 'The worker stopped.' }
 
-/** The way of claimed deliveries through this process: prepared, sent, settled. Fair to destinations at each step. */
+/** Takes claimed deliveries through this process: prepared, sent, settled. Each step is fair to destinations. */
 export class Pipeline {
-  /** By claim: one whose lease was lost may still be on its way here when its delivery is claimed again. */
+  /** By claim, not by delivery: one whose lease was lost may still be in progress here when it is claimed again. */
   readonly held = new Set<ClaimedDelivery>()
   readonly #deps: Dependencies
-  readonly #router: Router
-  /** By the name of the pool of slots. */
+  readonly #lane_finder: LaneFinder
+  /** By name of the pool of slots. */
   readonly #queues = new Map<string, TransportQueues>()
   readonly #stopping = new AbortController()
-  /** By destination, how many are not being sent yet. */
+  /** Number of deliveries not being sent yet, by destination. */
   readonly #unsent = new Map<string, number>()
   #idlers: (() => void)[] = []
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#router = new Router({
+    this.#lane_finder = new LaneFinder({
       ...deps,
       whyFull: (delivery, lane, isShared) => this.#whyFull(delivery, lane, isShared),
       onLane: (delivery, lane) => this.#queuesOf(delivery).push(delivery, lane),
-      onVerdict: (delivery, verdict) => void this.#settleUnsent(delivery, verdict),
+      onResult: (delivery, result) => void this.#settleUnsent(delivery, result),
     })
   }
 
@@ -48,7 +48,7 @@ export class Pipeline {
     return load
   }
 
-  /** Destinations of which at least so many deliveries wait here. */
+  /** Destinations with at least this many deliveries that wait here. */
   busy(count: number): string[] {
     return [...this.#unsent].flatMap(([destination, unsent]) => (unsent >= count ? [destination] : []))
   }
@@ -56,23 +56,23 @@ export class Pipeline {
   take(delivery: ClaimedDelivery): void {
     this.held.add(delivery)
     this.#queuesOf(delivery).join(delivery)
-    const verdict = decideUnsent(delivery, this.#deps.config)
-    if (verdict) {
-      void this.#settle(delivery, verdict)
+    const result = decideUnsent(delivery, this.#deps.config)
+    if (result) {
+      void this.#settle(delivery, result)
       return
     }
     this.#unsent.set(delivery.destination, (this.#unsent.get(delivery.destination) ?? 0) + 1)
-    this.#router.take(delivery)
+    this.#lane_finder.take(delivery)
   }
 
   async idle(): Promise<void> {
     if (this.held.size > 0) await new Promise<void>(resolve => this.#idlers.push(resolve))
   }
 
-  /** Gives back what has not passed its fence; what has is waited for by `idle`. */
+  /** Gives back deliveries that have not passed their fence; `idle` waits for the others. */
   stop(): void {
     this.#stopping.abort()
-    const unsent = this.#router.clear()
+    const unsent = this.#lane_finder.clear()
     for (const queues of this.#queues.values()) unsent.push(...queues.stop())
     for (const delivery of unsent) void this.#settleUnsent(delivery, STOPPED)
   }
@@ -91,15 +91,15 @@ export class Pipeline {
       onStart: delivery => this.#leaveUnsent(delivery),
       onError: (error, delivery) => void this.#settleUnsent(delivery, this.#judge(error, delivery)),
       onAside: () => this.#deps.onRoom(),
-      onVerdict: (delivery, verdict) => void this.#settle(delivery, verdict),
+      onResult: (delivery, result) => void this.#settle(delivery, result),
     })
   }
 
-  /** A lane that several destinations share, and a transport beside another, leave room for the mail of others. */
+  /** Keeps a lane that several destinations share, and one transport of several, from taking all the room. */
   #whyFull(delivery: ClaimedDelivery, lane: string, isShared: boolean): string | null {
     const queues = this.#queuesOf(delivery)
     const free = CAPACITY - this.load
-    // A destination by itself is not claimed for when it has much.
+    // A destination with a lane of its own needs no check: nothing is claimed for it while it has many.
     if (isShared && queues.count(lane) > free) return 'Other mail to the same receiver goes first.'
     if (this.#queues.size > 1 && queues.load > free) return 'Other mail by the same transport goes first.'
     return null
@@ -111,22 +111,22 @@ export class Pipeline {
     else this.#unsent.delete(destination)
   }
 
-  #judge(error: unknown, delivery: ClaimedDelivery): Verdict {
+  #judge(error: unknown, delivery: ClaimedDelivery): DeliveryResult {
     if (this.#stopping.signal.aborted) return STOPPED
     this.#deps.log.error({ err: error, email_id: delivery.email_id }, 'an email could not be prepared')
     return judgeError(error, delivery)
   }
 
-  #settleUnsent(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {
+  #settleUnsent(delivery: ClaimedDelivery, result: DeliveryResult): Promise<void> {
     this.#leaveUnsent(delivery)
-    return this.#settle(delivery, verdict)
+    return this.#settle(delivery, result)
   }
 
-  async #settle(delivery: ClaimedDelivery, verdict: Verdict): Promise<void> {
-    const { log, ledger } = this.#deps
-    const { outcome } = verdict
+  async #settle(delivery: ClaimedDelivery, result: DeliveryResult): Promise<void> {
+    const { log, store } = this.#deps
+    const { outcome } = result
     try {
-      const isSettled = await ledger.settle(delivery, verdict)
+      const isSettled = await store.settle(delivery, result)
       if (!isSettled) log.warn({ delivery_id: delivery.id, outcome }, 'a result came after its lease was lost')
     } catch (error) {
       log.error({ err: error, delivery_id: delivery.id, outcome }, 'a result is left to the sweep')

@@ -1,5 +1,5 @@
 import type { Share } from '#lib/async/fair_queue.ts'
-import { Lanes } from '#lib/async/fair_queue.ts'
+import { FairQueue } from '#lib/async/fair_queue.ts'
 import type { Message } from '#lib/delivery/transport.ts'
 import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
 import { LARGE, type SenderDomain } from './prepare_message.ts'
@@ -28,13 +28,13 @@ type Dependencies = {
 /** Composes the messages of deliveries, some of them ahead of their connections, in an order that is fair to lanes. */
 export class PrepareQueue {
   readonly #deps: Dependencies
-  readonly #lanes: Lanes<Placed>
+  readonly #lanes: FairQueue<Placed>
   /** Deliveries whose messages are being composed. A stop gives them back without waiting for what they wait for. */
   readonly #preparing = new Set<ClaimedDelivery>()
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#lanes = new Lanes(PREPARED_AHEAD, deps.share)
+    this.#lanes = new FairQueue(PREPARED_AHEAD, deps.share)
   }
 
   push(placed: Placed): void {

@@ -1,14 +1,20 @@
 import type { Config } from '#lib/config.ts'
 import type { Log } from '#lib/log.ts'
-import { listDoubtfulDeliveries, listLostDeliveries, type Stray, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import {
+  type DeliveryResult,
+  listDoubtfulDeliveries,
+  listLostDeliveries,
+  type Stray,
+  settleDeliveries,
+} from '#sql/delivery/deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
-import { RESEND_AFTER_SECONDS, type Verdict } from './decide_outcome.ts'
+import { RESEND_AFTER_SECONDS } from './decide_outcome.ts'
 
 const BATCH = 500
 
 /**
- * Moves on what a dead worker left: before the final dot it is safe to send again, after it the delivery is in doubt.
- * Resends what has been in doubt for long enough. Any number of processes may sweep at the same moment.
+ * Recovers the deliveries of dead workers: before the final dot it is safe to send again, after it the delivery is in doubt.
+ * Also resends deliveries that have been in doubt for long enough. Any number of processes may sweep at the same time.
  */
 export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Promise<void> {
   const lost = await sweep(pool, listLostDeliveries, stray =>
@@ -27,11 +33,11 @@ export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Pro
   await sweep(pool, listDoubtfulDeliveries, () => ({ outcome: 'resumed', reason }))
 }
 
-/** Settles all that are listed, a batch at a time; returns how many. */
+/** Settles everything that `list` finds, in batches; returns how many were settled. */
 async function sweep(
   pool: Pool,
   list: (pool: Pool, limit: number) => Promise<Stray[]>,
-  decide: (stray: Stray) => Verdict,
+  decide: (stray: Stray) => DeliveryResult,
 ): Promise<number> {
   for (let count = 0; ; ) {
     const strays = await list(pool, BATCH)
@@ -41,7 +47,7 @@ async function sweep(
     })
     const settled = results.length > 0 ? await settleDeliveries(pool, results) : []
     count += settled.length
-    // Another sweep may settle the same ones at this moment; those are not counted.
+    // Deliveries that another sweep has settled meanwhile are not counted.
     if (strays.length < BATCH || settled.length === 0) return count
   }
 }

@@ -1,72 +1,72 @@
-import { Lanes, type Share } from '#lib/async/fair_queue.ts'
+import { FairQueue, type Share } from '#lib/async/fair_queue.ts'
 import { Semaphore } from '#lib/async/semaphore.ts'
 import type { Config } from '#lib/config.ts'
 import { letGo, type Outgoing, type Transport } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
-import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
-import { judge, judgeError, returnPath, type Verdict } from './decide_outcome.ts'
-import type { Ledger } from './fence_and_settle.ts'
+import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
+import { judge, judgeError, returnPath } from './decide_outcome.ts'
+import type { DeliveryStore } from './fence_and_settle.ts'
 import type { Prepared } from './prepare_queue.ts'
 
-/** What claimed deliveries are sent with. */
+/** The services that sending needs. */
 export type SendServices = {
   log: Log
   config: Config
   secrets: Secrets
   transport: Transport
-  ledger: Ledger
+  store: Pick<DeliveryStore, 'fence' | 'setAside' | 'settle'>
 }
 
 type Dependencies = SendServices & {
-  /** Deliveries that are sent at the same time. As many again may be set aside. */
+  /** Most deliveries sent at the same time. As many again may be set aside. */
   slots: number
   share: (lane: string) => Share | null
   signal: AbortSignal
   /** Called before a delivery is handed to the transport. */
   onStart: (prepared: Prepared) => void
-  /** Called when a delivery waits for the reply of a silent server, which may take ten minutes: others have its slot. */
+  /** Called when a delivery waits for a silent server, up to ten minutes: its slot is free for others. */
   onAside: (delivery: ClaimedDelivery) => void
-  onVerdict: (delivery: ClaimedDelivery, verdict: Verdict) => void
+  onResult: (delivery: ClaimedDelivery, result: DeliveryResult) => void
 }
 
-/** Hands prepared deliveries to the transport as slots become free, in an order that is fair to lanes. */
+/** Gives prepared deliveries to the transport as slots become free, in an order that is fair to lanes. */
 export class SendQueue {
   readonly #deps: Dependencies
-  readonly #lanes: Lanes<Prepared>
-  /** Deliveries between their fence and their result, without those set aside: what a kill leaves in doubt. */
+  readonly #queue: FairQueue<Prepared>
+  /** Limits the deliveries between fence and result, without those set aside: a kill leaves these in doubt. */
   readonly #fenced: Semaphore
   #aside = 0
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#lanes = new Lanes(deps.slots, deps.share)
+    this.#queue = new FairQueue(deps.slots, deps.share)
     this.#fenced = new Semaphore(deps.slots)
   }
 
-  /** Deliveries that are set aside. */
+  /** Number of deliveries set aside. */
   get aside(): number {
     return this.#aside
   }
 
   push(prepared: Prepared): void {
-    this.#lanes.push(prepared.lane, prepared)
+    this.#queue.push(prepared.lane, prepared)
   }
 
   pump(): void {
-    for (let next = this.#lanes.take(); next; next = this.#lanes.take()) {
+    for (let next = this.#queue.take(); next; next = this.#queue.take()) {
       this.#deps.onStart(next)
       void this.#send(next)
     }
   }
 
-  /** Takes out all deliveries that wait. */
+  /** Removes and returns the deliveries that wait. */
   clear(): ClaimedDelivery[] {
-    return this.#lanes.clear().map(({ delivery }) => delivery)
+    return this.#queue.clear().map(({ delivery }) => delivery)
   }
 
   async #send(prepared: Prepared): Promise<void> {
-    const { log, config, transport, onVerdict } = this.#deps
+    const { log, config, transport, onResult } = this.#deps
     const { delivery, lane } = prepared
     let isAside = false
     const onSilence = () => {
@@ -78,43 +78,43 @@ export class SendQueue {
       return true
     }
     const outgoing = { ...this.#outgoing(prepared), onSilence }
-    let verdict: Verdict
+    let result: DeliveryResult
     try {
-      verdict = judge(await transport.deliver(outgoing), delivery, config)
+      result = judge(await transport.deliver(outgoing), delivery, config)
     } catch (error) {
       log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
-      verdict = judgeError(error, delivery)
+      result = judgeError(error, delivery)
     }
     if (isAside) this.#endAside(lane)
-    else this.#lanes.free(lane)
-    onVerdict(delivery, verdict)
+    else this.#queue.free(lane)
+    onResult(delivery, result)
   }
 
   #outgoing({ delivery, sender, message }: Prepared): Outgoing {
-    const { config, secrets, ledger, signal } = this.#deps
+    const { config, secrets, store, signal } = this.#deps
     return {
       account_id: delivery.account_id,
       delivery_id: delivery.id,
       mail_from: returnPath(delivery, sender, config, secrets),
       recipient: delivery.recipient,
       tls: sender.tls,
-      // As its slot was taken, also when the domain has another transport by now.
+      // The one whose slot it holds, even if its domain has another transport by now.
       transport: delivery.transport,
       message,
-      fence: async () => !signal.aborted && ledger.fence(delivery, this.#fenced),
+      fence: async () => !signal.aborted && store.fence(delivery, this.#fenced),
       signal,
     }
   }
 
   #setAside(delivery: ClaimedDelivery, lane: string): void {
     this.#aside++
-    this.#lanes.setAside(lane)
-    this.#deps.ledger.setAside(delivery)
+    this.#queue.setAside(lane)
+    this.#deps.store.setAside(delivery)
     this.#deps.onAside(delivery)
   }
 
   #endAside(lane: string): void {
     this.#aside--
-    this.#lanes.endAside(lane)
+    this.#queue.endAside(lane)
   }
 }

@@ -1,6 +1,5 @@
 import type { Blobs } from '#flows/files/blobs.ts'
-import { coalesce } from '#lib/async/coalesce.ts'
-import { waitAtMost } from '#lib/async/wait_at_most.ts'
+import { LeaseLoop, type LeaseTimes } from '#lib/async/lease_loop.ts'
 import type { Config } from '#lib/config.ts'
 import type { Transport } from '#lib/delivery/transport.ts'
 import { newId } from '#lib/ids.ts'
@@ -8,20 +7,15 @@ import type { Log } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import { claimDeliveries, extendLeases } from '#sql/delivery/deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
-import { createLedger } from './fence_and_settle.ts'
+import { DeliveryStore } from './fence_and_settle.ts'
 import { createFetchFiles } from './fetch_attachments.ts'
 import { CAPACITY, Pipeline } from './pipeline.ts'
 import { createPrepareMessage } from './prepare_message.ts'
 
 /** Times of the delivery protocol; tests make them shorter. */
-export type SenderTimes = {
+export type SenderTimes = LeaseTimes & {
   lease_seconds: number
-  heartbeat_ms: number
-  /** How often due mail is looked for: the most that a scheduled or deferred email is late. */
-  poll_ms: number
-  /** How long a stop waits for replies to a final dot. */
-  drain_ms: number
-  /** How long the keys of a domain are remembered: the most that a new one is late. */
+  /** How long the keys of a domain are cached: the longest time until a new one is used. */
   keys_ms: number
 }
 
@@ -33,23 +27,11 @@ export const SENDER_TIMES: SenderTimes = {
   keys_ms: 60_000,
 }
 
-/** Of one claim; a destination with so many gets no more, so that one that is slow never holds a quarter of all. */
-const CLAIM = 125
-
 /**
- * Sends what is due: claims deliveries, holds them in memory by destination, writes what became of each, and keeps
- * their leases alive by a heartbeat of its own. A job only tells it of new mail.
+ * Most deliveries per claim. A destination with this many waiting is skipped, so a slow one never fills a quarter of
+ * CAPACITY.
  */
-export type Sender = {
-  /** Claims these emails' deliveries as far as there is room; the rest is claimed as room is made. Never waits for SMTP. */
-  offer(email_ids: string[]): Promise<void>
-  /** Starts looking for due mail by itself. */
-  start(): void
-  /** Resolves once nothing is held. */
-  idle(): Promise<void>
-  /** Stops claiming, gives back what has not reached its final dot, waits for what has. */
-  stop(): Promise<void>
-}
+const CLAIM = 125
 
 type Dependencies = {
   pool: Pool
@@ -59,79 +41,77 @@ type Dependencies = {
   transport: Transport
   blobs: Blobs
   times?: SenderTimes
-  /** Bytes that large messages may take together. */
+  /** Most bytes that large messages may take together. */
   room?: number
 }
 
-export function createSender(deps: Dependencies): Sender {
-  const { pool, log, transport, blobs, times = SENDER_TIMES } = deps
-  const { lease_seconds } = times
-  const ledger = createLedger(pool, log, { lease_seconds })
-  const stopping = new AbortController()
-  const fetchFiles = createFetchFiles({ ...deps, signal: stopping.signal })
-  const prepareMessage = createPrepareMessage({ ...deps, fetchFiles, readBlob: blobs.read, keys_ms: times.keys_ms })
-  const pipeline = new Pipeline({ ...deps, ledger, prepareMessage, onRoom })
-  const timers: NodeJS.Timeout[] = []
-  let isStopping = false
-  /** There may be due mail that was left for lack of room; it is claimed once no more than so many are held. */
-  let more = false
-  let refill_at = 0
+/**
+ * Sends due mail: claims deliveries, holds them in memory by destination, and writes the result of each. A job only tells
+ * it of new mail; `start` makes it look for due mail by itself.
+ */
+export class Sender extends LeaseLoop<string> {
+  readonly #pool: Pool
+  readonly #transport: Transport
+  readonly #lease_seconds: number
+  readonly #store: DeliveryStore
+  readonly #pipeline: Pipeline
+  /** Aborted once nothing more may be prepared. */
+  readonly #stopped = new AbortController()
+  /** Due mail may have been left for lack of room: it is claimed once no more than `#refill_at` deliveries are held. */
+  #more = false
+  #refill_at = 0
 
-  /** A wish of null is for whatever is due. */
-  const claim = coalesce<string[] | null, void>(
-    async wishes => {
-      const answers = wishes.map(() => undefined)
-      const limit = Math.min(CLAIM, CAPACITY - pipeline.load)
-      if (limit <= 0 || isStopping) {
-        more = true
-        return answers
-      }
-      const email_ids = wishes.includes(null) ? undefined : wishes.flatMap(ids => ids ?? [])
-      const busy_destinations = pipeline.busy(CLAIM)
-      const lease = { lease_owner: newId(), lease_seconds }
-      const claimed = await claimDeliveries(pool, { ...lease, limit, email_ids, busy_destinations })
-      for (const delivery of claimed) pipeline.take(delivery)
-      more = claimed.length === limit || busy_destinations.length > 0 || (more && email_ids !== undefined)
-      refill_at = Math.floor(pipeline.load / 2)
-      return answers
-    },
-    { in_flight: 1, max_items: CAPACITY },
-  )
-
-  function claimDue(): void {
-    claim(null).catch(error => log.error({ err: error }, 'due mail could not be claimed'))
+  constructor(deps: Dependencies) {
+    const { pool, log, transport, blobs, times = SENDER_TIMES } = deps
+    super(log, 'mail', times)
+    this.#pool = pool
+    this.#transport = transport
+    this.#lease_seconds = times.lease_seconds
+    this.#store = new DeliveryStore(pool, log, times.lease_seconds)
+    const fetchFiles = createFetchFiles({ ...deps, signal: this.#stopped.signal })
+    const prepareMessage = createPrepareMessage({ ...deps, fetchFiles, readBlob: blobs.read, keys_ms: times.keys_ms })
+    this.#pipeline = new Pipeline({ ...deps, store: this.#store, prepareMessage, onRoom: () => this.#refill() })
   }
 
-  function onRoom(): void {
-    if (!more || isStopping || pipeline.load > refill_at) return
-    more = false
-    claimDue()
+  override idle(): Promise<void> {
+    return this.#pipeline.idle()
   }
 
-  function beat(): void {
-    const tokens = [...pipeline.held]
-    if (tokens.length === 0) return
-    extendLeases(pool, tokens, lease_seconds).catch(error => log.error({ err: error }, 'leases could not be extended'))
+  protected override async claim(ids: string[] | null): Promise<void> {
+    const limit = Math.min(CLAIM, CAPACITY - this.#pipeline.load)
+    if (limit <= 0) {
+      this.#more = true
+      return
+    }
+    const lease = { lease_owner: newId(), lease_seconds: this.#lease_seconds }
+    const busy_destinations = this.#pipeline.busy(CLAIM)
+    const options = { ...lease, limit, email_ids: ids ?? undefined, busy_destinations }
+    const claimed = await claimDeliveries(this.#pool, options)
+    for (const delivery of claimed) this.#pipeline.take(delivery)
+    this.#more = claimed.length === limit || busy_destinations.length > 0 || (this.#more && ids !== null)
+    this.#refill_at = Math.floor(this.#pipeline.load / 2)
   }
 
-  return {
-    offer: claim,
-    start() {
-      timers.push(setInterval(claimDue, times.poll_ms), setInterval(beat, times.heartbeat_ms))
-    },
-    idle: () => pipeline.idle(),
-    async stop() {
-      isStopping = true
-      // Queues up behind a claim that is under way, so that what it brings is given back too.
-      await claim([]).catch(error => log.error({ err: error }, 'a claim failed during the stop'))
-      pipeline.stop()
-      stopping.abort()
-      await waitAtMost(times.drain_ms, pipeline.idle())
-      // Whoever still waits for a reply is in doubt, and everything is written once more.
-      transport.close()
-      ledger.giveUp()
-      await pipeline.idle()
-      for (const timer of timers) clearInterval(timer)
-    },
+  #refill(): void {
+    if (!this.#more || this.stopping.aborted || this.#pipeline.load > this.#refill_at) return
+    this.#more = false
+    this.look()
+  }
+
+  protected override async extendLeases(): Promise<void> {
+    const tokens = [...this.#pipeline.held]
+    if (tokens.length > 0) await extendLeases(this.#pool, tokens, this.#lease_seconds)
+  }
+
+  /** Gives back what has not passed its fence. */
+  protected override giveBack(): void {
+    this.#pipeline.stop()
+    this.#stopped.abort()
+  }
+
+  /** A delivery that still waits for a reply is in doubt; each result is tried to be written once more. */
+  protected override giveUp(): void {
+    this.#transport.close()
+    this.#store.giveUp()
   }
 }

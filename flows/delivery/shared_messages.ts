@@ -1,4 +1,4 @@
-import { Lanes } from '#lib/async/fair_queue.ts'
+import { FairQueue } from '#lib/async/fair_queue.ts'
 import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
 import { LARGE, type Prepared, type PrepareMessage } from './prepare_message.ts'
 
@@ -27,12 +27,12 @@ type Waiting = { shared: Shared; size: number; admit: () => void; refuse: (reaso
 export class SharedMessages {
   readonly #prepareMessage: PrepareMessage
   readonly #shared = new Map<string, Shared>()
-  readonly #large: Lanes<Waiting>
+  readonly #large: FairQueue<Waiting>
   #isStopped = false
 
   constructor(prepareMessage: PrepareMessage, room: number = ROOM) {
     this.#prepareMessage = prepareMessage
-    this.#large = new Lanes(room, room / 2, ({ size }) => size)
+    this.#large = new FairQueue(room, room / 2, ({ size }) => size)
   }
 
   /** Each must leave, whatever becomes of it. */

@@ -1,5 +1,4 @@
-import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
-import type { Verdict } from './decide_outcome.ts'
+import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import type { PrepareMessage } from './prepare_message.ts'
 import { PrepareQueue } from './prepare_queue.ts'
 import { SendQueue, type SendServices } from './send_queue.ts'
@@ -7,31 +6,31 @@ import { SharedMessages } from './shared_messages.ts'
 
 type Dependencies = SendServices & {
   prepareMessage: PrepareMessage
-  /** Bytes that large messages may take together. */
+  /** Most bytes of large messages. */
   room?: number
-  /** Deliveries that are sent at the same time. */
+  /** Most deliveries sent at the same time. */
   slots: number
   signal: AbortSignal
   /** Called before a delivery is handed to the transport. */
   onStart: (delivery: ClaimedDelivery) => void
-  /** Called when a delivery could not be prepared. */
+  /** Called if a delivery could not be prepared. */
   onError: (error: unknown, delivery: ClaimedDelivery) => void
   /** Called when a delivery has been set aside. */
   onAside: () => void
-  onVerdict: (delivery: ClaimedDelivery, verdict: Verdict) => void
+  onResult: (delivery: ClaimedDelivery, result: DeliveryResult) => void
 }
 
-/** Everything that deliveries of one pool of slots wait for. Those of another pool have queues of their own. */
+/** The queues of one pool of slots: deliveries of one pool never wait for those of another. */
 export class TransportQueues {
   readonly #messages: SharedMessages
   readonly #prepare: PrepareQueue
   readonly #send: SendQueue
-  /** Deliveries whose message is not needed any more. */
+  /** Deliveries whose message is no longer needed. */
   readonly #left = new WeakSet<ClaimedDelivery>()
   #held = 0
 
   constructor(deps: Dependencies) {
-    const { transport, prepareMessage, room, onStart, onError, onAside, onVerdict } = deps
+    const { transport, prepareMessage, room, onStart, onError, onAside, onResult } = deps
     const share = (lane: string) => transport.share?.(lane) ?? null
     this.#messages = new SharedMessages(prepareMessage, room)
     this.#prepare = new PrepareQueue({
@@ -51,19 +50,19 @@ export class TransportQueues {
         this.#pump()
         onAside()
       },
-      onVerdict: (delivery, verdict) => {
+      onResult: (delivery, result) => {
         this.#pump()
-        onVerdict(delivery, verdict)
+        onResult(delivery, result)
       },
     })
   }
 
-  /** Deliveries held here, without those set aside. */
+  /** Number of deliveries held here, without those set aside. */
   get load(): number {
     return this.#held - this.#send.aside
   }
 
-  /** Deliveries of a lane that are not being sent yet. */
+  /** Number of deliveries of a lane that are not being sent yet. */
   count(lane: string): number {
     return this.#prepare.count(lane)
   }
@@ -84,7 +83,7 @@ export class TransportQueues {
     this.#pump()
   }
 
-  /** Takes out all deliveries that are not being sent; from now on none is composed. */
+  /** Removes and returns the deliveries that are not being sent; composes none from now on. */
   stop(): ClaimedDelivery[] {
     this.#messages.stop()
     return [...this.#prepare.clear(), ...this.#send.clear()]

@@ -1,7 +1,7 @@
 import { coalesce } from '#lib/async/coalesce.ts'
 import type { Config } from '#lib/config.ts'
 import { createMtaSts, type StsStore } from '#lib/delivery/direct/mta_sts.ts'
-import { createDirectTransport } from '#lib/delivery/direct/transport.ts'
+import { DirectTransport } from '#lib/delivery/direct/transport.ts'
 import { defaultTransport, relayUrls } from '#lib/delivery/relay_urls.ts'
 import { DEFAULT_TIMEOUTS, type SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import type { Outgoing, Transport } from '#lib/delivery/transport.ts'
@@ -15,13 +15,13 @@ import { markTransportFault, setTransportFault } from '#sql/safety/platform.ts'
 import { createRelays } from './relays.ts'
 
 type Options = { config: Config; pool: Pool; log: Log; timeouts?: SmtpTimeouts | undefined }
-type Kind = NonNullable<Outgoing['transport']>
+type TransportKind = NonNullable<Outgoing['transport']>
 
-/** The transports of this process, each made when mail first asks for it: as its domain says, else as MAIL_TRANSPORT does. */
+/** Picks the transport that the domain of the sender names, else MAIL_TRANSPORT. Each is opened when first used. */
 export function createTransport(options: Options): Transport {
   const usual = defaultTransport(options.config)
-  const made = new Map<Kind, Transport>()
-  const of = (kind: Kind): Transport => {
+  const made = new Map<TransportKind, Transport>()
+  const of = (kind: TransportKind): Transport => {
     const transport = made.get(kind) ?? makers[kind](options)
     made.set(kind, transport)
     return transport
@@ -30,12 +30,12 @@ export function createTransport(options: Options): Transport {
     get concurrency() {
       return of(usual).concurrency
     },
-    // A relay that is silent stops no direct mail, and the other way round.
+    // A silent relay must not hold up direct mail, nor the other way round.
     pool(transport) {
       const name = transport ?? usual
       return { name, slots: of(name).concurrency }
     },
-    // What is known or asked of a receiver's servers says nothing of mail that does not go there.
+    // Limits of a receiver's servers apply only to mail that goes there: each transport has lanes of its own.
     async route(destination, transport) {
       const kind = transport ?? usual
       const own = { lane: destination, isShared: false, wait: null }
@@ -44,7 +44,7 @@ export function createTransport(options: Options): Transport {
     },
     share(name) {
       const [kind, lane = ''] = name.split(' ')
-      return of(kind as Kind).share?.(lane) ?? null
+      return of(kind as TransportKind).share?.(lane) ?? null
     },
     deliver: outgoing => of(outgoing.transport ?? usual).deliver(outgoing),
     close() {
@@ -53,7 +53,7 @@ export function createTransport(options: Options): Transport {
   }
 }
 
-const makers: Record<Kind, (options: Options) => Transport> = {
+const makers: Record<TransportKind, (options: Options) => Transport> = {
   capture: ({ pool }) => createCapture(pool),
   relay: createRelay,
   direct: createDirect,
@@ -64,7 +64,7 @@ function createRelay(options: Options): Transport {
   if (relayUrls(config).length === 0) {
     return createMissing(options, 'Its domain asks for a relay, and this server has none: RELAY_URL is not set.')
   }
-  // A relay that only some domains ask for stops nobody else.
+  // A fault of a relay that only some domains use must not stop the others.
   const note = defaultTransport(config) === 'relay' ? setTransportFault : async () => {}
   return createRelays({ config, log, timeouts, note: fault => note(pool, fault) })
 }
@@ -75,7 +75,7 @@ function createDirect({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Option
     find: domain => findMtaStsPolicy(pool, domain),
     save: (domain, policy) => upsertMtaStsPolicy(pool, domain, policy),
   }
-  return createDirectTransport({
+  return new DirectTransport({
     dns,
     policy: { allowed: config.MX_ALLOW, denied: config.FETCH_DENY },
     findPolicy: createMtaSts({ dns, fetch: { ...fetchPolicy(config), ports: [443] }, store, log }),
@@ -88,7 +88,7 @@ function createDirect({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Option
   })
 }
 
-/** Of a transport that is asked for and not configured: mail waits, and no more of its domain is accepted. */
+/** Stands in for a transport that is not configured: mail waits, and no more is accepted for its domain. */
 function createMissing({ config, pool, log }: Options, reason: string): Transport {
   return {
     concurrency: config.SEND_CONNECTIONS,
@@ -101,7 +101,7 @@ function createMissing({ config, pool, log }: Options, reason: string): Transpor
   }
 }
 
-/** Keeps the finished message instead of sending it: `npm run admin -- captured list`. */
+/** Stores the finished message instead of sending it: `npm run admin -- captured list`. */
 function createCapture(pool: Pool): Transport {
   const store = coalesce<Outgoing, void>(
     async messages => {
@@ -116,7 +116,7 @@ function createCapture(pool: Pool): Transport {
   return {
     concurrency: 100,
     async deliver(outgoing) {
-      // No fence: storing it twice stores it once.
+      // No fence: storing the same message again has no effect.
       await store(outgoing)
       return { outcome: 'delivered', reply: '250 2.0.0 Captured', via: 'capture' }
     },

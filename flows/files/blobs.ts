@@ -1,36 +1,31 @@
 import { createHash, hash } from 'node:crypto'
 import type { Foundation } from '#flows/process/run_process.ts'
-import type { Config } from '#lib/config.ts'
-import type { BlobStore } from '#lib/files/blob_store.ts'
 import { CHUNK_SIZE } from '#lib/files/chunker.ts'
-import { createS3Blobs } from '#lib/files/s3_blobs.ts'
 import { newId } from '#lib/ids.ts'
-import { createPostgresBlobs } from '#sql/files/blob_chunks.ts'
 import {
   type Blob,
-  type BlobId,
-  type BlobStoreName,
   completeBlob,
-  deleteBlobs,
-  deleteUnusedBlobs,
   findBlob,
   insertBlob,
   insertShortBlob,
-  releaseBlobs,
   SHORT_CONTENT,
   useBlob,
 } from '#sql/files/blobs.ts'
 import { type Pool, sqlState } from '#sql/pool.ts'
+import { BlobStores } from './blob_stores.ts'
 
-/** Contents of files. The same content is stored once for each account; a day after its last use it may be deleted. */
+/**
+ * Contents of files. The same content is stored once per account; a day after its last use it may be deleted. New content
+ * goes where BLOB_STORE says; older content is read from where it lies.
+ */
 export type Blobs = {
-  /** Content of any length, chunk by chunk as it comes. */
+  /** Stores content of any length, chunk by chunk as it arrives. */
   write(account_id: string, chunks: AsyncIterable<Buffer>): Promise<Blob>
-  /** Content at hand, and its hash in hex if that is too; it is not even written when it is known. */
+  /** Stores content in memory, unless it is stored already. `sha256`, hex: given if it is known. */
   put(account_id: string, content: Buffer, sha256?: string): Promise<Blob>
-  /** From its start. @throws when there is none */
+  /** Reads a blob from its start. @throws if there is none */
   read: ReadBlob
-  /** Deletes what no email refers to. Answers how many it were. */
+  /** Deletes blobs that nothing refers to; returns how many were deleted. */
   purge(): Promise<number>
   close(): void
 }
@@ -40,60 +35,15 @@ export type ReadBlob = (account_id: string, blob_id: string) => AsyncIterable<Bu
 
 const UNIQUE_VIOLATION = '23505'
 
-/** Of one statement. */
-const PURGED = 100
-
-/** New ones go where BLOB_STORE says; those that came when it said otherwise are found where they are. */
 export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'>): Blobs {
-  const stores = openStores(config, pool)
-  const current = stores.s3 ? 's3' : 'postgres'
-
-  const storeOf = (name: BlobStoreName): BlobStore => {
-    const store = stores[name]
-    if (!store) throw new Error(`a blob lies in ${name}, which BLOB_STORE does not name any more`)
-    return store
-  }
-
-  /** Of what nobody can find. What is left when that fails is purged with time. */
-  const drop = async (blob: BlobId): Promise<void> => {
-    await deleteFrom(current, [blob]).catch(() => {})
-  }
-
-  /** The rows last: without them nobody knows of the bytes. */
-  const deleteFrom = async (name: BlobStoreName, blobs: BlobId[]): Promise<void> => {
-    await storeOf(name).delete(blobs.map(keyOf))
-    await deleteBlobs(pool, blobs)
-  }
-
-  const purgeS3 = async (): Promise<number> => {
-    const released = await releaseBlobs(pool, 's3', PURGED)
-    if (released.length > 0) await deleteFrom('s3', released)
-    return released.length
-  }
-
-  const write: Blobs['write'] = async (account_id, chunks) => {
-    const arriving = { account_id, id: newId() }
-    await insertBlob(pool, arriving, current)
-    const digest = new Digest(chunks)
-    try {
-      await storeOf(current).write(keyOf(arriving), digest)
-    } catch (error) {
-      await drop(arriving)
-      throw error
-    }
-    const arrived = { ...arriving, ...digest.end() }
-    // When this fails, it may be complete all the same, and somebody else have it by now: it stays.
-    const blob = await complete(pool, arrived, () => completeBlob(pool, arrived))
-    if (blob !== arrived) await drop(arrived)
-    return blob
-  }
-
+  const stores = new BlobStores(pool, config)
+  const write: Blobs['write'] = (account_id, chunks) => writeBlob(pool, stores, account_id, chunks)
   return {
     write,
     async put(account_id, content, sha256 = hash('sha256', content)) {
       const known = await useBlob(pool, account_id, sha256)
       if (known) return known
-      if (current !== 'postgres' || content.length > SHORT_CONTENT) return write(account_id, inPieces(content))
+      if (stores.current !== 'postgres' || content.length > SHORT_CONTENT) return write(account_id, inPieces(content))
       const blob = { account_id, id: newId(), sha256, size: content.length }
       return complete(pool, blob, () => insertShortBlob(pool, blob, content))
     },
@@ -101,31 +51,36 @@ export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'
       const blob = await findBlob(pool, { account_id, id })
       if (!blob) throw new Error(`there is no blob ${id}`)
       if (blob.data) yield blob.data
-      else yield* storeOf(blob.store).read(keyOf({ account_id, id }))
+      else yield* stores.read(blob.store, { account_id, id })
     },
-    async purge() {
-      let count = 0
-      // What lies where nobody leads any more stays, and keeps nothing else from being deleted.
-      for (const purgeSome of [() => deleteUnusedBlobs(pool, PURGED), ...(stores.s3 ? [purgeS3] : [])]) {
-        for (let gone = PURGED; gone === PURGED; count += gone) gone = await purgeSome()
-      }
-      return count
-    },
-    close() {
-      for (const store of Object.values(stores)) store?.close()
-    },
+    purge: () => stores.purge(),
+    close: () => stores.close(),
   }
 }
 
-function openStores({ BLOB_STORE }: Config, pool: Pool): { [Name in BlobStoreName]: BlobStore | null } {
-  return { postgres: createPostgresBlobs(pool), s3: BLOB_STORE === 'postgres' ? null : createS3Blobs(BLOB_STORE) }
+async function writeBlob(
+  pool: Pool,
+  stores: BlobStores,
+  account_id: string,
+  chunks: AsyncIterable<Buffer>,
+): Promise<Blob> {
+  const arriving = { account_id, id: newId() }
+  await insertBlob(pool, arriving, stores.current)
+  const digest = new Digest(chunks)
+  try {
+    await stores.write(stores.current, arriving, digest)
+  } catch (error) {
+    await stores.drop(arriving)
+    throw error
+  }
+  const arrived = { ...arriving, ...digest.end() }
+  // If this fails, the blob may be complete all the same and in use by somebody else: it stays.
+  const blob = await complete(pool, arrived, () => completeBlob(pool, arrived))
+  if (blob !== arrived) await stores.drop(arrived)
+  return blob
 }
 
-function keyOf({ account_id, id }: BlobId): string {
-  return `${account_id}/${id}`
-}
-
-/** The blob of this content: the one that `store` makes known, or one that was known before, which makes it needless. */
+/** Stores a blob and returns it, or returns the one that has the same content already. */
 async function complete(pool: Pool, blob: Blob, store: () => Promise<boolean>): Promise<Blob> {
   for (;;) {
     if (await store().catch(unlessTaken)) return blob
@@ -134,13 +89,13 @@ async function complete(pool: Pool, blob: Blob, store: () => Promise<boolean>): 
   }
 }
 
-/** Another one of this content was completed at the same moment. */
+/** False if another blob with this content was completed at the same moment. */
 function unlessTaken(error: unknown): false {
   if (sqlState(error) === UNIQUE_VIOLATION) return false
   throw error
 }
 
-/** Passes chunks on, and knows in the end what they were. */
+/** Passes chunks on, and computes their hash and size. */
 class Digest implements AsyncIterable<Buffer> {
   readonly #chunks: AsyncIterable<Buffer>
   readonly #hash = createHash('sha256')
@@ -163,7 +118,7 @@ class Digest implements AsyncIterable<Buffer> {
   }
 }
 
-/** In pieces: what is written at a time is copied, and in Postgres's own protocol more than once. */
+/** Writes in pieces need less memory: each is copied, in the protocol of Postgres more than once. */
 async function* inPieces(content: Buffer): AsyncIterable<Buffer> {
   for (let start = 0; start < content.length; start += CHUNK_SIZE) yield content.subarray(start, start + CHUNK_SIZE)
 }

@@ -8,7 +8,7 @@ import { unreachable } from '#sql/migrate.ts'
 import { listPendingMigrations } from '#sql/migrations.ts'
 import { createPool, NotConnectedError, type Pool } from '#sql/pool.ts'
 import { openSecrets } from './open_secrets.ts'
-import { takeTime } from './sync_clock.ts'
+import { readDatabaseTime } from './sync_clock.ts'
 
 /** What every process starts from. */
 export type Foundation = { config: Config; log: Log; pool: Pool; secrets: Secrets }
@@ -29,7 +29,7 @@ export async function layFoundation(config: Config, log: Log = createLog(config.
       throw error instanceof NotConnectedError ? unreachable(error) : error
     })
     if (pending.length > 0) throw new StartupError(`The database is not up to date; run: npm run migrate`)
-    await takeTime(pool)
+    await readDatabaseTime(pool)
     return { config, log, pool, secrets: await openSecrets(pool, config.SECRET_KEY) }
   } catch (error) {
     await pool.end()

@@ -4,21 +4,21 @@ import type { Pool } from '#sql/pool.ts'
 import { readClock } from '#sql/process/clock.ts'
 
 /**
- * In between, the machine's steady clock counts on, whatever happens to its time of day. It stands still while the machine
- * sleeps: afterwards nothing is accepted for so long at most (sql/sending/judge_drafts.sql).
+ * In between, the machine's monotonic clock counts on, whatever happens to its time of day. It stops while the machine
+ * sleeps; after that, nothing is accepted for at most this long (sql/sending/judge_drafts.sql).
  */
 const INTERVAL_MS = 10_000
 
-/** The quickest answer counts: the clock is wrong by half of what it took at the most. */
+/** Readings per sync. The quickest one counts: the clock is off by at most half of its round trip. */
 const QUESTIONS = 3
 
-/** What took longer says less than what is known already. */
+/** A slower reading is less exact than the clock that is set already. */
 const MAX_ROUND_TRIP_MS = 1_000
 
-/** Sets this process's clock (lib/clock.ts) by the database's, however long an answer takes unless told otherwise. */
-export async function takeTime(pool: Pool, max_round_trip_ms = Number.POSITIVE_INFINITY): Promise<void> {
+/** Sets the clock of this process (lib/clock.ts) to that of the database. Readings slower than the limit are ignored. */
+export async function readDatabaseTime(pool: Pool, max_round_trip_ms = Number.POSITIVE_INFINITY): Promise<void> {
   let quickest = max_round_trip_ms
-  // Within a transaction there is a connection already, so that only the statements are timed.
+  // A transaction has its connection already, so that only the statements are timed.
   await pool.transaction(async tx => {
     for (let n = 0; n < QUESTIONS; n++) {
       const asked_at = performance.now()
@@ -31,10 +31,12 @@ export async function takeTime(pool: Pool, max_round_trip_ms = Number.POSITIVE_I
   })
 }
 
-/** Sets it again now and then until it is stopped. */
-export function keepTime(pool: Pool, log: Log): { stop(): void } {
+/** Sets the clock again every INTERVAL_MS until it is stopped. */
+export function startClockSync(pool: Pool, log: Log): { stop(): void } {
   const timer = setInterval(() => {
-    takeTime(pool, MAX_ROUND_TRIP_MS).catch(error => log.warn({ err: error }, 'the clock of the database was not read'))
+    readDatabaseTime(pool, MAX_ROUND_TRIP_MS).catch(error =>
+      log.warn({ err: error }, 'the clock of the database was not read'),
+    )
   }, INTERVAL_MS)
   return { stop: () => clearInterval(timer) }
 }

@@ -1,4 +1,4 @@
-import { explainVerdict } from '#lib/delivery/smtp_reply.ts'
+import { explainReplyClass } from '#lib/delivery/smtp_reply.ts'
 import { newId } from '#lib/ids.ts'
 import { judgeRecipient } from '#lib/receiving/reports/judge_recipient.ts'
 import { readReport, seemsReport } from '#lib/receiving/reports/read_report.ts'
@@ -85,7 +85,7 @@ function outcomeOf(report: Report, { account_id, id, recipient }: ReportedDelive
   const failed = findFailed(report.recipients, recipient.toLowerCase())
   if (!failed) return null
   const { outcome, class: cause, bounce, reply } = judgeRecipient(failed)
-  const reason = explainVerdict({ outcome, class: cause })
+  const reason = explainReplyClass({ outcome, class: cause })
   const suppression_id = outcome === 'bounced' ? newId() : null
   return { ...delivery, outcome, reason, reply, class: cause, bounce, suppression_id }
 }

@@ -11,7 +11,7 @@ import type { NewEmail } from '#lib/sending/new_email.ts'
 import { listSendingDomains } from '#sql/domains/mail_domains.ts'
 import { useBlob } from '#sql/files/blobs.ts'
 import type { Queryable } from '#sql/pool.ts'
-import type { ForwardedEmail } from '#sql/receiving/emails_to_answer.ts'
+import type { EmailToForward } from '#sql/receiving/emails_to_answer.ts'
 
 /**
  * The email that passes a received one on, to be accepted as any other: what that says and its files, or a note and the
@@ -20,7 +20,7 @@ import type { ForwardedEmail } from '#sql/receiving/emails_to_answer.ts'
 export async function forwardEmail(
   db: Queryable,
   account_id: string,
-  original: ForwardedEmail,
+  original: EmailToForward,
   forward: NewForward,
 ): Promise<NewEmail> {
   const { passthrough, ...fields } = forward
@@ -42,14 +42,14 @@ export async function forwardEmail(
   }
 }
 
-type File = ForwardedEmail['attachments'][number]
+type File = EmailToForward['attachments'][number]
 
 /** An image in its HTML stays one, whatever its disposition. */
 function showFile(file: File, shown: Set<string>): File {
   return file.content_id !== null && shown.has(file.content_id) ? { ...file, content_disposition: 'inline' } : file
 }
 
-function rawFile({ raw_sha256 }: ForwardedEmail): File {
+function rawFile({ raw_sha256 }: EmailToForward): File {
   if (raw_sha256 === null) throw notFound('Raw message')
   const filename = 'forwarded_message.eml'
   return {
@@ -62,7 +62,7 @@ function rawFile({ raw_sha256 }: ForwardedEmail): File {
 }
 
 /** The first address it was received at that we may send from. */
-async function receivedAt(db: Queryable, account_id: string, { received_for }: ForwardedEmail): Promise<Address> {
+async function receivedAt(db: Queryable, account_id: string, { received_for }: EmailToForward): Promise<Address> {
   const addresses = received_for.map(text => parseAddress(text)).filter(address => address !== null)
   const names = await listSendingDomains(
     db,

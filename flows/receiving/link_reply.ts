@@ -5,7 +5,7 @@ import type { Tx } from '#sql/pool.ts'
 import type { EmailToParse } from '#sql/receiving/emails_to_parse.ts'
 import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 import { findRepliedEmail, insertReply, markReport, type NamedMessage, type Reply } from '#sql/receiving/replies.ts'
-import type { ReportedOutcome } from '#sql/receiving/reports.ts'
+import type { ReportedDelivery, ReportedOutcome } from '#sql/receiving/reports.ts'
 import { insertUnappliedReport } from '#sql/receiving/unapplied_reports.ts'
 import { applyReport, findReport } from './apply_report.ts'
 import { type ClassifyWork, classifyMessage } from './classify_reply.ts'
@@ -13,7 +13,7 @@ import { findReturnPath } from './find_return_path.ts'
 
 type LinkWork = ClassifyWork & { secrets: Secrets }
 
-/** What a received email has to do with those that were sent: it answers one, tells what became of some, or neither. */
+/** How a received email relates to sent ones: it replies to one, reports the outcome of some, or neither. */
 export type Relation = {
   is_listed: boolean
   outcomes: ReportedOutcome[]
@@ -22,18 +22,17 @@ export type Relation = {
   reply: Reply | null
 }
 
-/** Outside any transaction, as an AI service may be asked; `linkReply` then writes it. */
+/** Runs outside any transaction, since it may call an AI service; `linkReply` writes the result. */
 export async function findRelation(
   work: LinkWork,
   email: Pick<EmailToParse, 'account_id' | 'mail_from' | 'received_for'>,
   message: Omit<ParsedMessage, 'files'>,
   raw: Uint8Array,
 ): Promise<Relation> {
-  const deliveries = await Promise.all(email.received_for.map(address => findReturnPath(work, address)))
+  const deliveries = await findDeliveries(work, email)
   const { isReport, outcomes, fault } = await findReport(raw, email, address => findReturnPath(work, address))
   if (isReport || isAutomatic(message.headers, message.subject, email.mail_from)) {
-    // What came to a return path alone is nobody's post, be it a bounce or an absence note.
-    return { is_listed: !deliveries.every(delivery => delivery), outcomes, fault, reply: null }
+    return { is_listed: hasReader(deliveries), outcomes, fault, reply: null }
   }
   const by_path = deliveries.find(delivery => delivery?.account_id === email.account_id)?.email_id
   const from = message.from?.address ?? ''
@@ -44,13 +43,25 @@ export async function findRelation(
   return { is_listed: true, outcomes: [], fault, reply: { email_id, category } }
 }
 
-/** Whether anybody gets it: not what came to return paths alone. */
-export async function isPost(work: LinkWork, { received_for }: Pick<EmailToParse, 'received_for'>): Promise<boolean> {
-  const deliveries = await Promise.all(received_for.map(address => findReturnPath(work, address)))
-  return !deliveries.every(delivery => delivery)
+/** False if a message that could not be read was received for our return paths only. */
+export async function isForInbox(work: LinkWork, email: Pick<EmailToParse, 'received_for'>): Promise<boolean> {
+  return hasReader(await findDeliveries(work, email))
 }
 
-/** @throws while a delivery that it tells of is still being sent */
+/** Per address that the email was received for: the delivery whose return path it is, or null. */
+function findDeliveries(
+  work: LinkWork,
+  { received_for }: Pick<EmailToParse, 'received_for'>,
+): Promise<(ReportedDelivery | null)[]> {
+  return Promise.all(received_for.map(address => findReturnPath(work, address)))
+}
+
+/** False if every recipient is one of our return paths: a bounce or an absence note there never reaches the inbox. */
+function hasReader(deliveries: (ReportedDelivery | null)[]): boolean {
+  return deliveries.some(delivery => delivery === null)
+}
+
+/** @throws while a delivery that it reports on is still being sent */
 export async function linkReply(tx: Tx, id: ReceivedEmailId, relation: Relation): Promise<void> {
   if (!relation.is_listed) await markReport(tx, id)
   await applyReport(tx, relation.outcomes)
@@ -59,10 +70,10 @@ export async function linkReply(tx: Tx, id: ReceivedEmailId, relation: Relation)
 }
 
 const OURS = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})@/i
-/** As many of ours as a thread that is alive still has at its end, and of those that clients gave to what they submitted. */
+/** Most ids looked up: of ours, as many as a live thread has at its end; of others, which clients may give what they submit. */
 const MAX_NAMED = { ours: 20, others: 100 }
 
-/** Message ids that a reply names: what it answers first, then what came before that, the newest first (RFC 5322 3.6.4). */
+/** Message ids that a reply names: the one it replies to first, then the earlier ones, newest first (RFC 5322 3.6.4). */
 function listNamed(headers: Readonly<Record<string, string>>): NamedMessage[] {
   const left = { ...MAX_NAMED }
   return [...idsIn(headers['in-reply-to']), ...idsIn(headers.references).reverse()]
@@ -79,7 +90,7 @@ function idsIn(field = ''): string[] {
 
 const WORD = /=\?[^?\s]{1,40}\?([bq])\?([^?\s]{0,2000})\?=(?:\s+(?==\?))?/gi
 
-/** Exchange encodes ids that are too long for a line, which RFC 2047 5 forbids. In whatever charset, they are ASCII. */
+/** Exchange encodes ids that are too long for a line, which RFC 2047 5 forbids. They are ASCII in any charset. */
 function decodeIds(text: string): string {
   return text.replace(WORD, (_, encoding: string, word: string) =>
     /b/i.test(encoding)

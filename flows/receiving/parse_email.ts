@@ -13,33 +13,32 @@ import {
   markParsed,
   markUnreadable,
   resetParseTries,
-  type Unreadable,
 } from '#sql/receiving/emails_to_parse.ts'
 import { insertReceivedAttachments, type ParsedAttachment } from '#sql/receiving/received_attachments.ts'
 import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 import { insertUnappliedReport } from '#sql/receiving/unapplied_reports.ts'
 import type { ClassifyWork } from './classify_reply.ts'
 import { type Judge, judgeMessage } from './judge_message.ts'
-import { findRelation, isPost, linkReply, type Relation } from './link_reply.ts'
+import { findRelation, isForInbox, linkReply, type Relation } from './link_reply.ts'
 import { parseRaw } from './parse_raw.ts'
 
 type Work = ClassifyWork & Pick<Judge, 'judge_times'> & { blobs: Blobs; secrets: Secrets }
 
-/** Bytes of messages that are in memory at a time, in all jobs of this process. What is read of them is as much again. */
+/** Bytes of messages in memory at a time, in all jobs of this process. Their parsed parts take as much again. */
 const room = new Semaphore(64 * 1024 * 1024)
 /**
- * Of one job. Few are read in a thread at a time, whatever this is; the others wait for DNS, rspamd or clamd, for half a
- * minute when those are silent.
+ * Messages per job at the same time. Few of them are parsed in a thread; the others wait for DNS, rspamd or clamd, up to
+ * half a minute if those are silent.
  */
 const AT_ONCE = 20
-/** Of one job with messages that a process died with: the one that did it takes few others with it again. */
+/** The same, if a process has died with some of the messages: the one that caused it takes few others with it again. */
 const AT_ONCE_WITH_CARE = 2
-/** Processes that died while they had it; those that are read beside it die with them, but not as often. */
+/** Most processes that may die while they parse a message. Others parsed beside it are hit as well, but less often. */
 const MAX_DEATHS = 3
 
 const UNAPPLIED = 'a report was received and changed nothing'
 
-/** Reads what was received. One that fails keeps no other from being read. @throws when some are to be tried again */
+/** Parses received emails. A failure does not stop the others. @throws if some must be retried */
 export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<void> {
   const waiting = ids.values()
   const failures: unknown[] = []
@@ -51,14 +50,11 @@ export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<v
   if (failures.length > 0) throw failures[0]
 }
 
-/** Reads what was received, once. What cannot be read keeps its raw message, and says so. */
+/** Parses a received email once. If that is impossible, the email keeps its raw message and has a `parse_error`. */
 async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   const email = await claimEmailToParse(work.pool, id)
   if (!email) return // deleted, or read by an earlier run
-  if (email.parse_tries > MAX_DEATHS) {
-    const isListed = await isPost(work, email)
-    return giveUp(work, id, { why: 'Whatever tried to read it died of it.', judgement: null, isListed })
-  }
+  if (email.parse_tries > MAX_DEATHS) return giveUp(work, email, 'Whatever tried to read it died of it.', null)
   await room.acquire(email.size)
   try {
     const parsed = await parseRaw(work.blobs, email)
@@ -66,8 +62,7 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
     const raw = Buffer.from(buffer, byteOffset, length)
     const judgement = await judgeMessage(work, email, raw)
     if ('refused' in parsed) {
-      const isListed = await isPost(work, email)
-      await giveUp(work, id, { why: parsed.refused, judgement, isListed })
+      await giveUp(work, email, parsed.refused, judgement)
     } else {
       const relation = await findRelation(work, email, parsed.message, raw)
       await store(work, email, parsed.message, judgement, relation)
@@ -81,14 +76,16 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   }
 }
 
-async function giveUp({ pool, log }: Work, id: ReceivedEmailId, unreadable: Unreadable): Promise<void> {
-  const isNew = await pool.transaction(async tx => {
-    if (!(await markUnreadable(tx, id, unreadable))) return false
-    if (!unreadable.isListed) await insertUnappliedReport(tx, id, unreadable.why)
+async function giveUp(work: Work, email: EmailToParse, why: string, judgement: Judgement | null): Promise<void> {
+  const id = { account_id: email.account_id, id: email.id }
+  const isListed = await isForInbox(work, email)
+  const isNew = await work.pool.transaction(async tx => {
+    if (!(await markUnreadable(tx, id, { why, judgement, isListed }))) return false
+    if (!isListed) await insertUnappliedReport(tx, id, why)
     await announceReceivedEmails(tx, [id])
     return true
   })
-  if (isNew && !unreadable.isListed) log.warn({ ...id, reason: unreadable.why }, UNAPPLIED)
+  if (isNew && !isListed) work.log.warn({ ...id, reason: why }, UNAPPLIED)
 }
 
 async function store(
@@ -99,7 +96,7 @@ async function store(
   relation: Relation,
 ): Promise<void> {
   const attachments: ParsedAttachment[] = []
-  // Each is let go as soon as it is stored.
+  // Each file is released as soon as it is stored.
   for (let file = message.files.shift(); file; file = message.files.shift()) {
     attachments.push(await storeFile(blobs, account_id, file))
   }
@@ -144,7 +141,7 @@ async function storeFile(blobs: Blobs, account_id: string, file: ParsedFile): Pr
   }
 }
 
-/** A name alone, and `<>`, are nobody's. */
+/** Leaves out names without an address, and `<>`. */
 function listAddresses(mailboxes: ParsedAddress[]): string[] {
   return mailboxes.map(({ address }) => address).filter(address => address !== '')
 }

@@ -5,10 +5,10 @@ import { replyHeaders, replySubject } from '#lib/mail/threading.ts'
 import { explainUnsendable } from '#lib/mail/wide_address.ts'
 import type { NewReply } from '#lib/receiving/new_reply.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
-import type { AnsweredEmail } from '#sql/receiving/emails_to_answer.ts'
+import type { EmailToReplyTo } from '#sql/receiving/emails_to_answer.ts'
 
-/** The email that answers a received one, to be accepted as any other. @throws {ApiError} nobody can be answered */
-export function replyToEmail(original: AnsweredEmail, reply: NewReply): NewEmail {
+/** Makes the reply to a received email, to be accepted like any other. @throws {ApiError} if nobody can be replied to */
+export function replyToEmail(original: EmailToReplyTo, reply: NewReply): NewEmail {
   const { reply_all, ...fields } = reply
   const others = reply_all ? othersOf(original, reply.from) : { to: [], cc: [] }
   const to = distinct([...sendersOf(original), ...others.to])
@@ -26,7 +26,7 @@ export function replyToEmail(original: AnsweredEmail, reply: NewReply): NewEmail
 }
 
 /** Its Reply-To, else its From (RFC 5322 3.6.2), of what can be written to at all. */
-function sendersOf({ reply_to, from, from_name }: AnsweredEmail): Address[] {
+function sendersOf({ reply_to, from, from_name }: EmailToReplyTo): Address[] {
   const asked = parseAll(reply_to)
   if (asked.length > 0) return asked
   // A name may have what no name of ours may.
@@ -41,7 +41,7 @@ function whyNotAnswered(senders: string[]): string {
 }
 
 /** Whom else it was for, without those who got it here and who writes now. */
-function othersOf({ to, cc, received_for }: AnsweredEmail, from: Address): { to: Address[]; cc: Address[] } {
+function othersOf({ to, cc, received_for }: EmailToReplyTo, from: Address): { to: Address[]; cc: Address[] } {
   const own = [...parseAll(received_for), from]
   return { to: distinct(parseAll(to), own), cc: distinct(parseAll(cc), own) }
 }

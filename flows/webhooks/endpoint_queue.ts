@@ -3,73 +3,73 @@ import { addResult, isToRest, type Results } from '#lib/webhooks/standing.ts'
 import type { DueEvent } from '#sql/webhooks/due_events.ts'
 import type { ClaimedWebhook } from '#sql/webhooks/leases.ts'
 
-/** Requests to one endpoint at the same moment. */
+/** Requests to one endpoint at the same time. */
 const AT_ONCE = 2
-/** Events of one read; more are read once half of them are on their way. */
+/** Events per read; more are read once half of them are being sent. */
 const READ_AHEAD = 100
-/** And before the endpoint has taken any, or when it fails: those of one that hangs lie in memory as long as it does. */
+/** The same before the endpoint has taken any, or if it fails: events of one that hangs stay in memory. */
 const FIRST_READ = 10
-/** Events whose results are being written, at the most. */
+/** Most events whose results are being written. */
 const MAX_UNSETTLED = 400
-/** What was read of the webhook is heeded for so long: then its endpoint, its secret or its status may be others. */
+/** Events are used for this long after the read: then the endpoint, secret or status of the webhook may have changed. */
 const FRESH_MS = 1_000
 
-export type LaneDeps = {
-  /** Due events of the webhook, but for these. */
+export type EndpointDeps = {
+  /** Returns due events of the webhook, without those held. */
   read(held: string[], limit: number): Promise<DueEvent[]>
   post(event: DueEvent): Promise<Attempt>
-  /** Whether one whose last attempt failed may keep its place. */
+  /** True if an endpoint whose last attempt failed may keep its place. */
   mayFail(): boolean
   /** Resolves once it is written. */
   settle(event: DueEvent, attempt: Attempt): Promise<void>
 }
 
-/** One webhook that this process has leased: its due events in their order, two at a time, as long as it takes them. */
-export class WebhookLane {
+/** A webhook that this process has leased: sends its due events in order, two at a time, as long as it accepts them. */
+export class EndpointQueue {
   readonly began_at = performance.now()
-  readonly #deps: LaneDeps
+  readonly #deps: EndpointDeps
   readonly #ended = Promise.withResolvers<void>()
   #isFailing: boolean
   #results: Results
-  /** When it answered last, or the first of those under way was sent. */
+  /** Time of the last response, or of the first request under way. */
   #heard_at = 0
   #limit = FIRST_READ
   #waiting: DueEvent[] = []
   #read_at = 0
   #isReading = false
-  /** The last read brought all there was, or events that are large: the next is made once none of them waits. */
+  /** The last read returned less than its limit (all there is, or large events): the next one waits until none is left. */
   #isDry = false
   #active = 0
   readonly #unsettled = new Set<string>()
   #isStopped = false
   #error: { reason: unknown } | null = null
 
-  constructor(webhook: Pick<ClaimedWebhook, 'failure_count' | 'recent_results'>, deps: LaneDeps) {
+  constructor(webhook: Pick<ClaimedWebhook, 'failure_count' | 'recent_results'>, deps: EndpointDeps) {
     this.#isFailing = webhook.failure_count > 0
     this.#results = webhook.recent_results
     this.#deps = deps
   }
 
-  /** Its last attempt failed. */
+  /** True if the last attempt failed. */
   get isFailing(): boolean {
     return this.#isFailing
   }
 
-  /** Its endpoint has been silent for longer than so many ms. */
+  /** True if the endpoint has been silent for longer than this. */
   isSilent(ms: number): boolean {
     return this.#active > 0 && performance.now() > this.#heard_at + ms
   }
 
   /**
-   * Until nothing is due, it is to rest, or it was stopped, and nothing is on its way.
-   * @throws what `read`, `post` or `settle` throw
+   * Resolves once nothing is due, the webhook must rest, or it was stopped, and no request is under way.
+   * @throws the errors of `read`, `post` and `settle`
    */
   async run(): Promise<void> {
     this.#pump()
     await this.#ended.promise
   }
 
-  /** What is on its way is waited for. */
+  /** Requests under way are waited for. */
   stop(): void {
     this.#isStopped = true
     this.#waiting = []
@@ -110,13 +110,13 @@ export class WebhookLane {
         this.#isReading = false
       })
     if (this.#isStopped) return this.#pump()
-    // From its answer on: what waited long for it would be stale before any of it was sent, and so would the next.
+    // The age counts from the end of the read: after a slow read all events, and those of the next, would be stale at once.
     if (this.#waiting.length === 0) this.#read_at = performance.now()
     this.#waiting.push(...found)
     this.#isDry = found.length < limit
     if (this.#waiting.length > 0) this.#pump()
     else if (this.#active === 0) this.stop()
-    // Else whoever is on its way reads again when it is there.
+    // Otherwise the next response starts another read.
   }
 
   async #send(event: DueEvent): Promise<void> {

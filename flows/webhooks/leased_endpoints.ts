@@ -1,28 +1,28 @@
 import type { ClaimedWebhook, Room } from '#sql/webhooks/leases.ts'
-import type { WebhookLane } from './endpoint_queue.ts'
+import type { EndpointQueue } from './endpoint_queue.ts'
 
-/** `again`: it was claimed once more while its lane was ending. */
-type Leased = { webhook: ClaimedWebhook; lane: WebhookLane; ended: Promise<void>; again?: ClaimedWebhook }
+/** `again`: the webhook was claimed again while its queue was ending. */
+type Leased = { webhook: ClaimedWebhook; queue: EndpointQueue; ended: Promise<void>; again?: ClaimedWebhook }
 
 /**
- * For webhooks that fail, for the others, and for those of the others that have been silent for `silent_ms`: these leave
- * their places to others, since many may begin to hang at the same moment.
+ * Places for webhooks that fail, for the others (`sound`), and for those of the others that have been silent for
+ * `silent_ms`: these do not take a place of `sound`, since many may begin to hang at the same time.
  */
 export type Places = Room & { silent: number; silent_ms: number }
 
-type LanesDeps = {
-  open(webhook: ClaimedWebhook): WebhookLane
-  /** A lane has ended, with the error that ended it; never rejects. */
+type LeasedDeps = {
+  open(webhook: ClaimedWebhook): EndpointQueue
+  /** Called when a queue has ended, with the error that ended it or null. Never rejects. */
   onEnd(webhook: ClaimedWebhook, error: unknown): Promise<void>
 }
 
-/** The webhooks that this process has leased, by their ids: a lane for each. */
-export class WebhookLanes {
-  readonly #deps: LanesDeps
+/** The webhooks that this process has leased, with a queue for each. */
+export class LeasedEndpoints {
+  readonly #deps: LeasedDeps
   readonly #leased = new Map<number, Leased>()
   #isStopped = false
 
-  constructor(deps: LanesDeps) {
+  constructor(deps: LeasedDeps) {
     this.#deps = deps
   }
 
@@ -30,21 +30,21 @@ export class WebhookLanes {
     return this.#leased.size
   }
 
-  /** How many more may be taken. */
+  /** Returns how many more may be taken. */
   roomIn({ sound, failing, silent, silent_ms }: Places): Room {
     const now = { failing: 0, silent: 0, sound: 0 }
-    for (const { lane } of this.#leased.values()) {
-      if (lane.isFailing) now.failing++
-      else if (now.silent < silent && lane.isSilent(silent_ms)) now.silent++
+    for (const { queue } of this.#leased.values()) {
+      if (queue.isFailing) now.failing++
+      else if (now.silent < silent && queue.isSilent(silent_ms)) now.silent++
       else now.sound++
     }
     return { sound: Math.max(0, sound - now.sound), failing: Math.max(0, failing - now.failing) }
   }
 
-  /** Whether no more of them fail than may. */
+  /** True if no more webhooks fail than there are places for. */
   mayFail({ failing }: Places): boolean {
     let count = 0
-    for (const { lane } of this.#leased.values()) if (lane.isFailing) count++
+    for (const { queue } of this.#leased.values()) if (queue.isFailing) count++
     return count <= failing
   }
 
@@ -59,20 +59,20 @@ export class WebhookLanes {
   }
 
   /**
-   * Where there is no room, those that have had their place for so long give it back: whose endpoint is slow, but takes
-   * its events, would keep it as long as any are left, for days.
+   * Where there is no room, webhooks that have had their place for this long give it back. A slow endpoint that accepts its
+   * events would otherwise keep its place as long as any are left, for days.
    */
   endTurns(room: Room, turn_ms: number): void {
-    for (const { lane } of this.#leased.values()) {
-      const isFull = room[lane.isFailing ? 'failing' : 'sound'] === 0
-      if (isFull && performance.now() > lane.began_at + turn_ms) lane.stop()
+    for (const { queue } of this.#leased.values()) {
+      const isFull = room[queue.isFailing ? 'failing' : 'sound'] === 0
+      if (isFull && performance.now() > queue.began_at + turn_ms) queue.stop()
     }
   }
 
-  /** Those that are taken from now on end at once, which gives them back. */
+  /** Webhooks taken from now on end at once, which gives them back. */
   stop(): void {
     this.#isStopped = true
-    for (const { lane } of this.#leased.values()) lane.stop()
+    for (const { queue } of this.#leased.values()) queue.stop()
   }
 
   async idle(): Promise<void> {
@@ -80,13 +80,13 @@ export class WebhookLanes {
   }
 
   #begin(webhook: ClaimedWebhook): void {
-    const lane = this.#deps.open(webhook)
-    if (this.#isStopped) lane.stop()
-    this.#leased.set(webhook.id, { webhook, lane, ended: this.#run(webhook, lane) })
+    const queue = this.#deps.open(webhook)
+    if (this.#isStopped) queue.stop()
+    this.#leased.set(webhook.id, { webhook, queue, ended: this.#run(webhook, queue) })
   }
 
-  async #run(webhook: ClaimedWebhook, lane: WebhookLane): Promise<void> {
-    const error = await lane.run().then(
+  async #run(webhook: ClaimedWebhook, queue: EndpointQueue): Promise<void> {
+    const error = await queue.run().then(
       () => null,
       reason => reason,
     )

@@ -1,4 +1,4 @@
-import { insist } from '#flows/process/retry_until.ts'
+import { retryUntil } from '#flows/process/retry_until.ts'
 import { coalesce } from '#lib/async/coalesce.ts'
 import { newId } from '#lib/ids.ts'
 import type { Log } from '#lib/log.ts'
@@ -17,60 +17,72 @@ import {
 } from '#sql/webhooks/due_events.ts'
 import { releaseWebhooks } from '#sql/webhooks/leases.ts'
 
-/** What a worker reads and writes about the webhooks it has leased: of many in one round trip. */
-export type WebhookLedger = {
-  read(wish: Wish): Promise<DueEvent[]>
-  /** Writes a result, however long Postgres is away: it is forgotten only by `giveUp`. */
-  settle(event: DueEvent, attempt: Attempt): Promise<void>
-  release(webhook: WebhookId): Promise<void>
-  /** From now on a result that cannot be written is lost, and its event sent again. */
-  giveUp(): void
-}
+type Options = { owner: string; times: RestTimes & { retry_seconds: readonly number[] }; stopping: AbortSignal }
 
-/** `stopping`: from then on nothing is read that Postgres does not answer at once. */
-type Options = { owner: string; stopping: AbortSignal; times: RestTimes & { retry_seconds: readonly number[] } }
+const ONE_AT_A_TIME = { in_flight: 1, max_items: 200 }
 
-export function createWebhookLedger(pool: Pool, log: Log, { owner, stopping, times }: Options): WebhookLedger {
-  const gaveUp = new AbortController()
+/** Reads and writes what a worker needs of the webhooks it has leased: many of them per round trip. */
+export class WebhookStore {
+  readonly #pool: Pool
+  readonly #options: Options
+  readonly #gaveUp = new AbortController()
+  readonly #read: (wish: Wish) => Promise<DueEvent[]>
+  readonly #write: (result: WebhookResult) => Promise<undefined>
+  readonly #release: (webhook: WebhookId) => Promise<undefined>
 
-  const read = coalesce<Wish, DueEvent[]>(
-    async wishes => {
-      const found = await insist(stopping, log, 'webhooks', () => listDueEvents(pool, owner, wishes))
-      const events = Map.groupBy(found, event => event.webhook_id)
-      return wishes.map(({ webhook_id }) => events.get(webhook_id) ?? [])
-    },
-    { in_flight: 1, max_items: 20 },
-  )
-
-  const write = async (results: WebhookResult[]): Promise<undefined[]> => {
-    await settleWebhooks(pool, results, times)
-    return results.map(() => undefined)
+  /** A read that fails after `stopping` is not retried. */
+  constructor(pool: Pool, log: Log, options: Options) {
+    const { owner, stopping } = options
+    this.#pool = pool
+    this.#options = options
+    this.#read = coalesce(
+      async wishes => {
+        const found = await retryUntil(stopping, log, 'webhooks', () => listDueEvents(pool, owner, wishes))
+        const events = Map.groupBy(found, event => event.webhook_id)
+        return wishes.map(({ webhook_id }) => events.get(webhook_id) ?? [])
+      },
+      { in_flight: 1, max_items: 20 },
+    )
+    this.#write = coalesce(
+      results => retryUntil(this.#gaveUp.signal, log, 'results of webhooks', () => this.#settleEach(results)),
+      // Fewer and larger statements: the sending of mail works beside it. If the process dies, the last results are lost
+      // and their events sent again.
+      { ...ONE_AT_A_TIME, interval_ms: 40 },
+    )
+    this.#release = coalesce(webhooks => this.#releaseAll(webhooks), ONE_AT_A_TIME)
   }
-  const record = coalesce<WebhookResult, undefined>(
-    results =>
-      insist(gaveUp.signal, log, 'results of webhooks', () => splitOnRefusal<WebhookResult, undefined>(results, write)),
-    // Fewer and larger statements: what sends mail works beside it. Who is killed has the last of it sent again.
-    { in_flight: 1, max_items: 200, interval_ms: 40 },
-  )
 
-  const release = coalesce<WebhookId, undefined>(
-    async webhooks => {
-      await releaseWebhooks(pool, owner, webhooks)
-      return webhooks.map(() => undefined)
-    },
-    { in_flight: 1, max_items: 200 },
-  )
+  read(wish: Wish): Promise<DueEvent[]> {
+    return this.#read(wish)
+  }
 
-  return {
-    read,
-    release,
-    async settle({ first_attempt, signing_secret: _secret, body: _body, ...event }, { patience, detail: _, ...made }) {
-      const delay = made.is_success
-        ? null
-        : retryWebhook(event.attempt + 1 - first_attempt, patience, times.retry_seconds)
-      const rest = patience > 0 ? patience : null
-      await record({ ...event, id: newId(), ...made, delay, rest })
-    },
-    giveUp: () => gaveUp.abort(),
+  /** Writes a result, retried while Postgres is away until `giveUp`. */
+  async settle(event: DueEvent, attempt: Attempt): Promise<void> {
+    const { first_attempt, signing_secret: _secret, body: _body, ...rest } = event
+    const { patience, detail: _detail, ...made } = attempt
+    const count = event.attempt + 1 - first_attempt
+    const delay = made.is_success ? null : retryWebhook(count, patience, this.#options.times.retry_seconds)
+    await this.#write({ ...rest, id: newId(), ...made, delay, rest: patience > 0 ? patience : null })
+  }
+
+  async release(webhook: WebhookId): Promise<void> {
+    await this.#release(webhook)
+  }
+
+  /** From now on a result that cannot be written is lost, and its event sent again. */
+  giveUp(): void {
+    this.#gaveUp.abort()
+  }
+
+  #settleEach(results: WebhookResult[]): Promise<(undefined | Error)[]> {
+    return splitOnRefusal(results, async some => {
+      await settleWebhooks(this.#pool, some, this.#options.times)
+      return some.map(() => undefined)
+    })
+  }
+
+  async #releaseAll(webhooks: WebhookId[]): Promise<undefined[]> {
+    await releaseWebhooks(this.#pool, this.#options.owner, webhooks)
+    return webhooks.map(() => undefined)
   }
 }

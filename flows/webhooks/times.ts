@@ -1,20 +1,17 @@
+import type { LeaseTimes } from '#lib/async/lease_loop.ts'
 import { ATTEMPT_MS } from '#lib/webhooks/post_event.ts'
 import { RETRY_SECONDS } from '#lib/webhooks/retry.ts'
 import type { RestTimes } from '#sql/webhooks/due_events.ts'
 
 /** Times of delivering webhooks; tests make them shorter. */
-export type WebhookTimes = RestTimes & {
-  retry_seconds: readonly number[]
-  attempt_ms: number
-  lease_seconds: number
-  heartbeat_ms: number
-  /** How often due events are looked for: the most that one is late whose job got lost. */
-  poll_ms: number
-  /** How long a webhook is delivered to at a stretch while others may wait for its place. */
-  turn_ms: number
-  /** How long a stop waits for answers. */
-  drain_ms: number
-}
+export type WebhookTimes = RestTimes &
+  LeaseTimes & {
+    retry_seconds: readonly number[]
+    attempt_ms: number
+    lease_seconds: number
+    /** How long a webhook is delivered to at a stretch while others wait for its place. */
+    turn_ms: number
+  }
 
 export const WEBHOOK_TIMES: WebhookTimes = {
   retry_seconds: RETRY_SECONDS,

@@ -1,112 +1,136 @@
-import { countBatch } from './take_batch.ts'
+import { type BatchLimits, countBatch } from './take_batch.ts'
 
 export type CoalesceOptions<In> = {
-  /** Batches at work at the same moment. */
+  /** Batches that run at the same time. */
   in_flight: number
-  /** Items in one batch at most. */
+  /** Most items per batch. */
   max_items: number
-  /** Between the starts of two batches that are not full, at the least: under load fewer and larger ones. Default 0. */
+  /** Shortest time between the starts of two batches that are not full, so that load makes fewer and larger ones. Default 0. */
   interval_ms?: number
-  /** Weight of one batch at most; a heavier item goes alone. */
+  /** Most weight per batch; an item that is heavier goes alone. */
   max_weight?: number
   weigh?: (item: In) => number
-  /** Whether an error would meet those who still wait as well: they get it at once, and do not wait for it in turn. */
+  /** True if an error would hit the callers that wait as well: they get it at once instead of waiting for it in turn. */
   concerns_all?: (error: unknown) => boolean
   /**
-   * Callers that have waited this long for their turn get this error: `ms`, plus `ms_per_weight` for each unit of their own
-   * weight, as those who wait with them may be as heavy. Default: no limit, so the queue has no bound.
+   * A caller that has waited this long for its turn gets this error. The time is `ms`, plus `ms_per_weight` per unit of its
+   * own weight, since the callers that wait with it may be as heavy. Default: no limit, so the queue is unbounded.
    */
-  patience?: { ms: number; ms_per_weight?: number; error: () => Error }
+  patience?: Patience
 }
 
-/**
- * Gathers concurrent callers into batches: an idle caller goes at once, without a timer; while `in_flight` batches are at
- * work the next callers queue up and go together. `run` answers one result per item, in order: a value, or an Error
- * that only that caller gets. If `run` throws, every caller of that batch gets the error.
- */
-export function coalesce<In, Out>(
-  run: (items: In[]) => Promise<(Out | Error)[]>,
-  options: CoalesceOptions<In>,
-): (item: In) => Promise<Out> {
-  const { in_flight, max_items, interval_ms = 0, weigh = () => 1, concerns_all, patience } = options
-  const { max_weight = Number.POSITIVE_INFINITY } = options
-  type Caller = { item: In; until: number; resolve: (value: Out) => void; reject: (error: unknown) => void }
-  const waiting: Caller[] = []
-  let running = 0
-  let rests = false
-  let watch: NodeJS.Timeout | undefined
-  let watched_until = Number.POSITIVE_INFINITY
+type Patience = { ms: number; ms_per_weight?: number; error: () => Error }
 
-  const nextBatch = (): Caller[] => {
-    const count = countBatch(waiting, { max_items, max_weight, weigh: caller => weigh(caller.item) })
-    return waiting.splice(0, count)
+type Run<In, Out> = (items: In[]) => Promise<(Out | Error)[]>
+
+/**
+ * Gathers concurrent callers into batches. A caller that finds nothing running goes at once, without a timer; while
+ * `in_flight` batches run, the next callers queue up and go together. `run` returns one result per item, in order: a value,
+ * or an Error that only that caller gets. If `run` throws, every caller of that batch gets the error.
+ */
+export function coalesce<In, Out>(run: Run<In, Out>, options: CoalesceOptions<In>): (item: In) => Promise<Out> {
+  const coalescer = new Coalescer(run, options)
+  return item => coalescer.call(item)
+}
+
+type Caller<In, Out> = { item: In; until: number; resolve: (value: Out) => void; reject: (error: unknown) => void }
+
+class Coalescer<In, Out> {
+  readonly #run: Run<In, Out>
+  readonly #in_flight: number
+  readonly #interval_ms: number
+  readonly #weigh: (item: In) => number
+  readonly #limits: BatchLimits<Caller<In, Out>>
+  readonly #patience: Patience | undefined
+  readonly #concerns_all: CoalesceOptions<In>['concerns_all']
+  readonly #waiting: Caller<In, Out>[] = []
+  #running = 0
+  #isResting = false
+  #timer: NodeJS.Timeout | undefined
+  #timer_at = Number.POSITIVE_INFINITY
+
+  constructor(run: Run<In, Out>, options: CoalesceOptions<In>) {
+    const { max_items, max_weight = Number.POSITIVE_INFINITY, weigh = () => 1 } = options
+    this.#run = run
+    this.#in_flight = options.in_flight
+    this.#interval_ms = options.interval_ms ?? 0
+    this.#weigh = weigh
+    this.#limits = { max_items, max_weight, weigh: ({ item }) => weigh(item) }
+    this.#patience = options.patience
+    this.#concerns_all = options.concerns_all
   }
 
-  const pump = () => {
-    while (running < in_flight && waiting.length > 0 && (!rests || waiting.length >= max_items)) {
-      running++
-      if (interval_ms > 0) rest()
-      void runBatch(nextBatch()).finally(() => {
-        running--
-        pump()
+  call(item: In): Promise<Out> {
+    return new Promise((resolve, reject) => {
+      const until = this.#patientUntil(item)
+      this.#waiting.push({ item, until, resolve, reject })
+      if (until < this.#timer_at) this.#watchPatience()
+      // A microtask later, so that callers of the same moment go together.
+      queueMicrotask(this.#pump)
+    })
+  }
+
+  /** A property, so that no call has to bind it. */
+  readonly #pump = (): void => {
+    while (this.#running < this.#in_flight && this.#waiting.length > 0) {
+      if (this.#isResting && this.#waiting.length < this.#limits.max_items) return
+      this.#running++
+      this.#rest()
+      void this.#runBatch(this.#waiting.splice(0, countBatch(this.#waiting, this.#limits))).finally(() => {
+        this.#running--
+        this.#pump()
       })
     }
   }
 
-  const rest = () => {
-    if (rests) return
-    rests = true
+  #rest(): void {
+    if (this.#isResting || this.#interval_ms === 0) return
+    this.#isResting = true
     setTimeout(() => {
-      rests = false
-      pump()
-    }, interval_ms)
+      this.#isResting = false
+      this.#pump()
+    }, this.#interval_ms)
   }
 
-  const runBatch = async (batch: Caller[]): Promise<void> => {
+  async #runBatch(batch: Caller<In, Out>[]): Promise<void> {
     try {
-      const results = await run(batch.map(caller => caller.item))
+      const results = await this.#run(batch.map(({ item }) => item))
       if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} items`)
       batch.forEach((caller, index) => {
         const result = results[index] as Out | Error
-        if (result instanceof Error) refuse([caller], result)
+        if (result instanceof Error) this.#reject([caller], result)
         else caller.resolve(result)
       })
     } catch (error) {
-      refuse(batch, error)
+      this.#reject(batch, error)
     }
   }
 
-  const refuse = (callers: Caller[], error: unknown): void => {
-    for (const caller of callers) caller.reject(error)
-    if (concerns_all?.(error)) for (const caller of waiting.splice(0)) caller.reject(error)
+  #reject(callers: Caller<In, Out>[], error: unknown): void {
+    for (const { reject } of callers) reject(error)
+    if (this.#concerns_all?.(error)) for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 
-  /** One timer for all who wait: it goes off when the first of them has lost patience. */
-  const watchPatience = () => {
-    const first = waiting.reduce((min, { until }) => Math.min(min, until), Number.POSITIVE_INFINITY)
-    if (!patience || first >= watched_until) return
-    clearTimeout(watch)
-    watched_until = first
-    watch = setTimeout(() => dismiss(patience.error), first - performance.now()).unref()
+  #patientUntil(item: In): number {
+    if (!this.#patience) return Number.POSITIVE_INFINITY
+    const { ms, ms_per_weight = 0 } = this.#patience
+    return performance.now() + ms + ms_per_weight * this.#weigh(item)
   }
 
-  const dismiss = (error: () => Error) => {
-    watched_until = Number.POSITIVE_INFINITY
+  /** One timer for all callers that wait: it goes off when the first of them has waited long enough. */
+  #watchPatience(): void {
+    const first = this.#waiting.reduce((min, { until }) => Math.min(min, until), Number.POSITIVE_INFINITY)
+    if (first >= this.#timer_at) return
+    clearTimeout(this.#timer)
+    this.#timer_at = first
+    this.#timer = setTimeout(() => this.#rejectLate(), first - performance.now()).unref()
+  }
+
+  #rejectLate(): void {
+    this.#timer_at = Number.POSITIVE_INFINITY
     const now = performance.now()
-    for (const { until, reject } of waiting) if (until <= now) reject(error())
-    waiting.splice(0, waiting.length, ...waiting.filter(({ until }) => until > now))
-    watchPatience()
+    for (const { until, reject } of this.#waiting) if (until <= now) reject(this.#patience?.error())
+    this.#waiting.splice(0, this.#waiting.length, ...this.#waiting.filter(({ until }) => until > now))
+    this.#watchPatience()
   }
-
-  const patienceOf = (item: In): number =>
-    patience ? patience.ms + (patience.ms_per_weight ?? 0) * weigh(item) : Number.POSITIVE_INFINITY
-
-  return item =>
-    new Promise((resolve, reject) => {
-      const until = performance.now() + patienceOf(item)
-      waiting.push({ item, until, resolve, reject })
-      if (until < watched_until) watchPatience()
-      // One turn of the event loop's microtasks, so that callers of the same moment go together.
-      queueMicrotask(pump)
-    })
 }

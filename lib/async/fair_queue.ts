@@ -1,39 +1,36 @@
-/** Of `active` slots so many were taken while it was unproven. */
-type Lane<T> = { waiting: T[]; active: number; unproven: number; parked: number; aside: number }
+/** `unproven`: how many of the active slots were taken while the key was unproven. */
+type Queue<T> = { waiting: T[]; active: number; unproven: number; parked: number; aside: number }
 
-/** How many slots a destination may hold, those set aside included, and whether it is known to give them back soon. */
+/** How many slots a key may hold, those set aside included, and whether it is known to release them soon. */
 export type Share = { slots: number; isProven: boolean }
 
+type ShareOf = (key: string) => Share | null
+
 /**
- * A queue in memory that is fair to destinations: turns go round among them, and none may hold more than its share of
- * the slots, so that a destination that answers slowly delays only its own mail. With `weigh` an item takes several;
- * what is heavier than its destination's share waits until that has none, what is heavier than all goes alone.
+ * A queue in memory that is fair to keys (destinations, accounts): they take turns, and none may hold more than its share of
+ * the slots, so a destination that responds slowly delays only its own mail. With `weigh` an item takes several slots; an
+ * item heavier than the share of its key waits until that key holds none, and one heavier than all slots goes alone.
  *
- * With a function for the share, each destination besides holds no more than is free: the next one finds some left. And
- * those that are unproven hold half of all together, however many they are. Null is for the usual share of those that are
- * not looked at so closely.
+ * With a function for the share, a key also holds no more slots than are free, so that the next one finds some; and all
+ * unproven keys together hold half of the slots. A share of null is the usual one, without these two limits.
  */
-export class Lanes<T> {
-  readonly #lanes = new Map<string, Lane<T>>()
+export class FairQueue<T> {
+  readonly #queues = new Map<string, Queue<T>>()
   readonly #slots: number
-  readonly #share: number | ((destination: string) => Share | null)
+  readonly #share: number | ShareOf
   readonly #weigh: (item: T) => number
   #active = 0
   #unproven = 0
 
-  /** Half of the slots are for one destination at most. */
-  constructor(
-    slots: number,
-    share: number | ((destination: string) => Share | null) = half(slots),
-    weigh: (item: T) => number = () => 1,
-  ) {
+  /** The usual share is half of the slots. */
+  constructor(slots: number, share: number | ShareOf = half(slots), weigh: (item: T) => number = () => 1) {
     this.#slots = slots
     this.#share = share
     this.#weigh = weigh
   }
 
-  push(destination: string, item: T): void {
-    this.#lane(destination).waiting.push(item)
+  push(key: string, item: T): void {
+    this.#queueOf(key).waiting.push(item)
   }
 
   /** Slots that are taken. */
@@ -41,105 +38,105 @@ export class Lanes<T> {
     return this.#active
   }
 
-  /** The next item that has its slots, which it holds until `free` or `park`. */
+  /** Returns the next item, which now holds its slots until `free`, `park` or `setAside`; null if none may go. */
   take(): T | null {
     if (this.#active >= this.#slots) return null
-    for (const [destination, lane] of this.#lanes) {
-      if (lane.waiting.length === 0) continue
-      const weight = this.#weigh(lane.waiting[0] as T)
-      const { slots, isProven } = this.#shareOf(destination, lane.aside)
-      if (!fits(weight, lane.active, slots)) continue
+    for (const [key, queue] of this.#queues) {
+      if (queue.waiting.length === 0) continue
+      const weight = this.#weigh(queue.waiting[0] as T)
+      const { slots, isProven } = this.#shareOf(key, queue.aside)
+      if (!fits(weight, queue.active, slots)) continue
       if (!isProven && !fits(weight, this.#unproven, half(this.#slots))) continue
-      // What is lighter does not overtake it, or it would wait for ever.
+      // A lighter item must not overtake it, or it would wait for ever.
       if (!fits(weight, this.#active, this.#slots)) return null
-      // To the end of the map, which is the order of turns.
-      this.#lanes.delete(destination)
-      this.#lanes.set(destination, lane)
-      lane.active += weight
+      // To the end of the map, whose order is the order of turns.
+      this.#queues.delete(key)
+      this.#queues.set(key, queue)
+      queue.active += weight
       this.#active += weight
       if (!isProven) {
-        lane.unproven += weight
+        queue.unproven += weight
         this.#unproven += weight
       }
-      return lane.waiting.shift() as T
+      return queue.waiting.shift() as T
     }
     return null
   }
 
-  free(destination: string, weight = 1): void {
-    const lane = this.#lanes.get(destination)
-    if (!lane) throw new Error(`no slot of ${destination} is taken`)
-    lane.active -= weight
+  free(key: string, weight = 1): void {
+    const queue = this.#queues.get(key)
+    if (!queue) throw new Error(`no slot of ${key} is taken`)
+    queue.active -= weight
     this.#active -= weight
-    const unproven = Math.min(lane.unproven, weight)
-    lane.unproven -= unproven
+    const unproven = Math.min(queue.unproven, weight)
+    queue.unproven -= unproven
     this.#unproven -= unproven
-    this.#drop(destination, lane)
+    this.#drop(key, queue)
   }
 
-  /** Frees the slot of an item that still counts as its destination's, until `unpark`. */
-  park(destination: string): void {
-    this.#lane(destination).parked++
-    this.free(destination)
+  /** Frees the slot of an item, which `count` still counts until `unpark`. */
+  park(key: string): void {
+    this.#queueOf(key).parked++
+    this.free(key)
   }
 
-  unpark(destination: string): void {
-    const lane = this.#lane(destination)
-    lane.parked--
-    this.#drop(destination, lane)
+  unpark(key: string): void {
+    const queue = this.#queueOf(key)
+    queue.parked--
+    this.#drop(key, queue)
   }
 
-  /** Frees the slot of an item that may take very long, until `endAside`. It is left out of `count` from now on. */
-  setAside(destination: string): void {
-    this.#lane(destination).aside++
-    this.free(destination)
+  /** Frees the slot of an item that may take very long; `count` no longer counts it. `endAside` ends that. */
+  setAside(key: string): void {
+    this.#queueOf(key).aside++
+    this.free(key)
   }
 
-  endAside(destination: string): void {
-    const lane = this.#lane(destination)
-    lane.aside--
-    this.#drop(destination, lane)
+  endAside(key: string): void {
+    const queue = this.#queueOf(key)
+    queue.aside--
+    this.#drop(key, queue)
   }
 
-  /** Items of a destination: waiting, active or parked. */
-  count(destination: string): number {
-    const lane = this.#lanes.get(destination)
-    return lane ? lane.waiting.length + lane.active + lane.parked : 0
+  /** Number of items of a key: waiting, active or parked. */
+  count(key: string): number {
+    const queue = this.#queues.get(key)
+    return queue ? queue.waiting.length + queue.active + queue.parked : 0
   }
 
-  /** Destinations with at least so many items. */
+  /** Keys with at least this many items. */
   busy(count: number): string[] {
-    return [...this.#lanes.keys()].filter(destination => this.count(destination) >= count)
+    return [...this.#queues.keys()].filter(key => this.count(key) >= count)
   }
 
-  /** Takes out everything that waits. */
+  /** Removes and returns everything that waits. */
   clear(): T[] {
     const items: T[] = []
-    for (const [destination, lane] of this.#lanes) {
-      items.push(...lane.waiting.splice(0))
-      this.#drop(destination, lane)
+    for (const [key, queue] of this.#queues) {
+      items.push(...queue.waiting.splice(0))
+      this.#drop(key, queue)
     }
     return items
   }
 
-  /** With a limit of its own, a destination knows of the items set aside: its server sees their connections. */
-  #shareOf(destination: string, aside: number): Share {
+  /** Items set aside count against a key's own limit: its server sees their connections. */
+  #shareOf(key: string, aside: number): Share {
     if (typeof this.#share === 'number') return { slots: this.#share, isProven: true }
-    const share = this.#share(destination)
+    const share = this.#share(key)
     if (!share) return { slots: half(this.#slots), isProven: true }
     return { slots: Math.min(share.slots - aside, this.#slots - this.#active), isProven: share.isProven }
   }
 
-  #lane(destination: string): Lane<T> {
-    const found = this.#lanes.get(destination)
+  #queueOf(key: string): Queue<T> {
+    const found = this.#queues.get(key)
     if (found) return found
-    const lane: Lane<T> = { waiting: [], active: 0, unproven: 0, parked: 0, aside: 0 }
-    this.#lanes.set(destination, lane)
-    return lane
+    const queue: Queue<T> = { waiting: [], active: 0, unproven: 0, parked: 0, aside: 0 }
+    this.#queues.set(key, queue)
+    return queue
   }
 
-  #drop(destination: string, lane: Lane<T>): void {
-    if (lane.active + lane.parked + lane.aside + lane.waiting.length === 0) this.#lanes.delete(destination)
+  #drop(key: string, queue: Queue<T>): void {
+    if (queue.active + queue.parked + queue.aside + queue.waiting.length === 0) this.#queues.delete(key)
   }
 }
 

@@ -1,17 +1,18 @@
 import { countBatch } from './take_batch.ts'
 
 export type WriteBehindOptions<Item> = {
-  /** Between two writes that are not full; after one that failed, ten times as long. */
+  /** Pause between two writes that are not full; ten times as long after a failure. */
   interval_ms: number
-  /** One write at most. */
+  /** Most items per write. */
   max_items: number
+  /** Most weight per write. */
   max_weight: number
   weigh: (item: Item) => number
-  /** What waits weighs at most this much: further items are dropped. */
+  /** Most weight that may wait: further items are dropped. */
   max_waiting: number
-  /** A write failed, the first since one succeeded. What it was to write waits for the next. */
+  /** Called when a write fails, for the first of several failures in a row. Its items wait for the next write. */
   onFailure: (error: unknown) => void
-  /** So many items were dropped: told when a write succeeds again, or at the stop. */
+  /** Called with the number of items dropped, when a write succeeds again or at the stop. */
   onDropped: (count: number) => void
 }
 
@@ -22,75 +23,87 @@ export type WriteBehind<Item> = {
 }
 
 /**
- * Writes items in batches for which nobody waits: one write at a time, tried again until it succeeds. When it is not known
- * that it did, its items are written twice.
+ * Writes items in batches for which nobody waits: one write at a time, retried until it succeeds. If a write succeeded but
+ * its reply was lost, its items are written twice.
  */
 export function writeBehind<Item>(
   write: (items: Item[]) => Promise<void>,
   options: WriteBehindOptions<Item>,
 ): WriteBehind<Item> {
-  const { interval_ms, weigh, max_waiting, onFailure, onDropped } = options
-  const waiting: Item[] = []
-  let weight = 0
-  let dropped = 0
-  let isFailing = false
-  let isBusy = false
-  let isStopped = false
-  let timer: NodeJS.Timeout | undefined
-  let writing = Promise.resolve()
+  return new Writer(write, options)
+}
 
-  const writeLater = () => {
-    if (isBusy || isStopped || waiting.length === 0) return
-    isBusy = true
-    const start = () => {
-      writing = writeWaiting().finally(() => {
-        isBusy = false
-        writeLater()
-      })
-    }
-    timer = setTimeout(start, isFailing ? interval_ms * 10 : interval_ms).unref()
+class Writer<Item> implements WriteBehind<Item> {
+  readonly #write: (items: Item[]) => Promise<void>
+  readonly #options: WriteBehindOptions<Item>
+  readonly #waiting: Item[] = []
+  #weight = 0
+  #dropped = 0
+  #isFailing = false
+  #isBusy = false
+  #isStopped = false
+  #timer: NodeJS.Timeout | undefined
+  #writing = Promise.resolve()
+
+  constructor(write: (items: Item[]) => Promise<void>, options: WriteBehindOptions<Item>) {
+    this.#write = write
+    this.#options = options
   }
 
-  /** Full batches, and one that is not: all when it is stopped. */
-  const writeWaiting = async (): Promise<void> => {
-    for (let isFull = true; isFull && waiting.length > 0; ) {
-      const count = countBatch(waiting, options)
-      isFull = count < waiting.length || isStopped
+  add(item: Item): void {
+    const weight = this.#options.weigh(item)
+    if (this.#isStopped || this.#weight + weight > this.#options.max_waiting) {
+      this.#dropped++
+      return
+    }
+    this.#waiting.push(item)
+    this.#weight += weight
+    this.#writeLater()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    await this.#writing
+    await this.#writeWaiting()
+    this.#dropped += this.#waiting.splice(0).length
+    this.#reportDropped()
+  }
+
+  #writeLater(): void {
+    if (this.#isBusy || this.#isStopped || this.#waiting.length === 0) return
+    this.#isBusy = true
+    const { interval_ms } = this.#options
+    this.#timer = setTimeout(() => this.#start(), this.#isFailing ? interval_ms * 10 : interval_ms).unref()
+  }
+
+  #start(): void {
+    this.#writing = this.#writeWaiting().finally(() => {
+      this.#isBusy = false
+      this.#writeLater()
+    })
+  }
+
+  /** Writes full batches and one that is not full; at the stop, everything. */
+  async #writeWaiting(): Promise<void> {
+    for (let isFull = true; isFull && this.#waiting.length > 0; ) {
+      const count = countBatch(this.#waiting, this.#options)
+      isFull = count < this.#waiting.length || this.#isStopped
       try {
-        await write(waiting.slice(0, count))
+        await this.#write(this.#waiting.slice(0, count))
       } catch (error) {
-        if (!isFailing) onFailure(error)
-        isFailing = true
+        if (!this.#isFailing) this.#options.onFailure(error)
+        this.#isFailing = true
         return
       }
-      isFailing = false
-      for (const item of waiting.splice(0, count)) weight -= weigh(item)
-      tellDropped()
+      this.#isFailing = false
+      for (const item of this.#waiting.splice(0, count)) this.#weight -= this.#options.weigh(item)
+      this.#reportDropped()
     }
   }
 
-  const tellDropped = () => {
-    if (dropped > 0) onDropped(dropped)
-    dropped = 0
-  }
-
-  return {
-    add(item) {
-      if (isStopped || weight + weigh(item) > max_waiting) {
-        dropped++
-        return
-      }
-      waiting.push(item)
-      weight += weigh(item)
-      writeLater()
-    },
-    async stop() {
-      isStopped = true
-      clearTimeout(timer)
-      await writing
-      await writeWaiting()
-      dropped += waiting.splice(0).length
-      tellDropped()
-    },
+  #reportDropped(): void {
+    if (this.#dropped > 0) this.#options.onDropped(this.#dropped)
+    this.#dropped = 0
   }
 }

@@ -1,5 +1,5 @@
 import { ATTACHMENT, CONTENT, FULL, NO_USER, TOO_LARGE, withoutAddresses } from './refusal_words.ts'
-import { formatReply, parseReply, type Reply, type Verdict } from './smtp_reply.ts'
+import { formatReply, parseReply, type Reply, type ReplyClass } from './smtp_reply.ts'
 
 /**
  * A refusal as events show it (contract 12.4). Permanent: the address gets no mail, whatever is sent to it. Transient: it
@@ -23,19 +23,22 @@ export type Bounce = {
 const NO_SUCH = ['1.1', '1.2', '1.3', '1.6', '1.10']
 
 /** A refusal in the words of contract 12.4. */
-export function describeBounce(response: string, verdict: Verdict): Bounce {
+export function describeBounce(response: string, reply_class: ReplyClass): Bounce {
   const { enhanced, text } = parseReply(response)
-  const subType = subTypeOf({ enhanced, text: withoutAddresses(text) }, verdict)
+  const subType = subTypeOf({ enhanced, text: withoutAddresses(text) }, reply_class)
   const message = formatReply(response)
-  return { type: typeOf(verdict, subType), subType, message, diagnosticCode: message ? [`smtp; ${message}`] : [] }
+  return { type: typeOf(reply_class, subType), subType, message, diagnosticCode: message ? [`smtp; ${message}`] : [] }
 }
 
-function typeOf({ outcome }: Verdict, subType: Bounce['subType']): Bounce['type'] {
+function typeOf({ outcome }: ReplyClass, subType: Bounce['subType']): Bounce['type'] {
   if (outcome === 'bounced') return 'Permanent'
   return subType === 'Undetermined' ? 'Undetermined' : 'Transient'
 }
 
-function subTypeOf({ enhanced, text }: Pick<Reply, 'enhanced' | 'text'>, { class: cause }: Verdict): Bounce['subType'] {
+function subTypeOf(
+  { enhanced, text }: Pick<Reply, 'enhanced' | 'text'>,
+  { class: cause }: ReplyClass,
+): Bounce['subType'] {
   const detail = enhanced?.slice(2) ?? ''
   // 4.3.1 is their disk, not the mailbox.
   const isFull = detail === '2.2' || (FULL.test(text) && detail !== '3.1')

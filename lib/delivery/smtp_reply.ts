@@ -1,14 +1,14 @@
 /** `enhanced` is the status code of RFC 3463 (`5.1.1`), `text` printable ASCII without the codes; code 0: no reply at all. */
 export type Reply = { code: number; enhanced: string | null; text: string }
 
-/** What was under way: `connect` is all before MAIL (greeting, EHLO, STARTTLS, AUTH), `dot` the end of the message. */
+/** The step replied to: `connect` is all before MAIL (greeting, EHLO, STARTTLS, AUTH), `dot` the end of the message. */
 export type Stage = 'connect' | 'mail' | 'rcpt' | 'data' | 'dot'
 
 /**
- * `bounced` suppresses the recipient; `failed` is as final and suppresses nobody; `deferred` is tried again. `class` says
- * whose doing it is.
+ * `bounced` suppresses the recipient; `failed` is as final but suppresses nobody; `deferred` is retried. `class` is the
+ * cause.
  */
-export type Verdict = {
+export type ReplyClass = {
   outcome: 'deferred' | 'bounced' | 'failed'
   class: 'recipient' | 'policy' | 'content' | 'size' | 'sender' | 'infrastructure' | 'transient'
 }
@@ -19,11 +19,11 @@ const LINE = /^(\d{3})(?:[ -]|$)(?:[#(]?([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)[):]?\
 // qmail puts it at the end: `no mailbox here by that name (#5.1.1)`.
 const TRAILING_STATUS = /#([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)/
 
-/** Reads a reply as it came, of one line or many. Never throws: a peer may answer anything. */
+/** Parses a reply of one or more lines. Never throws: a peer may reply anything. */
 export function parseReply(text: string): Reply {
   const reply: Reply = { code: 0, enhanced: null, text: '' }
   const words: string[] = []
-  // Codes are on every line: what is clipped here loses only words.
+  // The codes are on every line, so that clipping loses only words.
   for (const line of text.slice(0, 2 * MAX_TEXT).split(/\r?\n/)) {
     const [codes = '', code, enhanced] = LINE.exec(line) ?? []
     if (code && !reply.code) reply.code = Number(code)
@@ -39,13 +39,13 @@ export function parseReply(text: string): Reply {
   return reply
 }
 
-/** A reply as it is shown: on one line, printable, `450 4.2.1 Mailbox busy`. */
+/** Formats a reply for people: on one line, printable, `450 4.2.1 Mailbox busy`. */
 export function formatReply(text: string): string {
   const { code, enhanced, text: words } = parseReply(text)
   return [code === 0 ? null : code, enhanced, words].filter(part => part !== null && part !== '').join(' ')
 }
 
-const reasons: Record<Verdict['class'], string> = {
+const reasons: Record<ReplyClass['class'], string> = {
   recipient: 'The receiver refused the recipient.',
   policy: 'The receiver refused it by its policy.',
   content: 'The receiver refused the message.',
@@ -55,8 +55,8 @@ const reasons: Record<Verdict['class'], string> = {
   transient: 'The receiver asked to try again later.',
 }
 
-/** A verdict in a sentence, for events and the queue. */
-export function explainVerdict({ outcome, class: cause }: Verdict): string {
+/** Describes a class in one sentence, for events and the queue. */
+export function explainReplyClass({ outcome, class: cause }: ReplyClass): string {
   if (outcome === 'failed' && cause === 'infrastructure') return 'The receiver could not take it.'
   if (outcome === 'failed' && cause === 'transient') return 'The receiver could not take it at the time.'
   return outcome === 'deferred' && cause !== 'infrastructure' ? reasons.transient : reasons[cause]

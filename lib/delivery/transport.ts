@@ -1,11 +1,11 @@
 import type { Share } from '#lib/async/fair_queue.ts'
 import type { Bounce } from './bounce_details.ts'
-import type { Verdict } from './smtp_reply.ts'
+import type { ReplyClass } from './smtp_reply.ts'
 
-/** How mail of a domain is to leave. With `tls` enforced it must not travel in the clear; `transport` null is as configured. */
+/** How a domain wants its mail sent. `tls` enforced: never unencrypted. `transport` null: MAIL_TRANSPORT. */
 export type Wishes = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
 
-/** A finished message. Its bytes are held here alone, so that `letGo` frees them while others still wait for the reply. */
+/** A finished message. Only this object holds its bytes, so that `letGo` frees them while the reply is still awaited. */
 export type Message = { bytes: Buffer }
 
 /** One message for one recipient, ready for the wire. */
@@ -18,58 +18,61 @@ export type Outgoing = Wishes & {
   /** Awaited before the final dot is written; false means that it must not be. */
   fence: () => Promise<boolean>
   /**
-   * Called when no reply to the final dot has come for a while. True: the delivery was set aside, so it goes on waiting and
-   * holds no place any more. False: there is no room for it among those set aside; it is called again after as long.
+   * Called if no reply to the final dot has come for a while. True: the delivery was set aside; it goes on waiting, without
+   * a slot. False: too many are set aside already; it is called again after the same time.
    */
   onSilence?: (() => boolean) | undefined
-  /** Aborted when the process wants to stop: whoever has not passed the fence gives up at once. */
+  /** Aborted when the process stops: a delivery that has not passed its fence gives up at once. */
   signal: AbortSignal
 }
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** Frees the bytes of a message that has been sent to its end. */
+/** Frees the bytes of a message that has been sent completely. */
 export function letGo(message: Message): void {
   message.bytes = NO_BYTES
 }
 
-/** The server, or the way to it, did not take the message. */
+/** The server, or the connection to it, did not take the message. */
 export type Refused = {
   outcome: 'deferred' | 'bounced' | 'failed'
   reason: string
   reply?: string
-  class?: Verdict['class']
+  class?: ReplyClass['class']
   bounce?: Bounce
-  /** Seconds: when the server wants to see it again. */
+  /** Seconds after which the server wants the next attempt. */
   retry_after?: number
-  /** Nothing was said of the message: no connection, or one that broke. Another server may be asked. */
+  /** No connection, or one that broke before a reply: another server may be tried. */
   is_unanswered?: boolean
 }
 
-/** What one attempt came to. `reply` is the server's last word, printable and clipped. */
+/** The outcome of one attempt. `reply` is the last reply of the server, printable and clipped. */
 export type Outcome =
   | { outcome: 'delivered'; reply: string; via: string }
   | Refused
-  /** The dot was written or may have been, and no reply came. */
+  /** The final dot was, or may have been, written, and no reply came. */
   | { outcome: 'in_doubt'; reason: string }
-  /** Nothing was sent and nobody is to blame: stopped, the lease was lost, or not yet (`delay`, in seconds). */
+  /** Nothing was sent, and it does not count as an attempt: stopped, lease lost, or not yet (`delay`, in seconds). */
   | { outcome: 'released'; reason: string; delay?: number }
 
-/** A lane is one destination's, or (`isShared`) that of all which one receiver has. With `wait` nothing may go there before so many seconds. */
-type Route = { lane: string; isShared: boolean; wait: { reason: string; delay: number } | null }
+/**
+ * The lane of a destination: its own, or (`isShared`) one for all destinations of the same receiver. `wait`: nothing may go
+ * there for `delay` seconds.
+ */
+export type Route = { lane: string; isShared: boolean; wait: { reason: string; delay: number } | null }
 
-/** How mail leaves: a relay, the recipient's own servers, or nowhere (capture). An outcome is data; nothing throws. */
+/** Sends mail by a relay, to the recipients' own servers, or nowhere (capture). Failures are outcomes; nothing throws. */
 export type Transport = {
-  /** Deliveries at the same moment that make sense. */
+  /** Most deliveries at the same time that make sense. */
   concurrency: number
   /**
-   * The pool that mail with this wish takes its slots of; deliveries of one pool never wait for those of another. Without
-   * it all mail has one pool, of `concurrency` slots.
+   * The pool of slots for mail that wants this transport; deliveries of one pool never wait for those of another. Without
+   * this method all mail shares one pool of `concurrency` slots.
    */
   pool?(transport: Wishes['transport']): { name: string; slots: number }
-  /** Asked before anything else is done for a delivery; it may take long. Without it each destination is a lane. */
+  /** Called before anything else is done for a delivery; may take long. Without it each destination has its own lane. */
   route?(destination: string, transport?: Wishes['transport']): Promise<Route>
-  /** The part of its pool's slots that one lane may have now. Without it, or with null, half of them. */
+  /** The share of the slots of its pool that a lane may have now. Without it, or if null: half of them. */
   share?(lane: string): Share | null
   deliver(outgoing: Outgoing): Promise<Outcome>
   close(): void

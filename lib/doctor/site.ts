@@ -5,31 +5,31 @@ import type { Dns } from '#lib/net/dns.ts'
 import { hostAddresses, isPublicAddress } from '#lib/net/host_addresses.ts'
 import type { About, Finding } from './finding.ts'
 
-/** Where mail leaves from, and how. */
+/** The host that sends mail, and how it sends. */
 export type Site = {
   config: Config
   dns: Dns
-  /** Public addresses that mail leaves from; none: they are not known here. */
+  /** Public addresses that mail is sent from; empty if they are not known here. */
   addresses: string[]
-  /** Of domains that do not leave as MAIL_TRANSPORT says. */
-  transports: Transport[]
+  /** Transports of domains that do not use MAIL_TRANSPORT. */
+  transports: TransportKind[]
 }
 
-export type Transport = ReturnType<typeof defaultTransport>
+export type TransportKind = ReturnType<typeof defaultTransport>
 
-/** Some mail goes straight to its receivers: then what they think of this host decides on it. */
+/** True if some mail goes directly to its receivers, so that the reputation of this host matters. */
 export function isDirect({ config, transports }: Site): boolean {
   return defaultTransport(config) === 'direct' || transports.includes('direct')
 }
 
-/** A fault of what only direct mail needs: told beforehand, but nothing is lost by it. */
+/** Reports a fault that only direct mail suffers from: a problem if there is any, else a warning. */
 export function fault(site: Site, tell: About): (finding: string, fix?: string) => Finding {
   return isDirect(site) ? tell.problem : tell.warning
 }
 
 /**
- * The public addresses of this host: `given` by the operator, else those of its interfaces. Behind a translation of
- * addresses, as IPv4 often is, it has none of that kind: then those that its name leads to.
+ * Returns the public addresses of this host: `given` by the operator, else those of its interfaces. Behind NAT, as is usual
+ * for IPv4, it has none of that family: then the addresses of its host name.
  */
 export async function findAddresses(
   given: string[],

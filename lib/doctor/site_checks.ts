@@ -7,7 +7,7 @@ import { checkInbound } from './inbound.ts'
 import { checkPort25 } from './port25.ts'
 import { checkRelay } from './relay.ts'
 import { checkServerDomain } from './server_domain.ts'
-import { isDirect, type Site, type Transport } from './site.ts'
+import { isDirect, type Site, type TransportKind } from './site.ts'
 
 const TRANSPORT = about('MAIL_TRANSPORT')
 
@@ -39,7 +39,7 @@ function tellTransport({ config, transports }: Site): Finding[] {
   return findings
 }
 
-function tellDefault(kind: Transport, relays: number): Finding {
+function tellDefault(kind: TransportKind, relays: number): Finding {
   if (kind === 'direct') return TRANSPORT.ok('direct: mail goes to its receivers from here.')
   if (kind === 'relay') return TRANSPORT.ok(`Mail leaves by ${relays === 1 ? 'a relay' : `${relays} relays`}.`)
   const fix = 'MAIL_TRANSPORT=direct, or MAIL_TRANSPORT=smtp://user:pass@relay.acme.com:587'

@@ -1,7 +1,7 @@
 import type { CompletedPart, S3 } from '@aws-sdk/client-s3'
-import type { Part } from './split_parts.ts'
+import type { StreamPart } from './split_parts.ts'
 
-/** One object on its way up, whole when it is small, otherwise in parts. */
+/** The upload of one object: in one request if it is small, else in parts. */
 export class S3Upload {
   readonly #s3: S3
   readonly #object: { Bucket: string; Key: string }
@@ -13,8 +13,8 @@ export class S3Upload {
     this.#object = object
   }
 
-  /** The object is there once the last part is. */
-  async add({ bytes, isLast }: Part): Promise<void> {
+  /** The object exists once its last part is added. */
+  async add({ bytes, isLast }: StreamPart): Promise<void> {
     if (isLast && !this.#uploadId) {
       await this.#s3.putObject({ ...this.#object, Body: bytes })
       return
@@ -26,7 +26,7 @@ export class S3Upload {
     if (isLast) await this.#complete()
   }
 
-  /** Never fails: it is called because something else has, and that is to be told. */
+  /** Never fails: it is called after another failure, which is the one to report. */
   async abort(): Promise<void> {
     if (!this.#uploadId) return
     await this.#s3.abortMultipartUpload({ ...this.#object, UploadId: this.#uploadId }).catch(() => {})

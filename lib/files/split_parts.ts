@@ -1,8 +1,8 @@
 /** A part of a stream, and whether nothing follows it. */
-export type Part = { bytes: Buffer; isLast: boolean }
+export type StreamPart = { bytes: Buffer; isLast: boolean }
 
-/** The same bytes in parts of `size`, but for the last, which may be shorter. An empty stream is one empty part. */
-export async function* partsOf(chunks: AsyncIterable<Buffer>, size: number): AsyncGenerator<Part> {
+/** Splits a stream into parts of `size` bytes; the last may be shorter. An empty stream is one empty part. */
+export async function* partsOf(chunks: AsyncIterable<Buffer>, size: number): AsyncGenerator<StreamPart> {
   let held: Buffer[] = []
   let length = 0
   for await (const chunk of chunks) {

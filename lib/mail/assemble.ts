@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Base64Writer } from '#lib/mail/mime/base64.ts'
 import { relaxedLines } from '#lib/mail/mime/canonical.ts'
 import { type DkimKey, hashBody, signatureLengths, signFields } from './dkim.ts'
-import { type MessageAttachment, type Part, serializeHeader } from './message.ts'
+import { type MessageAttachment, type MimePart, serializeHeader } from './message.ts'
 
 /** Bytes written and hashed in one turn of the event loop: some milliseconds. */
 const TURN_BYTES = 512 * 1024
@@ -18,7 +18,7 @@ const LF = 10
  * attachment has fewer or more bytes than its `size`, and as its `read` does.
  */
 export async function assembleMessage(
-  { fields, body }: Part,
+  { fields, body }: MimePart,
   attachments: MessageAttachment[],
   keys: DkimKey[],
   date: Date,

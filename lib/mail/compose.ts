@@ -9,7 +9,7 @@ import {
   layOutMessage,
   type Message,
   type MessageAttachment,
-  type Part,
+  type MimePart,
   serializeMessage,
 } from './message.ts'
 
@@ -38,7 +38,7 @@ export async function composeAndSign(message: Message, keys: DkimKey[]): Promise
   return serializeMessage(composed, await signMessage(composed, keys, date))
 }
 
-function layOutInThread(message: Message): Promise<Part> {
+function layOutInThread(message: Message): Promise<MimePart> {
   // A function cannot be copied to a thread.
   return openThreads().run({ ...message, attachments: message.attachments.map(({ read, ...head }) => head) })
 }

@@ -1,13 +1,13 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { embedMessage } from '#lib/mail/mime/embedded_message.ts'
-import { layOutMessage, type MessageHead, type Part } from './message.ts'
+import { layOutMessage, type MessageHead, type MimePart } from './message.ts'
 
 /** What `compose.ts` runs in a thread of its own. The body goes back as bytes, which are handed over, not copied. */
 export default function layOut(message: MessageHead): unknown {
   const { fields, body } = layOutMessage(message)
   const pieces = body.map(piece => (typeof piece === 'string' ? new Uint8Array(Buffer.from(piece, 'latin1')) : piece))
   const transferred = pieces.flatMap(piece => (piece instanceof Uint8Array ? [piece.buffer] : []))
-  const part: Part = { fields, body: pieces }
+  const part: MimePart = { fields, body: pieces }
   return move({ [transferableSymbol]: transferred, [valueSymbol]: part })
 }
 

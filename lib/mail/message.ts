@@ -1,9 +1,9 @@
 import { type AttachmentHead, isInvitation, typeOfFile } from '#lib/mail/mime/attachment.ts'
-import { filePart, invitationPart, multipart, type Part, textPart } from '#lib/mail/mime/body.ts'
+import { filePart, invitationPart, type MimePart, multipart, textPart } from '#lib/mail/mime/body.ts'
 import { atomsField, type HeaderField, rawField, textField } from '#lib/mail/mime/field.ts'
 import { type Mailbox, mailboxesField } from '#lib/mail/mime/mailbox.ts'
 
-export type { HeaderField, Mailbox, Part }
+export type { HeaderField, Mailbox, MimePart }
 
 /** `size` is what `read` yields in all, in pieces of any length; each call reads it from the start. */
 export type MessageAttachment = AttachmentHead & { size: number; read: () => AsyncIterable<Buffer> }
@@ -42,7 +42,7 @@ const OURS = /^(?:from|sender|to|cc|bcc|subject|date|message-id|mime-version|con
  * 3.6). Throws TypeError for an address, message id, header name, content type or content id that cannot be written
  * safely; names, subject and header values are encoded or cleaned.
  */
-export function layOutMessage(message: MessageHead): Part {
+export function layOutMessage(message: MessageHead): MimePart {
   const { fields, body } = layOutBody(message)
   return {
     fields: [
@@ -100,10 +100,10 @@ function customFields({ headers, reply_to }: MessageHead): HeaderField[] {
  * As readers expect it: mixed(related(alternative(text, html, invitation), what html shows), files), only the levels needed.
  * An invitation among the files would be one to open, where a calendar next to its text asks "Will you come?".
  */
-function layOutBody({ text, html, attachments, seed }: MessageHead): Part {
+function layOutBody({ text, html, attachments, seed }: MessageHead): MimePart {
   const invitation = attachments.findIndex(({ content_type }) => isInvitation(content_type))
-  const shown: Part[] = []
-  const files: Part[] = []
+  const shown: MimePart[] = []
+  const files: MimePart[] = []
   for (const [index, attachment] of attachments.entries()) {
     if (index === invitation) continue
     if (html !== null && isShown(attachment)) shown.push(filePart(attachment, index, 'inline'))
@@ -112,7 +112,7 @@ function layOutBody({ text, html, attachments, seed }: MessageHead): Part {
   const forms = layOutText(text, html)
   const invited = attachments[invitation]
   if (invited) forms.push(invitationPart(invited, invitation))
-  const [only] = forms as [Part]
+  const [only] = forms as [MimePart]
   let part = forms.length === 1 ? only : multipart('alternative', forms, seed)
   const root = forms.length === 1 ? 'text/html' : 'multipart/alternative'
   if (shown.length > 0) part = multipart('related', [part, ...shown], seed, [`type="${root}"`])
@@ -121,7 +121,7 @@ function layOutBody({ text, html, attachments, seed }: MessageHead): Part {
 }
 
 /** The plainest first. */
-function layOutText(text: string | null, html: string | null): Part[] {
+function layOutText(text: string | null, html: string | null): MimePart[] {
   if (html === null) return [textPart('plain', text ?? '')]
   return text === null ? [textPart('html', html)] : [textPart('plain', text), textPart('html', html)]
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { RENDERER } from '#lib/contents/compile_content.ts'
 import type { Bounce } from '#lib/delivery/bounce_details.ts'
-import type { Verdict } from '#lib/delivery/smtp_reply.ts'
+import type { ReplyClass } from '#lib/delivery/smtp_reply.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** What a fence or a result must show. Every claim has an owner of its own: an attempt given back is counted again. */
+/** Identifies a claim. Each has its own owner, since an attempt that was given back has the same number again. */
 const Token = z.object({ account_id: z.string(), id: z.string(), attempt: z.int(), lease_owner: z.string() })
 export type Token = z.infer<typeof Token>
 
@@ -14,7 +14,7 @@ export const ClaimedDelivery = Token.extend({
   recipient: z.string(),
   destination: z.string(),
   suppressed: z.boolean(),
-  /** What its domain asks for. */
+  /** The transport that its domain wants. */
   transport: z.enum(['capture', 'relay', 'direct']).nullable(),
 })
 export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>
@@ -25,11 +25,11 @@ export type ClaimOptions = {
   limit: number
   /** Only deliveries of these emails. */
   email_ids?: string[]
-  /** Destinations that have enough in memory here already. */
+  /** Destinations that have enough deliveries in memory here already. */
   busy_destinations?: string[]
 }
 
-/** Claims what is due, oldest first, or only what is due of some emails (sql/delivery/claim_deliveries.sql). */
+/** Claims due deliveries, oldest first, of all emails or only of these (sql/delivery/claim_deliveries.sql). */
 export async function claimDeliveries(db: Queryable, options: ClaimOptions): Promise<ClaimedDelivery[]> {
   const { lease_owner, lease_seconds, limit, email_ids, busy_destinations = [] } = options
   const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
@@ -43,14 +43,14 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
 
 const Id = z.object({ id: z.string() })
 
-/** Which of these may write their final dot; a lease lost from here on is in doubt (sql/delivery/fence_deliveries.sql). */
+/** Returns which may write their final dot; a lease lost after that is in doubt (sql/delivery/fence_deliveries.sql). */
 export async function fenceDeliveries(db: Queryable, tokens: Token[], lease_seconds: number): Promise<Token[]> {
   return db.any(sql.prepared('fence_deliveries', Token)`
     SELECT account_id, id, attempt, lease_owner FROM fence_deliveries(${columns(tokens)}, ${lease_seconds})
   `)
 }
 
-/** Extends the leases of what this process holds in memory, while they run. Answers the ids it still holds. */
+/** Extends leases that have not run out; returns the ids of those. */
 export async function extendLeases(db: Queryable, tokens: Token[], lease_seconds: number): Promise<string[]> {
   const rows = await db.any(sql.type(Id)`
     WITH mine AS MATERIALIZED (
@@ -73,7 +73,7 @@ export async function extendLeases(db: Queryable, tokens: Token[], lease_seconds
   return rows.map(row => row.id)
 }
 
-/** Tokens as one array a column: `unnest` puts them together again. */
+/** Tokens as one array per column: `unnest` joins them again. */
 function columns(tokens: Token[]) {
   const column = (key: keyof Token, type: string) => {
     const values = tokens.map(token => token[key])
@@ -83,10 +83,8 @@ function columns(tokens: Token[]) {
     ${column('lease_owner', 'uuid')}`
 }
 
-/** The result of a claimed delivery (sql/delivery/settle_deliveries.sql says what each outcome means). */
-export type DeliveryResult = Omit<Token, 'lease_owner'> & {
-  email_id: string
-  lease_owner: string | null
+/** The result of an attempt (sql/delivery/settle_deliveries.sql explains each outcome). */
+export type DeliveryResult = {
   outcome:
     | 'delivered'
     | 'complained'
@@ -103,17 +101,21 @@ export type DeliveryResult = Omit<Token, 'lease_owner'> & {
   reason?: string
   reply?: string
   via?: string
-  /** Given when the address goes onto the suppression list. */
+  /** Set if the address goes onto the suppression list. */
   suppression_id?: string
-  /** Whose doing a refusal is, and the refusal as events tell it. */
-  class?: Verdict['class']
+  /** The cause of a refusal, and the refusal as events show it. */
+  class?: ReplyClass['class']
   bounce?: Bounce
-  /** In doubt: keep it for a person instead of sending it once more. */
+  /** In doubt: keep it for a person to decide instead of sending it again. */
   hold?: boolean
 }
 
-/** Answers the ids that were settled; the token of the others is out of date. */
-export async function settleDeliveries(db: Queryable, results: DeliveryResult[]): Promise<string[]> {
+/** The result of a claimed delivery, with the token of its claim. */
+export type SettledDelivery = DeliveryResult &
+  Omit<Token, 'lease_owner'> & { email_id: string; lease_owner: string | null }
+
+/** Returns the ids that were settled; the tokens of the others are out of date. */
+export async function settleDeliveries(db: Queryable, results: SettledDelivery[]): Promise<string[]> {
   const rows = await db.any(sql.prepared('settle_deliveries', Id)`
     SELECT id FROM settle_deliveries(${JSON.stringify(results)}::json) AS id
   `)
@@ -130,7 +132,7 @@ const Stray = z.object({
 })
 export type Stray = z.infer<typeof Stray>
 
-/** Deliveries whose worker let the lease run out. */
+/** Deliveries whose lease has run out. */
 export async function listLostDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
   return db.any(sql.type(Stray)`
     SELECT account_id, id, email_id, attempt, lease_owner, phase FROM deliveries
@@ -138,7 +140,7 @@ export async function listLostDeliveries(db: Queryable, limit: number): Promise<
   `)
 }
 
-/** Deliveries that were in doubt for long enough. */
+/** Deliveries in doubt that are due to be sent again. */
 export async function listDoubtfulDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
   return db.any(sql.type(Stray)`
     SELECT account_id, id, email_id, attempt, lease_owner, phase FROM deliveries

@@ -79,11 +79,11 @@ export async function listSealedKeys(db: Queryable, limit: number): Promise<Seal
   `)
 }
 
-const Transport = z.object({ transport: z.enum(['capture', 'relay', 'direct']) })
+const DomainTransport = z.object({ transport: z.enum(['capture', 'relay', 'direct']) })
 
 /** By which the mail of domains leaves that do not leave as all others. */
-export async function listDomainTransports(db: Queryable): Promise<z.infer<typeof Transport>['transport'][]> {
-  const rows = await db.any(sql.type(Transport)`
+export async function listDomainTransports(db: Queryable): Promise<z.infer<typeof DomainTransport>['transport'][]> {
+  const rows = await db.any(sql.type(DomainTransport)`
     SELECT DISTINCT transport FROM domains WHERE transport IS NOT NULL ORDER BY transport
   `)
   return rows.map(row => row.transport)

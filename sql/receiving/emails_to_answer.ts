@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
-/** What an answer to a received email is made from. Its addresses are whatever strangers wrote. */
-const AnsweredEmail = z.object({
+/** The fields of a received email that a reply needs. Its addresses are unchecked input. */
+const EmailToReplyTo = z.object({
   from: z.string(),
   from_name: z.string().nullable(),
   to: z.array(z.string()),
@@ -15,16 +15,16 @@ const AnsweredEmail = z.object({
   references: z.string().nullable(),
   in_reply_to: z.string().nullable(),
 })
-export type AnsweredEmail = z.infer<typeof AnsweredEmail>
+export type EmailToReplyTo = z.infer<typeof EmailToReplyTo>
 
-/** Null: there is none that is shown. */
-export async function findAnsweredEmail(
+/** Null if there is none, or it is not shown yet. */
+export async function findEmailToReplyTo(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,
-): Promise<AnsweredEmail | null> {
+): Promise<EmailToReplyTo | null> {
   const header = (name: string) =>
     sql.fragment`(SELECT h.value FROM jsonb_each_text(c.headers) AS h(key, value) WHERE lower(h.key) = ${name} LIMIT 1)`
-  return db.maybeOne(sql.type(AnsweredEmail)`
+  return db.maybeOne(sql.type(EmailToReplyTo)`
     SELECT r.sender AS "from", r.from_name, r."to", r.cc, r.reply_to, r.received_for, r.subject, r.message_id,
       ${header('references')} AS references, ${header('in-reply-to')} AS in_reply_to
     FROM received_emails r
@@ -33,8 +33,8 @@ export async function findAnsweredEmail(
   `)
 }
 
-/** What a received email is passed on from. `sha256`, hex: null when a file is not kept. */
-const ForwardedEmail = z.object({
+/** The fields of a received email that forwarding needs. `sha256`, hex: null if the file is not kept. */
+const EmailToForward = z.object({
   is_readable: z.boolean(),
   received_for: z.array(z.string()),
   subject: z.string(),
@@ -51,14 +51,14 @@ const ForwardedEmail = z.object({
     }),
   ),
 })
-export type ForwardedEmail = z.infer<typeof ForwardedEmail>
+export type EmailToForward = z.infer<typeof EmailToForward>
 
-/** Null: there is none that is shown. */
-export async function findForwardedEmail(
+/** Null if there is none, or it is not shown yet. */
+export async function findEmailToForward(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,
-): Promise<ForwardedEmail | null> {
-  return db.maybeOne(sql.type(ForwardedEmail)`
+): Promise<EmailToForward | null> {
+  return db.maybeOne(sql.type(EmailToForward)`
     SELECT r.state = 'parsed' AS is_readable, r.received_for, r.subject, c.html, c.text,
       (SELECT encode(b.sha256, 'hex') FROM blobs b WHERE b.account_id = r.account_id AND b.id = r.raw_blob_id) AS raw_sha256,
       (

@@ -100,14 +100,13 @@ async function open(sink_url: string): Promise<(count: number, size: number) => 
     secrets: createSecrets('x'.repeat(32)),
     transport,
     prepareMessage,
-    ledger: {
+    store: {
       fence: async () => true,
       setAside() {},
       async settle(_token, { outcome }) {
         if (outcome !== 'delivered') throw new Error(outcome)
         return true
       },
-      giveUp() {},
     },
     onRoom() {},
   })

@@ -1,11 +1,11 @@
 import type { Test } from 'tap'
-import { createSender, type Sender, type SenderTimes } from '#flows/delivery/sender.ts'
+import { Sender, type SenderTimes } from '#flows/delivery/sender.ts'
 import { createTransport } from '#flows/delivery/transports.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { acceptEmails } from '#flows/sending/accept_emails.ts'
 import { createPrepareDrafts } from '#flows/sending/prepare_drafts.ts'
-import { createWebhookSender } from '#flows/webhooks/sender.ts'
+import { WebhookSender } from '#flows/webhooks/sender.ts'
 import type { WebhookTimes } from '#flows/webhooks/times.ts'
 import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { decodeContents } from '#lib/files/upload/uploaded_content.ts'
@@ -41,8 +41,8 @@ export function openWork(
   const { pool, log, secrets } = foundation
   const transport = createTransport({ config, pool, log, timeouts })
   const blobs = createBlobs(foundation)
-  const sender = createSender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
-  const webhooks = createWebhookSender({ ...foundation, config, times: hook_times })
+  const sender = new Sender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
+  const webhooks = new WebhookSender({ ...foundation, config, times: hook_times })
   t.teardown(() => Promise.all([sender.stop(), webhooks.stop()]))
   return { config, pool, log, secrets, sender, webhooks, blobs, dns: createDns(config.DNS_SERVERS) }
 }

@@ -1,4 +1,4 @@
-import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
+import type { SMTPServerDataStream, SMTPServerOptions, SMTPServerSession } from 'smtp-server'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { findOperatorParty } from '#flows/receiving/find_operator.ts'
@@ -9,110 +9,126 @@ import { isBarePostmaster, parseRecipient } from '#lib/receiving/recipient.ts'
 import { readContent } from '#lib/receiving/smtp/content.ts'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { SmtpReplyError } from '#lib/receiving/smtp/reply_error.ts'
-import { type Listening, listenForSmtp } from './listener.ts'
+import { clientOf } from './client.ts'
+import { type Listening, listenForSmtp, replyAfter } from './listener.ts'
 
-type Callback = (error?: Error | null, message?: string) => void
-
-/** The recipients of a message, by their address in lower case: as smtp-server tells them apart. */
+/** The recipients of a message by their address in lower case, which is how smtp-server tells them apart. */
 type Parties = Map<string, ReceivingParty>
 
-/** Takes in mail for verified domains that receive, and for nobody else. */
+/** Receives mail for verified domains that receive, and for nobody else. */
 export async function startInbound(foundation: Foundation, blobs: Blobs, limits: SmtpLimits): Promise<Listening> {
-  const { config, log, pool } = foundation
-  const receiveEmail = createReceiveEmail({ ...foundation, blobs, patience: limits })
-  const findDomain = createFindReceivingDomain(pool, limits.remember_ms)
-  const envelopes = new WeakMap<SMTPServerSession, Parties>()
-  const underWay = new Set<Promise<void>>()
+  const inbound = new Inbound(foundation, blobs, limits)
+  const place = { key: 'SMTP_PORT', port: foundation.config.SMTP_PORT, limits } as const
+  const listening = await listenForSmtp(foundation, place, inbound.options())
+  return {
+    port: listening.port,
+    async stop() {
+      await listening.stop()
+      await inbound.idle()
+    },
+  }
+}
 
-  const addRecipient = async (text: string, session: SMTPServerSession): Promise<void> => {
-    const parties = envelopes.get(session) as Parties
-    // Reports of what was sent come whatever the quota says, and to domains that receive nothing else.
-    const reported = await findReturnPathParty(foundation, text)
-    if (reported) {
-      parties.set(reported.recipient, reported)
-      return
+class Inbound {
+  readonly #foundation: Foundation
+  readonly #limits: SmtpLimits
+  readonly #receiveEmail: ReturnType<typeof createReceiveEmail>
+  readonly #findDomain: ReturnType<typeof createFindReceivingDomain>
+  readonly #envelopes = new WeakMap<SMTPServerSession, Parties>()
+  readonly #underWay = new Set<Promise<void>>()
+
+  constructor(foundation: Foundation, blobs: Blobs, limits: SmtpLimits) {
+    this.#foundation = foundation
+    this.#limits = limits
+    this.#receiveEmail = createReceiveEmail({ ...foundation, blobs, patience: limits })
+    this.#findDomain = createFindReceivingDomain(foundation.pool, limits.remember_ms)
+  }
+
+  options(): SMTPServerOptions {
+    const toReply = (error: unknown) => this.#toReply(error)
+    return {
+      disabledCommands: ['AUTH'],
+      // Senders are taken as they are: there is mail from `user.@docomo.ne.jp`. Recipients are read by `parseRecipient`.
+      lenientAddressParsing: true,
+      onMailFrom: (_address, session, callback) => callback(this.#begin(session)),
+      onRcptTo: ({ address }, session, callback) => replyAfter(this.#addRecipient(address, session), callback, toReply),
+      onData: (stream, session, callback) => {
+        // If the client has gone, nobody reads a reply.
+        const toError = (error: unknown) => (stream.errored ? (error as Error) : toReply(error))
+        replyAfter(this.#receiveInTime(stream, session), callback, toError)
+      },
     }
-    if (isBarePostmaster(text)) {
-      const operator = await findOperatorParty(foundation)
-      if (!operator) throw new SmtpReplyError(450, '4.2.1 There is no account yet')
-      parties.set('postmaster', operator) // not by its address, which may be another account's
-      return
+  }
+
+  /** Resolves once no message is being stored. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#underWay)
+  }
+
+  #begin(session: SMTPServerSession): SmtpReplyError | null {
+    this.#envelopes.set(session, new Map())
+    const isBusy = this.#underWay.size >= this.#limits.storing
+    return isBusy ? new SmtpReplyError(421, '4.3.2 Too much mail at once, try again later') : null
+  }
+
+  async #addRecipient(text: string, session: SMTPServerSession): Promise<undefined> {
+    const parties = this.#envelopes.get(session) as Parties
+    // Reports on sent mail are received whatever the quota says, also for domains that receive nothing else.
+    const reported = await findReturnPathParty(this.#foundation, text)
+    if (reported) parties.set(reported.recipient, reported)
+    // Not by the operator's address, which may belong to another account.
+    else if (isBarePostmaster(text)) parties.set('postmaster', await this.#findOperator())
+    else {
+      const party = await this.#findReceiver(text, parties)
+      parties.set(party.recipient.toLowerCase(), party)
     }
+  }
+
+  async #findOperator(): Promise<ReceivingParty> {
+    const operator = await findOperatorParty(this.#foundation)
+    if (!operator) throw new SmtpReplyError(450, '4.2.1 There is no account yet')
+    return operator
+  }
+
+  async #findReceiver(text: string, parties: Parties): Promise<ReceivingParty> {
     const address = parseRecipient(text)
-    const domain = address && (await findDomain(address.domain))
+    const domain = address && (await this.#findDomain(address.domain))
     if (!domain) throw new SmtpReplyError(550, '5.7.1 No mail is received here for this address')
     const others = [...parties.values()].filter(party => party.account_id === domain.account_id)
     if (domain.room !== null && others.length >= domain.room) {
       throw new SmtpReplyError(452, '4.2.2 The receiver has reached a quota')
     }
-    const party = { account_id: domain.account_id, domain_id: domain.id, recipient: address.address }
-    parties.set(address.address.toLowerCase(), party)
+    return { account_id: domain.account_id, domain_id: domain.id, recipient: address.address }
   }
 
-  const receive = async (stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> => {
+  async #receiveInTime(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
+    const received = this.#receive(stream, session)
+    const settled = received.catch(() => {}).finally(() => this.#underWay.delete(settled))
+    this.#underWay.add(settled)
+    await withinTime(received, stream, this.#limits.store_ms)
+    return '2.0.0 Stored'
+  }
+
+  async #receive(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> {
     const { mailFrom } = session.envelope
-    const content = await readContent(stream, limits)
-    const client = {
-      address: session.remoteAddress,
-      helo: session.hostNameAppearsAs,
-      name: null,
-      tls: session.secure ? versionOf(session) : null,
-      protocol: protocolOf(session),
-    }
-    const recipients = [...(envelopes.get(session) as Parties).values()]
+    const content = await readContent(stream, this.#limits)
+    const recipients = [...(this.#envelopes.get(session) as Parties).values()]
+    const envelope = { mail_from: mailFrom ? mailFrom.address : '', recipients, client: clientOf(session) }
     try {
-      await receiveEmail({ mail_from: mailFrom ? mailFrom.address : '', recipients, client }, content)
+      await this.#receiveEmail(envelope, content)
     } finally {
       await content.close()
     }
   }
 
-  const answer = (error: unknown, callback: Callback) => {
-    if (error instanceof SmtpReplyError) return callback(error)
-    log.error({ err: error }, 'mail could not be received')
-    callback(new SmtpReplyError(451, '4.3.0 Try again later', error))
-  }
-
-  const listening = await listenForSmtp(
-    foundation,
-    { key: 'SMTP_PORT', port: config.SMTP_PORT, limits },
-    {
-      disabledCommands: ['AUTH'],
-      // Senders are taken as they are: there is mail from `user.@docomo.ne.jp`. Recipients are read by `parseRecipient`.
-      lenientAddressParsing: true,
-      onMailFrom(_address, session, callback) {
-        envelopes.set(session, new Map())
-        const isBusy = underWay.size >= limits.storing
-        callback(isBusy ? new SmtpReplyError(421, '4.3.2 Too much mail at once, try again later') : null)
-      },
-      onRcptTo({ address }, session, callback) {
-        addRecipient(address, session).then(
-          () => callback(),
-          error => answer(error, callback),
-        )
-      },
-      onData(stream, session, callback) {
-        const received = receive(stream, session)
-        const settled = received.catch(() => {}).finally(() => underWay.delete(settled))
-        underWay.add(settled)
-        withinTime(received, stream, limits.store_ms).then(
-          () => callback(null, '2.0.0 Stored'),
-          // When the client has gone there is nobody to answer.
-          error => (stream.errored ? callback(error) : answer(error, callback)),
-        )
-      },
-    },
-  )
-  return {
-    port: listening.port,
-    async stop() {
-      await listening.stop()
-      await Promise.all(underWay)
-    },
+  #toReply(error: unknown): SmtpReplyError {
+    if (error instanceof SmtpReplyError) return error
+    this.#foundation.log.error({ err: error }, 'mail could not be received')
+    return new SmtpReplyError(451, '4.3.0 Try again later', error)
   }
 }
 
-/** A message that is stored too late, after its sender was told to try again, is known by then. */
+/** Rejects if it takes too long after the end of the message. If it is stored later, the sender's retry is a known message. */
 function withinTime(received: Promise<void>, stream: SMTPServerDataStream, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined
@@ -121,15 +137,4 @@ function withinTime(received: Promise<void>, stream: SMTPServerDataStream, ms: n
     })
     received.then(resolve, reject).finally(() => clearTimeout(timer))
   })
-}
-
-/** RFC 3848; RFC 6531 section 3.7.3 for a message that asked for SMTPUTF8. */
-function protocolOf({ transmissionType, envelope }: SMTPServerSession): string {
-  return (envelope as { smtpUtf8?: boolean }).smtpUtf8
-    ? transmissionType.replace(/^ESMTP/, 'UTF8SMTP')
-    : transmissionType
-}
-
-function versionOf({ tlsOptions }: SMTPServerSession): string | null {
-  return tlsOptions ? ((tlsOptions as { version?: string }).version ?? null) : null
 }

@@ -9,7 +9,21 @@ import { SmtpListener } from '#lib/receiving/smtp/listener.ts'
 
 export type Listening = { port: number; stop(): Promise<void> }
 
-/** smtp-server answers these as well, some of them with jokes. */
+type Callback = (error?: Error | null, message?: string) => void
+
+/** Replies to a command once `act` has ended: with its message, or with the reply that `toReply` makes of its error. */
+export function replyAfter(
+  act: Promise<string | undefined>,
+  callback: Callback,
+  toReply: (error: unknown) => Error,
+): void {
+  act.then(
+    message => callback(null, message),
+    error => callback(toReply(error)),
+  )
+}
+
+/** smtp-server has replies to these as well, some of them jokes. */
 const DISABLED = ['XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL']
 
 /** The limits of this process; tests make them smaller. */
@@ -25,7 +39,7 @@ export function smtpLimits(config: Config, limits: Partial<SmtpLimits> = {}): Sm
 
 type Place = { key: 'SMTP_PORT' | 'SUBMISSION_PORT'; port: number; limits: SmtpLimits }
 
-/** Listens by SMTP, with STARTTLS when there is a certificate for it. */
+/** Listens for SMTP, with STARTTLS if a certificate is configured. */
 export async function listenForSmtp(
   { config, log }: Foundation,
   { key, port, limits }: Place,
@@ -39,7 +53,7 @@ export async function listenForSmtp(
     ...certificate,
     name: config.HELO_NAME,
     limits,
-    // Without one of our own the library would offer a certificate whose key everybody has.
+    // Without a certificate of ours the library would offer one whose key everybody has.
     disabledCommands: [...DISABLED, ...(options.disabledCommands ?? []), ...(certificate ? [] : ['STARTTLS'])],
   })
   const watch =

@@ -1,4 +1,4 @@
-import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
+import type { SMTPServerDataStream, SMTPServerOptions, SMTPServerSession } from 'smtp-server'
 import { createCountAddress, tooManySends } from '#flows/accounts/count_sends.ts'
 import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
@@ -13,115 +13,118 @@ import { FailureCount } from '#lib/receiving/smtp/failure_count.ts'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { SmtpReplyError } from '#lib/receiving/smtp/reply_error.ts'
 import type { Caller } from '#sql/accounts/api_keys.ts'
-import { type Listening, listenForSmtp } from './listener.ts'
+import { type Listening, listenForSmtp, replyAfter } from './listener.ts'
 import { createSubmitMessage } from './submit_message.ts'
 
-/** A fifth guess is answered, a sixth is not. */
+/** Failed logins per network in FAILURES_MS; a sixth attempt is refused. */
 const MAX_FAILURES = 5
 const FAILURES_MS = 900_000
 
-type Callback = (error?: Error | null, message?: string) => void
-
-/** Takes mail to send, from whoever has an API key: as POST /emails does, and with the same answers. */
+/** Receives mail to send from clients with an API key: accepted, and refused, as POST /emails does it. */
 export async function startSubmission(
   foundation: Foundation,
   blobs: Blobs,
   limits: SmtpLimits,
   port: number = foundation.config.SUBMISSION_PORT,
 ): Promise<Listening> {
-  const { config, log, pool, secrets } = foundation
-  const findCaller = createFindCaller(pool, secrets.pepper)
-  const countAddress = createCountAddress(foundation)
-  const submit = createSubmitMessage(foundation, blobs, limits)
-  const failures = new FailureCount(MAX_FAILURES, FAILURES_MS)
-  const envelopes = new WeakMap<SMTPServerSession, Address[]>()
+  const submission = new Submission(foundation, blobs, limits)
+  return listenForSmtp(foundation, { key: 'SUBMISSION_PORT', port, limits }, submission.options())
+}
 
-  /** Asked for every message, since a session may outlive its key. */
-  const authenticate = async (key: string): Promise<Caller> => {
-    const caller = isWellFormedApiKey(key) ? await findCaller(key) : null
+class Submission {
+  readonly #foundation: Foundation
+  readonly #limits: SmtpLimits
+  readonly #findCaller: ReturnType<typeof createFindCaller>
+  readonly #countAddress: ReturnType<typeof createCountAddress>
+  readonly #submit: ReturnType<typeof createSubmitMessage>
+  readonly #failures = new FailureCount(MAX_FAILURES, FAILURES_MS)
+  readonly #envelopes = new WeakMap<SMTPServerSession, Address[]>()
+
+  constructor(foundation: Foundation, blobs: Blobs, limits: SmtpLimits) {
+    this.#foundation = foundation
+    this.#limits = limits
+    this.#findCaller = createFindCaller(foundation.pool, foundation.secrets.pepper)
+    this.#countAddress = createCountAddress(foundation)
+    this.#submit = createSubmitMessage(foundation, blobs, limits)
+  }
+
+  options(): SMTPServerOptions {
+    const toReply = (error: unknown) => this.#toReply(error)
+    return {
+      authMethods: ['PLAIN', 'LOGIN'],
+      hideSMTPUTF8: true, // nothing is sent to such addresses yet
+      onAuth: ({ password }, session, callback) => {
+        this.#logIn(password ?? '', session).then(
+          key => callback(null, { user: key }),
+          error => callback(toReply(error)),
+        )
+      },
+      onMailFrom: (_address, session, callback) => replyAfter(this.#begin(session), callback, toReply),
+      onRcptTo: ({ address }, session, callback) => callback(this.#addRecipient(address, session)),
+      onData: (stream, session, callback) =>
+        replyAfter(this.#receive(stream, session), callback, error => stream.errored ?? toReply(error)),
+    }
+  }
+
+  /** Done again for every message, since a session may outlive its key. */
+  async #authenticate(key: string): Promise<Caller> {
+    const caller = isWellFormedApiKey(key) ? await this.#findCaller(key) : null
     if (!caller?.usable) throw new SmtpReplyError(535, '5.7.8 invalid_api_key: API key is invalid, expired or revoked.')
     return caller
   }
 
-  const logIn = async (password: string, session: SMTPServerSession): Promise<string> => {
+  async #logIn(password: string, session: SMTPServerSession): Promise<string> {
     const network = networkOf(session.remoteAddress)
-    if (failures.isOver(network)) throw new SmtpReplyError(421, '4.7.0 Too many failed logins, try again later')
-    await authenticate(password).catch(error => {
-      if (error instanceof SmtpReplyError) failures.add(network)
+    if (this.#failures.isOver(network)) throw new SmtpReplyError(421, '4.7.0 Too many failed logins, try again later')
+    await this.#authenticate(password).catch(error => {
+      if (error instanceof SmtpReplyError) this.#failures.add(network)
       throw error
     })
     return password
   }
 
-  const begin = async (session: SMTPServerSession): Promise<void> => {
-    await authenticate(keyOf(session))
-    const use = countAddress && (await countAddress(session.remoteAddress))
-    if (use && !use.isAllowed) throw tooManySends(config.SENDS_PER_MINUTE, use.reset_s)
-    envelopes.set(session, [])
+  async #begin(session: SMTPServerSession): Promise<undefined> {
+    await this.#authenticate(keyOf(session))
+    const use = this.#countAddress && (await this.#countAddress(session.remoteAddress))
+    if (use && !use.isAllowed) throw tooManySends(this.#foundation.config.SENDS_PER_MINUTE, use.reset_s)
+    this.#envelopes.set(session, [])
   }
 
-  const receive = async (stream: SMTPServerDataStream, session: SMTPServerSession): Promise<string> => {
-    const content = await readContent(stream, limits)
+  #addRecipient(address: string, session: SMTPServerSession): SmtpReplyError | null {
+    const parsed = parseAddress(address)
+    if (!parsed || parsed.name !== null) {
+      const why = explainUnsendable(address) ?? 'Expected `email@domain`'
+      return new SmtpReplyError(553, `5.1.3 invalid_to_address: ${why}.`)
+    }
+    this.#envelopes.get(session)?.push(parsed)
+    return null
+  }
+
+  async #receive(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
+    const content = await readContent(stream, this.#limits)
     try {
-      const caller = await authenticate(keyOf(session))
-      return await submit(caller, envelopes.get(session) as Address[], content)
+      const caller = await this.#authenticate(keyOf(session))
+      const id = await this.#submit(caller, this.#envelopes.get(session) as Address[], content)
+      return `2.0.0 Accepted as ${id}`
     } finally {
       await content.close()
     }
   }
 
-  const answer = (error: unknown): SmtpReplyError => {
+  #toReply(error: unknown): SmtpReplyError {
     const reply = toReply(error)
-    if (reply.responseCode === 451 && !(error instanceof SmtpReplyError)) log.warn({ err: error }, 'mail was not taken')
+    if (reply.responseCode === 451 && !(error instanceof SmtpReplyError)) {
+      this.#foundation.log.warn({ err: error }, 'mail was not taken')
+    }
     return reply
   }
-
-  return listenForSmtp(
-    foundation,
-    { key: 'SUBMISSION_PORT', port, limits },
-    {
-      authMethods: ['PLAIN', 'LOGIN'],
-      hideSMTPUTF8: true, // nothing is sent to such addresses yet
-      onAuth({ password }, session, callback) {
-        logIn(password ?? '', session).then(
-          key => callback(null, { user: key }),
-          error => callback(answer(error)),
-        )
-      },
-      onMailFrom(_address, session, callback) {
-        settle(begin(session), callback, answer)
-      },
-      onRcptTo({ address }, session, callback) {
-        const parsed = parseAddress(address)
-        if (!parsed || parsed.name !== null) {
-          const why = explainUnsendable(address) ?? 'Expected `email@domain`'
-          return callback(new SmtpReplyError(553, `5.1.3 invalid_to_address: ${why}.`))
-        }
-        envelopes.get(session)?.push(parsed)
-        callback()
-      },
-      onData(stream, session, callback) {
-        receive(stream, session).then(
-          id => callback(null, `2.0.0 Accepted as ${id}`),
-          error => callback(stream.errored ?? answer(error)),
-        )
-      },
-    },
-  )
-}
-
-function settle(act: Promise<void>, callback: Callback, answer: (error: unknown) => Error): void {
-  act.then(
-    () => callback(),
-    error => callback(answer(error)),
-  )
 }
 
 function keyOf({ user }: SMTPServerSession): string {
   return (user as string | undefined) ?? ''
 }
 
-/** What the API would answer, in words of SMTP; its name stands first, since callers branch on it. */
+/** Translates an error of the API to an SMTP reply. The name of the error comes first, since clients branch on it. */
 function toReply(error: unknown): SmtpReplyError {
   if (error instanceof SmtpReplyError) return error
   if (!(error instanceof ApiError)) return new SmtpReplyError(451, '4.3.0 Try again later', error)
@@ -129,7 +132,7 @@ function toReply(error: unknown): SmtpReplyError {
   return new SmtpReplyError(Number(code.slice(0, 3)), `${code.slice(4)} ${error.name}: ${error.message}`, error)
 }
 
-/** A reply's code and the enhanced one (RFC 3463). */
+/** The code of the reply and the enhanced status code (RFC 3463). */
 function codeOf({ name, statusCode }: ApiError): string {
   if (name === 'daily_quota_exceeded' || name === 'monthly_quota_exceeded') return '452 4.7.1'
   if (statusCode === 429) return '451 4.7.1'

@@ -19,7 +19,7 @@ export type MailServer = { host: string; priority: number; addresses: string[] }
  */
 export type MailServers =
   | { outcome: 'found'; servers: MailServer[]; provider: string; unsure: boolean }
-  | { outcome: 'refused'; verdict: Refused }
+  | { outcome: 'refused'; refusal: Refused }
 
 export type ServersOptions = {
   dns: Pick<Dns, 'mx' | 'addresses'>
@@ -39,7 +39,7 @@ export async function findMailServers(domain: string, options: ServersOptions): 
   }
   // RFC 7505: it stands alone.
   if (mx.records.every(({ exchange }) => exchange === '')) {
-    return { outcome: 'refused', verdict: bounce('556 5.1.10', `${domain} accepts no mail.`) }
+    return { outcome: 'refused', refusal: bounce('556 5.1.10', `${domain} accepts no mail.`) }
   }
   const best = mx.records
     .filter(({ exchange }) => exchange !== '' && !isIP(exchange))
@@ -84,7 +84,7 @@ export function providerOf(host: string): string {
 }
 
 function noSuchDomain(domain: string): MailServers {
-  return { outcome: 'refused', verdict: bounce('550 5.1.2', `${domain} has no mail server.`) }
+  return { outcome: 'refused', refusal: bounce('550 5.1.2', `${domain} has no mail server.`) }
 }
 
 /** As the server of the recipient would say it, had it one. */
@@ -93,9 +93,17 @@ function bounce(code: string, text: string): Refused {
 }
 
 function fail(reason: string): MailServers {
-  return { outcome: 'refused', verdict: { outcome: 'failed', class: 'policy', reason } }
+  return { outcome: 'refused', refusal: { outcome: 'failed', class: 'policy', reason } }
 }
 
 function later(reason: string): MailServers {
-  return { outcome: 'refused', verdict: { outcome: 'deferred', class: 'infrastructure', reason } }
+  return { outcome: 'refused', refusal: { outcome: 'deferred', class: 'infrastructure', reason } }
+}
+
+/** Sorts by preference, at random among equals (RFC 5321 section 5.1). */
+export function inTurn(servers: MailServer[]): MailServer[] {
+  return servers
+    .map(server => ({ server, order: Math.random() }))
+    .sort((a, b) => a.server.priority - b.server.priority || a.order - b.order)
+    .map(({ server }) => server)
 }

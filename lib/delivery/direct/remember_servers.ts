@@ -27,7 +27,7 @@ export function rememberServers(options: ServersOptions): (domain: string) => Pr
     return findMailServers(domain, { ...options, dns }).finally(() => room.release())
   }
   return remember(new Memory<MailServers>(REMEMBERED_DOMAINS), find, found => {
-    const isUnsure = found.outcome === 'found' ? found.unsure : found.verdict.outcome === 'deferred'
+    const isUnsure = found.outcome === 'found' ? found.unsure : found.refusal.outcome === 'deferred'
     return isUnsure ? UNSURE_MS : FOUND_MS
   })
 }

@@ -1,136 +1,141 @@
+import type { Share } from '#lib/async/fair_queue.ts'
 import type { Protection } from '#lib/delivery/smtp/session_pool.ts'
-import type { Outcome, Outgoing, Transport } from '#lib/delivery/transport.ts'
+import type { Outcome, Outgoing, Route, Transport } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
 import { domainOf } from '#lib/mail/address.ts'
 import type { Dns } from '#lib/net/dns.ts'
 import type { AddressPolicy } from '#lib/net/fetch_safely.ts'
 import { type HostOptions, HostSender, type HostTry } from './host_sender.ts'
-import { type MailServer, providerOf } from './mail_servers.ts'
-import { allowsHost, type FindStsPolicy, type StsPolicy } from './mta_sts.ts'
+import { inTurn, type MailServer, providerOf } from './mail_servers.ts'
+import type { FindStsPolicy, StsPolicy } from './mta_sts.ts'
 import { OutboundWatch } from './outbound_watch.ts'
+import { demandProtection, reportTest } from './protection.ts'
 import { ProviderLimits } from './provider_limits.ts'
 import { rememberServers } from './remember_servers.ts'
 import { asksToSlowDown } from './throttling.ts'
 
-/** Of one attempt all connections together may take as long as so many. */
+/** All connections of one attempt together may take this many times the timeout of one. */
 const CONNECTS_PER_ATTEMPT = 3
+
+const NONE_ALLOWED: Outcome = {
+  outcome: 'deferred',
+  class: 'infrastructure',
+  reason: 'None of its mail servers is one that its MTA-STS policy names.',
+}
 
 export type DirectOptions = HostOptions & {
   dns: Pick<Dns, 'mx' | 'addresses'>
   policy: AddressPolicy
   findPolicy: FindStsPolicy
   log: Log
-  /** Of one provider. */
+  /** Limits per provider. */
   limits: { connections: number; per_minute: number }
   isOwn?: (address: string, policy: AddressPolicy) => boolean
 }
 
-/** Delivers to the recipients' own mail servers. Domains whose best server one provider runs share its lane and limits. */
-export function createDirectTransport(options: DirectOptions): Transport {
-  const { timeouts, connections, findPolicy, log } = options
-  const hosts = new HostSender(options)
-  const limits = new ProviderLimits(options.limits)
-  const watch = new OutboundWatch(log)
-  const serversOf = rememberServers(options)
+/**
+ * Delivers to the recipients' own mail servers. Domains whose best server belongs to the same provider share a lane and its
+ * limits.
+ */
+export class DirectTransport implements Transport {
+  readonly concurrency: number
+  readonly #options: DirectOptions
+  readonly #hosts: HostSender
+  readonly #limits: ProviderLimits
+  readonly #watch: OutboundWatch
+  readonly #serversOf: ReturnType<typeof rememberServers>
 
-  /** What one host's answer says of its provider. */
-  const learn = ({ host }: MailServer, { outcome, hasAnswered, isOver }: HostTry) => {
-    if (outcome.outcome === 'released' || hasAnswered === null) return
-    const provider = providerOf(host)
-    const reason = 'reason' in outcome ? outcome.reason : ''
-    if (hasAnswered) watch.reached()
-    else watch.unreached(host, reason)
-    if (!hasAnswered) limits.failed(provider)
-    else if (isOver && !isThrottle(outcome)) limits.answered(provider)
+  constructor(options: DirectOptions) {
+    this.concurrency = options.connections
+    this.#options = options
+    this.#hosts = new HostSender(options)
+    this.#limits = new ProviderLimits(options.limits)
+    this.#watch = new OutboundWatch(options.log)
+    this.#serversOf = rememberServers(options)
   }
 
-  const conclude = ({ host }: MailServer, outcome: Outcome): Outcome => {
-    if (!isThrottle(outcome)) return outcome
-    const seconds = limits.throttled(providerOf(host))
-    if (seconds !== null) log.info({ host, seconds, reply: outcome.reply }, 'a provider asked us to slow down')
-    return outcome
+  share(provider: string): Share | null {
+    return this.#limits.share(provider)
   }
 
-  /** One after the other, until one has taken or refused it. */
-  const tryAll = async (servers: MailServer[], policy: StsPolicy | null, outgoing: Outgoing): Promise<Outcome> => {
-    const until = performance.now() + CONNECTS_PER_ATTEMPT * timeouts.connect
-    let last: Outcome = {
-      outcome: 'deferred',
-      class: 'infrastructure',
-      reason: 'None of its mail servers is one that its MTA-STS policy names.',
-    }
+  async route(destination: string): Promise<Route> {
+    const [found] = await this.#lookUp(destination)
+    if (found.outcome === 'refused') return { lane: destination, isShared: false, wait: null }
+    return { lane: found.provider, isShared: true, wait: this.#limits.pauseOf(found.provider) }
+  }
+
+  async deliver(outgoing: Outgoing): Promise<Outcome> {
+    const known = await orStop(this.#lookUp(domainOf(outgoing.recipient)), outgoing.signal)
+    if (!known) return { outcome: 'released', reason: 'The worker stopped.' }
+    const [found, policy] = known
+    return found.outcome === 'refused' ? found.refusal : this.#tryAll(inTurn(found.servers), policy, outgoing)
+  }
+
+  close(): void {
+    this.#hosts.close()
+  }
+
+  /** Both are cached, so that the delivery finds what `route` has looked up. */
+  #lookUp(domain: string) {
+    return Promise.all([this.#serversOf(domain), this.#options.findPolicy(domain)])
+  }
+
+  /** Tries one server after the other, until one has taken or refused the message. */
+  async #tryAll(servers: MailServer[], policy: StsPolicy | null, outgoing: Outgoing): Promise<Outcome> {
+    const until = performance.now() + CONNECTS_PER_ATTEMPT * this.#options.timeouts.connect
+    let last = NONE_ALLOWED
     for (const server of servers) {
-      const protection = await demand(server, policy, outgoing)
+      const protection = await demandProtection(server, policy, outgoing)
       if (!protection) continue
-      const provider = providerOf(server.host)
-      const wait = limits.admit(provider)
+      const wait = this.#limits.admit(providerOf(server.host))
       if (wait) return { outcome: 'released', ...wait }
-      const onSilence = () => {
-        limits.failed(provider)
-        return outgoing.onSilence?.() ?? false
-      }
-      const most = limits.share(provider).slots
-      const tried = await hosts.send({ server, protection, until, most, outgoing: { ...outgoing, onSilence } })
-      learn(server, tried)
+      const tried = await this.#try(server, protection, until, outgoing)
       if (policy?.mode === 'testing' && tried.protection) {
-        await reportTest(server, policy, tried.protection, outgoing, log)
+        await reportTest(server, policy, tried.protection, outgoing, this.#options.log)
       }
       last = tried.outcome
-      if (tried.isOver || performance.now() >= until || server === servers.at(-1)) return conclude(server, last)
+      if (tried.isOver || performance.now() >= until || server === servers.at(-1)) return this.#conclude(server, last)
     }
     return last
   }
 
-  return {
-    concurrency: connections,
-    share: provider => limits.share(provider),
-    async route(destination) {
-      // Both are remembered: the delivery finds them at hand.
-      const [found] = await Promise.all([serversOf(destination), findPolicy(destination)])
-      if (found.outcome === 'refused') return { lane: destination, isShared: false, wait: null }
-      return { lane: found.provider, isShared: true, wait: limits.pauseOf(found.provider) }
-    },
-    async deliver(outgoing) {
-      const domain = domainOf(outgoing.recipient)
-      const known = await orStop(Promise.all([serversOf(domain), findPolicy(domain)]), outgoing.signal)
-      if (!known) return { outcome: 'released', reason: 'The worker stopped.' }
-      const [found, policy] = known
-      return found.outcome === 'refused' ? found.verdict : tryAll(inTurn(found.servers), policy, outgoing)
-    },
-    close: () => hosts.close(),
+  async #try(server: MailServer, protection: Protection, until: number, outgoing: Outgoing): Promise<HostTry> {
+    const provider = providerOf(server.host)
+    const onSilence = () => {
+      this.#limits.failed(provider)
+      return outgoing.onSilence?.() ?? false
+    }
+    const most = this.#limits.share(provider).slots
+    const tried = await this.#hosts.send({ server, protection, until, most, outgoing: { ...outgoing, onSilence } })
+    this.#learn(server, tried)
+    return tried
   }
-}
 
-/** By preference, and in any order among equals (RFC 5321 section 5.1). */
-function inTurn(servers: MailServer[]): MailServer[] {
-  return servers
-    .map(server => ({ server, order: Math.random() }))
-    .sort((a, b) => a.server.priority - b.server.priority || a.order - b.order)
-    .map(({ server }) => server)
-}
+  /** Notes what the response of one host says of its provider. */
+  #learn({ host }: MailServer, { outcome, hasAnswered, isOver }: HostTry): void {
+    if (outcome.outcome === 'released' || hasAnswered === null) return
+    const provider = providerOf(host)
+    const reason = 'reason' in outcome ? outcome.reason : ''
+    if (hasAnswered) this.#watch.reached()
+    else this.#watch.unreached(host, reason)
+    if (!hasAnswered) this.#limits.failed(provider)
+    else if (isOver && !isThrottle(outcome)) this.#limits.answered(provider)
+  }
 
-/** How well a connection to the host must be protected; null: no mail may go there (RFC 8461 section 5). */
-async function demand(server: MailServer, policy: StsPolicy | null, { tls }: Outgoing): Promise<Protection | null> {
-  if (policy?.mode === 'enforce') return (await allowsHost(policy, server.host)) ? 'verified' : null
-  return tls === 'enforced' ? 'encrypted' : 'none'
-}
-
-async function reportTest(
-  { host }: MailServer,
-  policy: StsPolicy,
-  protection: Protection,
-  { delivery_id }: Outgoing,
-  log: Log,
-): Promise<void> {
-  if (protection === 'verified' && (await allowsHost(policy, host))) return
-  log.info({ delivery_id, host, protection }, 'an MTA-STS policy that is being tested would have kept this mail')
+  #conclude({ host }: MailServer, outcome: Outcome): Outcome {
+    if (!isThrottle(outcome)) return outcome
+    const seconds = this.#limits.throttled(providerOf(host))
+    const { log } = this.#options
+    if (seconds !== null) log.info({ host, seconds, reply: outcome.reply }, 'a provider asked us to slow down')
+    return outcome
+  }
 }
 
 function isThrottle(outcome: Outcome): outcome is Outcome & { reply: string } {
   return outcome.outcome === 'deferred' && outcome.reply !== undefined && asksToSlowDown(outcome.reply)
 }
 
-/** Null when the signal is aborted first. */
+/** Resolves to null if the signal is aborted first. */
 async function orStop<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {
   const stopped = Promise.withResolvers<null>()
   const stop = () => stopped.resolve(null)

@@ -1,5 +1,5 @@
 import { withoutAddresses } from '#lib/delivery/refusal_words.ts'
-import type { Reply, Stage, Verdict } from '#lib/delivery/smtp_reply.ts'
+import type { Reply, Stage, ReplyClass } from '#lib/delivery/smtp_reply.ts'
 import { findRule } from './rules.ts'
 
 // RFC 4954 6, RFC 3207 4: authentication or TLS is asked for, at whatever command. RFC 5321 4.2.2: a command was not
@@ -7,7 +7,7 @@ import { findRule } from './rules.ts'
 const OUR_FAULTS = [530, 534, 535, 538, 500, 502, 503, 504]
 
 /** Returns the meaning of a refusal at a stage for the delivery. The code says whether it is final, the table of rules why. */
-export function classifyReply(given: Reply & { stage: Stage }): Verdict {
+export function classifyReply(given: Reply & { stage: Stage }): ReplyClass {
   const reply = { ...given, text: withoutAddresses(given.text) }
   const { code, stage } = reply
   if (code >= 400 && code < 500) return { outcome: 'deferred', class: 'transient' }

@@ -1,4 +1,4 @@
-import type { Reply, Stage, Verdict } from '#lib/delivery/smtp_reply.ts'
+import type { Reply, ReplyClass, Stage } from '#lib/delivery/smtp_reply.ts'
 
 /**
  * A row of the table of refusals: replies that it applies to, the class they have, and the reply it was made for, as a
@@ -6,7 +6,7 @@ import type { Reply, Stage, Verdict } from '#lib/delivery/smtp_reply.ts'
  * match.
  */
 export type Rule = {
-  class: Verdict['class']
+  class: ReplyClass['class']
   words?: RegExp
   status?: RegExp
   code?: RegExp

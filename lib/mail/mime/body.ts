@@ -10,12 +10,12 @@ type Slot = { attachment: number; length: number }
  * The fields that describe a body, and the body in pieces: CRLF lines of at most 76 characters, the last one ended too,
  * and the places of attachments. Text is ASCII; from a thread it comes as bytes.
  */
-export type Part = { fields: HeaderField[]; body: (string | Uint8Array<ArrayBuffer> | Slot)[] }
+export type MimePart = { fields: HeaderField[]; body: (string | Uint8Array<ArrayBuffer> | Slot)[] }
 
 type Multipart = 'alternative' | 'related' | 'mixed'
 
 /** Base64 keeps every text exactly, and leaves no line that is too long, starts with a dot or ends in white space. */
-export function textPart(subtype: 'plain' | 'html', content: string): Part {
+export function textPart(subtype: 'plain' | 'html', content: string): MimePart {
   return {
     fields: [
       atomsField('Content-Type', [`text/${subtype}; charset=utf-8`]),
@@ -30,7 +30,7 @@ export function filePart(
   head: AttachmentHead & { size: number },
   attachment: number,
   disposition: 'attachment' | 'inline',
-): Part {
+): MimePart {
   const fields = attachmentFields(head, disposition)
   if (!head.is_embedded) return { fields, body: [{ attachment, length: base64LinesLength(head.size) }] }
   // The line end before a boundary is none of the part's (RFC 2046 section 5.1.1): the message keeps its last one.
@@ -38,7 +38,7 @@ export function filePart(
 }
 
 /** An invitation of `size` bytes as a form of the body. Throws as `attachmentFields` does. */
-export function invitationPart(head: AttachmentHead & { size: number }, attachment: number): Part {
+export function invitationPart(head: AttachmentHead & { size: number }, attachment: number): MimePart {
   return { fields: invitationFields(head), body: [{ attachment, length: base64LinesLength(head.size) }] }
 }
 
@@ -48,9 +48,9 @@ export function invitationPart(head: AttachmentHead & { size: number }, attachme
  * line begins with no hyphen, parts that are multiparts themselves have boundaries of their own, and whoever wrote an
  * embedded message did not know the seed.
  */
-export function multipart(subtype: Multipart, parts: Part[], seed: string, parameters: string[] = []): Part {
+export function multipart(subtype: Multipart, parts: MimePart[], seed: string, parameters: string[] = []): MimePart {
   const boundary = boundaryOf(subtype, seed)
-  const body: Part['body'] = []
+  const body: MimePart['body'] = []
   for (const part of parts) {
     const head = `--${boundary}\r\n${part.fields.map(field => `${field.raw}\r\n`).join('')}\r\n`
     body.push(head, ...part.body)

@@ -1,5 +1,5 @@
 import { readHeader, splitMessage } from '#lib/mail/mime/header.ts'
-import { type Part, splitHeaders } from './mime_parts.ts'
+import { type ReportPart, splitHeaders } from './mime_parts.ts'
 import { findAddress, type Report } from './report.ts'
 
 /** Those that say that somebody does not want it (RFC 5965 7.3, RFC 6650 3); others tell of failed checks, or of peace. */
@@ -9,7 +9,7 @@ const COMPLAINTS = ['abuse', 'fraud', 'virus', 'opt-out', 'opt-out-list', 'other
  * Reads a feedback report (RFC 5965). Where our token may stand is the original sender that it tells, and the fields of
  * the message that it returns.
  */
-export function readFeedbackReport(parts: Part[]): Report | null {
+export function readFeedbackReport(parts: ReportPart[]): Report | null {
   const report = parts.find(part => part.type === 'message/feedback-report' || isMistaken(part))
   if (!report) return null
   const { headers: fields } = splitHeaders(Buffer.from(report.text.trimStart()))
@@ -30,7 +30,7 @@ export function mayComplain(headers: Map<string, string>): boolean {
  * Reads a complaint that is no feedback report: the message, sent back by the staff of its receiver; or the mail by which
  * Apple Mail unsubscribes for its user, which counts by the address that it comes to.
  */
-export function readPlainComplaint(headers: Map<string, string>, parts: Part[]): Report | null {
+export function readPlainComplaint(headers: Map<string, string>, parts: ReportPart[]): Report | null {
   if (/^true\b/i.test(headers.get('x-apple-unsubscribe') ?? '')) return complaint('opt-out', [])
   const isReturned = parts.some(({ type }) => RETURNED.test(type))
   return isFromStaff(headers) && isReturned ? complaint('abuse', returnedValues(parts)) : null
@@ -46,7 +46,7 @@ function complaint(feedback_type: string, texts: string[]): Report {
 }
 
 /** The fields of the message that was returned, where it looks like one. */
-function returnedValues(parts: Part[]): string[] {
+function returnedValues(parts: ReportPart[]): string[] {
   return parts
     .filter(({ type }) => RETURNED.test(type) || type === 'text/plain')
     .map(({ text }) => readHeader(splitMessage(Buffer.from(text.trimStart())).header))
@@ -59,6 +59,6 @@ const OF_MESSAGE = new Set(['message-id', 'received', 'return-path'])
 const RETURNED = /^(?:message\/(?:rfc822|global|partial)|text\/rfc822-headers|message\/rfc822-headers)/
 
 /** Some write the right fields into a part of the wrong type. */
-function isMistaken({ type, text }: Part): boolean {
+function isMistaken({ type, text }: ReportPart): boolean {
   return /^(?:text\/plain|application\/octet-stream|text\/)/.test(type) && /^\s*Feedback-Type:\s*[a-z]/i.test(text)
 }

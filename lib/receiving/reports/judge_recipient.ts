@@ -1,23 +1,33 @@
 import { type Bounce, describeBounce } from '#lib/delivery/bounce_details.ts'
 import { classifyReply } from '#lib/delivery/refusals/classify_reply.ts'
-import { parseReply, type Verdict } from '#lib/delivery/smtp_reply.ts'
+import { parseReply, type ReplyClass } from '#lib/delivery/smtp_reply.ts'
 import type { ReportedRecipient } from './report.ts'
 
 /**
- * The meaning of a notice of failure, named as a refusal in the session would be. `reply` as a server would have said it to
- * us. `bounced`: the recipient is the cause, and the next message would fail as well. `failed`: any other cause.
+ * A refusal that a notice of failure reports, as it would have been in the session; `reply` is what the server would have
+ * replied. `bounced`: the recipient is the cause, so the next message would fail as well. `failed`: any other cause.
  */
-export type ReportVerdict = { outcome: 'bounced' | 'failed'; class: Verdict['class']; bounce: Bounce; reply: string }
+export type ReportedRefusal = {
+  outcome: 'bounced' | 'failed'
+  class: ReplyClass['class']
+  bounce: Bounce
+  reply: string
+}
 
-/** Reads class and reason off a recipient that could not be reached. It has failed for good, whatever the notice says. */
-export function judgeRecipient(recipient: ReportedRecipient): ReportVerdict {
+/** Returns class and reason for a recipient that could not be reached. The failure is final, whatever the notice says. */
+export function judgeRecipient(recipient: ReportedRecipient): ReportedRefusal {
   const reply = replyOf(recipient)
   const parsed = parseReply(reply)
   const stage = SAYS_ITSELF.test(parsed.enhanced ?? '') ? 'rcpt' : 'dot'
-  const verdict = classifyReply({ ...parsed, stage })
+  const reply_class = classifyReply({ ...parsed, stage })
   // A cause that is the recipient's will be the same next time, at whatever command it was found out.
-  const outcome = verdict.class === 'recipient' ? 'bounced' : 'failed'
-  return { outcome, class: verdict.class, bounce: describeBounce(reply, { class: verdict.class, outcome }), reply }
+  const outcome = reply_class.class === 'recipient' ? 'bounced' : 'failed'
+  return {
+    outcome,
+    class: reply_class.class,
+    bounce: describeBounce(reply, { class: reply_class.class, outcome }),
+    reply,
+  }
 }
 
 /** It tells of the address, the mailbox or the way to it by itself, at whatever command that was found out. */

@@ -1,7 +1,7 @@
 import { firstValues, readHeader, splitMessage } from '#lib/mail/mime/header.ts'
 
 /** A leaf of the tree of parts, decoded. Header names are in lower case, values unfolded; the first of a name counts. */
-export type Part = { type: string; headers: Map<string, string>; text: string }
+export type ReportPart = { type: string; headers: Map<string, string>; text: string }
 
 /** What of a report is read: the notice comes first in it, and what was returned may be as long as it likes. */
 const MAX_BYTES = 512 * 1024
@@ -14,8 +14,8 @@ const MAX_DEPTH = 4
  * of lines, boundaries that never close, encodings that are not kept. What was returned (message/rfc822) is one part,
  * which is not looked into: what it says is somebody else's word. Linear in the bytes that are read.
  */
-export function readParts(raw: Uint8Array): { headers: Map<string, string>; parts: Part[] } {
-  const parts: Part[] = []
+export function readParts(raw: Uint8Array): { headers: Map<string, string>; parts: ReportPart[] } {
+  const parts: ReportPart[] = []
   const { headers, body } = splitHeaders(beginning(raw, MAX_BYTES))
   collect(headers, body, 0, parts)
   return { headers, parts }
@@ -44,7 +44,7 @@ function beginning(raw: Uint8Array, bytes: number): Buffer {
   return Buffer.from(text.replace(/\r\n?/g, '\n'), 'latin1')
 }
 
-function collect(headers: Map<string, string>, body: Buffer, depth: number, parts: Part[]): void {
+function collect(headers: Map<string, string>, body: Buffer, depth: number, parts: ReportPart[]): void {
   const field = headers.get('content-type') ?? 'text/plain'
   const type = (/^\s*([^\s;]+)/.exec(field)?.[1] ?? 'text/plain').toLowerCase()
   const boundary = type.startsWith('multipart/') ? parameterOf(field, 'boundary') : null

@@ -1,6 +1,6 @@
 import { readDeliveryStatus } from './delivery_status.ts'
 import { mayComplain, readFeedbackReport, readPlainComplaint } from './feedback_report.ts'
-import { type Part, parameterOf, readHeaders, readParts } from './mime_parts.ts'
+import { parameterOf, type ReportPart, readHeaders, readParts } from './mime_parts.ts'
 import { findAddress, type Report, type ReportedRecipient } from './report.ts'
 import { readTextBounce } from './text_bounce.ts'
 
@@ -42,7 +42,7 @@ export function seemsReport(raw: Uint8Array, path: 'none' | 'path' | 'null'): bo
 }
 
 /** Some declare it as text, or as a file. */
-function mayBeStatus({ type, text }: Part): boolean {
+function mayBeStatus({ type, text }: ReportPart): boolean {
   if (/^message\/(?:global-)?delivery-status$/.test(type)) return true
   const mayBe = /^(?:text\/(?:plain|rfc822-headers)|message\/(?!rfc822)|application\/octet-stream|multipart\/)/.test(
     type,
@@ -51,7 +51,7 @@ function mayBeStatus({ type, text }: Part): boolean {
 }
 
 /** A disposition notification (RFC 8098) tells that it was read, or deleted: it has arrived. */
-function isReceipt(type: string, parts: Part[]): boolean {
+function isReceipt(type: string, parts: ReportPart[]): boolean {
   return (
     /disposition-notification/i.test(parameterOf(type, 'report-type') ?? '') ||
     parts.some(part => part.type === 'message/disposition-notification')
@@ -72,7 +72,7 @@ function isFromDaemon(headers: Map<string, string>): boolean {
 }
 
 /** A notice without a reason of its own has one in the words before it, if there is any. */
-function withWords(recipient: ReportedRecipient, parts: Part[]): ReportedRecipient {
+function withWords(recipient: ReportedRecipient, parts: ReportPart[]): ReportedRecipient {
   if (/[a-z]{3}/i.test(recipient.diagnostic.replace(/^[a-z0-9-]+;/i, ''))) return recipient
   const words = parts.find(part => part.type === 'text/plain' && !mayBeStatus(part))?.text ?? ''
   const at = recipient.address ? words.toLowerCase().indexOf(recipient.address) : -1

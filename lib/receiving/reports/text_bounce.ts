@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts'
 import { domainOf } from '#lib/mail/address.ts'
-import type { Part } from './mime_parts.ts'
+import type { ReportPart } from './mime_parts.ts'
 import { findAddress, type ReportedRecipient } from './report.ts'
 import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
 
@@ -8,7 +8,7 @@ import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
  * Reads a bounce that is words alone: qmail, old Exim and Exchange, Notes, and whatever else writes as it likes. For
  * messages that no person has written. Nobody when it does not say that something failed, or not for whom.
  */
-export function readTextBounce(headers: Map<string, string>, parts: Part[]): ReportedRecipient[] {
+export function readTextBounce(headers: Map<string, string>, parts: ReportPart[]): ReportedRecipient[] {
   const whole = parts.find(part => part.type === 'text/plain')?.text ?? htmlText(parts)
   const notice = cutReturned(whole).slice(0, 8_000)
   const subject = headers.get('subject') ?? ''
@@ -115,7 +115,7 @@ const LABELLED = new RegExp(
 const LISTED = [ALONE, IN_TRANSCRIPT, AT_START]
 
 /** HTML alone, as few write it. */
-function htmlText(parts: Part[]): string {
+function htmlText(parts: ReportPart[]): string {
   const html = parts.find(part => part.type === 'text/html')?.text ?? ''
   return html
     .slice(0, 100_000)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { takeTime } from '#flows/process/sync_clock.ts'
+import { readDatabaseTime } from '#flows/process/sync_clock.ts'
 import { now, setClock } from '#lib/clock.ts'
 import { startApi } from '#test/support/api.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -116,11 +116,11 @@ t.test('Postgres refuses the schedule of a process whose clock is a minute off',
 })
 
 t.test('30 days and now are never refused, whatever the clock of the process says', async t => {
-  t.teardown(() => takeTime(world.pool))
+  t.teardown(() => readDatabaseTime(world.pool))
   const phrases = fc.constantFrom('now', 'in 30 days', 'in 720 hours', 'in 4 weeks', 'in 2 seconds')
   await fc.assert(
     fc.asyncProperty(phrases, fc.integer({ min: -30_000, max: 30_000 }), async (phrase, ms) => {
-      await takeTime(world.pool)
+      await readDatabaseTime(world.pool)
       setClock(now().getTime() + ms, performance.now())
       const { status, text, body } = await send({ scheduled_at: phrase })
       t.equal(status, 200, `${phrase}, ${ms} ms: ${text}`)

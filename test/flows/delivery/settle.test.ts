@@ -1,6 +1,6 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { claimDeliveries, type DeliveryResult, fenceDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import { claimDeliveries, fenceDeliveries, type SettledDelivery, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { acceptEmail, readEmail } from '#test/support/sending.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -101,6 +101,6 @@ async function claim(email_id: string): Promise<[Claimed, ...Claimed[]]> {
   return [first, ...others]
 }
 
-function settle(result: DeliveryResult): Promise<string[]> {
+function settle(result: SettledDelivery): Promise<string[]> {
   return settleDeliveries(pool, [result])
 }

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type LaneDeps, WebhookLane } from '#flows/webhooks/endpoint_queue.ts'
+import { type EndpointDeps, EndpointQueue } from '#flows/webhooks/endpoint_queue.ts'
 import type { Attempt } from '#lib/webhooks/post_event.ts'
 import type { DueEvent } from '#sql/webhooks/due_events.ts'
 
 /** A queue of events, read, posted and settled as told. */
-function setup(count: number, deps: Partial<LaneDeps> = {}, recent_results = '') {
+function setup(count: number, deps: Partial<EndpointDeps> = {}, recent_results = '') {
   const due = new Set(Array.from({ length: count }, (_, n) => String(n)))
   const posted: string[] = []
   const settled: string[] = []
   let now = 0
   let most = 0
-  const lane = new WebhookLane(
+  const queue = new EndpointQueue(
     { failure_count: recent_results.endsWith('f') ? 1 : 0, recent_results },
     {
       mayFail: () => true,
@@ -33,7 +33,7 @@ function setup(count: number, deps: Partial<LaneDeps> = {}, recent_results = '')
       },
     },
   )
-  return { lane, due, posted, settled, most: () => most }
+  return { queue, due, posted, settled, most: () => most }
 }
 
 function answer(status: number, patience = 0): Attempt {
@@ -43,8 +43,8 @@ function answer(status: number, patience = 0): Attempt {
 }
 
 t.test('each event is sent once, two at a time, until none is left', async t => {
-  const { lane, due, posted, most } = setup(300)
-  await lane.run()
+  const { queue, due, posted, most } = setup(300)
+  await queue.run()
   t.strictSame(posted, [...new Set(posted)])
   t.equal(posted.length, 300)
   t.equal(due.size, 0)
@@ -52,20 +52,20 @@ t.test('each event is sent once, two at a time, until none is left', async t => 
 })
 
 t.test('events that come meanwhile are sent too', async t => {
-  const { lane, due, posted } = setup(3, {
+  const { queue, due, posted } = setup(3, {
     async post({ event_id }) {
       if (Number(event_id) < 100) due.add(String(Number(event_id) + 3))
       return answer(200)
     },
   })
-  await lane.run()
+  await queue.run()
   t.equal(posted.length, 103)
 })
 
 t.test('few are read until the endpoint has taken one, and when it fails', async t => {
   const limits: number[] = []
   const fails = new Set(['5', '6'])
-  const { lane, due } = setup(40, {
+  const { queue, due } = setup(40, {
     async read(held, limit) {
       limits.push(limit)
       return [...due]
@@ -75,7 +75,7 @@ t.test('few are read until the endpoint has taken one, and when it fails', async
     },
     post: async ({ event_id }) => answer(fails.has(event_id) ? 500 : 200),
   })
-  await lane.run()
+  await queue.run()
   t.equal(limits[0], 10)
   t.ok(limits.includes(100))
   t.strictSame([...new Set(limits)], [10, 100])
@@ -86,22 +86,22 @@ t.test('what was read slowly is sent all the same', async t => {
   let passed = 0
   t.intercept(performance, 'now', { value: () => now() + passed })
   let reads = 0
-  const { lane, due, posted } = setup(3, {
+  const { queue, due, posted } = setup(3, {
     async read(held) {
       passed += 2_000
       return ++reads > 10 ? [] : [...due].filter(id => !held.includes(id)).map(event_id => ({ event_id }) as DueEvent)
     },
   })
-  await lane.run()
+  await queue.run()
   t.equal(posted.length, 3)
 })
 
 t.test('one that is to rest gets one at a time, and the first failure ends it', async t => {
   const failing = setup(50, { post: async () => answer(500) }, 'fffff')
-  await failing.lane.run()
+  await failing.queue.run()
   t.equal(failing.posted.length, 1)
   const recovered = setup(50, {}, 'f'.repeat(20))
-  await recovered.lane.run()
+  await recovered.queue.run()
   t.equal(recovered.posted.length, 50)
   t.equal(recovered.most(), 2, 'two again once one has arrived')
 })
@@ -112,8 +112,8 @@ t.test('five failures in a row, patience that is asked for, and an endpoint that
     [429, 10, 2],
     [410, 0, 2],
   ] as const) {
-    const { lane, posted, settled } = setup(50, { post: () => sleep(1).then(() => answer(status, patience)) })
-    await lane.run()
+    const { queue, posted, settled } = setup(50, { post: () => sleep(1).then(() => answer(status, patience)) })
+    await queue.run()
     t.ok(posted.length <= most, `${posted.length}`)
     t.strictSame(settled.sort(), posted.sort(), 'what was sent is settled')
   }
@@ -121,16 +121,16 @@ t.test('five failures in a row, patience that is asked for, and an endpoint that
 
 t.test('five failures in a row do not end it where most attempts succeed', async t => {
   const fails = (id: string) => Number(id) % 20 >= 14 // six in a row, of twenty
-  const { lane, posted, most } = setup(200, { post: async ({ event_id }) => answer(fails(event_id) ? 500 : 200) })
-  await lane.run()
+  const { queue, posted, most } = setup(200, { post: async ({ event_id }) => answer(fails(event_id) ? 500 : 200) })
+  await queue.run()
   t.equal(posted.length, 200)
   t.equal(most(), 2)
 })
 
 t.test('a failure ends it where too many others fail', async t => {
   const fails = async ({ event_id }: DueEvent) => answer(event_id === '20' ? 500 : 200)
-  const { lane, posted } = setup(100, { post: fails, mayFail: () => false })
-  await lane.run()
+  const { queue, posted } = setup(100, { post: fails, mayFail: () => false })
+  await queue.run()
   t.ok(posted.length < 25, `${posted.length}`)
 })
 
@@ -142,7 +142,7 @@ t.test('what fails ends it, once what is on its way is settled', async t => {
       if (++calls === 2) throw broken
     }
     let slow = 0
-    const { lane, due, settled } = setup(60, {
+    const { queue, due, settled } = setup(60, {
       post: async () => {
         if (throws === 'post') await fails()
         slow++
@@ -156,25 +156,25 @@ t.test('what fails ends it, once what is on its way is settled', async t => {
       }),
       ...(throws === 'settle' && { settle: fails }),
     })
-    await t.rejects(lane.run(), broken, throws)
+    await t.rejects(queue.run(), broken, throws)
     t.equal(slow, 0, 'nothing is on its way')
     if (throws !== 'settle') t.ok(settled.length > 0)
   }
 })
 
 t.test('a stop waits for what is on its way and sends no more', async t => {
-  const { lane, posted, settled } = setup(50, { post: () => sleep(20).then(() => answer(200)) })
-  const ended = lane.run()
+  const { queue, posted, settled } = setup(50, { post: () => sleep(20).then(() => answer(200)) })
+  const ended = queue.run()
   await sleep(10)
-  lane.stop()
+  queue.stop()
   await ended
   t.equal(posted.length, 2)
   t.equal(settled.length, 2)
 })
 
-t.test('a lane that is stopped before it runs ends at once', async t => {
-  const { lane, posted } = setup(5)
-  lane.stop()
-  await lane.run()
+t.test('a queue that is stopped before it runs ends at once', async t => {
+  const { queue, posted } = setup(5)
+  queue.stop()
+  await queue.run()
   t.strictSame(posted, [])
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Part, partsOf } from '#lib/files/split_parts.ts'
+import { partsOf, type StreamPart } from '#lib/files/split_parts.ts'
 
 async function* streamOf(chunks: Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks
@@ -9,7 +9,7 @@ async function* streamOf(chunks: Buffer[]): AsyncGenerator<Buffer> {
 t.test('the parts are the chunks again, full but for the last, which is not empty unless all is', async t => {
   const chunk = fc.uint8Array({ maxLength: 25 }).map(bytes => Buffer.from(bytes))
   const property = fc.asyncProperty(fc.array(chunk), fc.integer({ min: 1, max: 10 }), async (chunks, size) => {
-    const parts: Part[] = []
+    const parts: StreamPart[] = []
     for await (const part of partsOf(streamOf(chunks), size)) parts.push(part)
     const whole = Buffer.concat(chunks)
     const lengths = parts.map(({ bytes }) => bytes.length)

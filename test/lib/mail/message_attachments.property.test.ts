@@ -8,7 +8,7 @@ import { assembleMessage } from '#lib/mail/assemble.ts'
 import { safeFilename } from '#lib/mail/attachment_limits.ts'
 import { composeAndSign } from '#lib/mail/compose.ts'
 import { type DkimAlgorithm, dkimRecordValue, generateDkimKey, hashBody, loadDkimKey } from '#lib/mail/dkim.ts'
-import type { Message, MessageAttachment, Part } from '#lib/mail/message.ts'
+import type { Message, MessageAttachment, MimePart } from '#lib/mail/message.ts'
 import { base64Lines, base64LinesLength } from '#lib/mail/mime/base64.ts'
 import { file, plainMail } from '#test/support/mail/attachments.ts'
 
@@ -147,7 +147,7 @@ t.test('any bytes in any pieces are written as base64 lines of the length that w
         start += length
       }
     }
-    const part: Part = { fields: [], body: [{ attachment: 0, length: base64LinesLength(all.length) }] }
+    const part: MimePart = { fields: [], body: [{ attachment: 0, length: base64LinesLength(all.length) }] }
     const written = await assembleMessage(part, [file('', { size: all.length, read })], [], plainMail.date)
     equal(written.toString('latin1', 4), base64Lines(all))
   })
@@ -163,7 +163,7 @@ t.test('the hash of a body, taken as it is written, is that of the general canon
     const pieces = body.map((piece, attachment) =>
       typeof piece === 'string' ? piece : { attachment, length: base64LinesLength(piece) },
     )
-    const part: Part = { fields: [{ name: 'From', raw: 'From: a@example.com' }], body: pieces }
+    const part: MimePart = { fields: [{ name: 'From', raw: 'From: a@example.com' }], body: pieces }
     const source = await assembleMessage(part, files, keys, plainMail.date)
     const [head = ''] = source.toString('latin1').split('\r\n\r\n')
     const [, bh] = /bh=([^;]+);/.exec(head.replace(/\s/g, '')) ?? []

@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { createMtaSts, type StsOptions, type StsPolicy } from '#lib/delivery/direct/mta_sts.ts'
-import { createDirectTransport, type DirectOptions } from '#lib/delivery/direct/transport.ts'
+import { type DirectOptions, DirectTransport } from '#lib/delivery/direct/transport.ts'
 import type { Outcome, Outgoing, Transport } from '#lib/delivery/transport.ts'
 import { createLog } from '#lib/log.ts'
 import { parseNetworks } from '#lib/net/client_address.ts'
@@ -54,7 +54,7 @@ export async function openDirect(t: Test, zone: Zone = {}, times = SHORT): Promi
     lines,
     log,
     transport(options = {}) {
-      const transport = createDirectTransport({
+      const transport = new DirectTransport({
         dns,
         policy: { allowed: parseNetworks(MAIL_HOSTS) },
         findPolicy: async () => null,

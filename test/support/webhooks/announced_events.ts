@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import type { Places } from '#flows/webhooks/leased_endpoints.ts'
-import { createWebhookSender, type WebhookSender } from '#flows/webhooks/sender.ts'
+import { WebhookSender } from '#flows/webhooks/sender.ts'
 import { makeSigningSecret } from '#flows/webhooks/signing_secrets.ts'
 import type { WebhookTimes } from '#flows/webhooks/times.ts'
 import { insertWebhook, takeWebhookId } from '#sql/webhooks/webhooks.ts'
@@ -99,7 +99,7 @@ export function startSender(
   times: WebhookTimes,
   places?: Places,
 ): WebhookSender {
-  const sender = createWebhookSender({ ...world, times, places })
+  const sender = new WebhookSender({ ...world, times, places })
   sender.start()
   t.teardown(() => sender.stop())
   return sender

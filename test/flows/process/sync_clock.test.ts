@@ -1,5 +1,5 @@
 import t from 'tap'
-import { takeTime } from '#flows/process/sync_clock.ts'
+import { readDatabaseTime } from '#flows/process/sync_clock.ts'
 import { now, setClock } from '#lib/clock.ts'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
@@ -14,12 +14,12 @@ const HOUR = 3_600_000
 const shift = (ms: number) => setClock(now().getTime() + ms, performance.now())
 const inDatabase = async () => (await world.pool.pg.query('SELECT clock_timestamp() AS time')).rows[0].time.getTime()
 
-t.afterEach(() => takeTime(world.pool))
+t.afterEach(() => readDatabaseTime(world.pool))
 
 t.test('the clock is that of the database, whatever it was before', async t => {
   for (const ms of [-24 * HOUR, 0, 24 * HOUR]) {
     shift(ms)
-    await takeTime(world.pool)
+    await readDatabaseTime(world.pool)
     const [before, time, after] = [await inDatabase(), now().getTime(), await inDatabase()]
     t.ok(before - 1_000 < time && time < after + 1_000, `${before} ${time} ${after}`)
   }
@@ -27,7 +27,7 @@ t.test('the clock is that of the database, whatever it was before', async t => {
 
 t.test('an answer that took too long leaves it as it is', async t => {
   shift(HOUR)
-  await takeTime(world.pool, 0)
+  await readDatabaseTime(world.pool, 0)
   t.ok(now().getTime() > (await inDatabase()) + HOUR / 2)
 })
 
@@ -60,7 +60,7 @@ t.test('with a clock that is wrong nothing is accepted, and once it is set the s
       t.match(answer, refused)
       t.equal(answer.headers.get('retry-after'), '10')
     }
-    await takeTime(world.pool)
+    await readDatabaseTime(world.pool)
     t.match(await send('/api/emails', email), { status: 200 })
     t.match(await send('/api/emails/batch', [email, email]), { status: 200 })
   }

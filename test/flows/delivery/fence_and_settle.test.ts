@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { v7 as uuid } from 'uuid'
-import { createLedger } from '#flows/delivery/fence_and_settle.ts'
+import { DeliveryStore } from '#flows/delivery/fence_and_settle.ts'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { Semaphore } from '#lib/async/semaphore.ts'
 import { type ClaimedDelivery, claimDeliveries } from '#sql/delivery/deliveries.ts'
@@ -94,29 +94,29 @@ t.test('a stop while the database is away ends, and the sweep knows what is in d
 })
 
 t.test('no more than so many are between fence and result, and who gives up waiting makes room', async t => {
-  const ledger = createLedger(world.pool, world.log, { lease_seconds: 5 })
+  const store = new DeliveryStore(world.pool, world.log, 5)
   const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
   const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
   const [first, second, third] = (await claimDeliveries(world.pool, options)) as Claimed
   const places = new Semaphore(1)
-  const fences = [first, second, third].map(token => ledger.fence(token, places))
+  const fences = [first, second, third].map(token => store.fence(token, places))
   t.equal(await fences[0], true)
-  await ledger.settle(second, { outcome: 'released', reason: 'Stopped.' })
+  await store.settle(second, { outcome: 'released', reason: 'Stopped.' })
   t.strictSame(await countStates(ids), { 'sending dot': 1, 'sending pre': 1, queued: 1 })
-  await ledger.settle(first, { outcome: 'delivered', reply: '250 OK', via: 'relay' })
+  await store.settle(first, { outcome: 'delivered', reply: '250 OK', via: 'relay' })
   t.strictSame(await Promise.all(fences), [true, false, true])
 })
 
 t.test('one result that cannot be stored fails alone, and an outdated one is told so', async t => {
-  const ledger = createLedger(world.pool, world.log, { lease_seconds: 5 })
+  const store = new DeliveryStore(world.pool, world.log, 5)
   const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
   const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
   const [good, bad, outdated] = await claimDeliveries(world.pool, options)
   if (!good || !bad || !outdated) throw new Error('nothing was claimed')
   const [first, second, third] = await Promise.allSettled([
-    ledger.settle(good, { outcome: 'failed', reason: 'no' }),
-    ledger.settle(bad, { outcome: 'failed', reason: '\0' }),
-    ledger.settle({ ...outdated, attempt: 7 }, { outcome: 'failed' }),
+    store.settle(good, { outcome: 'failed', reason: 'no' }),
+    store.settle(bad, { outcome: 'failed', reason: '\0' }),
+    store.settle({ ...outdated, attempt: 7 }, { outcome: 'failed' }),
   ])
   t.match([first, third], [{ value: true }, { value: false }])
   t.match(second, { status: 'rejected', reason: { code: '22P05' } })
@@ -124,7 +124,7 @@ t.test('one result that cannot be stored fails alone, and an outdated one is tol
 
   const places = new Semaphore(10)
   const tokens = [{ ...bad }, outdated, { ...outdated, lease_owner: uuid() }]
-  const fenced = tokens.map(token => ledger.fence(token, places))
+  const fenced = tokens.map(token => store.fence(token, places))
   t.strictSame(await Promise.all(fenced), [true, true, false], 'two claims of one delivery are told apart')
 })
 

@@ -1,0 +1,82 @@
+import type { Config } from '#lib/config.ts'
+import type { BlobStore } from '#lib/files/blob_store.ts'
+import { createS3Blobs } from '#lib/files/s3_blobs.ts'
+import { createPostgresBlobs } from '#sql/files/blob_chunks.ts'
+import { type BlobId, type BlobStoreName, deleteBlobs, deleteUnusedBlobs, releaseBlobs } from '#sql/files/blobs.ts'
+import type { Pool } from '#sql/pool.ts'
+
+/** Blobs deleted per statement. */
+const PURGED = 100
+
+/** The stores that hold the bytes of blobs: BLOB_STORE, for new ones, and Postgres, for those written when it was the store. */
+export class BlobStores {
+  readonly current: BlobStoreName
+  readonly #pool: Pool
+  readonly #stores: { [Name in BlobStoreName]: BlobStore | null }
+
+  constructor(pool: Pool, { BLOB_STORE }: Config) {
+    this.current = BLOB_STORE === 'postgres' ? 'postgres' : 's3'
+    this.#pool = pool
+    this.#stores = {
+      postgres: createPostgresBlobs(pool),
+      s3: BLOB_STORE === 'postgres' ? null : createS3Blobs(BLOB_STORE),
+    }
+  }
+
+  /** @throws if the store is not configured any more */
+  write(name: BlobStoreName, blob: BlobId, chunks: AsyncIterable<Buffer>): Promise<void> {
+    return this.#storeOf(name).write(keyOf(blob), chunks)
+  }
+
+  /** @throws if the store is not configured any more */
+  read(name: BlobStoreName, blob: BlobId): AsyncIterable<Buffer> {
+    return this.#storeOf(name).read(keyOf(blob))
+  }
+
+  /** Deletes a new blob that no row refers to; if that fails, `purge` gets it later. */
+  async drop(blob: BlobId): Promise<void> {
+    await this.#delete(this.current, [blob]).catch(() => {})
+  }
+
+  /** Deletes blobs that nothing refers to; returns how many were deleted. */
+  async purge(): Promise<number> {
+    // Blobs in a store that is not configured any more stay, and do not stop others from being deleted.
+    const postgres = await untilNoneLeft(() => deleteUnusedBlobs(this.#pool, PURGED))
+    return this.#stores.s3 ? postgres + (await untilNoneLeft(() => this.#purgeS3())) : postgres
+  }
+
+  close(): void {
+    for (const store of Object.values(this.#stores)) store?.close()
+  }
+
+  #storeOf(name: BlobStoreName): BlobStore {
+    const store = this.#stores[name]
+    if (!store) throw new Error(`a blob lies in ${name}, which BLOB_STORE does not name any more`)
+    return store
+  }
+
+  /** Deletes the rows last: without them nothing knows of the bytes. */
+  async #delete(name: BlobStoreName, blobs: BlobId[]): Promise<void> {
+    await this.#storeOf(name).delete(blobs.map(keyOf))
+    await deleteBlobs(this.#pool, blobs)
+  }
+
+  async #purgeS3(): Promise<number> {
+    const released = await releaseBlobs(this.#pool, 's3', PURGED)
+    if (released.length > 0) await this.#delete('s3', released)
+    return released.length
+  }
+}
+
+/** Repeats until none are left; returns how many were deleted. */
+async function untilNoneLeft(deleteSome: () => Promise<number>): Promise<number> {
+  for (let count = 0; ; ) {
+    const deleted = await deleteSome()
+    count += deleted
+    if (deleted < PURGED) return count
+  }
+}
+
+function keyOf({ account_id, id }: BlobId): string {
+  return `${account_id}/${id}`
+}

@@ -1,0 +1,102 @@
+import type { Log } from '#lib/log.ts'
+import { coalesce } from './coalesce.ts'
+import { waitAtMost } from './wait_at_most.ts'
+
+export type LeaseTimes = {
+  /** How often due work is looked for: the most that work is late whose job got lost. */
+  poll_ms: number
+  /** How often leases are extended. */
+  heartbeat_ms: number
+  /** How long a stop waits for work under way to end by itself. */
+  drain_ms: number
+}
+
+/** Most offers per claim. */
+const OFFERS = 1_000
+
+/**
+ * Claims due work from Postgres and keeps it leased until it is done: polls, claims (one claim at a time), extends leases,
+ * and drains at the stop. A subclass says what the work is. If the process dies, the leases run out and the work is claimed
+ * again.
+ */
+export abstract class LeaseLoop<Id> {
+  readonly #log: Log
+  readonly #work: string
+  readonly #times: LeaseTimes
+  readonly #stopping = new AbortController()
+  readonly #claim: (ids: Id[] | null) => Promise<void>
+  #timers: NodeJS.Timeout[] = []
+  #later: NodeJS.Timeout | undefined
+
+  /** `work` names it in the log: 'due mail could not be claimed'. */
+  constructor(log: Log, work: string, times: LeaseTimes) {
+    this.#log = log
+    this.#work = work
+    this.#times = times
+    this.#claim = coalesce<Id[] | null, void>(
+      async offers => {
+        const ids = offers.includes(null) ? null : offers.flatMap(offered => offered ?? [])
+        if (!this.stopping.aborted) await this.claim(ids)
+        return offers.map(() => undefined)
+      },
+      { in_flight: 1, max_items: OFFERS },
+    )
+  }
+
+  /** Claims what is due of these ids, or of all (null), as far as there is room, and starts on it. */
+  protected abstract claim(ids: Id[] | null): Promise<void>
+  /** Extends the leases of everything held. */
+  protected abstract extendLeases(): Promise<void>
+  /** Stops everything held that can be stopped. */
+  protected abstract giveBack(): void
+  /** Ends the rest at once: whatever is still under way is left to its lease. */
+  protected abstract giveUp(): void
+  /** Resolves once nothing is held. */
+  abstract idle(): Promise<void>
+
+  /** Aborted when the stop begins. */
+  protected get stopping(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  /** Claims these as far as there is room. Resolves once they are claimed, and never waits for the work itself. */
+  offer(ids: Id[]): Promise<void> {
+    return this.#claim(ids)
+  }
+
+  /** Starts looking for due work without being told of it. */
+  start(): void {
+    const { poll_ms, heartbeat_ms } = this.#times
+    this.#timers = [setInterval(() => this.look(), poll_ms), setInterval(() => this.#beat(), heartbeat_ms)]
+  }
+
+  /** Stops claiming, gives back what can be given back, and waits for the rest. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    // Queues up behind a claim under way, so that what it brings is given back too.
+    await this.#claim([]).catch(error => this.#log.error({ err: error }, 'a claim failed during the stop'))
+    this.giveBack()
+    await waitAtMost(this.#times.drain_ms, this.idle())
+    this.giveUp()
+    await this.idle()
+    for (const timer of this.#timers) clearInterval(timer)
+  }
+
+  /** Claims whatever is due. */
+  protected look(): void {
+    this.#claim(null).catch(error => this.#log.error({ err: error }, `due ${this.#work} could not be claimed`))
+  }
+
+  /** Looks again after this time. Does nothing if that is set already, or before `start`. */
+  protected lookIn(ms: number): void {
+    if (this.#later || this.#timers.length === 0) return
+    this.#later = setTimeout(() => {
+      this.#later = undefined
+      if (!this.stopping.aborted) this.look()
+    }, ms).unref()
+  }
+
+  #beat(): void {
+    this.extendLeases().catch(error => this.#log.error({ err: error }, `leases of ${this.#work} could not be extended`))
+  }
+}

@@ -1,0 +1,24 @@
+import type { SMTPServerSession } from 'smtp-server'
+import type { SmtpClient } from '#sql/receiving/received_emails.ts'
+
+/** The client of a session, as trace fields and the checks of its mail need it. */
+export function clientOf(session: SMTPServerSession): SmtpClient {
+  return {
+    address: session.remoteAddress,
+    helo: session.hostNameAppearsAs,
+    name: null,
+    tls: session.secure ? versionOf(session) : null,
+    protocol: protocolOf(session),
+  }
+}
+
+/** RFC 3848; RFC 6531 section 3.7.3 for a message that asked for SMTPUTF8. */
+function protocolOf({ transmissionType, envelope }: SMTPServerSession): string {
+  return (envelope as { smtpUtf8?: boolean }).smtpUtf8
+    ? transmissionType.replace(/^ESMTP/, 'UTF8SMTP')
+    : transmissionType
+}
+
+function versionOf({ tlsOptions }: SMTPServerSession): string | null {
+  return tlsOptions ? ((tlsOptions as { version?: string }).version ?? null) : null
+}
