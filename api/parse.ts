@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { twinOf } from '#lib/camel_case_twins.ts'
 import { ApiError, type ErrorName, notFound } from '#lib/errors.ts'
+import { twinOf } from '#lib/json/camel_case_twins.ts'
 import type { Position } from '#sql/page.ts'
 import type { Context } from './context.ts'
 
