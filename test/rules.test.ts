@@ -28,7 +28,7 @@ const MAX_FILE = 150
 const MAX_FUNCTION = 50
 const MAX_FOLDER = 15
 
-/** Each exception with its reason. One that is needed no more fails. Tests keep only the rules about imports. */
+/** Each exception with its reason; one that is no longer needed fails. In test/ only the rules about imports apply. */
 const LONG_FILES = {
   'flows/delivery/prepare_message.ts': 'is being changed with drafts',
   'flows/files/blobs.ts': 'becomes a class',
