@@ -1,6 +1,6 @@
 import { readRequestKey } from '#api/middleware/idempotency.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
-import type { Draft } from '#sql/sending/drafts.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { Context } from './context.ts'
 
 /** Accepts the email that a request asks for. Answers its id, of the first such request if it is one with the same key. */

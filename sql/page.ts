@@ -84,3 +84,8 @@ function nameOf({ after, before }: Position): string {
 function direction({ before }: Position): FragmentSqlToken {
   return before ? sql.fragment`id ASC` : sql.fragment`id DESC`
 }
+
+/** Returns the argument of to_timestamp(). A date as text would fail in the year 0, which Postgres does not have. */
+export function seconds(moment: Date | undefined): number | null {
+  return moment ? moment.getTime() / 1_000 : null
+}

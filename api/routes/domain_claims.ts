@@ -7,7 +7,7 @@ import { queueClaims } from '#flows/domains/add_check_jobs.ts'
 import { claimDomain } from '#flows/domains/claim_domain.ts'
 import { NewDomainClaim } from '#lib/domains/new_domain_claim.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/parse.ts'
+import { parse } from '#lib/json/parse.ts'
 import { type DomainClaim, findDomainClaim, isOpenClaim } from '#sql/domains/domain_claims.ts'
 
 export const domainClaims = new Router<State, Services>()

@@ -14,8 +14,8 @@ import { detectProvider } from '#lib/domains/providers/detect.ts'
 import { GodaddyCredentials, openGodaddy } from '#lib/domains/providers/godaddy.ts'
 import { NamecheapCredentials, openNamecheap } from '#lib/domains/providers/namecheap.ts'
 import { notFound } from '#lib/errors.ts'
+import { parse } from '#lib/json/parse.ts'
 import { asciiDomain } from '#lib/mail/address.ts'
-import { parse } from '#lib/parse.ts'
 import { requireDomain } from './domains.ts'
 
 /** What domains have to do with DNS. Before `domains`, which would take `mx-check` for an id. */

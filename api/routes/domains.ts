@@ -10,7 +10,7 @@ import { removeDomain } from '#flows/domains/remove_domain.ts'
 import { requestVerification } from '#flows/domains/request_verification.ts'
 import { DomainChange, NewDomain } from '#lib/domains/new_domain.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/parse.ts'
+import { parse } from '#lib/json/parse.ts'
 import type { ListedDomain } from '#sql/domains/columns.ts'
 import { findDomain, listDomains } from '#sql/domains/domains.ts'
 

@@ -3,7 +3,7 @@ import type { Services, State } from '#api/context.ts'
 import { fullAccess } from '#api/middleware/auth.ts'
 import { numericId, parseId, parsePage } from '#api/parse.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/parse.ts'
+import { parse } from '#lib/json/parse.ts'
 import { LogFilter } from '#lib/request_log/log_filter.ts'
 import { findLog, listLogs } from '#sql/request_log/logs.ts'
 

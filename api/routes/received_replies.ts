@@ -8,7 +8,7 @@ import { sendEmail } from '#api/send_email.ts'
 import { forwardEmail } from '#flows/receiving/forward_email.ts'
 import { replyToEmail } from '#flows/receiving/reply_to_email.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/parse.ts'
+import { parse } from '#lib/json/parse.ts'
 import { NewForward, NewReply } from '#lib/receiving/new_reply.ts'
 import { findEmailToForward, findEmailToReplyTo } from '#sql/receiving/emails_to_answer.ts'
 

@@ -6,9 +6,9 @@ import { invalid, parseId, parseOptionalPage, single } from '#api/parse.ts'
 import { addSuppressions, removeSuppression, removeSuppressions } from '#flows/suppressions/change_suppressions.ts'
 import { notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
+import { parse } from '#lib/json/parse.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import { simulatedOutcome } from '#lib/mail/simulator.ts'
-import { parse } from '#lib/parse.ts'
 import {
   AddedAddresses,
   NewSuppression,

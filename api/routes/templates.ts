@@ -6,7 +6,7 @@ import { fullAccess } from '#api/middleware/auth.ts'
 import { parsePage, single } from '#api/parse.ts'
 import { changeTemplate, copyTemplate, createTemplate, publishTemplate } from '#flows/templates/change_template.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/parse.ts'
+import { parse } from '#lib/json/parse.ts'
 import { NewTemplate, TemplateChange, TemplateCopy } from '#lib/templates/new_template.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
 import {

@@ -6,7 +6,7 @@ import { parseId, parsePage } from '#api/parse.ts'
 import { eventId, parseWebhook } from '#api/webhook_path.ts'
 import { requireWebhook, requireWebhookEvent } from '#flows/webhooks/find_webhook.ts'
 import { replayEvent, replayEvents } from '#flows/webhooks/replay_webhook.ts'
-import { parse } from '#lib/parse.ts'
+import { parse } from '#lib/json/parse.ts'
 import { WebhookEventFilter, WebhookReplay } from '#lib/webhooks/event_filter.ts'
 import { listWebhookAttempts, listWebhookEvents } from '#sql/webhooks/history.ts'
 

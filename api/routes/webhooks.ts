@@ -8,7 +8,7 @@ import { addWebhook, changeWebhook, rotateSigningSecret } from '#flows/webhooks/
 import { requireWebhook } from '#flows/webhooks/find_webhook.ts'
 import { testWebhook } from '#flows/webhooks/test_webhook.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/parse.ts'
+import { parse } from '#lib/json/parse.ts'
 import { newWebhook, webhookChange } from '#lib/webhooks/new_webhook.ts'
 import { listWebhooks, markWebhookDeleted } from '#sql/webhooks/webhooks.ts'
 

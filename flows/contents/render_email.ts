@@ -7,7 +7,7 @@ import { findContent } from '#sql/contents/contents.ts'
 import type { Pool } from '#sql/pool.ts'
 
 /** What an email stores of its parts; `html` and `text` are null where `content_id` refers to a shared source. */
-export type StoredParts = Source & {
+type StoredParts = Source & {
   account_id: string
   content_id: string | null
   variables: Values

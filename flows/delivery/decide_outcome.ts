@@ -1,3 +1,4 @@
+import type { SenderDomain } from '#flows/delivery/prepare/prepare_message.ts'
 import type { Config } from '#lib/config.ts'
 import { judgeReply } from '#lib/delivery/judge_reply.ts'
 import { patientDelay, retryDelay } from '#lib/delivery/retry_schedule.ts'
@@ -9,7 +10,6 @@ import { simulatedOutcome } from '#lib/mail/simulator.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import { ComposeError, UnsendableError } from './errors.ts'
-import type { SenderDomain } from './prepare_message.ts'
 
 /** Most attempts to compose a message. The cause may be temporary: memory, a file path that does not respond, a bug. */
 const COMPOSE_ATTEMPTS = 3
@@ -20,7 +20,7 @@ const RELEASE_SECONDS = 10
 /** An email in doubt is sent again after this time (reliability 3.1). */
 export const RESEND_AFTER_SECONDS = 15 * 60
 
-/** The same reason as for recipients dropped at acceptance (sql/sending/store_drafts.sql). */
+/** The same reason as for recipients dropped at acceptance (sql/sending/accept/store_drafts.sql). */
 const RESERVED = 'The domain is reserved for documentation and tests.'
 
 /** Only for the simulator: it suppresses no address. */

@@ -1,7 +1,7 @@
+import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import { decideUnsent, judgeError } from './decide_outcome.ts'
 import { LaneFinder } from './find_lane.ts'
-import type { PrepareMessage } from './prepare_message.ts'
 import type { SendServices } from './send_queue.ts'
 import { TransportQueues } from './transport_queues.ts'
 

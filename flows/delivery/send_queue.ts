@@ -1,3 +1,4 @@
+import type { Prepared } from '#flows/delivery/prepare/prepare_queue.ts'
 import { FairQueue, type Share } from '#lib/async/fair_queue.ts'
 import { Semaphore } from '#lib/async/semaphore.ts'
 import type { Config } from '#lib/config.ts'
@@ -7,7 +8,6 @@ import type { Secrets } from '#lib/secrets.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import { judge, judgeError, returnPath } from './decide_outcome.ts'
 import type { DeliveryStore } from './fence_and_settle.ts'
-import type { Prepared } from './prepare_queue.ts'
 
 /** The services that sending needs. */
 export type SendServices = {

@@ -1,3 +1,5 @@
+import { createFetchFiles } from '#flows/delivery/prepare/fetch_attachments.ts'
+import { createPrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
 import { LeaseLoop, type LeaseTimes } from '#lib/async/lease_loop.ts'
 import type { Config } from '#lib/config.ts'
@@ -8,9 +10,7 @@ import type { Secrets } from '#lib/secrets.ts'
 import { claimDeliveries, extendLeases } from '#sql/delivery/deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
 import { DeliveryStore } from './fence_and_settle.ts'
-import { createFetchFiles } from './fetch_attachments.ts'
 import { CAPACITY, Pipeline } from './pipeline.ts'
-import { createPrepareMessage } from './prepare_message.ts'
 
 /** Times of the delivery protocol; tests make them shorter. */
 export type SenderTimes = LeaseTimes & {

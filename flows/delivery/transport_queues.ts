@@ -1,8 +1,8 @@
+import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
+import { PrepareQueue } from '#flows/delivery/prepare/prepare_queue.ts'
+import { SharedMessages } from '#flows/delivery/prepare/shared_messages.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
-import type { PrepareMessage } from './prepare_message.ts'
-import { PrepareQueue } from './prepare_queue.ts'
 import { SendQueue, type SendServices } from './send_queue.ts'
-import { SharedMessages } from './shared_messages.ts'
 
 type Dependencies = SendServices & {
   prepareMessage: PrepareMessage

@@ -5,7 +5,7 @@ import { readClock } from '#sql/process/clock.ts'
 
 /**
  * In between, the machine's monotonic clock counts on, whatever happens to its time of day. It stops while the machine
- * sleeps; after that, nothing is accepted for at most this long (sql/sending/judge_drafts.sql).
+ * sleeps; after that, nothing is accepted for at most this long (sql/sending/accept/judge_drafts.sql).
  */
 const INTERVAL_MS = 10_000
 

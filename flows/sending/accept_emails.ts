@@ -3,7 +3,7 @@ import { coalesce } from '#lib/async/coalesce.ts'
 import { ApiError } from '#lib/errors.ts'
 import { NoAnswerError, type Pool, type Queryable } from '#sql/pool.ts'
 import { isRefusedData, retryConflicts, splitOnRefusal } from '#sql/retry.ts'
-import { type Accepted, type Draft, insertEmails, listStoredEmails } from '#sql/sending/drafts.ts'
+import { type Accepted, type Draft, insertEmails, listStoredEmails } from '#sql/sending/accept/drafts.ts'
 import { faultError } from './fault_errors.ts'
 
 export type AcceptedEmail = { id: string; replayed: boolean }

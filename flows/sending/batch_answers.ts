@@ -1,6 +1,6 @@
 import { ApiError } from '#lib/errors.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { Batch, BatchError } from '#sql/sending/batches.ts'
-import type { Draft } from '#sql/sending/drafts.ts'
 import { unavailable } from './accept_emails.ts'
 import type { RequestKey } from './draft_emails.ts'
 

@@ -8,7 +8,7 @@ import { simulatedOutcome } from '#lib/mail/simulator.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { NewContent } from '#sql/contents/contents.ts'
 import type { Queryable } from '#sql/pool.ts'
-import type { Draft, DraftRecipient } from '#sql/sending/drafts.ts'
+import type { Draft, DraftRecipient } from '#sql/sending/accept/drafts.ts'
 import { scheduleError } from './change_schedule.ts'
 import { storedParts } from './stored_parts.ts'
 

@@ -1,6 +1,6 @@
 import { isSendable } from '#lib/domains/domain_status.ts'
 import { ApiError } from '#lib/errors.ts'
-import type { Draft, Fault, FaultDetail } from '#sql/sending/drafts.ts'
+import type { Draft, Fault, FaultDetail } from '#sql/sending/accept/drafts.ts'
 import { scheduleError } from './change_schedule.ts'
 import { requestError } from './request_errors.ts'
 

@@ -8,7 +8,7 @@ import { type FetchPolicy, fetchPolicy, whyNotFetchable } from '#lib/net/fetch_s
 import type { NewAttachment } from '#lib/sending/new_attachment.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
 import { keepContents } from '#sql/contents/contents.ts'
-import type { Draft, DraftAttachment } from '#sql/sending/drafts.ts'
+import type { Draft, DraftAttachment } from '#sql/sending/accept/drafts.ts'
 import { draftEmails, type RequestKey, type SendingParty } from './draft_emails.ts'
 
 /** Makes the drafts of a request, with their files stored. What cannot be sent is a draft with a refusal. */

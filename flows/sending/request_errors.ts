@@ -1,6 +1,6 @@
 import { now } from '#lib/clock.ts'
 import { ApiError } from '#lib/errors.ts'
-import type { FaultDetail, RequestFault } from '#sql/sending/drafts.ts'
+import type { FaultDetail, RequestFault } from '#sql/sending/accept/drafts.ts'
 
 /** How long a pause or a fault lasts nobody knows: often enough to notice its end, seldom enough to be no load. */
 const RETRY_SECONDS = 30

@@ -5,6 +5,7 @@ import { newId } from '#lib/ids.ts'
 import type { Listener } from '#sql/listener.ts'
 import { NoAnswerError, type Pool } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
+import { type Draft, type Fault, type FaultDetail, RequestFault } from '#sql/sending/accept/drafts.ts'
 import {
   closeBatch,
   findBatch,
@@ -14,7 +15,6 @@ import {
   type NewBatch,
   updateBatchErrors,
 } from '#sql/sending/batches.ts'
-import { type Draft, type Fault, type FaultDetail, RequestFault } from '#sql/sending/drafts.ts'
 import { concurrent, keyConflict, unavailable } from './accept_emails.ts'
 import { answerOf, type BatchRequest, type SentBatch } from './batch_answers.ts'
 import type { RequestKey } from './draft_emails.ts'

@@ -1,6 +1,6 @@
 import type { ResolvedEmail } from '#flows/templates/resolve_templates.ts'
 import { derivesText, RENDERER } from '#lib/contents/compile_content.ts'
-import type { Draft } from '#sql/sending/drafts.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
 
 /** The part of a draft that the parts of its message are made from (flows/contents/render_email.ts). */
 export function storedParts(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { withTwins } from '#lib/camel_case_twins.ts'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { asciiDomain } from '#lib/mail/address.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
 import { clip } from '#lib/zod_fields.ts'

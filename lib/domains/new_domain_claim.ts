@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { withTwins } from '#lib/camel_case_twins.ts'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { DomainFields } from './new_domain.ts'
 
 /** A name to claim that another account has verified (contract 5.2). */

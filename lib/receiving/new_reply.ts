@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { withTwins } from '#lib/camel_case_twins.ts'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { From, Subject } from '#lib/mail/mail_fields.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { refuseWhole } from '#lib/zod_fields.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { withTwins } from '#lib/camel_case_twins.ts'
 import { UploadedContent, WrongContent } from '#lib/files/upload/uploaded_content.ts'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { defaultFilename, validateAttachment } from '#lib/mail/attachment_limits.ts'
 import { atMost, refuse } from '#lib/zod_fields.ts'
 

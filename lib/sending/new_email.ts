@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { withTwins } from '#lib/camel_case_twins.ts'
 import { now } from '#lib/clock.ts'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { MAX_HEADERS, validateHeaders } from '#lib/mail/headers.ts'
 import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
 import { Alias, TemplateRef, Variables } from '#lib/templates/variables.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { withTwins } from '#lib/camel_case_twins.ts'
 import { now } from '#lib/clock.ts'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
 import { atMost } from '#lib/zod_fields.ts'
 

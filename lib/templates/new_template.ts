@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { withTwins } from '#lib/camel_case_twins.ts'
 import type { ErrorName } from '#lib/errors.ts'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
 import { atMost, refuse } from '#lib/zod_fields.ts'

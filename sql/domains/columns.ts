@@ -1,9 +1,12 @@
 import { z } from 'zod'
-import { DomainStatus } from '#lib/domains/domain_status.ts'
+import { DomainStatus, SENDABLE } from '#lib/domains/domain_status.ts'
 import { sql } from '#sql/pool.ts'
 
-/** A domain with one of these can send, if its capability is enabled. */
-export const sendableStatuses = sql.fragment`('verified', 'partially_verified', 'partially_failed')`
+/**
+ * A domain with one of these can send, if its capability is enabled. Literals, since the index of sendable names does not
+ * fit parameters.
+ */
+export const sendableStatuses = sql.fragment`(${sql.join(SENDABLE.map(sql.literalValue), sql.fragment`, `)})`
 
 /** A domain as other rooms see it. */
 export const Domain = z.object({ id: z.string(), account_id: z.string(), name: z.string(), status: DomainStatus })

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { LogFilter } from '#lib/request_log/log_filter.ts'
-import { type Page, type Position, readPage } from '#sql/page.ts'
+import { type Page, type Position, readPage, seconds } from '#sql/page.ts'
 import { type Pool, type Queryable, sql } from '#sql/pool.ts'
-import { seconds } from '#sql/timestamps.ts'
 
 /** A request to be stored. Its bodies are JSON already. */
 export type NewLog = {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
-import { type Draft, draftsJson, Fault, FaultDetail, RequestFault } from './drafts.ts'
+import { type Draft, draftsJson, Fault, FaultDetail, RequestFault } from './accept/drafts.ts'
 
 export type BatchId = { account_id: string; id: string }
 

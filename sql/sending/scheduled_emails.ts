@@ -23,7 +23,7 @@ export async function lockScheduled(tx: Tx, { account_id, id }: EmailId): Promis
   return { status: email.status, is_pending: email.status === 'scheduled' && deliveries.every(({ waits }) => waits) }
 }
 
-/** Answers why it cannot be, by the database's clock (sql/sending/schedule_fault.sql), having done nothing. */
+/** Answers why it cannot be, by the database's clock (sql/sending/accept/schedule_fault.sql), having done nothing. */
 export async function moveScheduled(
   tx: Tx,
   { account_id, id }: EmailId,

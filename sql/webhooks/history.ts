@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { FIRST_ID, firstId, LAST_ID } from '#lib/id_ranges.ts'
 import { EventStatus, type WebhookEventFilter } from '#lib/webhooks/event_filter.ts'
-import { type Page, type Position, readPage } from '#sql/page.ts'
+import { type Page, type Position, readPage, seconds } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-import { seconds } from '#sql/timestamps.ts'
 
 /** A webhook as the path of a request names it. */
 export type WebhookPath = { account_id: string; webhook_id: string }

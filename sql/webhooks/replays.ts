@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { WebhookReplay } from '#lib/webhooks/event_filter.ts'
+import { seconds } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
-import { seconds } from '#sql/timestamps.ts'
 import { idRange, type WebhookPath } from './history.ts'
 
 /** One that waits for its turn is due now; any other begins its schedule anew. Answers how many it were. */

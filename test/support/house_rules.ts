@@ -56,7 +56,7 @@ export function findRoomFaults(tree: Tree, order: Record<string, string>): Fault
   const paths = [...tree.keys()].filter(path => order[layerOf(path)] && path.endsWith('.ts'))
   const unplaced = paths.filter(path => placeOf(path) === -1)
   const faults = listImports(tree).filter(({ from, to }) => {
-    return order[layerOf(from)] && layerOf(from) === layerOf(to) && placeOf(to) > placeOf(from)
+    return layerOf(from) === layerOf(to) && placeOf(from) !== -1 && placeOf(to) > placeOf(from)
   })
   return [
     ...unplaced.map(path => fault(path, 'its room has no place in the order')),

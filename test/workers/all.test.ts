@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, readFile, rmdir, stat } from 'node:fs/promises'
+import { chmod, readFile, rmdir, stat, utimes } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -48,6 +48,18 @@ t.test('npm start for an ordinary user', async t => {
     mailbrook.signal('SIGINT')
     await sleep(20)
     t.equal(await mailbrook.end('SIGINT'), 0)
+  })
+
+  await t.test('npm run dev restarts it after a change, and ends with its Postgres by Ctrl-C', async t => {
+    const { scripts } = JSON.parse(await readFile(join(place.directory, 'package.json'), 'utf8'))
+    const [, ...words] = scripts.dev.split(' ')
+    const mailbrook = new clone.Command([NODE, ...words], place, { PORT })
+    await mailbrook.prints(/^Send one:$/m)
+    await utimes(join(place.directory, 'api', 'routes', 'emails.ts'), new Date(), new Date())
+    await mailbrook.prints(/^Send one:$.*^Send one:$/ms)
+    const postgres = await clone.findPostgres(place.directory)
+    await mailbrook.end('SIGINT')
+    t.notOk(await isAlive(postgres))
   })
 
   await t.test('waits for a request that is under way, but not after a second Ctrl-C', async t => {

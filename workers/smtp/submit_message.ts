@@ -8,8 +8,8 @@ import { createPrepareDrafts } from '#flows/sending/prepare_drafts.ts'
 import { Semaphore } from '#lib/async/semaphore.ts'
 import { now } from '#lib/clock.ts'
 import { ApiError } from '#lib/errors.ts'
+import { parse } from '#lib/json/parse.ts'
 import { type Address, formatAddress } from '#lib/mail/address.ts'
-import { parse } from '#lib/parse.ts'
 import { keptDate, keptMessageId } from '#lib/receiving/kept_fields.ts'
 import { parseMessage } from '#lib/receiving/parse/parse_message.ts'
 import type { ParsedMessage } from '#lib/receiving/parse/parsed_message.ts'
@@ -19,7 +19,7 @@ import { SmtpReplyError } from '#lib/receiving/smtp/reply_error.ts'
 import { refuseAuthors, SubmittedEmail, submittedEmail } from '#lib/receiving/submitted_email.ts'
 import { listSendingDomains } from '#sql/domains/mail_domains.ts'
 import type { Pool } from '#sql/pool.ts'
-import type { Draft } from '#sql/sending/drafts.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
 
 /** Long messages that are in memory at once, whole; others are not read on meanwhile. */
 const LONG_AT_ONCE = 2

@@ -1,5 +1,5 @@
 import { withoutAddresses } from '#lib/delivery/refusal_words.ts'
-import type { Reply, Stage, ReplyClass } from '#lib/delivery/smtp_reply.ts'
+import type { Reply, ReplyClass, Stage } from '#lib/delivery/smtp_reply.ts'
 import { findRule } from './rules.ts'
 
 // RFC 4954 6, RFC 3207 4: authentication or TLS is asked for, at whatever command. RFC 5321 4.2.2: a command was not

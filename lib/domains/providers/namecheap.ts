@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { withTwins } from '#lib/camel_case_twins.ts'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
 import type { AskProvider } from './ask.ts'
 import { type Host, readHosts, readSaved } from './namecheap_xml.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createPrepareMessage } from '#flows/delivery/prepare_message.ts'
+import { createPrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
 import { createDomain } from '#flows/domains/create_domain.ts'
 import type { PresentedDomain } from '#flows/domains/find_domain.ts'
 import { createLog } from '#lib/log.ts'

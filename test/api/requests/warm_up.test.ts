@@ -3,7 +3,7 @@ import { toDraft } from '#flows/sending/draft_emails.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { createPool } from '#sql/pool.ts'
 import { setWarmUp } from '#sql/safety/platform.ts'
-import { insertEmails } from '#sql/sending/drafts.ts'
+import { insertEmails } from '#sql/sending/accept/drafts.ts'
 import { type Api, startApi } from '#test/support/api.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 

@@ -7,10 +7,10 @@ import { answerErrors } from '#api/middleware/errors.ts'
 import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import { startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
-import { parse } from '#lib/parse.ts'
+import { parse } from '#lib/json/parse.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { type Pool, sql } from '#sql/pool.ts'
-import type { Draft } from '#sql/sending/drafts.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
 
 /** The baseline of `accept`: the same server and checks, but a transaction with INSERTs and add_job for each request. */
 await superviseProcess(() =>

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { LARGE, type Prepared } from '#flows/delivery/prepare_message.ts'
-import { SharedMessages } from '#flows/delivery/shared_messages.ts'
+import { LARGE, type Prepared } from '#flows/delivery/prepare/prepare_message.ts'
+import { SharedMessages } from '#flows/delivery/prepare/shared_messages.ts'
 import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
 
 const ROOM = 10 * LARGE

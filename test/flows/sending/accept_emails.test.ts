@@ -6,7 +6,7 @@ import { toDraft } from '#flows/sending/draft_emails.ts'
 import { notFound } from '#lib/errors.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { createPool, sql } from '#sql/pool.ts'
-import type { Draft } from '#sql/sending/drafts.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)

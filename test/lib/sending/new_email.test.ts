@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ApiError } from '#lib/errors.ts'
-import { parse } from '#lib/parse.ts'
+import { parse } from '#lib/json/parse.ts'
 import { NewEmail } from '#lib/sending/new_email.ts'
 
 const email = { from: 'a@b.com', to: ['c@d.com'], subject: 'Hi' }

@@ -26,7 +26,7 @@ export type DraftAttachment = {
   blob_id: string | null
 }
 
-/** The JSON that sql/sending/accept_emails.sql takes. `key`, with its route and hex fingerprint, may be null. */
+/** The JSON that sql/sending/accept/accept_emails.sql takes. `key`, with its route and hex fingerprint, may be null. */
 export type Draft = {
   account_id: string
   id: string
@@ -88,7 +88,7 @@ export const Fault = z.enum([
 ])
 export type Fault = z.infer<typeof Fault>
 
-/** Details of a fault besides its name (sql/sending/explain_faults.sql); which are there depends on its kind. Times in seconds. */
+/** Details of a fault besides its name (sql/sending/accept/explain_faults.sql); which are there depends on its kind. Times in seconds. */
 export const FaultDetail = z
   .object({
     status: DomainStatus,

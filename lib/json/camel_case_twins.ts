@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { canonicalJson } from '#lib/json/canonical_json.ts'
+import { canonicalJson } from './canonical_json.ts'
 
 /**
  * An object whose snake_case members may also be given by their camelCase twins, as the resend package names them:

@@ -1,3 +1,4 @@
+import { ComposeError, UnsendableError } from '#flows/delivery/errors.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { FairQueue } from '#lib/async/fair_queue.ts'
@@ -7,7 +8,6 @@ import { download, FetchError, fetchPolicy } from '#lib/net/fetch_safely.ts'
 import { MAX_ATTACHMENTS_BYTES } from '#lib/sending/new_attachment.ts'
 import type { AttachmentToSend, EmailToSend } from '#sql/delivery/emails_to_send.ts'
 import { setAttachmentBlob } from '#sql/sending/attachments.ts'
-import { ComposeError, UnsendableError } from './errors.ts'
 
 /** A file of an email whose content is stored. */
 export type StoredFile = AttachmentToSend & { blob_id: string; size: number }

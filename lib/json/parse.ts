@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import { ApiError, type ErrorName } from '#lib/errors.ts'
 import { twinOf } from './camel_case_twins.ts'
-import { ApiError, type ErrorName } from './errors.ts'
 
 /**
  * Checks a value by its schema.

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
+import { ComposeError, UnsendableError } from '#flows/delivery/errors.ts'
 import { createDkimKeys } from '#flows/domains/signing_keys.ts'
 import type { ReadBlob } from '#flows/files/blobs.ts'
 import { coalesce } from '#lib/async/coalesce.ts'
@@ -13,7 +14,6 @@ import { type EmailToSend, findEmailContents, listEmailsToSend } from '#sql/deli
 import type { Pool } from '#sql/pool.ts'
 import type { EmailId } from '#sql/sending/emails.ts'
 import { composeEmail, mailbox } from './compose_email.ts'
-import { ComposeError, UnsendableError } from './errors.ts'
 import type { FetchFiles, StoredFile } from './fetch_attachments.ts'
 
 /** Bytes over which a message is large, and takes its size from the room that all large messages of a process share. */

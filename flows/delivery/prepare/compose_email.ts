@@ -1,11 +1,11 @@
 import { type RenderEmail, RenderError } from '#flows/contents/render_email.ts'
+import { ComposeError, UnsendableError } from '#flows/delivery/errors.ts'
 import type { ReadBlob } from '#flows/files/blobs.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import { composeAndSign } from '#lib/mail/compose.ts'
 import type { DkimKey } from '#lib/mail/dkim.ts'
 import type { Mailbox, Message } from '#lib/mail/message.ts'
 import type { EmailToSend } from '#sql/delivery/emails_to_send.ts'
-import { ComposeError, UnsendableError } from './errors.ts'
 import type { StoredFile } from './fetch_attachments.ts'
 
 /** The store of files failed, as the database may: no fault of the email. */
