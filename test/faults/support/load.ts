@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import { recipient, type Stage } from './stage.ts'
+import { type Database, recipient, type Sender } from './stage.ts'
 
 /** One answer, or the code of the error that came instead, such as ECONNRESET. `id` is of the first email. */
 export type Answer = { status: number | string; id: string | null; at: number }
@@ -28,7 +28,7 @@ export class Load {
   readonly refusals: Record<string, number> = {}
   /** performance.now() of every 200. */
   readonly accepted: number[] = []
-  readonly #stage: Stage
+  readonly #stage: Sender
   readonly #agent: Agent
   readonly #compose: (n: number) => Post
   #next: number
@@ -36,7 +36,7 @@ export class Load {
   #isAbandoned = false
   #posting: Promise<unknown> = Promise.resolve()
 
-  constructor(stage: Stage, { connections = 256, compose = n => one(stage, n), first = 0 }: Options = {}) {
+  constructor(stage: Sender, { connections = 256, compose = n => one(stage, n), first = 0 }: Options = {}) {
     this.#stage = stage
     this.#next = first
     // A connection on its way to a process that is killed is never answered (node's cluster hands it over and forgets it).
@@ -113,18 +113,18 @@ export class Load {
   }
 }
 
-function one(stage: Stage, n: number): Post {
+function one(stage: Sender, n: number): Post {
   return { path: '/api/emails', body: email(stage, n) }
 }
 
 /** To a recipient of its own, who takes it. */
-export function email({ account }: Stage, n: number | string, serial = Number(n)): Record<string, unknown> {
+export function email({ account }: Sender, n: number | string, serial = Number(n)): Record<string, unknown> {
   return { from: `hello@${account.domain}`, to: recipient('ok', serial), subject: `Number ${n}`, text: 'Hello' }
 }
 
 /** What must be true of any load: an email for each key, the one whose id was answered. */
-export async function checkKeys(stage: Stage, load: Load): Promise<string[]> {
-  const { rows } = await stage.pool.pg.query<{ subject: string; ids: string[] }>(
+export async function checkKeys({ pool }: Database, load: Load): Promise<string[]> {
+  const { rows } = await pool.pg.query<{ subject: string; ids: string[] }>(
     'SELECT subject, array_agg(id::text) AS ids FROM emails GROUP BY subject',
   )
   const stored = new Map(rows.map(({ subject, ids }) => [subject, ids]))
