@@ -18,7 +18,7 @@ export class Report {
   }
 
   /** The oracle's word on the database and the sink. */
-  async consult(stage: Stage, evidence: { sent?: Entry[]; answered?: string[] } = {}): Promise<void> {
+  async consult(stage: Pick<Stage, 'url'>, evidence: { sent?: Entry[]; answered?: string[] } = {}): Promise<void> {
     for (const { invariant, count, first } of await findViolations(stage.url, evidence)) {
       this.faults.push(`${invariant}: ${count} do not, such as ${JSON.stringify(first)}`)
     }

@@ -36,6 +36,11 @@ export async function startApi(t: Pick<Test, 'teardown'>, foundation: Foundation
     await app.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return openApi(url, default_key)
+}
+
+/** An API that serves already. */
+export function openApi(url: string, default_key: string): Api {
   return { url, request: (method, path, options) => request(url, default_key, method, path, options) }
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ROOT } from '#test/support/root.ts'
@@ -15,7 +15,7 @@ const cached = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null }
 
-/** A file of the project, running as a process of its own. */
+/** A file of the project, or of another copy of it if its path is absolute, running as a process of its own. */
 export class Child {
   readonly pid: number
   /** What it printed last, errors too. */
@@ -26,7 +26,7 @@ export class Child {
   readonly #listeners = new Set<(line: string) => void>()
 
   constructor(file: string, environment: Record<string, string>, args: string[]) {
-    this.#process = spawn(process.execPath, ['--expose-gc', join(ROOT, file), ...args], {
+    this.#process = spawn(process.execPath, ['--expose-gc', resolve(ROOT, file), ...args], {
       env: { ...cached, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true, // a process group of its own: what reaches us by Ctrl-C must not reach it
@@ -37,11 +37,11 @@ export class Child {
     }
     const kill = () => this.killGroup('SIGKILL')
     process.once('exit', kill)
-    this.ended = new Promise(resolve =>
+    this.ended = new Promise(end =>
       this.#process.once('close', (code, signal) => {
         process.removeListener('exit', kill)
         this.exit = { code, signal }
-        resolve(this.exit)
+        end(this.exit)
       }),
     )
   }

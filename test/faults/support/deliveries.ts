@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Stage } from './stage.ts'
+import type { Database } from './stage.ts'
 
 /** How many deliveries are in each state, and how many are marked as having been in doubt. */
-export async function countStates(stage: Stage): Promise<Record<string, number>> {
+export async function countStates(stage: Database): Promise<Record<string, number>> {
   const { rows } = await stage.pool.pg.query<{ state: string; count: number }>(
     `SELECT state, count(*)::int AS count FROM deliveries GROUP BY state
      UNION ALL SELECT 'ever_in_doubt', count(*)::int FROM deliveries WHERE in_doubt_count > 0`,
@@ -11,13 +11,13 @@ export async function countStates(stage: Stage): Promise<Record<string, number>>
 }
 
 /** Those past their fence at this moment: what a kill would leave in doubt. */
-export async function listBeyondFence(stage: Stage): Promise<string[]> {
+export async function listBeyondFence(stage: Database): Promise<string[]> {
   const { rows } = await stage.pool.pg.query<{ id: string }>(`SELECT id FROM deliveries WHERE phase = 'dot'`)
   return rows.map(row => row.id)
 }
 
 /** Waits until no delivery is in one of these states; answers the seconds it took. */
-export async function waitForNone(stage: Stage, states: string[], ms = 60_000): Promise<number> {
+export async function waitForNone(stage: Database, states: string[], ms = 60_000): Promise<number> {
   const start = performance.now()
   for (;;) {
     const { rows } = await stage.pool.pg.query<{ count: number }>(
@@ -32,13 +32,13 @@ export async function waitForNone(stage: Stage, states: string[], ms = 60_000): 
 }
 
 /** A quarter of an hour passes for what is in doubt, and for what was put off. */
-export async function makeAllDue(stage: Stage): Promise<void> {
+export async function makeAllDue(stage: Database): Promise<void> {
   await stage.pool.pg.query(
     `UPDATE deliveries SET next_at = now() WHERE state IN ('queued', 'in_doubt') AND next_at IS NOT NULL`,
   )
 }
 
-export async function countLockedJobs(stage: Stage): Promise<number> {
+export async function countLockedJobs(stage: Database): Promise<number> {
   const { rows } = await stage.pool.pg.query(
     'SELECT count(*)::int AS count FROM graphile_worker.jobs WHERE locked_by IS NOT NULL',
   )

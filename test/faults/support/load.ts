@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import { recipient, type Stage } from './stage.ts'
+import { type Database, recipient, type Sender } from './stage.ts'
 
 /** One answer, or the code of the error that came instead, such as ECONNRESET. `id` is of the first email. */
 export type Answer = { status: number | string; id: string | null; at: number }
@@ -13,6 +13,8 @@ type Options = {
   compose?: (n: number) => Post
   /** The number of the first email. Loads with numbers in common share keys. */
   first?: number
+  /** Between an answer and the next email of a connection. */
+  pause_ms?: number
 }
 type Body = { id?: string; data?: { id: string }[]; name?: string }
 
@@ -28,17 +30,22 @@ export class Load {
   readonly refusals: Record<string, number> = {}
   /** performance.now() of every 200. */
   readonly accepted: number[] = []
-  readonly #stage: Stage
+  readonly #stage: Sender
   readonly #agent: Agent
   readonly #compose: (n: number) => Post
+  readonly #pause_ms: number
   #next: number
   #isStopping = false
   #isAbandoned = false
   #posting: Promise<unknown> = Promise.resolve()
 
-  constructor(stage: Stage, { connections = 256, compose = n => one(stage, n), first = 0 }: Options = {}) {
+  constructor(
+    stage: Sender,
+    { connections = 256, compose = n => one(stage, n), first = 0, pause_ms = 0 }: Options = {},
+  ) {
     this.#stage = stage
     this.#next = first
+    this.#pause_ms = pause_ms
     // A connection on its way to a process that is killed is never answered (node's cluster hands it over and forgets it).
     this.#agent = new Agent({ connections, headersTimeout: 20_000 })
     this.#compose = compose
@@ -47,7 +54,10 @@ export class Load {
   /** Posts one after the other over so many connections until it is stopped; a retry may go to another of the urls. */
   start(urls: string[], connections: number): void {
     const post = async () => {
-      while (!this.#isStopping) await this.send(urls, this.#next++)
+      while (!this.#isStopping) {
+        await this.send(urls, this.#next++)
+        if (this.#pause_ms > 0) await sleep(this.#pause_ms)
+      }
     }
     this.#posting = Promise.all(Array.from({ length: connections }, post))
   }
@@ -70,6 +80,12 @@ export class Load {
     this.#isStopping = true
     await this.#posting
     await this.#agent.destroy()
+  }
+
+  /** Stops without waiting for answers. */
+  abandon(): void {
+    this.#isStopping = true
+    this.#isAbandoned = true
   }
 
   /** Until it is accepted. */
@@ -113,19 +129,19 @@ export class Load {
   }
 }
 
-function one(stage: Stage, n: number): Post {
+function one(stage: Sender, n: number): Post {
   return { path: '/api/emails', body: email(stage, n) }
 }
 
 /** To a recipient of its own, who takes it. */
-export function email({ account }: Stage, n: number | string, serial = Number(n)): Record<string, unknown> {
+export function email({ account }: Sender, n: number | string, serial = Number(n)): Record<string, unknown> {
   return { from: `hello@${account.domain}`, to: recipient('ok', serial), subject: `Number ${n}`, text: 'Hello' }
 }
 
 /** What must be true of any load: an email for each key, the one whose id was answered. */
-export async function checkKeys(stage: Stage, load: Load): Promise<string[]> {
-  const { rows } = await stage.pool.pg.query<{ subject: string; ids: string[] }>(
-    'SELECT subject, array_agg(id::text) AS ids FROM emails GROUP BY subject',
+export async function checkKeys({ pool }: Database, load: Load): Promise<string[]> {
+  const { rows } = await pool.pg.query<{ subject: string; ids: string[] }>(
+    `SELECT subject, array_agg(id::text) AS ids FROM emails WHERE subject LIKE 'Number %' GROUP BY subject`,
   )
   const stored = new Map(rows.map(({ subject, ids }) => [subject, ids]))
   const faults: string[] = []

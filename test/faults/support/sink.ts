@@ -14,6 +14,8 @@ export type SinkOptions = {
   ledger_file?: string
   /** Only counts, for benchmarks. */
   discard?: boolean
+  /** Gets each message whole, for the recipients it was taken over for. */
+  onMessage?: (rcpts: string[], content: Buffer) => void
   /** Takes messages over and does not reply, until `speak`. */
   silent?: boolean
   /** Instead of `220 sink`; `dribble` never gets to the end of it. 421 closes the connection. */
@@ -44,7 +46,7 @@ export type Sink = {
  *     ok...                        takes it over, as does everything not named here
  *     tmp-451... perm-550...       that reply to RCPT; also reply-CODE-ENHANCED..., multiline-CODE..., 8bit-CODE...
  *     data-CODE-ENHANCED...        that reply to the final dot (ENHANCED is optional; 421 closes the connection)
- *     grey-N...                    451 to RCPT the first N times, each recipient for itself
+ *     grey-N... stall-N...         451, or no reply, to RCPT the first N times, counted per recipient
  *     421... garbage... dribble... to RCPT: closes; answers no SMTP; answers a byte at a time, for ever
  *     drop-pre-dot... drop-mid-body...    hangs up after 354, or after the first of the content
  *     drop-post-dot... hang-post-dot...   takes it over and hangs up, or takes it over and is silent
@@ -66,6 +68,7 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
     counts.messages += rcpts.length
     for (const waiting of waiters) if (counts.messages >= waiting.messages) waiting.resolve()
     if (!discard) ledger.record(mail_from, rcpts, content)
+    options.onMessage?.(rcpts, content)
   }
 
   const server = createServer({ noDelay: true }, socket => {

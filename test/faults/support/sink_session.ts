@@ -4,7 +4,7 @@ export type Terms = {
   greeting?: string | undefined
   ehlo?: string | undefined
   starttls?: string | undefined
-  /** How often each greylisted recipient was tried, over all connections. */
+  /** How often each recipient was tried that is put off a number of times, over all connections. */
   attempts: Map<string, number>
   take(mail_from: string, rcpts: string[], content: Buffer): void
   /** True: the reply is given later. */
@@ -87,13 +87,13 @@ class Session {
     if (rcpt.startsWith('421')) return this.close('421 4.3.2 Closing')
     if (rcpt.startsWith('garbage')) return '\0\xff\r\0?\r\n'
     if (rcpt.startsWith('dribble')) return this.dribble('250-Ok\r\n')
-    if (this.isGreylisted(rcpt)) return '451 4.7.1 Greylisted, try again'
+    if (this.isTooEarly(rcpt)) return rcpt.startsWith('stall') ? null : '451 4.7.1 Greylisted, try again'
     this.rcpts.push(rcpt)
     return '250 2.1.5 Ok'
   }
 
-  isGreylisted(rcpt: string): boolean {
-    const times = /^grey-(\d+)/.exec(rcpt)?.[1]
+  isTooEarly(rcpt: string): boolean {
+    const times = /^(?:grey|stall)-(\d+)/.exec(rcpt)?.[1]
     if (!times) return false
     const attempt = (this.terms.attempts.get(rcpt) ?? 0) + 1
     this.terms.attempts.set(rcpt, attempt)

@@ -6,12 +6,19 @@ import { acceptEmails } from '#flows/sending/accept_emails.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
 import { createLog } from '#lib/log.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
-import { findFreePort } from '#test/support/free_port.ts'
-import { newAccount, SECRET_KEY, type TestAccount, testConfig } from '#test/support/world.ts'
-import { Child, Supervised } from './child.ts'
+import { ROOT } from '#test/support/root.ts'
+import { newAccount, type TestAccount, testConfig } from '#test/support/world.ts'
+import type { Child, Supervised } from './child.ts'
 import { LedgerFile } from './ledger_file.ts'
+import { Release } from './release.ts'
 
 export type SinkProcess = { url: string; child: Child; ledger: LedgerFile }
+
+/** What mail is sent with. */
+export type Sender = { account: Pick<TestAccount, 'domain' | 'key'> }
+
+/** What is asked how it went. */
+export type Database = { pool: Pick<Foundation['pool'], 'pg'> }
 
 /** Real processes of the project on one database, with an account that sends. */
 export type Stage = Foundation & {
@@ -31,46 +38,29 @@ export async function openStage(database_url: string): Promise<Stage> {
   const config = testConfig(database_url)
   const foundation = await layFoundation(config, createLog('silent'))
   const account = await newAccount(foundation)
-  const running = new Set<{ stop(): Promise<unknown> }>()
+  const release = new Release(ROOT, database_url)
   const ledgers: LedgerFile[] = []
-  const keep = <T extends { stop(): Promise<unknown> }>(process: T): T => {
-    running.add(process)
-    return process
-  }
-  const create = (file: string, more: Record<string, string> = {}, args: string[] = []) =>
-    new Child(file, { ...environment(database_url), ...more }, args)
   return {
     ...foundation,
     url: database_url,
     account,
-    start: (file, more) => keep(create(file, more)),
-    supervise: (file, more) => keep(new Supervised(() => create(file, more))),
-    async startWeb(more = {}) {
-      const port = more.PORT ?? String(await findFreePort())
-      const child = keep(create('api/server.ts', { ...more, PORT: port }))
-      await child.says(/the API listens/)
-      return { url: `http://127.0.0.1:${port}`, child }
-    },
+    start: (file, more) => release.start(file, more),
+    supervise: (file, more) => release.supervise(file, more),
+    startWeb: more => release.startWeb(more),
     async startSink() {
-      const ledger = new LedgerFile(join(directory, `ledger_${ledgers.length}`))
+      const file = join(directory, `ledger_${ledgers.length}`)
+      const ledger = new LedgerFile(file)
       ledgers.push(ledger)
-      const child = keep(
-        create('test/faults/support/sink.ts', {}, ['--ledger', join(directory, `ledger_${ledgers.length - 1}`)]),
-      )
+      const child = release.start('test/faults/support/sink.ts', {}, ['--ledger', file])
       return { url: `smtp://127.0.0.1:${await child.says(/^\d+$/)}`, child, ledger }
     },
     async close() {
-      await Promise.all([...running].map(process => process.stop()))
+      await release.stop()
       for (const ledger of ledgers) ledger.close()
       await foundation.pool.end()
       await rm(directory, { recursive: true })
     },
   }
-}
-
-function environment(database_url: string): Record<string, string> {
-  const { PATH = '' } = process.env
-  return { PATH, DATABASE_URL: database_url, SECRET_KEY, HELO_NAME: 'mailbrook.test', SENDS_PER_MINUTE: '0' }
 }
 
 /** Emails to this many domains: one destination alone may not use all connections. */

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { layFoundation } from '#flows/process/run_process.ts'
 import { migrate } from '#sql/migrate.ts'
 import { listMigrations } from '#sql/migrations.ts'
-import { createDatabase } from '#test/support/database/database.ts'
+import { createDatabase, createEmptyDatabase } from '#test/support/database/database.ts'
 import { ROOT } from '#test/support/root.ts'
 import { makeScratch } from '#test/support/scratch.ts'
 import { SECRET_KEY, testConfig } from '#test/support/world.ts'
@@ -16,7 +16,7 @@ const { NODE_COMPILE_CACHE } = process.env
 const cached = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
 
 t.test('migrate brings an empty database up to date, and then leaves it alone', async t => {
-  const { url, query } = await createEmptyDatabase(t)
+  const { url, query } = await openEmptyDatabase(t)
   const message = 'The database is not up to date; run: npm run migrate'
   await t.rejects(layFoundation(testConfig(url)), { message }, 'no process starts on it before')
 
@@ -35,7 +35,7 @@ t.test('migrate brings an empty database up to date, and then leaves it alone', 
 })
 
 t.test('several that migrate at once take turns', async t => {
-  const { url, query } = await createEmptyDatabase(t)
+  const { url, query } = await openEmptyDatabase(t)
   await Promise.all([migrate(url), migrate(url), migrate(url)])
   const names = await query('SELECT name FROM migrations ORDER BY name')
   t.same(
@@ -45,7 +45,7 @@ t.test('several that migrate at once take turns', async t => {
 })
 
 t.test('functions are replaced when their file has changed, and only then', async t => {
-  const { url, query } = await createEmptyDatabase(t)
+  const { url, query } = await openEmptyDatabase(t)
   await migrate(url)
   const directory = await copyCode(t)
   const file = join(directory, 'sql', 'delivery', 'fence_deliveries.sql')
@@ -66,7 +66,7 @@ t.test('functions are replaced when their file has changed, and only then', asyn
 })
 
 t.test('a migration that fails leaves nothing of itself', async t => {
-  const { url, query } = await createEmptyDatabase(t)
+  const { url, query } = await openEmptyDatabase(t)
   const directory = await copyCode(t)
   const add = (name: string, text: string) => writeFile(join(directory, 'sql', 'migrations', name), text)
   await add('9998_good.sql', 'CREATE TABLE good (id int)')
@@ -108,14 +108,8 @@ async function namesNeeded(): Promise<string[]> {
 type Row = Record<string, unknown>
 type Query = (text: string) => Promise<Row[]>
 
-/** Made beside a copy of the template, which is what there is to connect to. */
-async function createEmptyDatabase(t: Test): Promise<{ url: string; query: Query }> {
-  const copy = new URL(await createDatabase(t))
-  const name = `${copy.pathname.slice(1)}_empty`
-  await connected(copy.href, client => client.query(`CREATE DATABASE ${name} TEMPLATE template0`))
-  // Teardowns run last first: before this one the copy would be gone.
-  t.teardown(() => connected(copy.href, client => client.query(`DROP DATABASE ${name} WITH (FORCE)`)))
-  const url = Object.assign(new URL(copy), { pathname: name }).href
+async function openEmptyDatabase(t: Test): Promise<{ url: string; query: Query }> {
+  const url = await createEmptyDatabase(t)
   return { url, query: text => connected(url, client => client.query<Row>(text)).then(result => result.rows) }
 }
 
