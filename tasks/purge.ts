@@ -5,6 +5,7 @@ import { deleteExpiredMtaStsPolicies } from '#sql/delivery/mta_sts_policies.ts'
 import { deleteReports, forgetRawMessages } from '#sql/receiving/received_emails.ts'
 import { deleteExpiredLogs } from '#sql/request_log/logs.ts'
 import { deleteExpiredBatches } from '#sql/sending/batches.ts'
+import { forgetExpiredEmails } from '#sql/sending/emails.ts'
 import { deleteExpiredKeys } from '#sql/sending/idempotency_keys.ts'
 import { deleteDeletedDeliveries, deleteDeletedWebhooks, deleteExpiredEvents } from '#sql/webhooks/purge.ts'
 import type { Task, Work } from './task.ts'
@@ -22,12 +23,13 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const events = await inTurns(limit => deleteExpiredEvents(work.pool, limit))
   const told = await inTurns(limit => deleteDeletedDeliveries(work.pool, limit))
   const webhooks = await deleteDeletedWebhooks(work.pool)
+  const emails = await forgetEmails(work)
   const contents = await inTurns(limit => deleteUnusedContents(work.pool, limit))
   // Last: the store may be away.
   const blobs = await work.blobs.purge()
   const ofWebhooks = { events, told, webhooks }
   work.log.debug(
-    { keys, batches, contents, blobs, usage, suppressions, logs, policies, raw, reports, ...ofWebhooks },
+    { keys, batches, emails, contents, blobs, usage, suppressions, logs, policies, raw, reports, ...ofWebhooks },
     'purged',
   )
 }
@@ -38,6 +40,11 @@ const ROWS = 1_000
 async function forgetRaw({ pool, config }: Work): Promise<number> {
   if (config.RAW_RETENTION_DAYS === 0) return 0
   return inTurns(limit => forgetRawMessages(pool, config.RAW_RETENTION_DAYS, limit))
+}
+
+async function forgetEmails({ pool, config }: Work): Promise<number> {
+  const days = config.EMAIL_RETENTION_DAYS
+  return days === 0 ? 0 : inTurns(limit => forgetExpiredEmails(pool, days, limit))
 }
 
 /** Until there are no more. Answers how many it were. */

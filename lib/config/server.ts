@@ -56,6 +56,10 @@ export const operation = {
     .max(3650)
     .default(30)
     .describe('Days that received mail is kept as it came; what was read of it stays. 0: for ever.'),
+  EMAIL_RETENTION_DAYS: count
+    .max(3650)
+    .default(0)
+    .describe('Days that contents, recipients and events of sent mail are kept; what counts stays. 0: for ever.'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

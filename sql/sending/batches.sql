@@ -39,7 +39,7 @@ BEGIN
     PERFORM pg_notify('batches', batch::text);
   ELSE
     PERFORM graphile_worker.add_job('process_batch', json_build_object('account_id', account, 'batch_id', batch),
-      max_attempts => 5);
+      max_attempts => job_attempts());
   END IF;
 END
 $$;

@@ -23,7 +23,7 @@ export async function insertBatch(tx: Tx, batch: NewBatch): Promise<boolean> {
   if (batch.key !== null) {
     await tx.run(sql.unsafe`
       DELETE FROM batches WHERE account_id = ${batch.account_id} AND key = ${batch.key}
-        AND created_at <= now() - interval '24 hours'
+        AND created_at <= now() - key_lifetime()
     `)
   }
   const count = await tx.run(sql.unsafe`
@@ -102,7 +102,7 @@ export async function findBatch(db: Queryable, { account_id, id }: BatchId): Pro
 export async function findBatchByKey(db: Queryable, account_id: string, key: string): Promise<Batch | null> {
   return db.maybeOne(sql.type(Batch)`
     SELECT ${columns} FROM batches
-    WHERE account_id = ${account_id} AND key = ${key} AND created_at > now() - interval '24 hours'
+    WHERE account_id = ${account_id} AND key = ${key} AND created_at > now() - key_lifetime()
   `)
 }
 
@@ -116,5 +116,5 @@ export async function listOverdueBatches(db: Queryable, limit: number): Promise<
 
 /** Their keys are remembered for 24 hours (contract 1.3). Answers how many were forgotten. */
 export async function deleteExpiredBatches(db: Queryable): Promise<number> {
-  return db.run(sql.unsafe`DELETE FROM batches WHERE state <> 'open' AND created_at < now() - interval '24 hours'`)
+  return db.run(sql.unsafe`DELETE FROM batches WHERE state <> 'open' AND created_at < now() - key_lifetime()`)
 }

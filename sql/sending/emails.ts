@@ -82,7 +82,7 @@ export type Email = z.infer<typeof Email>
 
 export async function findEmail(db: Queryable, account_id: string, id: string): Promise<Email | null> {
   return db.maybeOne(sql.type(Email)`
-    SELECT ${listedColumns}, c.html, c.text, c.content_id, c.variables, c.renderer, c.headers,
+    SELECT ${listedColumns}, c.html, c.text, c.content_id, c.variables, c.renderer, coalesce(c.headers, '{}') AS headers,
       (
         SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
           'content_disposition', a.content_disposition, 'content_id', a.content_id, 'size', b.size) ORDER BY a.position), '[]')
@@ -127,11 +127,19 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
         ) w
         WHERE d.email_id = e.id AND d.account_id = e.account_id AND d.state IN ('queued', 'sending', 'in_doubt')
       ) AS queue
-    FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
+    FROM emails e LEFT JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
     JOIN accounts a ON a.id = e.account_id
     LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     WHERE e.account_id = ${account_id} AND e.id = ${id}
   `)
+}
+
+/** Deletes what EMAIL_RETENTION_DAYS says of sent mail (forget_expired_emails.sql); returns of how many emails. */
+export async function forgetExpiredEmails(db: Queryable, days: number, limit: number): Promise<number> {
+  const { count } = await db.one(sql.type(z.object({ count: z.int() }))`
+    SELECT forget_expired_emails(${days}, ${limit}) AS count
+  `)
+  return count
 }
 
 export async function isEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {

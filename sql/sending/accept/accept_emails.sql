@@ -33,7 +33,7 @@ BEGIN
   SELECT coalesce(array_agg(d.position), '{}') INTO bound
   FROM unnest(drafts) AS d
   JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
-  WHERE k.created_at > now() - interval '24 hours';
+  WHERE k.created_at > now() - key_lifetime();
 
   -- 3. What depends on time or rows.
   judged := judge_drafts(drafts, limited, bound);
@@ -50,7 +50,7 @@ BEGIN
     ORDER BY account_id, route, key
     ON CONFLICT (account_id, route, key) DO UPDATE
       SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
-      WHERE k.created_at <= now() - interval '24 hours'
+      WHERE k.created_at <= now() - key_lifetime()
     RETURNING answer
   )
   SELECT coalesce(array_agg(d.position), '{}') INTO accepted
@@ -82,7 +82,7 @@ BEGIN
     CASE WHEN k.fingerprint IS NULL THEN details[d.position + 1] END
   FROM unnest(drafts) AS d
   LEFT JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
-    AND k.created_at > now() - interval '24 hours'
+    AND k.created_at > now() - key_lifetime()
   LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position;
 END
 $$;

@@ -81,7 +81,7 @@ BEGIN
   END IF;
 
   IF job_email_ids IS NOT NULL THEN
-    PERFORM graphile_worker.add_job('send_emails', json_build_object('email_ids', job_email_ids), max_attempts => 5);
+    PERFORM graphile_worker.add_job('send_emails', json_build_object('email_ids', job_email_ids), max_attempts => job_attempts());
   END IF;
 END
 $$;

@@ -1,0 +1,46 @@
+DROP FUNCTION IF EXISTS forget_expired_emails(integer, integer);
+
+-- Deletes contents, files, events and recipients of up to max_count emails that are older than so many days and settled.
+-- Their rows in emails stay for what is counted (quotas, reputation), without addresses and subject. Returns how many.
+CREATE FUNCTION forget_expired_emails(days integer, max_count integer) RETURNS integer
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+DECLARE
+  accounts uuid[];
+  ids uuid[];
+BEGIN
+  -- Emails are locked first and in order, as by whoever settles their deliveries.
+  SELECT array_agg(e.account_id), array_agg(e.id) INTO accounts, ids FROM (
+    SELECT e.account_id, e.id FROM (
+      SELECT old.account_id, old.email_id FROM accounts a
+      CROSS JOIN LATERAL (
+        SELECT c.account_id, c.email_id FROM email_contents c
+        WHERE c.account_id = a.id AND c.email_id < first_id(now() - make_interval(days => days)) AND NOT EXISTS (
+          SELECT FROM deliveries d WHERE d.email_id = c.email_id AND d.account_id = c.account_id
+            AND d.state IN ('queued', 'sending', 'in_doubt')
+        )
+        ORDER BY c.email_id LIMIT max_count
+      ) old
+      LIMIT max_count
+    ) expired
+    JOIN emails e ON e.account_id = expired.account_id AND e.id = expired.email_id
+    ORDER BY e.id FOR NO KEY UPDATE OF e
+  ) e;
+  IF ids IS NULL THEN
+    RETURN 0;
+  END IF;
+
+  DELETE FROM email_events v USING unnest(accounts, ids) AS x(account_id, id)
+  WHERE v.account_id = x.account_id AND v.email_id = x.id;
+  DELETE FROM attachments f USING unnest(accounts, ids) AS x(account_id, id)
+  WHERE f.account_id = x.account_id AND f.email_id = x.id;
+  DELETE FROM deliveries d USING unnest(accounts, ids) AS x(account_id, id)
+  WHERE d.account_id = x.account_id AND d.email_id = x.id;
+  DELETE FROM email_contents c USING unnest(accounts, ids) AS x(account_id, id)
+  WHERE c.account_id = x.account_id AND c.email_id = x.id;
+  UPDATE emails e SET "to" = '{}', cc = '{}', bcc = '{}', reply_to = '{}', subject = '', updated_at = now()
+  FROM unnest(accounts, ids) AS x(account_id, id) WHERE e.account_id = x.account_id AND e.id = x.id;
+  PERFORM empty_blocks_of(accounts, ids);
+  RETURN cardinality(ids);
+END
+$$;
