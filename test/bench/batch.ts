@@ -9,6 +9,7 @@ import { interleave, openStage, percentile, report, type Stage } from '#test/ben
 const SIZE = 100
 const BATCHES = 100
 const IDLE_BATCHES = 50
+const LARGE_BATCHES = 20
 
 const URL = 'http://127.0.0.1:4601/api/emails/batch'
 const BODY = JSON.stringify(Array.from({ length: SIZE }, () => EMAIL))
@@ -27,6 +28,7 @@ export async function benchBatch(): Promise<void> {
     })
     const part = figures['POST /emails/batch'] / figures['100-row inserts and add_jobs']
     report('B5 emails in batches', `${(100 * part).toFixed(0)} % of bare inserts`, '>= 50 %', part >= 0.5)
+    await measureEqual(stage)
     await measureIdle(stage)
   } finally {
     await stage.close()
@@ -37,6 +39,36 @@ async function measureBatches(stage: Stage, count: number): Promise<number> {
   const { seconds } = await generateLoad(URL, stage.key, count, { connections: 4, batch: SIZE })
   await empty(stage)
   return (count * SIZE) / seconds
+}
+
+/** A campaign in small: what 100 equal emails of 30 KB take, beside 100 that differ. Disk is what the tables grew by. */
+async function measureEqual(stage: Stage): Promise<void> {
+  const html = `${EMAIL.html}${'<p>It is on its way to you.</p>'.repeat(900)}`
+  const measure = (equal: boolean) => async () => {
+    const options = { connections: 4, batch: SIZE, equal, email: { ...EMAIL, html } }
+    const { seconds } = await generateLoad(URL, stage.key, LARGE_BATCHES, options)
+    disk[String(equal)] = await bytesOf(stage)
+    await empty(stage)
+    return (LARGE_BATCHES * SIZE) / seconds
+  }
+  const disk: Record<string, number> = {}
+  const figures = await interleave({ 'equal, of 30 KB': measure(true), 'different, of 30 KB': measure(false) })
+  const ratio = figures['equal, of 30 KB'] / figures['different, of 30 KB']
+  const each = (equal: boolean) => `${((disk[String(equal)] ?? 0) / (LARGE_BATCHES * SIZE) / 1024).toFixed(1)} KB`
+  report(
+    'B5 batches of equal emails',
+    `${ratio.toFixed(2)} x different ones; ${each(true)} and ${each(false)} of disk an email`,
+    '>= 1.5 x',
+    ratio >= 1.5,
+  )
+}
+
+/** Bytes of all tables and indexes of ours. */
+async function bytesOf(stage: Stage): Promise<number> {
+  const { rows } = await stage.pool.pg.query(
+    `SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+  )
+  return Number(rows[0].bytes)
 }
 
 /** The baseline: one connection, one statement and one commit for 100 emails and a job for each. */
@@ -73,7 +105,7 @@ async function insertHundred(client: pg.Client, account_id: string): Promise<voi
 }
 
 async function empty(stage: Stage): Promise<void> {
-  await stage.pool.run(sql.unsafe`TRUNCATE emails, batches CASCADE`)
+  await stage.pool.run(sql.unsafe`TRUNCATE emails, batches, contents CASCADE`)
   await stage.pool.run(sql.unsafe`TRUNCATE graphile_worker._private_jobs`)
 }
 

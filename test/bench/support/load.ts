@@ -8,6 +8,7 @@ import { connect, type Socket } from 'node:net'
  * It speaks to its sockets itself, as wrk does: an HTTP client costs as much as the server, on the same two cores.
  */
 const { LOAD_URL = '', LOAD_KEY = '', LOAD_COUNT = '1000', LOAD_CONNECTIONS = '32', LOAD_BODY = '{}' } = process.env
+const { LOAD_NUMBER = '' } = process.env
 const batch = Number(process.env.LOAD_BATCH)
 const body = batch > 0 ? `[${Array(batch).fill(LOAD_BODY).join()}]` : LOAD_BODY
 const { host, hostname, port, pathname } = new URL(LOAD_URL)
@@ -20,14 +21,28 @@ const headers = [
   `Content-Length: ${Buffer.byteLength(body)}`,
 ]
 const request = Buffer.from(`${headers.join('\r\n')}\r\n\r\n${body}`)
+const numbers = LOAD_NUMBER ? [...placesOf(LOAD_NUMBER)] : []
 let left = Number(LOAD_COUNT)
+let emails = 0
+
+function* placesOf(text: string): Generator<number> {
+  for (let at = request.indexOf(text); at >= 0; at = request.indexOf(text, at + text.length)) yield at
+}
+
+/** The request with a number of its own in each email. */
+function nextRequest(): Buffer {
+  if (numbers.length === 0) return request
+  const next = Buffer.from(request)
+  for (const at of numbers) next.write(String(++emails).padStart(LOAD_NUMBER.length, '0'), at, 'latin1')
+  return next
+}
 
 async function post(): Promise<void> {
   const socket = connect(Number(port), hostname)
   socket.setNoDelay(true)
   await once(socket, 'connect')
   while (left-- > 0) {
-    socket.write(request)
+    socket.write(nextRequest())
     const answer = await readAnswer(socket)
     if (!answer.startsWith('HTTP/1.1 200 ')) throw new Error(answer)
   }
