@@ -3,14 +3,19 @@ import { sqlState } from './pool.ts'
 
 const MAX_RETRIES = 3
 
-/** Runs a statement again when Postgres undid it for a conflict with others (40001, 40P01): 3 times, with jitter. */
+/**
+ * Serialization failure and deadlock; and what a statement ends in while a migration replaces the functions and types that
+ * it uses: internal error, wrong type, undefined function or object, changed plan. Postgres has undone the statement.
+ */
+const CONFLICTS = new Set(['40001', '40P01', 'XX000', '42804', '42883', '42704', '0A000'])
+
+/** Runs a statement again when Postgres undid it for a conflict with others: 3 times, with jitter. */
 export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
   for (let retry = 0; ; retry++) {
     try {
       return await run()
     } catch (error) {
-      const state = sqlState(error)
-      if ((state !== '40001' && state !== '40P01') || retry >= MAX_RETRIES) throw error
+      if (!CONFLICTS.has(sqlState(error) ?? '') || retry >= MAX_RETRIES) throw error
       await sleep(Math.random() * 50 * 2 ** retry)
     }
   }
