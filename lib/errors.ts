@@ -44,7 +44,7 @@ type ApiErrorOptions = {
   cause?: unknown
 }
 
-/** What a caller is told. Thrown anywhere below a route; `api/middleware/errors.ts` answers it as `{ statusCode, name, message }`. */
+/** An error that a caller is told of. Thrown anywhere below a route; `api/middleware/errors.ts` answers it as `{ statusCode, name, message }`. */
 export class ApiError extends Error {
   override readonly name: ErrorName
   readonly statusCode: number

@@ -14,7 +14,7 @@ import type { Task, Work } from './task.ts'
 import { verify_domain } from './verify_domain.ts'
 
 /** Every task by the name of its job. */
-export const tasks: { [Name in JobName]: Task<Name> } = {
+const tasks: { [Name in JobName]: Task<Name> } = {
   send_emails,
   deliver_webhooks,
   process_batch,
@@ -35,7 +35,7 @@ export type RunnerName = 'quick' | 'slow'
  * The runner of each task: `quick` tasks only run SQL and are fetched many at a time; `slow` ones use the network, parse much
  * or run long statements, and would delay others in a local queue.
  */
-export const runners: { [Name in JobName]: RunnerName } = {
+const runners: { [Name in JobName]: RunnerName } = {
   send_emails: 'quick',
   deliver_webhooks: 'quick',
   process_batch: 'quick',

@@ -12,6 +12,7 @@ import {
   type Tree,
 } from '#test/support/house_rules.ts'
 import { ROOT } from '#test/support/root.ts'
+import { findUnusedExports } from '#test/support/unused_exports.ts'
 
 /** The words of the API and its docs, from left to right. */
 const SUBJECTS =
@@ -36,6 +37,12 @@ const LONG_FUNCTIONS = {
 const FULL_FOLDERS = {
   'api/routes': 'one file per resource',
   'sql/migrations': 'one file per change of the schema',
+}
+
+/** Read by the test runner. */
+const RUNNER_EXPORTS = {
+  'test/setup.ts globalSetup': 'called before all tests',
+  'test/setup.ts globalTeardown': 'called after all tests',
 }
 
 const paths = globSync('*/**/*.{ts,sql}', { cwd: ROOT, exclude: name => name === 'node_modules' }).sort()
@@ -65,6 +72,7 @@ t.test('rooms import only rooms to their left', async t => check(t, findRoomFaul
 t.test('no imports go in a circle, types included', async t => check(t, findCircles(all)))
 t.test('files are short', async t => check(t, findLongFiles(source, MAX_FILE), LONG_FILES))
 t.test('functions are short', async t => check(t, findLongFunctions(source, MAX_FUNCTION), LONG_FUNCTIONS))
+t.test('every export is imported somewhere', async t => check(t, findUnusedExports(all), RUNNER_EXPORTS))
 t.test('folders hold few files', async t => check(t, findFullFolders(rooms, MAX_FOLDER), FULL_FOLDERS))
 
 const keysOf = (faults: Fault[]) => faults.map(({ key }) => key)
@@ -125,4 +133,18 @@ t.test('a long file, a long function and a full folder are found', async t => {
     { key: 'lib/a.ts shape', because: '7 lines' },
   ])
   t.strictSame(keysOf(findFullFolders(tree({ 'lib/a/b.ts': '', 'lib/a/c.ts': '', 'lib/d.ts': '' }), 1)), ['lib/a'])
+})
+
+t.test('an export that no other file imports is found', async t => {
+  const files = {
+    'lib/a.ts':
+      'export const a = 1\nexport type B = number\nexport async function c(): Promise<void> {}\nexport default class D {}\n',
+    'lib/e.ts': 'const f = 1\nconst g = 2\nexport { f, g as h }\n',
+    'lib/i.ts': "import {\n  a as other,\n} from './a.ts'\nimport { h } from '#lib/e.ts'\n",
+  }
+  const faultsOf = (text: string) => keysOf(findUnusedExports(tree({ ...files, 'lib/j.ts': text })))
+  t.strictSame(faultsOf(''), ['lib/a.ts B', 'lib/a.ts c', 'lib/a.ts default', 'lib/e.ts f'])
+  t.strictSame(faultsOf("import D, { type B, c } from './a.ts'\nexport { f } from './e.ts'\n"), [])
+  t.strictSame(faultsOf("import * as all from './a.ts'\nconst { f } = await import('./e.ts')\n"), [])
+  t.strictSame(faultsOf("type C = import('./a.ts').B"), ['lib/a.ts c', 'lib/a.ts default', 'lib/e.ts f'])
 })

@@ -33,7 +33,7 @@ export type WorkerTimes = SenderTimes & {
   webhooks: WebhookTimes
 }
 
-export const WORKER_TIMES: WorkerTimes = {
+const WORKER_TIMES: WorkerTimes = {
   ...SENDER_TIMES,
   sweep_ms: 10_000,
   index_ms: 2_000,

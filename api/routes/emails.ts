@@ -29,9 +29,7 @@ emails.get('/emails/:id', fullAccess, async ctx => {
   const found = await findEmail(ctx.pool, account_id, parseId('Email', ctx.params.id))
   if (!found) throw notFound('Email')
   const { content_id, variables, renderer, ...email } = found
-  const { html, text } = email
-  const parts = await ctx.renderEmail({ account_id, html, text, content_id, variables, renderer })
-  ctx.body = { ...email, ...parts }
+  ctx.body = { ...email, ...(await ctx.renderEmail({ ...found, account_id })) }
 })
 
 emails.patch('/emails/:id', fullAccess, readBody, async ctx => {

@@ -7,7 +7,7 @@ import { parse } from '#lib/json/parse.ts'
 import { LogFilter } from '#lib/request_log/log_filter.ts'
 import { findLog, listLogs } from '#sql/request_log/logs.ts'
 
-/** What api/middleware/log_requests.ts has kept. */
+/** Shows the requests that api/middleware/log_requests.ts has kept. */
 export const logs = new Router<State, Services>()
 
 logs.get('/logs', fullAccess, async ctx => {

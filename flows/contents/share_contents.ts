@@ -24,11 +24,6 @@ export function shareContents(emails: ResolvedEmail[]): NewContent[] {
 }
 
 function groupBySource(emails: ResolvedEmail[]): ResolvedEmail[][] {
-  const groups = new Map<string | null | undefined, Map<string | null | undefined, ResolvedEmail[]>>()
-  for (const email of emails) {
-    const byText = groups.get(email.html) ?? new Map<string | null | undefined, ResolvedEmail[]>()
-    groups.set(email.html, byText)
-    byText.set(email.text, [...(byText.get(email.text) ?? []), email])
-  }
-  return [...groups.values()].flatMap(byText => [...byText.values()])
+  const byHtml = Map.groupBy(emails, ({ html }) => html ?? null)
+  return [...byHtml.values()].flatMap(same => [...Map.groupBy(same, ({ text }) => text ?? null).values()])
 }

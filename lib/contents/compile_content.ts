@@ -11,14 +11,8 @@ export const RENDERER = 1
 /** The parts as they were given, or as the version of a template has them. */
 export type Source = { html: string | null; text: string | null }
 
-/** Whether the text part is derived from the html. */
-export function derivesText({
-  html,
-  text,
-}: {
-  html?: string | null | undefined
-  text?: string | null | undefined
-}): boolean {
+/** Says whether the text part is derived from the html. */
+export function derivesText({ html, text }: { [Part in keyof Source]?: string | null | undefined }): boolean {
   return Boolean(html) && (text ?? null) === null
 }
 
@@ -33,8 +27,9 @@ export type CompiledContent = Source & { is_text_late: boolean }
  * to HTML means that there is to be none.
  */
 export function compileContent({ html, text }: Source, is_template: boolean): CompiledContent {
-  if (!derivesText({ html, text })) return { html, text: html && text === '' ? null : text, is_text_late: false }
-  const derived = is_template ? textTemplate(html as string) : deriveText(html as string)
+  if (!html || text) return { html, text, is_text_late: false }
+  if (text === '') return { html, text: null, is_text_late: false }
+  const derived = is_template ? textTemplate(html) : deriveText(html)
   return { html, text: derived || null, is_text_late: derived === null }
 }
 

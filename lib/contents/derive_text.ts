@@ -2,7 +2,7 @@ import { CLOSED_BY_NEXT, HIDDEN, isBlock, isHidden, LINES, PARAGRAPHS, VOID } fr
 import { readTokens } from './html_tokens.ts'
 import { TextWriter } from './text_writer.ts'
 
-/** Links that lead somewhere from a mail; the rest, such as `#top`, are shown by their text alone. */
+/** Links that lead somewhere from a mail, or begin with the token of a placeholder (text_template.ts). Of others the text stays. */
 const KEPT_LINK = /^(?:https?:|mailto:|tel:)|^[\u{F0000}-\u{FFFFD}]/iu
 
 /** Deeper quotes and lists are not indented further: each line would repeat the indents of all of them. */

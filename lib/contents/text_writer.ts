@@ -3,7 +3,6 @@ export class TextWriter {
   /** Stands before each line. */
   indent = ''
   readonly #pieces: string[] = []
-  #length = 0
   /** Line breaks that are due before the next word: 1 begins a line, 2 leave a blank one. */
   #breaks = 0
   #isSpaceDue = false
@@ -56,7 +55,7 @@ export class TextWriter {
   }
 
   put(text: string): void {
-    if (this.#length === 0) this.#beginLine(0)
+    if (this.#pieces.length === 0) this.#beginLine(0)
     else if (this.#breaks > 0) this.#beginLine(this.#breaks)
     else if (this.#isSpaceDue) this.#append(' ')
     this.#breaks = 0
@@ -88,7 +87,6 @@ export class TextWriter {
   }
 
   #append(text: string): void {
-    this.#pieces.push(text)
-    this.#length += text.length
+    if (text !== '') this.#pieces.push(text)
   }
 }

@@ -3,7 +3,7 @@ import { filePart, invitationPart, type MimePart, multipart, textPart } from '#l
 import { atomsField, type HeaderField, rawField, textField } from '#lib/mail/mime/field.ts'
 import { type Mailbox, mailboxesField } from '#lib/mail/mime/mailbox.ts'
 
-export type { HeaderField, Mailbox, MimePart }
+export type { Mailbox, MimePart }
 
 /** `size` is what `read` yields in all, in pieces of any length; each call reads it from the start. */
 export type MessageAttachment = AttachmentHead & { size: number; read: () => AsyncIterable<Buffer> }

@@ -1,6 +1,18 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
+/** The parts as they were given, or as the version of a template has them. */
+export const Source = z.object({ html: z.string().nullable(), text: z.string().nullable() })
+
+/** An email's parts in storage: `html` and `text` are null where `content_id` refers to a shared source. */
+export const StoredParts = Source.extend({
+  content_id: z.string().nullable(),
+  variables: z.record(z.string(), z.string()).nullable(),
+  /** Version of the code that makes the parts from the source; null: the parts are the source as it is. */
+  renderer: z.int().nullable(),
+})
+export type StoredParts = z.infer<typeof StoredParts>
+
 /** A source that several emails of an account refer to. */
 export type NewContent = { id: string; html: string | null; text: string | null }
 
@@ -26,14 +38,12 @@ export async function keepContents(db: Queryable, account_id: string, contents: 
   `)
 }
 
-const Content = z.object({ html: z.string().nullable(), text: z.string().nullable() })
-
 export async function findContent(
   db: Queryable,
   account_id: string,
   id: string,
-): Promise<z.infer<typeof Content> | null> {
-  return db.maybeOne(sql.prepared('find_content', Content)`
+): Promise<z.infer<typeof Source> | null> {
+  return db.maybeOne(sql.prepared('find_content', Source)`
     SELECT html, text FROM contents WHERE account_id = ${account_id} AND id = ${id}
   `)
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { Source, StoredParts } from '#sql/contents/contents.ts'
 import { sendableStatuses } from '#sql/domains/columns.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { ListedAttachment } from '#sql/sending/attachments.ts'
-import { type EmailId, stored } from '#sql/sending/emails.ts'
+import type { EmailId } from '#sql/sending/emails.ts'
 
 /** Longer text and html, together in bytes, are left out here: a hundred emails are loaded at once. */
 export const LONG_CONTENT = 512 * 1024
@@ -12,8 +13,8 @@ const AttachmentToSend = ListedAttachment.extend({ path: z.string().nullable(), 
 export type AttachmentToSend = z.infer<typeof AttachmentToSend>
 
 /**
- * What an email's message is composed from. `created_at` and `scheduled_at` freeze its date. `content_size` is what its
- * parts take at most, in bytes; over LONG_CONTENT it leaves `html` and `text` to `findEmailContents`.
+ * An email as its message is composed. `submitted_at` is the message's date. `content_size` is the most that its parts
+ * take, in bytes; over LONG_CONTENT `html` and `text` are left to `findEmailContents`.
  */
 export const EmailToSend = z.object({
   account_id: z.string(),
@@ -31,7 +32,7 @@ export const EmailToSend = z.object({
   subject: z.string(),
   headers: z.record(z.string(), z.string()),
   content_size: z.int(),
-  ...stored,
+  ...StoredParts.shape,
   attachments: z.array(AttachmentToSend),
   submitted_at: z.date(),
 })
@@ -75,14 +76,12 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
   `)
 }
 
-const Contents = z.object({ html: z.string().nullable(), text: z.string().nullable() })
-
 /** The text and html of one email, however long. */
 export async function findEmailContents(
   db: Queryable,
   { account_id, id }: EmailId,
-): Promise<z.infer<typeof Contents> | null> {
-  return db.maybeOne(sql.prepared('find_email_contents', Contents)`
+): Promise<z.infer<typeof Source> | null> {
+  return db.maybeOne(sql.prepared('find_email_contents', Source)`
     SELECT html, text FROM email_contents WHERE account_id = ${account_id} AND email_id = ${id}
   `)
 }

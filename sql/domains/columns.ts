@@ -45,7 +45,7 @@ export type ListedDomain = z.infer<typeof ListedDomain>
 export const LockedDomain = ListedDomain.extend({ is_trusted: z.boolean() })
 export type LockedDomain = z.infer<typeof LockedDomain>
 
-/** Of `domains`. */
+/** Select list of a query from `domains`. */
 export const listedColumns = sql.fragment`
   'domain' AS object, id, name, status, region, ${capabilities}, open_tracking, click_tracking, tracking_subdomain, tls,
   custom_return_path, NULL AS default_audience_id, verified_at, created_at, updated_at

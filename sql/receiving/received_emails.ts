@@ -109,7 +109,7 @@ export async function findRaw(db: Queryable, account_id: string, id: string): Pr
   `)
 }
 
-/** Whether there is such a one that is shown. */
+/** Returns whether the account has this received email and lists show it. */
 export async function isReceivedEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
   const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
     SELECT EXISTS (

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { StoredParts } from '#sql/contents/contents.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { ListedAttachment } from './attachments.ts'
 
@@ -33,7 +34,7 @@ const listed = {
 export const ListedEmail = z.object(listed)
 export type ListedEmail = z.infer<typeof ListedEmail>
 
-/** Of `emails e`. */
+/** Select list of a query from `emails e`. */
 export const listedColumns = sql.fragment`
   'email' AS object, e.id, e.domain_id, '<' || e.message_id || '>' AS message_id, e.sender AS "from", e."to", e.cc,
   e.bcc, e.reply_to, e.subject, e.status, e.last_event, e.tags, NULL AS topic_id, e.template_id,
@@ -52,15 +53,6 @@ const QueueEntry = z.object({
   last_reply: z.string().nullable(),
 })
 
-/** What the parts of an email are made from. */
-export const stored = {
-  html: z.string().nullable(),
-  text: z.string().nullable(),
-  content_id: z.string().nullable(),
-  variables: z.record(z.string(), z.string()).nullable(),
-  renderer: z.int().nullable(),
-}
-
 const Event = z.looseObject({ type: z.string(), created_at: timestamp })
 
 /**
@@ -69,7 +61,7 @@ const Event = z.looseObject({ type: z.string(), created_at: timestamp })
  */
 export const Email = z.object({
   ...listed,
-  ...stored,
+  ...StoredParts.shape,
   headers: z.record(z.string(), z.string()),
   events: z.array(Event),
   attachments: z.array(ListedAttachment),

@@ -7,7 +7,7 @@ export type Announcement = { account_id: string; type: EventType; data: object }
 
 const Heard = z.object({ is_heard: z.boolean() })
 
-/** Of each, in their order: whether any webhook has subscribed to it. */
+/** Returns for each, in the same order, whether any webhook has subscribed to it. */
 export async function listHeard(
   db: Queryable,
   events: Pick<Announcement, 'account_id' | 'type'>[],

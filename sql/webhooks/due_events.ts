@@ -20,17 +20,17 @@ const DueEvent = z.object({
 })
 export type DueEvent = z.infer<typeof DueEvent>
 
-/** Of the bodies of one wish, in bytes: who sends us mail decides how large an event of it is. */
+/** Bytes that the bodies read for one wish may take: who sends us mail decides how large an event of it is. */
 const MAX_BYTES = 1024 * 1024
 
-/** Of many webhooks in one query (sql/webhooks/list_due_events.sql). */
+/** Lists the due events of many webhooks in one query (sql/webhooks/list_due_events.sql). */
 export async function listDueEvents(db: Queryable, owner: string, wishes: Wish[]): Promise<DueEvent[]> {
   return db.any(sql.prepared('list_due_events', DueEvent)`
     SELECT * FROM list_due_events(${owner}, ${JSON.stringify(wishes)}::json, ${MAX_BYTES})
   `)
 }
 
-/** What became of an attempt (sql/webhooks/settle_webhooks.sql says what each member means). */
+/** Result of an attempt (sql/webhooks/settle_webhooks.sql says what each member means). */
 export type WebhookResult = {
   account_id: string
   webhook_id: number

@@ -12,7 +12,7 @@ const MEBIBYTE = 1024 * 1024
 const LINE = 'Words that somebody wrote, with some =C3=A9 in them, and more of them until it ends.\r\n'
 
 /** Messages of about so many bytes that are read in a second, in as many threads as the program has. */
-export async function measureParseRate(bytes: number, seconds = 3): Promise<number> {
+async function measureParseRate(bytes: number, seconds = 3): Promise<number> {
   const raw = ordinary(bytes)
   await Promise.all([parseMessage(new Uint8Array(raw)), parseMessage(new Uint8Array(raw))])
   const end = performance.now() + seconds * 1_000
@@ -25,7 +25,7 @@ export async function measureParseRate(bytes: number, seconds = 3): Promise<numb
 }
 
 /** Resident memory in MiB, before and at the most, while `count` messages of 25 MB are read at once. */
-export async function measureParseMemory(stage: Stage, count = 4): Promise<{ before: number; peak: number }> {
+async function measureParseMemory(stage: Stage, count = 4): Promise<{ before: number; peak: number }> {
   const blobs = createBlobs(stage)
   const ids = await storeLarge(stage, count)
   global.gc?.()

@@ -24,7 +24,7 @@ const SIZES = [25 * MEGABYTE, 15 * MEGABYTE]
  * nothing, and to a server that is slow. And many of the largest emails come at the same moment. Neither process ends or
  * grows, all goes on when the sockets are gone, and everything is sent.
  */
-export async function starve(stage: Stage, options: Options): Promise<Report> {
+async function starve(stage: Stage, options: Options): Promise<Report> {
   const { descriptors, sockets, seconds, emails, slow_ms, large } = options
   const report = new Report()
   const sink = await stage.startSink()

@@ -16,7 +16,7 @@ const EVERY_MS = 100
 const FIRST_RETRY_S = WEBHOOK_TIMES.retry_seconds[0] as number
 
 /** An endpoint fails one time in three, at random, with the times of production: it keeps up with its events. */
-export async function failOneInThree(stage: Stage, { per_second, seconds }: Options): Promise<Report> {
+async function failOneInThree(stage: Stage, { per_second, seconds }: Options): Promise<Report> {
   const report = new Report()
   const attempts = { taken: 0, failed: 0 }
   const server = createServer(async (request, response) => {

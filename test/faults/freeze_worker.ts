@@ -39,7 +39,7 @@ export async function freezeWorker(stage: Stage, { emails, freezes }: Options): 
 }
 
 /** Row 27 as well: several workers alive claim from one queue, and none claims what another has. */
-export async function shareQueue(stage: Stage, { emails, count }: { emails: number; count: number }): Promise<Report> {
+async function shareQueue(stage: Stage, { emails, count }: { emails: number; count: number }): Promise<Report> {
   const report = new Report()
   const sink = await stage.startSink()
   await feed(stage, emails)

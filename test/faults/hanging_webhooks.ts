@@ -19,7 +19,7 @@ const LATEST_MS = 1_500
  * Many endpoints take their events and begin to hang at the same moment, with the times of production. Those of other
  * accounts still have their events in about a second.
  */
-export async function hangWebhooks(stage: Stage, { endpoints, others, seconds }: Options): Promise<Report> {
+async function hangWebhooks(stage: Stage, { endpoints, others, seconds }: Options): Promise<Report> {
   const report = new Report()
   const receiver = await new Receiver().listen()
   const other = await newAccount(stage)

@@ -18,7 +18,7 @@ const MOST_GROWTH = 20 * MB
  * Rows 36 and 37, with the times of production: one webhook is well, and all the others do their worst. It is not held
  * up, no attempt takes longer than it may, nothing is followed, and the worker grows no larger.
  */
-export async function hostileWebhooks(stage: Stage, { seconds, hanging }: Options): Promise<Report> {
+async function hostileWebhooks(stage: Stage, { seconds, hanging }: Options): Promise<Report> {
   const report = new Report()
   const ends: (() => unknown)[] = []
   const t = { teardown: (end: () => unknown) => ends.push(end) }

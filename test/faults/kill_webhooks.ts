@@ -42,11 +42,7 @@ export async function killWebhooks(stage: Stage, { emails, kills }: Kills): Prom
 type Crashes = { emails: number; crashes: number }
 
 /** Postgres crashes while webhooks are told: what it was is written down once it is back, and counted once. */
-export async function crashUnderWebhooks(
-  stage: Stage,
-  postgres: Postgres,
-  { emails, crashes }: Crashes,
-): Promise<Report> {
+async function crashUnderWebhooks(stage: Stage, postgres: Postgres, { emails, crashes }: Crashes): Promise<Report> {
   const report = new Report()
   const hook = await new HookLedger().listen()
   try {

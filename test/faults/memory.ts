@@ -15,7 +15,7 @@ const FILE_BYTES = 25 * MEGABYTE
  * Measures the memory that a web process takes under the loads that strangers and callers can put on it, and how much of
  * it remains when they are over.
  */
-export async function memory(stage: Stage, options: Options): Promise<Report> {
+async function memory(stage: Stage, options: Options): Promise<Report> {
   const report = new Report()
   await receiveMails(stage, options.mails)
   const web = await stage.startWeb({ LOG_LEVEL: 'info', ...memoryEnvironment() })

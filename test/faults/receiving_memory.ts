@@ -15,7 +15,7 @@ const MAIL_BYTES = 25 * MEGABYTE
 const EVERY_MS = 200
 
 /** Measures the memory that an SMTP process takes while it stores large messages, and how much it gives back. */
-export async function memoryOfSmtp(stage: Stage, options: Options): Promise<Report> {
+async function memoryOfSmtp(stage: Stage, options: Options): Promise<Report> {
   return withTeardown(async t => {
     const report = new Report()
     const { smtp, port } = await startSmtp(stage)
@@ -27,7 +27,7 @@ export async function memoryOfSmtp(stage: Stage, options: Options): Promise<Repo
 }
 
 /** Measures the memory of a worker that reads large messages, and of one whose webhooks have hostile receivers. */
-export async function memoryOfWorker(stage: Stage, options: Options): Promise<Report> {
+async function memoryOfWorker(stage: Stage, options: Options): Promise<Report> {
   return withTeardown(async t => {
     const report = new Report()
     const receiver = await startHostileReceiver(t)

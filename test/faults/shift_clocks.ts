@@ -9,7 +9,7 @@ import { Report, runCampaign } from './campaign.ts'
 const SECOND = 1_000
 const HOUR = 3_600 * SECOND
 const DAY = 24 * HOUR
-export const EVERY_SHIFT = [-DAY, -HOUR, HOUR, DAY]
+const EVERY_SHIFT = [-DAY, -HOUR, HOUR, DAY]
 
 /** How far ahead of the database's the clocks of these processes are, in ms. */
 type Options = { webs: number[]; workers: number[]; emails: number }

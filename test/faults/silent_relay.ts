@@ -14,7 +14,7 @@ const GRACE_S = 2
  * other mail goes by the second within moments; what waits for the first is in doubt only if a kill comes, and no more of
  * it than twice the connections.
  */
-export async function silenceRelay(stage: Stage, { connections, emails, seconds }: Options): Promise<Report> {
+async function silenceRelay(stage: Stage, { connections, emails, seconds }: Options): Promise<Report> {
   const report = new Report()
   const [silent, well] = [await startSink({ silent: true }), await startSink()]
   const worker = stage.start('workers/worker.ts', {

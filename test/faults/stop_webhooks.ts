@@ -13,7 +13,7 @@ const FROZEN_MS = (FAULT_TIMES.webhooks.lease_seconds + 2) * 1_000
  * A worker is asked to stop while it tells webhooks: what is on its way is waited for, nothing is told twice, and the
  * next goes on at once.
  */
-export async function stopWebhooks(stage: Stage, options: { emails: number; stops: number }): Promise<Report> {
+async function stopWebhooks(stage: Stage, options: { emails: number; stops: number }): Promise<Report> {
   const { emails, stops } = options
   return withHook(stage, async (hook, report) => {
     const took: number[] = []
@@ -43,7 +43,7 @@ export async function stopWebhooks(stage: Stage, options: { emails: number; stop
 }
 
 /** Of two workers one is frozen past its lease, then goes on: what it had on its way may be told twice, and nothing is lost. */
-export async function freezeWebhooks(stage: Stage, options: { emails: number; freezes: number }): Promise<Report> {
+async function freezeWebhooks(stage: Stage, options: { emails: number; freezes: number }): Promise<Report> {
   const { emails, freezes } = options
   return withHook(stage, async (hook, report) => {
     const workers = [await startWorker(stage, hook), await startWorker(stage, hook)]

@@ -112,7 +112,7 @@ export function findFullFolders(tree: Tree, max: number): Fault[] {
   return [...folders].flatMap(([path, files]) => (files.length > max ? [fault(path, `${files.length} files`)] : []))
 }
 
-function fault(key: string, because: string): Fault {
+export function fault(key: string, because: string): Fault {
   return { key, because }
 }
 
@@ -128,7 +128,8 @@ function listImports(tree: Tree): Import[] {
   })
 }
 
-function resolve(from: string, name: string): string {
+/** Returns the path in the tree that `name` stands for, or the name of a package. */
+export function resolve(from: string, name: string): string {
   if (name.startsWith('#')) return name.slice(1)
   return name.startsWith('.') ? posix.join(posix.dirname(from), name) : name
 }

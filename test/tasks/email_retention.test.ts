@@ -60,7 +60,9 @@ t.test('contents, recipients and events of settled mail are deleted, and what co
   const gone = { to: [], subject: '', html: null, text: null, headers: {}, attachments: [] }
   const { body: after } = await api.request('GET', `/api/emails/${old}`)
   t.strictSame({ ...after, updated_at: null, events: null }, { ...before, ...gone, updated_at: null, events: null })
-  t.match(await api.request('GET', `/api/emails/${waiting}`), { body: { subject: 'Giraffe', to: ['zebra@y.com'] } })
+  const { body: kept } = await api.request('GET', `/api/emails/${waiting}`)
+  t.match(kept, { subject: 'Giraffe' })
+  t.strictSame((kept as { to?: string[] }).to, ['zebra@y.com'])
 
   t.strictSame(await search('giraffe'), [waiting])
   t.strictSame(await search('zebra'), [waiting])

@@ -2,7 +2,7 @@ import { scheduler } from 'node:timers/promises'
 import { type ExtractOptions, type Skeleton, StringExtractor, type StringPart } from './string_extractor.ts'
 
 export { TooLargeError } from './string_extractor.ts'
-export type { ExtractOptions, Skeleton, StringPart }
+export type { ExtractOptions, StringPart }
 
 /** Then it is somebody else's turn: of a fast client, the event loop would read megabytes from each socket in one turn. */
 const TURN_BYTES = 64 * 1024

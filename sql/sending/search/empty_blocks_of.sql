@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS empty_blocks_of(uuid[], uuid[]);
 
 -- Empties the blocks that these emails are searched by, so that what is gone from them can be found no more from this commit
--- on; they are written anew soon. As the trigger of migration 0004 does for emails that are deleted.
+-- on; they are written anew soon.
 CREATE FUNCTION empty_blocks_of(accounts uuid[], ids uuid[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
@@ -18,5 +18,13 @@ BEGIN
   )
   INSERT INTO email_block_checks (account_id, upto, check_at) SELECT account_id, upto, now() FROM touched
   ON CONFLICT (account_id, upto) DO UPDATE SET check_at = now();
+END
+$$;
+
+-- The trigger of migration 0004, for emails that are deleted.
+CREATE OR REPLACE FUNCTION empty_email_blocks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM empty_blocks_of(array_agg(account_id), array_agg(id)) FROM deleted;
+  RETURN NULL;
 END
 $$;

@@ -4,8 +4,6 @@ import { parseArgs } from 'node:util'
 import { type Entry, openLedger } from './sink_ledger.ts'
 import { serve } from './sink_session.ts'
 
-export type { Entry }
-
 /** What goes for every connection is read anew at each, so that a test may change it. */
 export type SinkOptions = {
   host?: string

@@ -14,10 +14,10 @@ import { Release } from './release.ts'
 
 export type SinkProcess = { url: string; child: Child; ledger: LedgerFile }
 
-/** What mail is sent with. */
+/** The part of a stage that sends mail. */
 export type Sender = { account: Pick<TestAccount, 'domain' | 'key'> }
 
-/** What is asked how it went. */
+/** The part of a stage that tells how sending went. */
 export type Database = { pool: Pick<Foundation['pool'], 'pg'> }
 
 /** Real processes of the project on one database, with an account that sends. */

@@ -15,7 +15,7 @@ export const ENDS = {
 /** Those that were in doubt. */
 const TWICE = ['drop-post-dot-doubted', 'drop-post-dot-held', 'slow250-2000']
 
-/** What arrived how often, when and with which bytes. */
+/** The messages that arrived: how often, when and with which bytes. */
 export function checkCopies(t: Test, ledger: Entry[], times: { migrated_at: number; soon: number }): void {
   const copies = Map.groupBy(ledger, ({ rcpt }) => rcpt)
   const twice = [...copies].filter(([, { length }]) => length > 1).map(([rcpt]) => rcpt)

@@ -20,7 +20,7 @@ const REFUSE = `CREATE OR REPLACE FUNCTION dawdle() RETURNS trigger LANGUAGE plp
 
 /** Brings mail into every state there is, by the API of the earlier release. */
 export class ManyStates {
-  /** What was posted with a key, to post it again. */
+  /** The requests that were posted with an idempotency key, to post them again. */
   readonly posts: Post[] = []
   /** The batch of which a part is stored, whose key is `batch`. */
   batch: unknown[] = []
@@ -34,7 +34,7 @@ export class ManyStates {
     this.api = api
   }
 
-  /** Of every email that was accepted. */
+  /** Ids of all accepted emails. */
   get ids(): string[] {
     return this.posts.flatMap(({ answer }) => answer.id ?? answer.data.map(({ id }) => id))
   }
