@@ -10,7 +10,10 @@ const MEGABYTE = 1024 * 1024
  */
 const BUDGET = new SharedBudget(32 * MEGABYTE, 20 * MEGABYTE)
 const SHORT_BUDGET = new SharedBudget(32 * MEGABYTE, 20 * MEGABYTE)
-export const SHORT = 64 * 1024
+const SHORT = 64 * 1024
+
+/** A body is read as a whole up to this length: longer ones have files in them, or much html. */
+export const SMALL = MEGABYTE
 
 /** So long a request waits unread. */
 const PATIENCE_MS = 20_000
@@ -36,5 +39,26 @@ export async function holdBody({ req, state }: BodyOwner, bytes: number): Promis
   } finally {
     clearTimeout(timer)
     req.off('close', onClose)
+  }
+}
+
+/** Room that a body holds in the budget of all bodies until it is answered. */
+export type Held = { release: () => void }
+
+/**
+ * Holds room for what is around the files: none while it is short, then SMALL bytes, and `most` only beyond these. A slow
+ * upload of one file and a few pages of text would else keep others waiting for as long as it takes.
+ */
+export function holdAsItGrows(owner: BodyOwner, most: number, held: Held): (length: number) => Promise<void> {
+  const releases: (() => void)[] = []
+  let bytes = 0
+  held.release = () => {
+    for (const release of releases) release()
+  }
+  return async length => {
+    const wanted = length <= SHORT ? 0 : length <= SMALL ? SMALL : most
+    if (wanted <= bytes) return
+    releases.push(await holdBody(owner, wanted - bytes))
+    bytes = wanted
   }
 }

@@ -2,35 +2,29 @@ import type { IncomingMessage } from 'node:http'
 import type { Context, Middleware } from '#api/context.ts'
 import { SharedBudget } from '#lib/async/shared_budget.ts'
 import { ApiError } from '#lib/errors.ts'
-import { extractStrings, TooLargeError } from '#lib/files/upload/extract_strings.ts'
-import { decodeContents, replaceContents } from '#lib/files/upload/uploaded_content.ts'
+import { extractStrings, type StringPart, TooLargeError } from '#lib/files/upload/extract_strings.ts'
+import { decodeContents, replaceContents, replaceHtml } from '#lib/files/upload/uploaded_content.ts'
 import { findUnstorable } from '#lib/json/unstorable_json.ts'
 import { ArrivingFiles } from './arriving_files.ts'
-import { holdBody, SHORT } from './budget.ts'
+import { ArrivingHtml, MAX_KEPT } from './arriving_html.ts'
+import { type Held, holdAsItGrows, holdBody, SMALL } from './budget.ts'
 import { MAX_BODY_BYTES, NOT_JSON, NOT_WHOLE, parseBody, readBytes, requireIdentity } from './read_body.ts'
-
-/** A body is read as a whole up to this length: longer ones have a file in them, or several. */
-const SMALL = 1024 * 1024
 
 /** Of a whole batch with its files. */
 const MAX_UPLOAD_BYTES = 160 * 1024 * 1024
-const MAX_FILES = 1_000
+/** A thousand files, and the html of a hundred emails. */
+const MAX_STRINGS = 1_100
 
 /**
  * Bytes of memory that the files of all uploads of a process may take while they pass through it, and about how many those
  * of one take; the others wait unread. One account, whose files may arrive slowly, leaves room for four uploads of others.
- * The JSON around the files is a body like others (body_budget.ts).
+ * The JSON around the files is a body like others (budget.ts).
  */
 const FILES_BUDGET = new SharedBudget(64 * 1024 * 1024, 48 * 1024 * 1024)
 const ONE_UPLOAD = 4 * 1024 * 1024
 
-const CONTENT_PATHS = [
-  ['attachments', '*', 'content'],
-  ['*', 'attachments', '*', 'content'],
-] as const
-
-/** Room that a body holds in the budget of all bodies until it is answered. */
-type Held = { release: () => void }
+const HTML_PATH = ['*', 'html'] as const
+const PATHS = [['attachments', '*', 'content'], ['*', 'attachments', '*', 'content'], HTML_PATH] as const
 
 /** As `readBody`, for emails: the content of an attachment becomes an UploadedContent, or a WrongContent. */
 export const readEmailBody: Middleware = async (ctx, next) => {
@@ -64,53 +58,45 @@ async function readSmall(ctx: Context): Promise<unknown> {
   return body
 }
 
-/** Of a long body only what is around the files is kept and parsed; these go to the store as they arrive. */
+/** Of a long body only what is around the files is kept and parsed; these, and html beyond MAX_KEPT, go to the store. */
 async function readLarge(ctx: Context, length: number, held: Held): Promise<unknown> {
   if (Number.isFinite(length) && length > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES)
   const gone = new AbortController()
   ctx.req.once('close', () => gone.abort(notWhole(new Error('the client went away while it waited'))))
   const release = await FILES_BUDGET.acquire(ctx.state.caller.account_id, ONE_UPLOAD, gone.signal)
   try {
-    return await readFiles(ctx, Math.min(length, MAX_BODY_BYTES), held)
+    return await extractBody(ctx, Math.min(length, MAX_BODY_BYTES + MAX_KEPT), held)
   } finally {
     release()
   }
 }
 
-/** `most`: bytes that there can be around the files. */
-async function readFiles(ctx: Context, most: number, held: Held): Promise<unknown> {
-  const files = new ArrivingFiles(ctx.blobs, ctx.state.caller.account_id)
-  const limits = { paths: CONTENT_PATHS, max_bytes: MAX_BODY_BYTES, max_strings: MAX_FILES }
-  const onLength = holdAsItGrows(ctx, most, held)
+/** `most`: bytes that are kept in memory at most. */
+async function extractBody(ctx: Context, most: number, held: Held): Promise<unknown> {
+  const { account_id } = ctx.state.caller
+  const files = new ArrivingFiles(ctx.blobs, account_id)
+  const html = new ArrivingHtml(ctx.blobs, account_id, MAX_BODY_BYTES)
+  const values: unknown[] = []
+  const take = async (part: StringPart) => {
+    const value = await (part.path === HTML_PATH ? html : files).take(part)
+    if (part.is_last) values[part.index] = value
+  }
+  const hold = holdAsItGrows(ctx, most, held)
+  const onLength = (length: number) => hold(length + html.kept)
+  const limits = { paths: PATHS, max_bytes: MAX_BODY_BYTES, max_strings: MAX_STRINGS }
   try {
-    const skeleton = await extractStrings(bounded(ctx.req), { ...limits, onLength }, part => files.take(part))
+    const skeleton = await extractStrings(bounded(ctx.req), { ...limits, onLength }, take)
     const body = await parseBody(skeleton.bytes, findUnstorableEmail)
-    replaceContents(body, text => files.contents[skeleton.indexOf(text) as number])
+    replaceContents(body, text => values[skeleton.indexOf(text) as number])
+    replaceHtml(body, text => values[skeleton.indexOf(text) as number])
     return body
   } catch (error) {
     await files.stop()
+    await html.stop()
     // What nobody reads any more must not stay in the way of the next request: Node itself skips a body only when
     // nothing of it was read.
     ctx.req.resume()
     throw toApiError(error)
-  }
-}
-
-/**
- * Holds room for what is around the files: none while it is short, then SMALL bytes, and `most` only beyond these. A slow
- * upload of one file and a few pages of text would else keep others waiting for as long as it takes.
- */
-function holdAsItGrows(ctx: Context, most: number, held: Held): (length: number) => Promise<void> {
-  const releases: (() => void)[] = []
-  let bytes = 0
-  held.release = () => {
-    for (const release of releases) release()
-  }
-  return async length => {
-    const wanted = length <= SHORT ? 0 : length <= SMALL ? SMALL : most
-    if (wanted <= bytes) return
-    releases.push(await holdBody(ctx, wanted - bytes))
-    bytes = wanted
   }
 }
 

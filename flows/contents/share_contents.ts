@@ -1,21 +1,25 @@
-import type { ResolvedEmail } from '#flows/templates/resolve_templates.ts'
+import { type ResolvedEmail, sizeOf } from '#flows/templates/render_parts.ts'
 import { newId } from '#lib/ids.ts'
+import { LongHtml } from '#lib/sending/long_html.ts'
 import type { NewContent } from '#sql/contents/contents.ts'
 
-/** Characters of a source up to which each email keeps its own: to refer to another row takes as much. */
+/** A source that several emails refer to, or one with long html. */
+export type SharedSource = Omit<NewContent, 'html'> & { html: string | LongHtml | null }
+
+/** Bytes of a source up to which each email keeps its own: to refer to another row takes as much. */
 const SHORT = 1_000
 
 /**
  * Finds the sources that emails of one request share: those of templates, and those that are equal. Marks these emails
  * with their `content_id`, and returns the contents to store.
  */
-export function shareContents(emails: ResolvedEmail[]): NewContent[] {
-  const contents = new Map<string, NewContent>()
+export function shareContents(emails: ResolvedEmail[]): SharedSource[] {
+  const contents = new Map<string, SharedSource>()
   for (const [email, ...others] of groupBySource(emails)) {
     if (!email) continue
     const { html = null, text = null } = email
-    const isLong = (html?.length ?? 0) + (text?.length ?? 0) > SHORT
-    const id = email.content_id ?? (others.length > 0 && isLong ? newId() : undefined)
+    const isShared = others.length > 0 && sizeOf(html) + sizeOf(text) > SHORT
+    const id = email.content_id ?? (isShared || html instanceof LongHtml ? newId() : undefined)
     if (id === undefined) continue
     contents.set(id, { id, html, text })
     for (const one of [email, ...others]) one.content_id = id
@@ -24,6 +28,6 @@ export function shareContents(emails: ResolvedEmail[]): NewContent[] {
 }
 
 function groupBySource(emails: ResolvedEmail[]): ResolvedEmail[][] {
-  const byHtml = Map.groupBy(emails, ({ html }) => html ?? null)
+  const byHtml = Map.groupBy(emails, ({ html }) => (html instanceof LongHtml ? html.sha256 : (html ?? null)))
   return [...byHtml.values()].flatMap(same => [...Map.groupBy(same, ({ text }) => text ?? null).values()])
 }

@@ -1,12 +1,12 @@
-import { shareContents } from '#flows/contents/share_contents.ts'
-import { type ResolvedEmail, resolveTemplates } from '#flows/templates/resolve_templates.ts'
+import { type SharedSource, shareContents } from '#flows/contents/share_contents.ts'
+import type { ReadHtml, ResolvedEmail } from '#flows/templates/render_parts.ts'
+import { resolveTemplates } from '#flows/templates/resolve_templates.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { formatAddress } from '#lib/mail/address.ts'
 import { isReservedDomain } from '#lib/mail/reserved_domains.ts'
 import { simulatedOutcome } from '#lib/mail/simulator.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
-import type { NewContent } from '#sql/contents/contents.ts'
 import type { Queryable } from '#sql/pool.ts'
 import type { Draft, DraftRecipient } from '#sql/sending/accept/drafts.ts'
 import { scheduleError } from './change_schedule.ts'
@@ -19,7 +19,7 @@ export type SendingParty = { account_id: string; domain_id: string | null }
 export type RequestKey = { route: string; key: string; fingerprint: string }
 
 /** `contents` are to be stored before the drafts, which refer to them. */
-export type DraftedEmails = { drafts: Draft[]; contents: NewContent[] }
+export type DraftedEmails = { drafts: Draft[]; contents: SharedSource[] }
 
 /** Emails of one request as drafts without their files: filled in from their templates, or refused where that cannot be. */
 export async function draftEmails(
@@ -28,8 +28,9 @@ export async function draftEmails(
   emails: NewEmail[],
   request: RequestKey | null,
   simulator_domain: string,
+  readHtml: ReadHtml,
 ): Promise<DraftedEmails> {
-  const resolved = await resolveTemplates(db, party.account_id, emails)
+  const resolved = await resolveTemplates(db, party.account_id, emails, readHtml)
   const contents = shareContents(resolved.filter(isResolved))
   const drafts = resolved.map((result, position) => {
     if (!(result instanceof ApiError)) return toDraft(party, result, request, simulator_domain)

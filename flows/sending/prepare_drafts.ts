@@ -1,3 +1,5 @@
+import { text } from 'node:stream/consumers'
+import type { SharedSource } from '#flows/contents/share_contents.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { ApiError } from '#lib/errors.ts'
@@ -5,9 +7,10 @@ import type { UploadedContent } from '#lib/files/upload/uploaded_content.ts'
 import { newId } from '#lib/ids.ts'
 import { typeOfFile } from '#lib/mail/mime/attachment.ts'
 import { type FetchPolicy, fetchPolicy, whyNotFetchable } from '#lib/net/fetch_safely.ts'
+import { LongHtml } from '#lib/sending/long_html.ts'
 import type { NewAttachment } from '#lib/sending/new_attachment.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
-import { keepContents } from '#sql/contents/contents.ts'
+import { keepContents, type NewContent } from '#sql/contents/contents.ts'
 import type { Draft, DraftAttachment } from '#sql/sending/accept/drafts.ts'
 import { draftEmails, type RequestKey, type SendingParty } from './draft_emails.ts'
 
@@ -20,7 +23,8 @@ export function createPrepareDrafts({ pool, config, blobs }: Dependencies): Prep
   const policy = fetchPolicy(config)
 
   return async (party, emails, key) => {
-    const { drafts, contents } = await draftEmails(pool, party, emails, key, config.SIMULATOR_DOMAIN)
+    const readHtml = ({ blob_id }: LongHtml) => text(blobs.read(party.account_id, blob_id))
+    const { drafts, contents } = await draftEmails(pool, party, emails, key, config.SIMULATOR_DOMAIN, readHtml)
     const storeContent = createStoreContent(blobs, party.account_id)
     for (const [i, draft] of drafts.entries()) {
       const files = emails[i]?.attachments ?? []
@@ -30,9 +34,19 @@ export function createPrepareDrafts({ pool, config, blobs }: Dependencies): Prep
     }
     const referred = new Set(drafts.flatMap(({ refusal, content_id }) => (refusal || !content_id ? [] : [content_id])))
     const kept = contents.filter(({ id }) => referred.has(id))
-    if (kept.length > 0) await keepContents(pool, party.account_id, kept)
+    const inMemory = kept.filter(hasHtmlInMemory)
+    if (inMemory.length > 0) await keepContents(pool, party.account_id, inMemory)
+    // One after the other: together they may be longer than a process can hold.
+    for (const { html, ...content } of kept) {
+      if (html instanceof LongHtml)
+        await keepContents(pool, party.account_id, [{ ...content, html: await readHtml(html) }])
+    }
     return drafts
   }
+}
+
+function hasHtmlInMemory(source: SharedSource): source is NewContent {
+  return !(source.html instanceof LongHtml)
 }
 
 type StoreContent = (content: UploadedContent) => Promise<string>

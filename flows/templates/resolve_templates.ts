@@ -1,23 +1,12 @@
-import { inTurns, Turns } from '#lib/async/turns.ts'
+import { Turns } from '#lib/async/turns.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
-import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
-import type { CompleteEmail, NewEmail } from '#lib/sending/new_email.ts'
-import { type Lookup, type Part, render } from '#lib/templates/render.ts'
+import type { NewEmail } from '#lib/sending/new_email.ts'
+import type { Lookup } from '#lib/templates/render.ts'
 import type { Variables } from '#lib/templates/variables.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { listSentTemplates, type SentTemplate, type TemplateVariable } from '#sql/templates/template_versions.ts'
-
-/**
- * An email whose `html` and `text` are sources: `variables` are put in when it is sent, as they are now. Without them the
- * sources are sent as they are. `content_id`: other emails have the same source, which is stored once.
- */
-export type ResolvedEmail = CompleteEmail & {
-  variables?: Record<string, string> | undefined
-  content_id?: string | undefined
-  /** Bytes of the rendered parts, of one that is rendered. */
-  sizes?: { html: number; text: number } | undefined
-}
+import { type ReadHtml, type Rendering, type ResolvedEmail, renderParts, sizeOf } from './render_parts.ts'
 
 /**
  * Fills emails in from the templates they name, and renders each once to see that it can be sent. Each gets its result,
@@ -27,6 +16,7 @@ export async function resolveTemplates(
   db: Queryable,
   account_id: string,
   emails: NewEmail[],
+  readHtml: ReadHtml,
 ): Promise<(ResolvedEmail | ApiError)[]> {
   const refs = new Set(emails.map(refOf).filter(ref => ref !== null))
   const templates = refs.size > 0 ? await listSentTemplates(db, account_id, [...refs]) : []
@@ -34,7 +24,7 @@ export async function resolveTemplates(
   let length = 0
   const turns = new Turns()
   for (const email of emails) {
-    const result = asGiven(email) ?? (await tryToComplete(email, templates, turns))
+    const result = asGiven(email) ?? (await tryToComplete(email, templates, { readHtml, turns }))
     length += lengthOf(result)
     results.push(length > MAX_TOGETHER ? new ApiError('validation_error', TOO_LONG) : result)
     if (turns.isOver) await turns.rest()
@@ -44,21 +34,21 @@ export async function resolveTemplates(
 
 /** Bytes of all that one request sends: to render a hundred emails of the longest template would take a minute. */
 const MAX_TOGETHER = 60_000_000
-const TOO_LONG = `What one request sends may be ${MAX_TOGETHER.toLocaleString('en')} characters long together.`
+const TOO_LONG = `What one request sends may be ${MAX_TOGETHER.toLocaleString('en')} bytes long together.`
 
 function lengthOf(email: ResolvedEmail | ApiError): number {
   if (email instanceof ApiError) return 0
   const { html, text, sizes } = email
-  return sizes ? sizes.html + sizes.text : (html?.length ?? 0) + (text?.length ?? 0)
+  return sizes ? sizes.html + sizes.text : sizeOf(html) + sizeOf(text)
 }
 
 async function tryToComplete(
   email: NewEmail,
   templates: SentTemplate[],
-  turns: Turns,
+  rendering: Rendering,
 ): Promise<ResolvedEmail | ApiError> {
   try {
-    return await complete(email, templates, turns)
+    return await complete(email, templates, rendering)
   } catch (error) {
     if (error instanceof ApiError) return error
     throw error
@@ -70,14 +60,14 @@ function refOf({ template_id, template }: NewEmail): string | null {
 }
 
 /** An email that names no template and has no variables; the shape says that it has a sender and a subject then. */
-function asGiven(email: NewEmail): CompleteEmail | null {
-  return refOf(email) === null && !email.variables ? (email as CompleteEmail) : null
+function asGiven(email: NewEmail): ResolvedEmail | null {
+  return refOf(email) === null && !email.variables ? (email as ResolvedEmail) : null
 }
 
-async function complete(email: NewEmail, templates: SentTemplate[], turns: Turns): Promise<ResolvedEmail> {
+async function complete(email: NewEmail, templates: SentTemplate[], rendering: Rendering): Promise<ResolvedEmail> {
   const ref = refOf(email)
   const { template: named, variables, template_id: _, ...fields } = email
-  if (ref === null) return renderParts(fields as CompleteEmail, lookupIn(variables ?? {}), turns)
+  if (ref === null) return renderParts(fields as ResolvedEmail, lookupIn(variables ?? {}), rendering)
 
   const template = templates.find(({ id, alias }) => id === ref || alias === ref)
   if (!template) throw notFound('Template')
@@ -96,7 +86,7 @@ async function complete(email: NewEmail, templates: SentTemplate[], turns: Turns
       content_id: template.version_id,
     },
     lookupIn(given, template.variables),
-    turns,
+    rendering,
   )
 }
 
@@ -120,23 +110,4 @@ function requireTypes(given: Variables, declared: TemplateVariable[]): void {
 function lookupIn(given: Variables, declared: TemplateVariable[] = []): Lookup {
   const fallbacks = new Map(declared.map(({ key, fallback_value }) => [key, fallback_value ?? undefined]))
   return key => (Object.hasOwn(given, key) ? given[key] : fallbacks.get(key))
-}
-
-async function renderParts(email: ResolvedEmail, lookup: Lookup, turns: Turns): Promise<ResolvedEmail> {
-  const subject = await inTurns(render(email.subject, 'subject', lookup), turns)
-  if (subject.length > MAX_SUBJECT_LENGTH) {
-    throw new ApiError('validation_error', `The rendered \`subject\` is longer than ${MAX_SUBJECT_LENGTH} characters.`)
-  }
-  const values = new Map<string, string>()
-  let isTemplate = false
-  const recording: Lookup = (key, has_fallback) => {
-    isTemplate = true
-    const value = lookup(key, has_fallback)
-    if (value !== undefined) values.set(key, String(value))
-    return value
-  }
-  const sizeOf = async (source: string | null | undefined, part: Part) =>
-    source ? Buffer.byteLength(await inTurns(render(source, part, recording), turns)) : 0
-  const sizes = { html: await sizeOf(email.html, 'html'), text: await sizeOf(email.text, 'text') }
-  return { ...email, subject, sizes, variables: isTemplate ? Object.fromEntries(values) : undefined }
 }

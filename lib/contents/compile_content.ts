@@ -12,7 +12,7 @@ export const RENDERER = 1
 export type Source = { html: string | null; text: string | null }
 
 /** Says whether the text part is derived from the html. */
-export function derivesText({ html, text }: { [Part in keyof Source]?: string | null | undefined }): boolean {
+export function derivesText({ html, text }: { html?: unknown; text?: string | null | undefined }): boolean {
   return Boolean(html) && (text ?? null) === null
 }
 

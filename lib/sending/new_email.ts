@@ -5,6 +5,7 @@ import { MAX_HEADERS, validateHeaders } from '#lib/mail/headers.ts'
 import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
 import { Alias, TemplateRef, Variables } from '#lib/templates/variables.ts'
 import { atMost, clip, record, refuse } from '#lib/zod_fields.ts'
+import { LongHtml } from './long_html.ts'
 import { NewAttachments } from './new_attachment.ts'
 import { readSchedule } from './schedule.ts'
 
@@ -61,11 +62,22 @@ const Template = z
   .object({ id: TemplateRef.nullish(), alias: Alias.nullish(), variables: Variables })
   .refine(({ id, alias }) => ((id ?? null) === null) !== ((alias ?? null) === null), 'expected either `id` or `alias`')
 
+const html = z
+  .unknown()
+  .transform((value, context): string | LongHtml | null | undefined => {
+    if (typeof value === 'string' || value instanceof LongHtml) return value
+    if (value === undefined || value === null) return value
+    context.addIssue({ code: 'invalid_type', expected: 'string', input: value })
+    return z.NEVER
+  })
+  .optional()
+
 /** The body of POST /emails: its shape only, nothing that depends on rows or time (contract 3.1). */
 export const NewEmail = withTwins(
   CompleteEmail.extend({
     from: From.nullish(),
     subject: Subject.nullish(),
+    html,
     template_id: TemplateRef.nullish(),
     template: Template.nullish(),
     variables: Variables,

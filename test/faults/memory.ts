@@ -7,7 +7,7 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 import { heavyBodies } from './heavy_bodies.ts'
 
 /** `mails`: with 999 empty attachments each; `uploads`: emails with a file of 25 MB; `rest_s`: how long a load is over. */
-type Options = { mails: number; lists: number; uploads: number; rest_s: number; most_mb: number }
+type Options = { mails: number; lists: number; uploads: number; batches: number; rest_s: number; most_mb: number }
 
 const FILE_BYTES = 25 * MEGABYTE
 
@@ -37,6 +37,12 @@ async function memory(stage: Stage, options: Options): Promise<Report> {
       const content = randomBytes(FILE_BYTES).toString('base64')
       const body = JSON.stringify(email(stage, { attachments: [{ filename: 'a.bin', content }] }))
       return atOnce(options.uploads, () => post(ask, '/api/emails', body))
+    },
+    [`${options.batches} batches of 100 emails with 500 KB of html each`]: () => {
+      const html = (n: number) => `<p>${n} ${'{{name}}, <b>ünïcode</b> '.repeat(19_000)}`
+      const items = Array.from({ length: 100 }, (_, n) => email(stage, { html: html(n), variables: { name: 'Ann' } }))
+      const body = JSON.stringify(items)
+      return atOnce(options.batches, () => post(ask, '/api/emails/batch', body))
     },
   }
   await measureMemory(report, web.child, loads, options)
@@ -91,6 +97,6 @@ async function receiveMails({ pool, account }: Stage, count: number): Promise<vo
 }
 
 if (import.meta.main) {
-  const defaults = { mails: 100, lists: 10, uploads: 8, rest_s: 60, most_mb: 600 }
+  const defaults = { mails: 100, lists: 10, uploads: 8, batches: 4, rest_s: 60, most_mb: 600 }
   await runCampaign('What a web process takes of memory, and gives back', stage => memory(stage, readOptions(defaults)))
 }

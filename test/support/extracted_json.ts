@@ -1,9 +1,10 @@
 import { extractStrings, type StringPart } from '#lib/files/upload/extract_strings.ts'
 
-/** Where the content of attachments is: in one email, or in a batch of them. */
+/** Where the content of attachments is, in one email or in a batch of them, and the html of a batch. */
 export const mailPaths = [
   ['attachments', '*', 'content'],
   ['*', 'attachments', '*', 'content'],
+  ['*', 'html'],
 ]
 
 /** Stands for whatever JSON.parse, or the decoding before it, refuses. */
@@ -18,10 +19,10 @@ export async function* cut(bytes: Buffer, lengths: number[]): AsyncGenerator<Buf
   }
 }
 
-/** The value as JSON.parse gives it, with every lone surrogate in a content replaced, as extraction does. */
+/** The value as JSON.parse gives it, with every lone surrogate in a content replaced and told, as extraction does. */
 export function readWhole(text: Buffer): unknown {
   const value = parse(text)
-  mapContents(value, content => (typeof content === 'string' ? content.toWellFormed() : content))
+  mapContents(value, content => (typeof content === 'string' ? extracted(content, content.isWellFormed()) : content))
   return value
 }
 
@@ -29,11 +30,13 @@ export function readWhole(text: Buffer): unknown {
 export async function readExtracted(text: AsyncIterable<Buffer>): Promise<unknown> {
   const strings: Buffer[][] = []
   const ended: boolean[] = []
-  const take = ({ index, bytes, is_last }: StringPart) => {
+  const whole: boolean[] = []
+  const take = ({ index, bytes, is_last, is_well_formed }: StringPart) => {
     if (ended[index]) throw new Error(`more of string ${index} behind its end`)
     strings[index] ??= []
     strings[index].push(Buffer.from(bytes))
     ended[index] = is_last
+    whole[index] = is_well_formed
   }
   try {
     const skeleton = await extractStrings(text, { paths: mailPaths, max_bytes: 20e6, max_strings: 1e6 }, take)
@@ -42,13 +45,17 @@ export async function readExtracted(text: AsyncIterable<Buffer>): Promise<unknow
       if (typeof content !== 'string') return content
       const index = skeleton.indexOf(content)
       if (index === null || !ended[index]) throw new Error(`${content} was not extracted`)
-      return String(Buffer.concat(strings[index] as Buffer[]))
+      return extracted(String(Buffer.concat(strings[index] as Buffer[])), whole[index])
     })
     return value
   } catch (error) {
     if (error instanceof SyntaxError) return NOT_JSON
     throw error
   }
+}
+
+function extracted(content: string, is_well_formed = false) {
+  return { content: content.toWellFormed(), is_well_formed }
 }
 
 function parse(text: Buffer): unknown {
@@ -61,6 +68,7 @@ function parse(text: Buffer): unknown {
 
 function mapContents(value: unknown, change: (content: unknown) => unknown): void {
   for (const email of Array.isArray(value) ? value : [value]) {
+    if (isObject(email) && Object.hasOwn(email, 'html') && Array.isArray(value)) email.html = change(email.html)
     if (!isObject(email) || !Object.hasOwn(email, 'attachments') || !Array.isArray(email.attachments)) continue
     for (const attachment of email.attachments) {
       if (isObject(attachment) && Object.hasOwn(attachment, 'content')) attachment.content = change(attachment.content)

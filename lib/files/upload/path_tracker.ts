@@ -4,20 +4,19 @@ export type JsonPath = readonly string[]
 const EVERY = '*'
 
 /**
- * Follows a path through the tokens of a JSON text: it needs to know the containers that lie on the path, and of all
+ * Follows paths through the tokens of a JSON text: it needs to know the containers that lie on one of them, and of all
  * others only how many are open, however deep they go. Of a text that is not JSON it may say anything.
  */
 export class PathTracker {
-  /** No key that is longer, in characters of the text, can be one of the path: `\u0061` for each character. */
+  /** No key that is longer, in characters of the text, can be one of a path: `\u0061` for each character. */
   readonly longest_key: number
   readonly #paths: readonly JsonPath[]
-  #path: JsonPath = []
-  #depth = 0
+  /** The paths that lead into each open container, from the root down. */
+  readonly #open: JsonPath[][] = []
   #beside = 0
   #isValue = false
-  #isNamed = false
+  #key: string | null = null
 
-  /** One of the paths at most begins with `*`, and one with a key: the root of the text decides between them. */
   constructor(paths: readonly JsonPath[]) {
     this.#paths = paths
     this.longest_key = 6 * Math.max(...paths.flat().map(key => key.length))
@@ -28,17 +27,16 @@ export class PathTracker {
       this.#beside++
       return
     }
-    if (this.#depth === 0) this.#path = this.#paths.find(path => (path[0] === EVERY) === isArray) ?? []
-    const step = this.#path[this.#depth]
-    const fits = step !== undefined && (step === EVERY) === isArray
-    if (fits && (this.#depth === 0 || this.#isOnPath())) this.#depth++
+    const depth = this.#open.length
+    const inside = this.#pathsHere().filter(path => path.length > depth && (path[depth] === EVERY) === isArray)
+    if (inside.length > 0) this.#open.push(inside)
     else this.#beside = 1
     this.comma()
   }
 
   close(): void {
     if (this.#beside > 0) this.#beside--
-    else if (this.#depth > 0) this.#depth--
+    else this.#open.pop()
   }
 
   colon(): void {
@@ -47,24 +45,29 @@ export class PathTracker {
 
   comma(): void {
     this.#isValue = false
-    this.#isNamed = false
+    this.#key = null
   }
 
-  /** What a string is that begins here. */
-  nextString(): 'key' | 'wanted' | 'other' {
-    if (this.#beside > 0 || this.#depth === 0) return 'other'
-    if (this.#depth === this.#path.length && this.#isOnPath()) return 'wanted'
-    return this.#isValue || this.#path[this.#depth - 1] === EVERY ? 'other' : 'key'
+  /** Returns the path that ends in the string that begins here; `key` for one that names a member, null for others. */
+  nextString(): JsonPath | 'key' | null {
+    const depth = this.#open.length
+    if (this.#beside > 0 || depth === 0) return null
+    const path = this.#pathsHere().find(({ length }) => length === depth)
+    if (path) return path
+    return this.#isValue || this.#open[depth - 1]?.[0]?.[depth - 1] === EVERY ? null : 'key'
   }
 
   /** The key of the member that begins here, as it is written between its quotes. */
   key(written: string): void {
-    const key = this.#path[this.#depth - 1]
-    this.#isNamed = written === key || (written.includes('\\') && unquote(written) === key)
+    this.#key = written.includes('\\') ? unquote(written) : written
   }
 
-  #isOnPath(): boolean {
-    return this.#path[this.#depth - 1] === EVERY || (this.#isValue && this.#isNamed)
+  /** Lists the paths that lead to, or through, the value that begins here. */
+  #pathsHere(): readonly JsonPath[] {
+    const depth = this.#open.length
+    if (depth === 0) return this.#paths
+    const inside = this.#open[depth - 1] as JsonPath[]
+    return inside.filter(path => path[depth - 1] === EVERY || (this.#isValue && path[depth - 1] === this.#key))
   }
 }
 

@@ -14,11 +14,13 @@ export type ExtractOptions = {
   onLength?: (bytes: number) => Promise<void>
 }
 
-/** Bytes of the string of that number, in order. The last part, perhaps empty, ends it. */
-export type StringPart = { index: number; bytes: Buffer; is_last: boolean }
+/** Bytes of the string of that number, in order; the last may be empty. `is_well_formed`: without lone surrogates so far. */
+export type StringPart = { path: JsonPath; index: number; bytes: Buffer; is_last: boolean; is_well_formed: boolean }
 
 /** The text with a placeholder for each string. `indexOf` knows them again; of any other value it is null. */
 export type Skeleton = { bytes: Buffer; indexOf: (value: unknown) => number | null }
+
+type Wanted = { path: JsonPath; reader: StringReader }
 
 export class TooLargeError extends Error {
   override readonly name = 'TooLargeError'
@@ -32,7 +34,7 @@ export class StringExtractor {
   /** Made up here and told to nobody, so no client can write a placeholder. */
   readonly #token = `${randomUUID()}:`
   #count = 0
-  #reader: StringReader | null = null
+  #wanted: Wanted | null = null
   #isInString = false
   #isEscaped = false
   /** Where the key that is being read begins in the skeleton. */
@@ -56,10 +58,10 @@ export class StringExtractor {
     this.#kept = 0
     let at = 0
     while (at < piece.length) {
-      if (this.#reader) at = this.#readWanted(this.#reader, piece, at, parts)
+      if (this.#wanted) at = this.#readWanted(this.#wanted, piece, at, parts)
       else at = this.#isInString ? this.#skipString(piece, at) : this.#skipStructure(piece, at)
     }
-    if (!this.#reader) this.#keep(piece, piece.length)
+    if (!this.#wanted) this.#keep(piece, piece.length)
     return parts
   }
 
@@ -88,24 +90,25 @@ export class StringExtractor {
   }
 
   #beginString(piece: Buffer, at: number): void {
-    const kind = this.#path.nextString()
-    if (kind === 'wanted') {
+    const path = this.#path.nextString()
+    if (path === 'key' || path === null) {
+      this.#isInString = true
+      this.#key_start = path === 'key' ? this.#skeleton.length + at - this.#kept : null
+    } else {
       this.#keep(piece, at)
       if (this.#count === this.#options.max_strings) throw new TooLargeError(`more than ${this.#count} strings`)
-      this.#reader = new StringReader()
-    } else {
-      this.#isInString = true
-      this.#key_start = kind === 'key' ? this.#skeleton.length + at - this.#kept : null
+      this.#wanted = { path, reader: new StringReader() }
     }
   }
 
-  #readWanted(reader: StringReader, piece: Buffer, start: number, parts: StringPart[]): number {
+  #readWanted({ path, reader }: Wanted, piece: Buffer, start: number, parts: StringPart[]): number {
     const { end, bytes } = reader.read(piece, start)
-    if (bytes.length > 0 || reader.isDone) parts.push({ index: this.#count, bytes, is_last: reader.isDone })
+    const { isDone: is_last, isWellFormed: is_well_formed } = reader
+    if (bytes.length > 0 || is_last) parts.push({ path, index: this.#count, bytes, is_last, is_well_formed })
     if (reader.isDone) {
       this.#append(Buffer.from(`${this.#token}${this.#count++}"`))
       this.#kept = end
-      this.#reader = null
+      this.#wanted = null
     }
     return end
   }

@@ -27,6 +27,8 @@ for (const digit of '0123456789abcdefABCDEF') hexDigits[digit.charCodeAt(0)] = N
 export class StringReader {
   /** The closing quote has been read. */
   isDone = false
+  /** False once a lone surrogate was read. */
+  isWellFormed = true
   #missing = 0
   #unit = 0
   /** The first half of a character whose second half the next escape may be. */
@@ -126,13 +128,16 @@ export class StringReader {
     if (isHigh) this.#high = character
     else {
       this.#high = ''
+      if (!character.isWellFormed()) this.isWellFormed = false
       this.#length += out.write(character, this.#length)
     }
   }
 
   /** It stayed alone. */
   #putHigh(): void {
-    if (this.#high) this.#length += (this.#out as Buffer).write(this.#high, this.#length)
+    if (!this.#high) return
+    this.#length += (this.#out as Buffer).write(this.#high, this.#length)
     this.#high = ''
+    this.isWellFormed = false
   }
 }

@@ -52,3 +52,10 @@ export function replaceContents(body: unknown, replace: (text: string) => unknow
     }
   }
 }
+
+/** Replaces the `html` of each email in the body of a batch, where it is text. */
+export function replaceHtml(body: unknown, replace: (text: string) => unknown): void {
+  for (const email of Array.isArray(body) ? body : []) {
+    if (typeof email?.html === 'string') email.html = replace(email.html)
+  }
+}

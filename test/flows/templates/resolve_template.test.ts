@@ -14,13 +14,15 @@ async function make(html: string): Promise<string> {
   return id
 }
 
+const readHtml = () => Promise.reject(new Error('no html is long'))
+
 const emailOf = (template_id: string) =>
   NewEmail.parse({ from: 'a@b.com', to: 'c@d.com', template_id, variables: { a: 'x' } })
 
 t.test('what one request sends has a length together', async t => {
   const [long, short] = [await make('x'.repeat(4_000_000)), await make('x')]
   const emails = [...Array(16).fill(long), short].map(emailOf)
-  const results = await resolveTemplates(world.pool, account.id, emails)
+  const results = await resolveTemplates(world.pool, account.id, emails, readHtml)
   t.strictSame(
     results.map(result => (result instanceof ApiError ? result.name : result.template_id)),
     [...Array(15).fill(long), 'validation_error', 'validation_error'],
@@ -41,7 +43,7 @@ t.test('others are served while a request with many long templates is rendered',
     turns = 0
     return rows
   }
-  await resolveTemplates({ ...world.pool, any }, account.id, Array(100).fill(id).map(emailOf))
+  await resolveTemplates({ ...world.pool, any }, account.id, Array(100).fill(id).map(emailOf), readHtml)
   isDone = true
   t.ok(turns > 2, `${turns} turns`)
 })
@@ -50,5 +52,5 @@ t.test('no query is made when no template is named', async t => {
   const nothing = { any: () => t.fail('a query') } as never
   const email = { from: 'a@b.com', to: 'c@d.com', subject: '{{a}}' }
   const emails = [{}, { variables: { a: 1 } }].map(fields => NewEmail.parse({ ...email, ...fields }))
-  t.match(await resolveTemplates(nothing, account.id, emails), [{ subject: '{{a}}' }, { subject: '1' }])
+  t.match(await resolveTemplates(nothing, account.id, emails, readHtml), [{ subject: '{{a}}' }, { subject: '1' }])
 })

@@ -15,7 +15,7 @@ const text = fc.oneof(
   fc.base64String({ maxLength: 40 }),
 )
 const key = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom('content', 'attachments', '__proto__', '', 'k'.repeat(70)) },
+  { weight: 4, arbitrary: fc.constantFrom('content', 'attachments', 'html', '__proto__', '', 'k'.repeat(70)) },
   text,
 )
 const scalar = fc.oneof(text, fc.constantFrom(null, true, false, 0, -1.5, 1e21))
@@ -31,7 +31,7 @@ const { value } = fc.letrec<{ value: Value }>(tie => ({
 const member = (name: string, of: fc.Arbitrary<Value>) =>
   fc.oneof({ weight: 3, arbitrary: fc.tuple(fc.constant(name), of) }, fc.tuple(key, value))
 const attachment = fc.oneof({ weight: 4, arbitrary: object(member('content', scalar)) }, value)
-const email = object(member('attachments', fc.array(attachment, { maxLength: 3 })))
+const email = object(fc.oneof(member('attachments', fc.array(attachment, { maxLength: 3 })), member('html', scalar)))
 const body = fc.oneof({ weight: 4, arbitrary: email }, fc.array(fc.oneof(email, value), { maxLength: 3 }), value)
 const lengths = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 4 })
 const draws = fc.infiniteStream(fc.nat()).map(

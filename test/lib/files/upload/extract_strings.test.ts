@@ -65,7 +65,8 @@ t.test('a string comes out unescaped, wherever it is cut', async t => {
     // Only what is not cut within a character can be put together as text, piece by piece.
     if (length === 1_000) t.equal(strings[0], `é€😀${JSON.parse(`"${written}"`)}`.toWellFormed())
     const whole = await readExtracted(cut(Buffer.from(`{"attachments":[{"content":"é€😀${written}"}]}`), [length]))
-    t.strictSame(whole, { attachments: [{ content: `é€😀${JSON.parse(`"${written}"`)}`.toWellFormed() }] })
+    const content = `é€😀${JSON.parse(`"${written}"`)}`.toWellFormed()
+    t.strictSame(whole, { attachments: [{ content: { content, is_well_formed: false } }] })
   }
 })
 
@@ -138,5 +139,5 @@ t.test('a body that comes byte by byte is read in the time of any other', async 
   const content = 'Zm9v'.repeat(20_000)
   const text = `{"html":"${'<p>'.repeat(20_000)}","attachments":[{"content":"${content}"},${'{"a":[]},'.repeat(7_000)}1]}`
   const skeleton = await readExtracted(cut(Buffer.from(text), [1]))
-  t.ok(isDeepStrictEqual(skeleton, JSON.parse(text)))
+  t.ok(isDeepStrictEqual(skeleton, readWhole(Buffer.from(text))))
 })

@@ -1,0 +1,69 @@
+import type { Blobs } from '#flows/files/blobs.ts'
+import { type StringPart, TooLargeError } from '#lib/files/upload/extract_strings.ts'
+import { GrowingBuffer } from '#lib/files/upload/growing_buffer.ts'
+import { LongHtml } from '#lib/sending/long_html.ts'
+import { ArrivingBlob } from './arriving_blob.ts'
+
+/** Bytes of the html of one batch that are kept in memory; the rest is stored as it arrives. */
+export const MAX_KEPT = 2 * 1024 * 1024
+
+/** The html of the emails of one batch, which come one after the other. */
+export class ArrivingHtml {
+  /** Bytes of html in memory. */
+  kept = 0
+  readonly #blobs: Blobs
+  readonly #account_id: string
+  readonly #max_bytes: number
+  #bytes = new GrowingBuffer(MAX_KEPT)
+  #blob: ArrivingBlob | null = null
+  #length = 0
+  #hasNul = false
+
+  /** @param max_bytes bytes that one html may have */
+  constructor(blobs: Blobs, account_id: string, max_bytes: number) {
+    this.#blobs = blobs
+    this.#account_id = account_id
+    this.#max_bytes = max_bytes
+  }
+
+  /** Returns the html with its last part, else null. */
+  async take({ bytes, is_last, is_well_formed }: StringPart): Promise<string | LongHtml | null> {
+    this.#length += bytes.length
+    if (this.#length > this.#max_bytes) throw new TooLargeError(`html of more than ${this.#max_bytes} bytes`)
+    this.#hasNul ||= bytes.includes(0)
+    if (this.#blob) await this.#blob.write(bytes)
+    else if (this.kept + this.#length <= MAX_KEPT) this.#bytes.append(bytes)
+    else await this.#beginBlob(bytes)
+    if (!is_last) return null
+
+    const html = await this.#end()
+    // What cannot be stored stands for the whole text: whoever looks for it names it.
+    const fault = this.#hasNul ? '\u0000' : is_well_formed ? null : '\ud800'
+    this.#hasNul = false
+    return fault ?? html
+  }
+
+  /** What has arrived of html that does not arrive whole is not kept. */
+  async stop(): Promise<void> {
+    await this.#blob?.stop()
+    this.#blob = null
+  }
+
+  async #beginBlob(bytes: Buffer): Promise<void> {
+    this.#blob = new ArrivingBlob(this.#blobs, this.#account_id)
+    await this.#blob.write(this.#bytes.take())
+    await this.#blob.write(bytes)
+  }
+
+  async #end(): Promise<string | LongHtml> {
+    const length = this.#length
+    this.#length = 0
+    if (!this.#blob) {
+      this.kept += length
+      return this.#bytes.take().toString()
+    }
+    const blob = await this.#blob.end()
+    this.#blob = null
+    return new LongHtml(blob)
+  }
+}
