@@ -1,9 +1,22 @@
 import { Logger } from 'graphile-worker'
+import pg from 'pg'
 import type { Log } from '#lib/log.ts'
 import { isOutage, OUTAGE } from '#lib/log_repeats.ts'
 
 /** Connections of a runner, which every worker has two of. */
 export const RUNNER_CONNECTIONS = 4
+
+/**
+ * Opens a pool for graphile-worker to use, which the caller ends. A pool of its own would be ended without a listener for
+ * errors: a connection that is lost at that moment would end the process.
+ */
+export function openGraphilePool(database_url: string, max: number, log: Logger): pg.Pool {
+  const pool = new pg.Pool({ connectionString: database_url, max })
+  const onError = (error: Error) => log.error(`a connection was lost: ${error.message}`, { error })
+  pool.on('error', onError)
+  pool.on('connect', client => client.on('error', onError))
+  return pool
+}
 
 export const silentLogger = new Logger(() => () => {})
 

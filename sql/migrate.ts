@@ -4,7 +4,7 @@ import pg from 'pg'
 import { readConfig } from '#lib/config.ts'
 import { StartupError } from '#lib/errors.ts'
 import { reportFatal } from '#lib/log.ts'
-import { silentLogger } from './graphile.ts'
+import { openGraphilePool, silentLogger } from './graphile.ts'
 import { listMigrations, type Migration } from './migrations.ts'
 import { NotConnectedError } from './pool.ts'
 
@@ -20,7 +20,7 @@ export async function migrate(database_url: string): Promise<void> {
   await connect(client)
   try {
     await takeTurn(client)
-    await runMigrations({ connectionString: database_url, logger: silentLogger })
+    await migrateJobQueue(database_url)
     await client.query(
       'CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())',
     )
@@ -32,6 +32,11 @@ export async function migrate(database_url: string): Promise<void> {
   } finally {
     await client.end()
   }
+}
+
+async function migrateJobQueue(database_url: string): Promise<void> {
+  const pgPool = openGraphilePool(database_url, 1, silentLogger)
+  await runMigrations({ pgPool, logger: silentLogger }).finally(() => pgPool.end())
 }
 
 /** Asks again and again: to wait in a statement would hold up an index that another process builds concurrently. */

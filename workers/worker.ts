@@ -1,6 +1,3 @@
-import { EventEmitter } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { type Runner, run, type WorkerEvents } from 'graphile-worker'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { SENDER_TIMES, Sender, type SenderTimes } from '#flows/delivery/sender.ts'
 import { createTransport } from '#flows/delivery/transports.ts'
@@ -14,15 +11,11 @@ import { sweepBatches } from '#flows/sending/process_batch.ts'
 import { WebhookSender } from '#flows/webhooks/sender.ts'
 import { sweepWebhooks } from '#flows/webhooks/sweep_disabled.ts'
 import { WEBHOOK_TIMES, type WebhookTimes } from '#flows/webhooks/times.ts'
-import { waitAtMost } from '#lib/async/wait_at_most.ts'
 import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
-import type { Log } from '#lib/log.ts'
 import { createDns } from '#lib/net/dns.ts'
-import { graphileLogger, RUNNER_CONNECTIONS } from '#sql/graphile.ts'
-import { LostConnectionError } from '#sql/outage.ts'
 import { deleteHeartbeats, upsertHeartbeats } from '#sql/process/worker_heartbeats.ts'
-import { type RunnerName, taskList } from '#tasks/index.ts'
 import type { Work } from '#tasks/task.ts'
+import { startRunner, stopRunners } from './runners.ts'
 
 /** Times of a worker process; tests make them shorter. */
 export type WorkerTimes = SenderTimes & {
@@ -41,9 +34,6 @@ const WORKER_TIMES: WorkerTimes = {
   pool_dead_seconds: 60,
   webhooks: WEBHOOK_TIMES,
 }
-
-/** Jobs end with their statements; without a database graphile-worker itself would retry for minutes, or for ever. */
-const RUNNERS_STOP_MS = 20_000
 
 type Options = { times?: WorkerTimes; timeouts?: SmtpTimeouts }
 
@@ -96,46 +86,6 @@ export async function startWorker(foundation: Foundation, options: Options = {})
       await deleteHeartbeats(pool, [...pool_ids]).catch(error => log.warn({ err: error }, 'heartbeats are left'))
     },
   }
-}
-
-async function stopRunners(runners: Runner[], log: Log): Promise<void> {
-  const stops = runners.map(runner => runner.stop().catch(error => log.warn({ err: error }, 'runner stop')))
-  await waitAtMost(RUNNERS_STOP_MS, Promise.all(stops))
-}
-
-/** Two runners: with one, quick jobs would wait in its local queue behind slow ones while another worker idles. */
-async function startRunner(
-  runner: RunnerName,
-  { config, log }: Foundation,
-  work: Work,
-  pool_ids: Set<string>,
-): Promise<Runner> {
-  const events = new EventEmitter() as WorkerEvents
-  events.on('pool:create', ({ workerPool }) => pool_ids.add(workerPool.id))
-  events.on('pool:listen:error', ({ error }) =>
-    log.error({ err: new LostConnectionError(error as Error), runner }, 'the job queue lost its connection'),
-  )
-  return run({
-    connectionString: config.DATABASE_URL,
-    maxPoolSize: RUNNER_CONNECTIONS,
-    taskList: taskList(runner, work),
-    noHandleSignals: true,
-    logger: graphileLogger(log),
-    events,
-    ...(runner === 'slow'
-      ? { crontabFile: fileURLToPath(new URL('../tasks/crontab', import.meta.url)) }
-      : { crontab: '' }),
-    preset: {
-      worker: {
-        concurrentJobs: 4,
-        pollInterval: 500,
-        // Without these a job that finishes during a stop stays locked (regression test: test/workers/worker.test.ts).
-        completeJobBatchDelay: 0,
-        failJobBatchDelay: 0,
-        ...(runner === 'quick' ? { localQueue: { size: 100 } } : {}),
-      },
-    },
-  })
 }
 
 if (import.meta.main) await superviseProcess(() => startOnFoundation(startWorker))

@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process'
 import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Logger } from 'graphile-worker'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { layFoundation } from '#flows/process/run_process.ts'
+import { openGraphilePool } from '#sql/graphile.ts'
 import { migrate } from '#sql/migrate.ts'
 import { listMigrations } from '#sql/migrations.ts'
+import { waitUntil } from '#test/faults/support/upgrade.ts'
 import { createDatabase, createEmptyDatabase } from '#test/support/database/database.ts'
 import { ROOT } from '#test/support/root.ts'
 import { makeScratch } from '#test/support/scratch.ts'
@@ -42,6 +45,20 @@ t.test('several that migrate at once take turns', async t => {
     names.map(row => row.name),
     await namesNeeded(),
   )
+})
+
+t.test('a pool of the job queue outlives its connections', async t => {
+  const url = await createEmptyDatabase(t)
+  const errors: string[] = []
+  const pool = openGraphilePool(url, 1, new Logger(() => (_level, message) => errors.push(message)))
+  t.teardown(() => pool.end())
+  await pool.query('SELECT 1')
+  const others = 'FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()'
+  await connected(url, client => client.query(`SELECT pg_terminate_backend(pid) ${others}`))
+  const isTold = async () => errors.length > 0
+  await waitUntil(isTold, () => 'the pool has heard of it')
+  t.match(errors[0], /^a connection was lost: terminating connection/)
+  t.equal((await pool.query('SELECT 1')).rowCount, 1)
 })
 
 t.test('functions are replaced when their file has changed, and only then', async t => {

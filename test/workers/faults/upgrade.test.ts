@@ -57,7 +57,7 @@ t.test('a migration leaves mail in every state to go on', { skip: missing }, asy
   const [web, worker] = await Promise.all([earlier.startWeb(environment), earlier.startWorker(mailbox.environment)])
   const mail = new ManyStates(upgrade, openApi(web.url, account.key))
   await mail.settle()
-  await mail.kill(worker)
+  await mail.kill(worker, mailbox.sink.ledger)
   await mail.wait()
   const before = await readEmails(mail.api)
   web.child.kill('SIGKILL')

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Child } from '#test/faults/support/child.ts'
+import type { Entry } from '#test/faults/support/sink_ledger.ts'
 import { readStates, type Upgrade, waitUntil } from '#test/faults/support/upgrade.ts'
 import type { Answer, AnswerBody, Api } from '#test/support/api.ts'
 import { at, createTemplate, plain, templated, withFile } from './mail.ts'
@@ -85,7 +86,7 @@ export class ManyStates {
   }
 
   /** Kills the worker while it sends two emails and stores the second half of a batch, whose first half is delivered. */
-  async kill(worker: Child): Promise<void> {
+  async kill(worker: Child, arrived: readonly Entry[]): Promise<void> {
     const { account, pool } = this.#upgrade
     await pool.pg.query(DAWDLE)
     this.batch = Array.from({ length: BATCH }, (_, n) => plain({ account }, `batch-${n}`, at(`ok-batch-${n}`)))
@@ -103,6 +104,9 @@ export class ManyStates {
     await this.send(plain({ account }, 'before_dot', at('stall-1')))
     await this.send(plain({ account }, 'after_dot', at('slow250-2000')))
     await this.#until({ 'stall-1': 'pre', 'slow250-2000': 'dot' })
+    // The phase is stored before the message goes out.
+    const hasArrived = async () => arrived.some(({ rcpt }) => rcpt === at('slow250-2000'))
+    await waitUntil(hasArrived, () => 'the slow receiver has the message')
     worker.kill('SIGKILL')
     await worker.ended
     await pool.pg.query(`SELECT pg_terminate_backend(pid) ${asleep}`)
