@@ -59,8 +59,8 @@ export async function startRunner(
   })
   const stop = async () => {
     await running.stop().finally(() => {
-      // Without waiting: a statement may hang until the process ends.
-      pgPool.end()
+      // Without waiting: a statement may hang until the process ends. A worker may be stopped twice.
+      if (!pgPool.ending) pgPool.end()
     })
   }
   return { stop, promise: running.promise }
