@@ -1,28 +1,12 @@
-import Router from '@koa/router'
 import Koa from 'koa'
 import { answerJson } from '#api/middleware/answer_json.ts'
 import { authenticate, fullAccess, hintAtPrefix } from '#api/middleware/auth.ts'
 import { answerErrors } from '#api/middleware/errors.ts'
 import { createRequestLog, logRequests } from '#api/middleware/log_requests.ts'
 import { createCountSend } from '#api/middleware/rate_limit.ts'
-import { apiKeys } from '#api/routes/api_keys.ts'
-import { domainClaims } from '#api/routes/domain_claims.ts'
-import { domainDkim } from '#api/routes/domain_dkim.ts'
-import { domainDns } from '#api/routes/domain_dns.ts'
-import { domains } from '#api/routes/domains.ts'
-import { emailAttachments } from '#api/routes/email_attachments.ts'
-import { emailBatch } from '#api/routes/email_batch.ts'
-import { emails } from '#api/routes/emails.ts'
+import { routerOf } from '#api/operations/router.ts'
 import { health } from '#api/routes/health.ts'
-import { logs } from '#api/routes/logs.ts'
-import { receivedAttachments } from '#api/routes/received_attachments.ts'
-import { receivedEmails } from '#api/routes/received_emails.ts'
-import { receivedReplies } from '#api/routes/received_replies.ts'
-import { suppressions } from '#api/routes/suppressions.ts'
-import { templates } from '#api/routes/templates.ts'
-import { usage } from '#api/routes/usage.ts'
-import { webhookEvents } from '#api/routes/webhook_events.ts'
-import { webhooks } from '#api/routes/webhooks.ts'
+import { operations } from '#api/routes/index.ts'
 import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
@@ -43,27 +27,6 @@ export type App = Koa<State, Services> & {
   close(): Promise<void>
 }
 
-/** The resources of the API, one router each: paths such as /domains/claim before those with an id in their place. */
-export const resources = [
-  receivedEmails,
-  receivedAttachments,
-  receivedReplies,
-  emails,
-  emailBatch,
-  emailAttachments,
-  domainClaims,
-  domainDns,
-  domains,
-  domainDkim,
-  suppressions,
-  templates,
-  webhooks,
-  webhookEvents,
-  logs,
-  usage,
-  apiKeys,
-]
-
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()
   const readiness = { isStopping: false }
@@ -80,8 +43,7 @@ export function createApp(foundation: Foundation): App {
   const services = { acceptEmail, prepareDrafts, sendBatch, renderEmail, blobs, dns, connections, countSend, readiness }
   Object.assign(app.context, foundation, services)
 
-  const api = new Router<State, Services>({ prefix: '/api' })
-  for (const resource of resources) api.use(resource.routes())
+  const api = routerOf(operations)
 
   app.use(closeWhenStopping as Koa.Middleware)
   app.use(answerJson as Koa.Middleware)

@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { ApiError } from '#lib/errors.ts'
 import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
 import { parseWideAddress } from '#lib/mail/wide_address.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
+import { refuseWhole } from '#lib/zod_fields.ts'
 import type { EmailFilters } from '#sql/sending/search/email_list.ts'
-import type { Context } from './context.ts'
-import { invalid, single } from './parse.ts'
 
 const folders: Record<string, string[] | undefined> = {
   all: undefined,
@@ -27,100 +27,103 @@ const EVENTS = ['opened', 'clicked']
 /** As long as a subject may be. */
 const MAX_TEXT = 998
 
-/** The filters of GET /emails (contract 3.3). A `q` that is empty asks for nothing, as an empty search box does. */
-export function parseEmailFilters(ctx: Context): EmailFilters {
-  const campaign_id = parseUuid(ctx, 'campaign_id') // there are none yet
-  const folder = parseFolder(ctx)
+const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
+const isUuid = (text: string) => z.guid().safeParse(text).success
+
+/** A parameter of a query string. `read` returns null for what it cannot be; `what` continues its name then. */
+export function parameter<Value>(name: string, what: string, read: (text: string) => Value | null) {
+  return z
+    .string()
+    .transform((text, context) => read(text) ?? refuseWhole(context, 'validation_error', `\`${name}\` ${what}.`))
+    .optional()
+}
+
+export const idParameter = (name: string) =>
+  parameter(name, 'is not a valid id', text => (isUuid(text) ? text.toLowerCase() : null))
+
+export const domainParameter = parameter('domain', 'must be the name or the id of a domain', readDomain)
+
+export const mailboxParameter = (name: string) => parameter(name, 'must be an email address', readMailbox)
+
+/** Text that is looked for. An empty one asks for nothing, as an empty search box does. */
+export const textParameter = (name: string) =>
+  parameter(name, `must be one line of at most ${MAX_TEXT} characters`, text =>
+    text.length <= MAX_TEXT && !/[\0\r\n]/.test(text) ? text : null,
+  )
+
+const timeParameter = (name: string) =>
+  parameter(name, 'must be an ISO 8601 date or timestamp with an offset', text =>
+    Time.safeParse(text).success ? new Date(text) : null,
+  )
+
+/** The filters of GET /emails (contract 3.3), of which `searchedText` and `readFilters` make what is looked for. */
+export const EmailQuery = {
+  campaign_id: idParameter('campaign_id'), // there are none yet
+  folder: parameter('folder', `must be one of ${Object.keys(folders).join(', ')}`, text =>
+    Object.hasOwn(folders, text) ? text : null,
+  ),
+  status: parameter(
+    'status',
+    `must be one or more of ${[...STATUSES, ...EVENTS].join(', ')}, separated by commas`,
+    readStatus,
+  ),
+  q: textParameter('q'),
+  search: textParameter('search'),
+  query: textParameter('query'),
+  domain: domainParameter,
+  template_id: parameter('template_id', 'must be the id or the alias of a template', readTemplate),
+  tag: parameter('tag', 'must be the name of a tag, or `name:value`', text =>
+    /^[\w-]{1,256}(?::[\w-]{1,256})?$/.test(text) ? text : null,
+  ),
+  from: mailboxParameter('from'),
+  to: mailboxParameter('to'),
+  created_after: timeParameter('created_after'),
+  created_before: timeParameter('created_before'),
+}
+type Given = z.output<z.ZodObject<typeof EmailQuery>>
+
+/** @throws {ApiError} when text is given by two of its names */
+export function emailFilters({ campaign_id, folder, search, query, template_id, q, ...filters }: Given): EmailFilters {
   return {
-    folder: campaign_id === undefined ? folder : [],
-    status: parseStatus(ctx),
-    q: parseText(ctx),
-    domain: parseDomain(ctx),
-    template: parseTemplate(ctx),
-    tag: parseTag(ctx),
-    from: parseMailbox(ctx, 'from'),
-    to: parseMailbox(ctx, 'to'),
-    created_after: parseTime(ctx, 'created_after'),
-    created_before: parseTime(ctx, 'created_before'),
+    ...filters,
+    folder: campaign_id !== undefined ? [] : folder === undefined ? undefined : folders[folder],
+    q: searchedText({ q, search, query }),
+    template: template_id,
   }
 }
 
-function parseFolder(ctx: Context): string[] | undefined {
-  const name = single(ctx, 'folder')
-  if (name === undefined) return undefined
-  if (!Object.hasOwn(folders, name)) throw invalid(`\`folder\` must be one of ${Object.keys(folders).join(', ')}.`)
-  return folders[name]
+/** Of several names for the same the first that is given. */
+function searchedText(names: Record<string, string | undefined>): string | undefined {
+  const [first, second] = Object.entries(names).filter(([, text]) => text !== undefined)
+  if (first && second)
+    throw new ApiError('validation_error', `\`${first[0]}\` and \`${second[0]}\` cannot be combined.`)
+  return first?.[1] || undefined
 }
 
-function parseStatus(ctx: Context): EmailFilters['status'] {
-  const names = single(ctx, 'status')?.split(',')
-  if (!names) return undefined
-  if (!names.every(name => STATUSES.includes(name) || EVENTS.includes(name))) {
-    throw invalid(`\`status\` must be one or more of ${[...STATUSES, ...EVENTS].join(', ')}, separated by commas.`)
-  }
+function readStatus(text: string): EmailFilters['status'] | null {
+  const names = text.split(',')
+  if (!names.every(name => STATUSES.includes(name) || EVENTS.includes(name))) return null
   const has = (name: string) => names.includes(name)
   return { statuses: STATUSES.filter(has), events: EVENTS.filter(has) }
 }
 
-/** Of several names for the same the first that is given. */
-export function parseText(ctx: Context, names = ['q', 'search', 'query']): string | undefined {
-  const given = names.map(name => ({ name, text: single(ctx, name) }))
-  const [first, second] = given.filter(({ text }) => text !== undefined)
-  if (first && second) throw invalid(`\`${first.name}\` and \`${second.name}\` cannot be combined.`)
-  if (!first?.text) return undefined
-  const isLine = first.text.length <= MAX_TEXT && !/[\0\r\n]/.test(first.text)
-  if (!isLine) throw invalid(`\`${first.name}\` must be one line of at most ${MAX_TEXT} characters.`)
-  return first.text
-}
-
-export function parseDomain(ctx: Context): EmailFilters['domain'] {
-  const text = single(ctx, 'domain')
-  if (text === undefined) return undefined
-  if (z.guid().safeParse(text).success) return { id: text.toLowerCase() }
+function readDomain(text: string): NonNullable<EmailFilters['domain']> | null {
+  if (isUuid(text)) return { id: text.toLowerCase() }
   const name = asciiDomain(text)
-  if (name === null) throw invalid('`domain` must be the name or the id of a domain.')
-  return { name }
+  return name === null ? null : { name }
 }
 
-function parseTemplate(ctx: Context): EmailFilters['template'] {
-  const ref = single(ctx, 'template_id')
-  if (ref === undefined) return undefined
-  if (z.guid().safeParse(ref).success) return { id: ref.toLowerCase() }
-  if (!TemplateRef.safeParse(ref).success) throw invalid('`template_id` must be the id or the alias of a template.')
-  return { alias: ref }
+function readTemplate(ref: string): NonNullable<EmailFilters['template']> | null {
+  if (isUuid(ref)) return { id: ref.toLowerCase() }
+  return TemplateRef.safeParse(ref).success ? { alias: ref } : null
 }
 
-function parseTag(ctx: Context): string | undefined {
-  const tag = single(ctx, 'tag')
-  if (tag === undefined || /^[\w-]{1,256}(?::[\w-]{1,256})?$/.test(tag)) return tag
-  throw invalid('`tag` must be the name of a tag, or `name:value`.')
-}
-
-export function parseMailbox(ctx: Context, name: string): string | undefined {
-  const text = single(ctx, name)
-  if (text === undefined) return undefined
-  const address = parseAddress(text)?.address ?? wideAddress(text)
-  if (!address) throw invalid(`\`${name}\` must be an email address.`)
-  return address.toLowerCase()
+function readMailbox(text: string): string | null {
+  return (parseAddress(text)?.address ?? wideAddress(text))?.toLowerCase() ?? null
 }
 
 /** Mail comes from and to addresses that none can be sent to yet. */
 function wideAddress(text: string): string | null {
   const parsed = parseWideAddress(text)
   return parsed && `${parsed.local}@${parsed.domain}`
-}
-
-const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
-
-function parseTime(ctx: Context, name: string): Date | undefined {
-  const text = single(ctx, name)
-  if (text === undefined) return undefined
-  if (!Time.safeParse(text).success) throw invalid(`\`${name}\` must be an ISO 8601 date or timestamp with an offset.`)
-  return new Date(text)
-}
-
-export function parseUuid(ctx: Context, name: string): string | undefined {
-  const text = single(ctx, name)
-  if (text !== undefined && !z.guid().safeParse(text).success) throw invalid(`\`${name}\` is not a valid id.`)
-  return text
 }

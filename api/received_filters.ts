@@ -1,36 +1,26 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { ReceivedEmailFilters } from '#sql/receiving/received_email_filters.ts'
-import type { Context } from './context.ts'
-import { parseDomain, parseMailbox, parseText, parseUuid } from './email_filters.ts'
-import { invalid, single } from './parse.ts'
+import { domainParameter, idParameter, mailboxParameter, parameter, textParameter } from './email_filters.ts'
 
-const Category = z.enum(['interested', 'neutral', 'not_interested', 'none'])
+const CATEGORIES = ['interested', 'neutral', 'not_interested', 'none'] as const
+type Category = (typeof CATEGORIES)[number]
 
 /** The filters of GET /emails/receiving (contract 4.1). */
-export function parseReceivedFilters(ctx: Context): ReceivedEmailFilters {
-  const campaign_id = parseUuid(ctx, 'campaign_id') // there are none yet
-  return {
-    domain: parseDomain(ctx),
-    from: parseMailbox(ctx, 'from'),
-    to: parseMailbox(ctx, 'to'),
-    q: parseText(ctx, ['q']),
-    read: parseRead(ctx),
-    category: parseCategory(ctx),
-    isNone: campaign_id !== undefined,
-  }
+export const ReceivedQuery = {
+  campaign_id: idParameter('campaign_id'), // there are none yet
+  domain: domainParameter,
+  from: mailboxParameter('from'),
+  to: mailboxParameter('to'),
+  q: textParameter('q'),
+  read: parameter('read', 'must be `true` or `false`', text =>
+    text === 'true' || text === 'false' ? text === 'true' : null,
+  ),
+  category: parameter('category', `must be one of ${CATEGORIES.join(', ')}`, text =>
+    CATEGORIES.includes(text as Category) ? (text as Category) : null,
+  ),
 }
+type Given = z.output<z.ZodObject<typeof ReceivedQuery>>
 
-function parseRead(ctx: Context): boolean | undefined {
-  const text = single(ctx, 'read')
-  if (text === undefined) return undefined
-  if (text !== 'true' && text !== 'false') throw invalid('`read` must be `true` or `false`.')
-  return text === 'true'
-}
-
-function parseCategory(ctx: Context): ReceivedEmailFilters['category'] {
-  const text = single(ctx, 'category')
-  if (text === undefined) return undefined
-  const { success, data } = Category.safeParse(text)
-  if (!success) throw invalid(`\`category\` must be one of ${Category.options.join(', ')}.`)
-  return data
+export function receivedFilters({ campaign_id, q, ...filters }: Given): ReceivedEmailFilters {
+  return { ...filters, q: q || undefined, isNone: campaign_id !== undefined }
 }

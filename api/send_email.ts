@@ -1,7 +1,16 @@
 import { readRequestKey } from '#api/middleware/idempotency.ts'
+import type { ErrorName } from '#lib/errors.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { Context } from './context.ts'
+
+/** Errors of every operation that sends. */
+export const SEND_ERRORS: ErrorName[] = [
+  ...(['invalid_idempotency_key', 'invalid_idempotent_request', 'concurrent_idempotent_requests'] as const),
+  ...(['missing_required_field', 'invalid_from_address', 'invalid_to_address', 'invalid_attachment'] as const),
+  ...(['reserved_recipient', 'daily_quota_exceeded', 'monthly_quota_exceeded', 'reputation_limit_exceeded'] as const),
+  ...(['reputation_paused', 'sending_service_unavailable', 'sending_configuration_unavailable'] as const),
+]
 
 /** Accepts the email that a request asks for. Answers its id, of the first such request if it is one with the same key. */
 export async function sendEmail(ctx: Context, email: NewEmail, route: string): Promise<string> {

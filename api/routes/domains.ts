@@ -1,68 +1,115 @@
-import Router from '@koa/router'
-import { readBody } from '#api/bodies/read_body.ts'
-import type { Context, Services, State } from '#api/context.ts'
-import { fullAccess } from '#api/middleware/auth.ts'
-import { parseId, parseOptionalPage } from '#api/parse.ts'
+import type { Context } from '#api/context.ts'
+import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { json } from '#api/operations/bodies.ts'
+import { operation } from '#api/operations/operation.ts'
+import { uuidParam } from '#api/operations/params.ts'
+import { wholeQuery } from '#api/operations/queries.ts'
 import { changeDomain } from '#flows/domains/change_domain.ts'
 import { createDomain } from '#flows/domains/create_domain.ts'
-import { findDomainWithRecords } from '#flows/domains/find_domain.ts'
+import { PresentedDomain, requireDomainWithRecords } from '#flows/domains/find_domain.ts'
 import { removeDomain } from '#flows/domains/remove_domain.ts'
 import { requestVerification } from '#flows/domains/request_verification.ts'
+import { rotateDkimKeys } from '#flows/domains/rotate_dkim_keys.ts'
+import { DomainStatus } from '#lib/domains/domain_status.ts'
 import { DomainChange, NewDomain } from '#lib/domains/new_domain.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/json/parse.ts'
-import type { ListedDomain } from '#sql/domains/columns.ts'
+import { ListedDomain } from '#sql/domains/columns.ts'
 import { findDomain, listDomains } from '#sql/domains/domains.ts'
 
-export const domains = new Router<State, Services>()
+const params = { id: uuidParam('Domain') }
 
-domains.post('/domains', fullAccess, readBody, async ctx => {
-  const { account_id } = ctx.state.caller
-  const { capabilities, ...fields } = parse(NewDomain, ctx.state.body)
-  const { id } = await createDomain(ctx, {
-    ...fields,
-    account_id,
-    is_trusted: false,
-    sending: capabilities?.sending !== 'disabled',
-    receiving: capabilities?.receiving === 'enabled',
-  })
-  ctx.status = 201
-  ctx.body = await findDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN)
-})
+export const domains = [
+  operation('POST /domains', {
+    id: 'createDomain',
+    access: 'full',
+    summary: 'Add a domain',
+    description: 'The answer has the DNS records to publish. Mail can be sent from it once they are verified.',
+    body: json(NewDomain),
+    answers: { 201: PresentedDomain },
+    errors: ['missing_required_field', 'domain_conflict', 'plan_limit_reached'],
+  }).handle(async (ctx, { account_id, body }) => {
+    const { capabilities, ...fields } = body()
+    const { id } = await createDomain(ctx, {
+      ...fields,
+      account_id,
+      is_trusted: false,
+      sending: capabilities?.sending !== 'disabled',
+      receiving: capabilities?.receiving === 'enabled',
+    })
+    return requireDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN)
+  }),
 
-domains.get('/domains', fullAccess, async ctx => {
-  ctx.body = await listDomains(ctx.pool, ctx.state.caller.account_id, parseOptionalPage(ctx))
-})
+  operation('GET /domains', {
+    id: 'listDomains',
+    access: 'full',
+    summary: 'List domains',
+    query: wholeQuery({}),
+    answers: { 200: listOf(ListedDomain) },
+  }).handle(async (ctx, { account_id, query }) => listDomains(ctx.pool, account_id, query().position)),
 
-domains.get('/domains/:id', fullAccess, async ctx => {
-  const { account_id } = ctx.state.caller
-  const id = parseId('Domain', ctx.params.id)
-  const domain = await findDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN)
-  if (!domain) throw notFound('Domain')
-  ctx.body = domain
-})
+  operation('GET /domains/:id', {
+    id: 'getDomain',
+    access: 'full',
+    params,
+    summary: 'Get a domain with its DNS records',
+    answers: { 200: PresentedDomain },
+  }).handle(async (ctx, { account_id, params: { id } }) =>
+    requireDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN),
+  ),
 
-domains.patch('/domains/:id', fullAccess, readBody, async ctx => {
-  const { id } = await requireDomain(ctx)
-  await changeDomain(ctx, ctx.state.caller.account_id, id, parse(DomainChange, ctx.state.body))
-  ctx.body = { object: 'domain', id }
-})
+  operation('PATCH /domains/:id', {
+    id: 'updateDomain',
+    access: 'full',
+    params,
+    summary: 'Change a domain',
+    description: 'Changes the fields that are given. Name and region cannot be changed.',
+    body: json(DomainChange),
+    answers: { 200: changed('domain') },
+  }).handle(async (ctx, { account_id, params: { id }, body }) => {
+    await requireDomain(ctx, id)
+    await changeDomain(ctx, account_id, id, body())
+    return { object: 'domain', id }
+  }),
 
-domains.delete('/domains/:id', fullAccess, async ctx => {
-  const id = parseId('Domain', ctx.params.id)
-  await removeDomain(ctx, ctx.state.caller.account_id, id)
-  ctx.body = { object: 'domain', id, deleted: true }
-})
+  operation('DELETE /domains/:id', {
+    id: 'deleteDomain',
+    access: 'full',
+    params,
+    summary: 'Delete a domain',
+    answers: { 200: deleted('domain') },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    await removeDomain(ctx, account_id, id)
+    return { object: 'domain', id, deleted: true }
+  }),
 
-domains.post('/domains/:id/verify', fullAccess, async ctx => {
-  const id = parseId('Domain', ctx.params.id)
-  const status = await requestVerification(ctx, ctx.state.caller.account_id, id)
-  ctx.body = { object: 'domain', id, status }
-})
+  operation('POST /domains/:id/verify', {
+    id: 'verifyDomain',
+    access: 'full',
+    params,
+    summary: 'Check the DNS records of a domain',
+    description: 'Starts a check and returns at once. The status changes when DNS has answered.',
+    answers: { 200: changed('domain').extend({ status: DomainStatus }) },
+    errors: ['plan_limit_reached', 'domain_conflict'],
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    const status = await requestVerification(ctx, account_id, id)
+    return { object: 'domain', id, status }
+  }),
 
-/** That it is there is told before anything about the body. */
-export async function requireDomain(ctx: Context): Promise<ListedDomain> {
-  const domain = await findDomain(ctx.pool, ctx.state.caller.account_id, parseId('Domain', ctx.params.id))
+  operation('POST /domains/:id/dkim/rotate', {
+    id: 'rotateDkimKeys',
+    access: 'full',
+    params,
+    summary: 'Replace the DKIM keys of a domain',
+    description: 'Returns the records of the next keys. A repeated call returns the same ones until they sign.',
+    answers: { 200: PresentedDomain },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    await rotateDkimKeys(ctx, { account_id, domain_id: id }, 'owner')
+    return requireDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN)
+  }),
+]
+
+export async function requireDomain(ctx: Context, id: string): Promise<ListedDomain> {
+  const domain = await findDomain(ctx.pool, ctx.state.caller.account_id, id)
   if (!domain) throw notFound('Domain')
   return domain
 }

@@ -1,39 +1,64 @@
-import Router from '@koa/router'
+import { z } from 'zod'
 import { beginReading, sendFile } from '#api/bodies/download.ts'
-import type { Context, Services, State } from '#api/context.ts'
-import { fullAccess } from '#api/middleware/auth.ts'
-import { parseId } from '#api/parse.ts'
+import type { Context } from '#api/context.ts'
+import { bytes } from '#api/operations/answers.ts'
+import { operation } from '#api/operations/operation.ts'
+import { uuidParam } from '#api/operations/params.ts'
 import { notFound } from '#lib/errors.ts'
-import { findStoredAttachment, listAttachments } from '#sql/sending/attachments.ts'
+import { Attachment, findStoredAttachment, listAttachments } from '#sql/sending/attachments.ts'
 import { type EmailId, isEmail } from '#sql/sending/emails.ts'
 
-export const emailAttachments = new Router<State, Services>()
+const params = { id: uuidParam('Email') }
+const fileParams = { ...params, attachment_id: uuidParam('Attachment') }
 
-emailAttachments.get('/emails/:id/attachments', fullAccess, async ctx => {
-  ctx.body = { object: 'list', has_more: false, data: await listOf(ctx, await emailOf(ctx)) }
-})
+export const emailAttachments = [
+  operation('GET /emails/:id/attachments', {
+    id: 'listEmailAttachments',
+    access: 'full',
+    params,
+    summary: 'List the attachments of an email',
+    answers: {
+      200: z.object({ object: z.literal('list'), has_more: z.literal(false), data: z.array(Attachment) }),
+    },
+  }).handle(async (ctx, { account_id, params: { id } }) => ({
+    object: 'list',
+    has_more: false,
+    data: await listOfEmail(ctx, { account_id, id }),
+  })),
 
-emailAttachments.get('/emails/:id/attachments/:attachment_id', fullAccess, async ctx => {
-  const id = parseId('Attachment', ctx.params.attachment_id)
-  const attachments = await listOf(ctx, await emailOf(ctx))
-  const attachment = attachments.find(attachment => attachment.id === id)
-  if (!attachment) throw notFound('Attachment')
-  ctx.body = attachment
-})
+  operation('GET /emails/:id/attachments/:attachment_id', {
+    id: 'getEmailAttachment',
+    access: 'full',
+    params: fileParams,
+    summary: 'Get an attachment of an email without its content',
+    answers: { 200: Attachment },
+  }).handle(async (ctx, { account_id, params: { id, attachment_id } }) => {
+    const attachments = await listOfEmail(ctx, { account_id, id })
+    const attachment = attachments.find(attachment => attachment.id === attachment_id)
+    if (!attachment) throw notFound('Attachment')
+    return attachment
+  }),
 
-emailAttachments.get('/emails/:id/attachments/:attachment_id/content', fullAccess, async ctx => {
-  const email = await emailOf(ctx)
-  const file = await findStoredAttachment(ctx.pool, email, parseId('Attachment', ctx.params.attachment_id))
-  if (!file) throw notFound('Attachment')
-  sendFile(ctx, file, await beginReading(ctx.blobs.read(email.account_id, file.blob_id), file.size))
-})
+  operation('GET /emails/:id/attachments/:attachment_id/content', {
+    id: 'downloadEmailAttachment',
+    access: 'full',
+    params: fileParams,
+    summary: 'Download an attachment of an email',
+    answers: { 200: bytes('*/*', 'The file, in its own content type.') },
+  }).handle(async (ctx, { account_id, params: { id, attachment_id } }) => {
+    const email = { account_id, id }
+    await requireEmail(ctx, email)
+    const file = await findStoredAttachment(ctx.pool, email, attachment_id)
+    if (!file) throw notFound('Attachment')
+    sendFile(ctx, file, await beginReading(ctx.blobs.read(account_id, file.blob_id), file.size))
+  }),
+]
 
-async function emailOf(ctx: Context): Promise<EmailId> {
-  const email = { account_id: ctx.state.caller.account_id, id: parseId('Email', ctx.params.id) }
-  if (!(await isEmail(ctx.pool, email.account_id, email.id))) throw notFound('Email')
-  return email
+async function listOfEmail(ctx: Context, email: EmailId) {
+  await requireEmail(ctx, email)
+  return listAttachments(ctx.pool, email, `${ctx.config.BASE_URL}/api`)
 }
 
-function listOf(ctx: Context, email: EmailId) {
-  return listAttachments(ctx.pool, email, `${ctx.config.BASE_URL}/api`)
+async function requireEmail(ctx: Context, { account_id, id }: EmailId): Promise<void> {
+  if (!(await isEmail(ctx.pool, account_id, id))) throw notFound('Email')
 }

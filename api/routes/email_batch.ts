@@ -1,30 +1,44 @@
-import Router from '@koa/router'
-import { readEmailBody } from '#api/bodies/upload.ts'
-import type { Context, Services, State } from '#api/context.ts'
-import { sendingAccess } from '#api/middleware/auth.ts'
+import { z } from 'zod'
+import type { Context } from '#api/context.ts'
 import { readRequestKey } from '#api/middleware/idempotency.ts'
-import { limitSends } from '#api/middleware/rate_limit.ts'
+import { jsonWithFiles } from '#api/operations/bodies.ts'
+import { operation } from '#api/operations/operation.ts'
+import { SEND_ERRORS } from '#api/send_email.ts'
 import { Turns } from '#lib/async/turns.ts'
 import { ApiError } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
 import { findUnstorable } from '#lib/json/unstorable_json.ts'
 import { NewEmail } from '#lib/sending/new_email.ts'
-import type { BatchError } from '#sql/sending/batches.ts'
+import { BatchError } from '#sql/sending/batches.ts'
 
 const MAX_EMAILS = 100
 
-export const emailBatch = new Router<State, Services>()
-
-emailBatch.post('/emails/batch', sendingAccess, limitSends, readEmailBody, async ctx => {
-  const is_permissive = readValidation(ctx) === 'permissive'
-  const { emails, indexes, errors } = await readEmails(ctx, is_permissive)
-  const key = await readRequestKey(ctx, is_permissive ? '/emails/batch permissive' : '/emails/batch')
-  const { account_id } = ctx.state.caller
-  const drafts = await ctx.prepareDrafts(ctx.state.caller, emails, null)
-  const { answer, replayed } = await ctx.sendBatch({ account_id, key, is_permissive, drafts, indexes, errors })
-  if (replayed) ctx.set('idempotent-replayed', 'true')
-  ctx.body = answer
-})
+export const emailBatch = [
+  operation('POST /emails/batch', {
+    id: 'sendBatch',
+    access: 'sending',
+    isSend: true,
+    summary: 'Send up to 100 emails',
+    description:
+      'All emails are checked before any is sent. With `X-Batch-Validation: permissive` those that are wrong are left ' +
+      'out, and `errors` names them.',
+    headers: ['Idempotency-Key', 'X-Batch-Validation'],
+    body: jsonWithFiles(z.array(NewEmail).min(1).max(MAX_EMAILS)),
+    answers: {
+      200: z.object({ data: z.array(z.object({ id: z.string() })), errors: z.array(BatchError).optional() }),
+    },
+    errors: [...SEND_ERRORS, 'batch_incomplete'],
+  }).handle(async ctx => {
+    const is_permissive = readValidation(ctx) === 'permissive'
+    const { emails, indexes, errors } = await readEmails(ctx, is_permissive)
+    const key = await readRequestKey(ctx, is_permissive ? '/emails/batch permissive' : '/emails/batch')
+    const { account_id } = ctx.state.caller
+    const drafts = await ctx.prepareDrafts(ctx.state.caller, emails, null)
+    const { answer, replayed } = await ctx.sendBatch({ account_id, key, is_permissive, drafts, indexes, errors })
+    if (replayed) ctx.set('idempotent-replayed', 'true')
+    return answer
+  }),
+]
 
 function readValidation(ctx: Context): 'strict' | 'permissive' {
   const mode = ctx.get('x-batch-validation') || 'strict'

@@ -1,47 +1,79 @@
-import Router from '@koa/router'
-import { readBody } from '#api/bodies/read_body.ts'
-import { readEmailBody } from '#api/bodies/upload.ts'
-import type { Services, State } from '#api/context.ts'
-import { parseEmailFilters } from '#api/email_filters.ts'
-import { fullAccess, sendingAccess } from '#api/middleware/auth.ts'
-import { limitSends } from '#api/middleware/rate_limit.ts'
-import { parseId, parsePage } from '#api/parse.ts'
-import { sendEmail } from '#api/send_email.ts'
+import { z } from 'zod'
+import { EmailQuery, emailFilters } from '#api/email_filters.ts'
+import { changed, listOf } from '#api/operations/answers.ts'
+import { json, jsonWithFiles } from '#api/operations/bodies.ts'
+import { operation } from '#api/operations/operation.ts'
+import { uuidParam } from '#api/operations/params.ts'
+import { pagedQuery } from '#api/operations/queries.ts'
+import { SEND_ERRORS, sendEmail } from '#api/send_email.ts'
 import { cancelEmail, rescheduleEmail } from '#flows/sending/change_schedule.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/json/parse.ts'
 import { NewEmail, Reschedule } from '#lib/sending/new_email.ts'
-import { findEmail, isEmail } from '#sql/sending/emails.ts'
+import { Email, findEmail, isEmail, ListedEmail } from '#sql/sending/emails.ts'
 import { listEmails } from '#sql/sending/search/email_list.ts'
 
-export const emails = new Router<State, Services>()
+const params = { id: uuidParam('Email') }
+const ShownEmail = Email.omit({ content_id: true, variables: true, renderer: true })
 
-emails.post('/emails', sendingAccess, limitSends, readEmailBody, async ctx => {
-  ctx.body = { id: await sendEmail(ctx, parse(NewEmail, ctx.state.body), '/emails') }
-})
+export const emails = [
+  operation('POST /emails', {
+    id: 'sendEmail',
+    access: 'sending',
+    isSend: true,
+    summary: 'Send an email',
+    headers: ['Idempotency-Key'],
+    body: jsonWithFiles(NewEmail),
+    answers: { 200: z.object({ id: z.string() }) },
+    errors: SEND_ERRORS,
+  }).handle(async (ctx, { body }) => ({ id: await sendEmail(ctx, body(), '/emails') })),
 
-emails.get('/emails', fullAccess, async ctx => {
-  ctx.body = await listEmails(ctx.pool, ctx.state.caller.account_id, parsePage(ctx), parseEmailFilters(ctx))
-})
+  operation('GET /emails', {
+    id: 'listEmails',
+    access: 'full',
+    summary: 'List sent emails, newest first',
+    query: pagedQuery(EmailQuery),
+    answers: { 200: listOf(ListedEmail) },
+  }).handle(async (ctx, { account_id, query }) => {
+    const { position, filters } = query()
+    return listEmails(ctx.pool, account_id, position, emailFilters(filters))
+  }),
 
-emails.get('/emails/:id', fullAccess, async ctx => {
-  const { account_id } = ctx.state.caller
-  const found = await findEmail(ctx.pool, account_id, parseId('Email', ctx.params.id))
-  if (!found) throw notFound('Email')
-  const { content_id, variables, renderer, ...email } = found
-  ctx.body = { ...email, ...(await ctx.renderEmail({ ...found, account_id })) }
-})
+  operation('GET /emails/:id', {
+    id: 'getEmail',
+    access: 'full',
+    params,
+    summary: 'Get an email',
+    answers: { 200: ShownEmail },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    const found = await findEmail(ctx.pool, account_id, id)
+    if (!found) throw notFound('Email')
+    const { content_id, variables, renderer, ...email } = found
+    return { ...email, ...(await ctx.renderEmail({ ...found, account_id })) }
+  }),
 
-emails.patch('/emails/:id', fullAccess, readBody, async ctx => {
-  const email = { account_id: ctx.state.caller.account_id, id: parseId('Email', ctx.params.id) }
-  if (!(await isEmail(ctx.pool, email.account_id, email.id))) throw notFound('Email')
-  const { scheduled_at: schedule } = parse(Reschedule, ctx.state.body)
-  await rescheduleEmail(ctx.pool, email, schedule)
-  ctx.body = { object: 'email', id: email.id, scheduled_at: schedule.at }
-})
+  operation('PATCH /emails/:id', {
+    id: 'rescheduleEmail',
+    access: 'full',
+    params,
+    summary: 'Move a scheduled email',
+    body: json(Reschedule),
+    answers: { 200: changed('email').extend({ scheduled_at: z.date() }) },
+    errors: ['missing_required_field'],
+  }).handle(async (ctx, { account_id, params: { id }, body }) => {
+    if (!(await isEmail(ctx.pool, account_id, id))) throw notFound('Email')
+    const { scheduled_at: schedule } = body()
+    await rescheduleEmail(ctx.pool, { account_id, id }, schedule)
+    return { object: 'email', id, scheduled_at: schedule.at }
+  }),
 
-emails.post('/emails/:id/cancel', fullAccess, async ctx => {
-  const email = { account_id: ctx.state.caller.account_id, id: parseId('Email', ctx.params.id) }
-  await cancelEmail(ctx.pool, email)
-  ctx.body = { object: 'email', id: email.id, status: 'canceled' }
-})
+  operation('POST /emails/:id/cancel', {
+    id: 'cancelEmail',
+    access: 'full',
+    params,
+    summary: 'Cancel a scheduled email',
+    answers: { 200: changed('email').extend({ status: z.literal('canceled') }) },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    await cancelEmail(ctx.pool, { account_id, id })
+    return { object: 'email', id, status: 'canceled' }
+  }),
+]

@@ -1,22 +1,34 @@
-import Router from '@koa/router'
-import type { Services, State } from '#api/context.ts'
-import { fullAccess } from '#api/middleware/auth.ts'
-import { numericId, parseId, parsePage } from '#api/parse.ts'
+import { listOf } from '#api/operations/answers.ts'
+import { numericId } from '#api/operations/ids.ts'
+import { operation } from '#api/operations/operation.ts'
+import { numericParam } from '#api/operations/params.ts'
+import { pagedQuery } from '#api/operations/queries.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/json/parse.ts'
 import { LogFilter } from '#lib/request_log/log_filter.ts'
-import { findLog, listLogs } from '#sql/request_log/logs.ts'
+import { findLog, ListedLog, LogRecord, listLogs } from '#sql/request_log/logs.ts'
 
 /** Shows the requests that api/middleware/log_requests.ts has kept. */
-export const logs = new Router<State, Services>()
+export const logs = [
+  operation('GET /logs', {
+    id: 'listLogs',
+    access: 'full',
+    summary: 'List API requests, newest first',
+    query: pagedQuery(LogFilter.shape, numericId),
+    answers: { 200: listOf(ListedLog) },
+  }).handle(async (ctx, { account_id, query }) => {
+    const { filters, position } = query()
+    return listLogs(ctx.pool, account_id, filters, position)
+  }),
 
-logs.get('/logs', fullAccess, async ctx => {
-  const position = parsePage(ctx, numericId)
-  ctx.body = await listLogs(ctx.pool, ctx.state.caller.account_id, parse(LogFilter, ctx.query), position)
-})
-
-logs.get('/logs/:id', fullAccess, async ctx => {
-  const log = await findLog(ctx.pool, ctx.state.caller.account_id, parseId('Log', ctx.params.id, numericId))
-  if (!log) throw notFound('Log')
-  ctx.body = log
-})
+  operation('GET /logs/:id', {
+    id: 'getLog',
+    access: 'full',
+    params: { id: numericParam('Log') },
+    summary: 'Get an API request with its bodies',
+    answers: { 200: LogRecord },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    const log = await findLog(ctx.pool, account_id, id)
+    if (!log) throw notFound('Log')
+    return log
+  }),
+]

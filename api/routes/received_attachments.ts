@@ -1,31 +1,51 @@
-import Router from '@koa/router'
 import { beginReading, sendFile } from '#api/bodies/download.ts'
-import type { Context, Services, State } from '#api/context.ts'
-import { fullAccess } from '#api/middleware/auth.ts'
-import { parseId, parseOptionalPage } from '#api/parse.ts'
+import type { Context } from '#api/context.ts'
+import { bytes, listOf } from '#api/operations/answers.ts'
+import { operation } from '#api/operations/operation.ts'
+import { uuidParam } from '#api/operations/params.ts'
+import { wholeQuery } from '#api/operations/queries.ts'
 import { notFound } from '#lib/errors.ts'
 import { safeContentType, safeFilename } from '#lib/mail/attachment_limits.ts'
-import { findReceivedAttachment, listReceivedAttachments } from '#sql/receiving/received_attachments.ts'
+import {
+  findReceivedAttachment,
+  listReceivedAttachments,
+  ReceivedAttachment,
+} from '#sql/receiving/received_attachments.ts'
 import { isReceivedEmail, type ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 
-export const receivedAttachments = new Router<State, Services>()
+const params = { id: uuidParam('Email') }
 
-receivedAttachments.get('/emails/receiving/:id/attachments', fullAccess, async ctx => {
-  const email = await emailOf(ctx)
-  ctx.body = await listReceivedAttachments(ctx.pool, email, parseOptionalPage(ctx), ctx.config.BASE_URL)
-})
+export const receivedAttachments = [
+  operation('GET /emails/receiving/:id/attachments', {
+    id: 'listReceivedAttachments',
+    access: 'full',
+    params,
+    summary: 'List the attachments of a received email',
+    query: wholeQuery({}),
+    answers: { 200: listOf(ReceivedAttachment) },
+  }).handle(async (ctx, { account_id, params: { id }, query }) => {
+    const email = { account_id, id }
+    await requireEmail(ctx, email)
+    return listReceivedAttachments(ctx.pool, email, query().position, ctx.config.BASE_URL)
+  }),
 
-receivedAttachments.get('/emails/receiving/:id/attachments/:attachment_id', fullAccess, async ctx => {
-  const email = await emailOf(ctx)
-  const file = await findReceivedAttachment(ctx.pool, email, parseId('Attachment', ctx.params.attachment_id))
-  if (!file) throw notFound('Attachment')
-  const { blob_id, size } = file
-  const safe = { filename: safeFilename(file.filename), content_type: safeContentType(file.content_type), size }
-  sendFile(ctx, safe, await beginReading(ctx.blobs.read(email.account_id, blob_id), size))
-})
+  operation('GET /emails/receiving/:id/attachments/:attachment_id', {
+    id: 'downloadReceivedAttachment',
+    access: 'full',
+    params: { ...params, attachment_id: uuidParam('Attachment') },
+    summary: 'Download an attachment of a received email',
+    answers: { 200: bytes('*/*', 'The file, in its own content type.') },
+  }).handle(async (ctx, { account_id, params: { id, attachment_id } }) => {
+    const email = { account_id, id }
+    await requireEmail(ctx, email)
+    const file = await findReceivedAttachment(ctx.pool, email, attachment_id)
+    if (!file) throw notFound('Attachment')
+    const { blob_id, size } = file
+    const safe = { filename: safeFilename(file.filename), content_type: safeContentType(file.content_type), size }
+    sendFile(ctx, safe, await beginReading(ctx.blobs.read(account_id, blob_id), size))
+  }),
+]
 
-async function emailOf(ctx: Context): Promise<ReceivedEmailId> {
-  const email = { account_id: ctx.state.caller.account_id, id: parseId('Email', ctx.params.id) }
-  if (!(await isReceivedEmail(ctx.pool, email.account_id, email.id))) throw notFound('Email')
-  return email
+async function requireEmail(ctx: Context, { account_id, id }: ReceivedEmailId): Promise<void> {
+  if (!(await isReceivedEmail(ctx.pool, account_id, id))) throw notFound('Email')
 }

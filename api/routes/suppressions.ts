@@ -1,12 +1,14 @@
-import Router from '@koa/router'
-import { readBody } from '#api/bodies/read_body.ts'
-import type { Context, Services, State } from '#api/context.ts'
-import { fullAccess } from '#api/middleware/auth.ts'
-import { invalid, parseId, parseOptionalPage, single } from '#api/parse.ts'
+import { z } from 'zod'
+import type { Context } from '#api/context.ts'
+import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { json } from '#api/operations/bodies.ts'
+import { uuid } from '#api/operations/ids.ts'
+import { operation } from '#api/operations/operation.ts'
+import type { Param } from '#api/operations/params.ts'
+import { wholeQuery } from '#api/operations/queries.ts'
 import { addSuppressions, removeSuppression, removeSuppressions } from '#flows/suppressions/change_suppressions.ts'
-import { notFound } from '#lib/errors.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
-import { parse } from '#lib/json/parse.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import { simulatedOutcome } from '#lib/mail/simulator.ts'
 import {
@@ -16,70 +18,126 @@ import {
   SuppressionQuery,
 } from '#lib/suppressions/new_suppression.ts'
 import type { AddedSuppression } from '#sql/suppressions/suppression_changes.ts'
-import { findSuppression, listSuppressions, type SuppressionRef } from '#sql/suppressions/suppressions.ts'
+import { findSuppression, listSuppressions, Suppression, type SuppressionRef } from '#sql/suppressions/suppressions.ts'
 
-export const suppressions = new Router<State, Services>()
+/** An address stands for the one suppression that there may be of it. */
+const id: Param<SuppressionRef> = {
+  resource: 'Suppression',
+  read: text => {
+    const address = parseAddress(text)
+    if (address) return { address: address.address }
+    const id = uuid(text)
+    return id === null ? null : { id }
+  },
+  description: 'Id of the suppression, or its address.',
+}
+const params = { id }
 
-suppressions.post('/suppressions', fullAccess, readBody, async ctx => {
-  const { email, ...fields } = parse(NewSuppression, ctx.state.body)
-  const [added] = await addSuppressions(ctx.pool, ctx.state.caller.account_id, [{ ...newRow(ctx, email), ...fields }])
-  const { is_new, suppression } = added as AddedSuppression
-  ctx.status = is_new ? 201 : 200
-  ctx.body = suppression
-})
+export const suppressions = [
+  operation('POST /suppressions', {
+    id: 'createSuppression',
+    access: 'full',
+    summary: 'Suppress an address',
+    description: 'Returns 200 if the address is suppressed already.',
+    body: json(NewSuppression),
+    answers: { 200: Suppression, 201: Suppression },
+    errors: ['missing_required_field'],
+  }).handle(async (ctx, { account_id, body }) => {
+    const { email, ...fields } = body()
+    const [added] = await addSuppressions(ctx.pool, account_id, [{ ...newRow(ctx, email), ...fields }])
+    const { is_new, suppression } = added as AddedSuppression
+    ctx.status = is_new ? 201 : 200
+    return suppression
+  }),
 
-suppressions.post('/suppressions/batch/add', fullAccess, readBody, async ctx => {
-  const { emails } = parse(AddedAddresses, ctx.state.body)
-  const rows = emails.map(email => ({ ...newRow(ctx, email), reason: 'manual' as const, expires_at: null }))
-  const added = await addSuppressions(ctx.pool, ctx.state.caller.account_id, rows)
-  ctx.body = { data: added.map(({ suppression: { id, email } }) => ({ object: 'suppression', id, email })) }
-})
+  operation('POST /suppressions/batch/add', {
+    id: 'createSuppressions',
+    access: 'full',
+    summary: 'Suppress up to 1,000 addresses',
+    body: json(AddedAddresses),
+    answers: { 200: z.object({ data: z.array(changed('suppression').extend({ email: z.string() })) }) },
+    errors: ['missing_required_field'],
+  }).handle(async (ctx, { account_id, body }) => {
+    const rows = body().emails.map(email => ({ ...newRow(ctx, email), reason: 'manual' as const, expires_at: null }))
+    const added = await addSuppressions(ctx.pool, account_id, rows)
+    return { data: added.map(({ suppression: { id, email } }) => ({ object: 'suppression' as const, id, email })) }
+  }),
 
-/** In the order of the request. One that is not there is not `deleted`; named by its address, it has no id. */
-suppressions.post('/suppressions/batch/remove', fullAccess, readBody, async ctx => {
-  const { emails, ids } = parse(RemovedSuppressions, ctx.state.body)
-  const addresses = emails?.map(({ address }) => address.toLowerCase())
-  const removed = await removeSuppressions(ctx.pool, ctx.state.caller.account_id, {
-    ...(ids ? { ids } : { addresses }),
-  })
-  const found = new Map(
-    removed.flatMap(({ id, email }) => [
-      [id, { id, email }],
-      [email, { id, email }],
-    ]),
-  )
-  ctx.body = {
-    data: (ids ?? addresses ?? []).map(name => {
-      const { id, email } = found.get(name) ?? { id: ids ? name : null, email: ids ? null : name }
-      return { object: 'suppression', id, email, deleted: found.has(name) }
-    }),
-  }
-})
+  operation('POST /suppressions/batch/remove', {
+    id: 'deleteSuppressions',
+    access: 'full',
+    summary: 'Remove up to 1,000 suppressions',
+    description:
+      'Answers in the order of the request. One that does not exist is not `deleted`; named by its address, it has no id.',
+    body: json(RemovedSuppressions),
+    answers: {
+      200: z.object({
+        data: z.array(
+          z.object({
+            object: z.literal('suppression'),
+            id: z.string().nullable(),
+            email: z.string().nullable(),
+            deleted: z.boolean(),
+          }),
+        ),
+      }),
+    },
+  }).handle(async (ctx, { account_id, body }) => {
+    const { emails, ids } = body()
+    const addresses = emails?.map(({ address }) => address.toLowerCase())
+    const removed = await removeSuppressions(ctx.pool, account_id, ids ? { ids } : { addresses })
+    const found = new Map(
+      removed.flatMap(one => [
+        [one.id, one],
+        [one.email, one],
+      ]),
+    )
+    return {
+      data: (ids ?? addresses ?? []).map(name => {
+        const { id, email } = found.get(name) ?? { id: ids ? name : null, email: ids ? null : name }
+        return { object: 'suppression' as const, id, email, deleted: found.has(name) }
+      }),
+    }
+  }),
+
+  operation('GET /suppressions', {
+    id: 'listSuppressions',
+    access: 'full',
+    summary: 'List suppressions, newest first',
+    query: wholeQuery(SuppressionQuery.shape),
+    answers: { 200: listOf(Suppression) },
+  }).handle(async (ctx, { account_id, query }) => {
+    const { filters, position } = query()
+    return listSuppressions(ctx.pool, account_id, filters, position)
+  }),
+
+  operation('GET /suppressions/:id', {
+    id: 'getSuppression',
+    access: 'full',
+    params,
+    summary: 'Get a suppression',
+    answers: { 200: Suppression },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    const suppression = await findSuppression(ctx.pool, account_id, id)
+    if (!suppression) throw notFound('Suppression')
+    return suppression
+  }),
+
+  operation('DELETE /suppressions/:id', {
+    id: 'deleteSuppression',
+    access: 'full',
+    params,
+    summary: 'Remove a suppression',
+    answers: { 200: deleted('suppression') },
+  }).handle(async (ctx, { account_id, params }) => {
+    const id = await removeSuppression(ctx.pool, account_id, params.id)
+    return { object: 'suppression', id, deleted: true }
+  }),
+]
 
 function newRow(ctx: Context, email: Address): { id: string; address: string } {
-  if (simulatedOutcome(email, ctx.config.SIMULATOR_DOMAIN)) throw invalid('The simulator is never suppressed.')
+  if (simulatedOutcome(email, ctx.config.SIMULATOR_DOMAIN)) {
+    throw new ApiError('validation_error', 'The simulator is never suppressed.')
+  }
   return { id: newId(), address: email.address }
-}
-
-suppressions.get('/suppressions', fullAccess, async ctx => {
-  const names = ['email', 'domain', 'reason', 'origin']
-  const filter = parse(SuppressionQuery, Object.fromEntries(names.map(name => [name, single(ctx, name)])))
-  ctx.body = await listSuppressions(ctx.pool, ctx.state.caller.account_id, filter, parseOptionalPage(ctx))
-})
-
-suppressions.get('/suppressions/:id', fullAccess, async ctx => {
-  const suppression = await findSuppression(ctx.pool, ctx.state.caller.account_id, parseRef(ctx))
-  if (!suppression) throw notFound('Suppression')
-  ctx.body = suppression
-})
-
-suppressions.delete('/suppressions/:id', fullAccess, async ctx => {
-  const id = await removeSuppression(ctx.pool, ctx.state.caller.account_id, parseRef(ctx))
-  ctx.body = { object: 'suppression', id, deleted: true }
-})
-
-/** An address stands for the one that there may be of it. */
-function parseRef(ctx: Context): SuppressionRef {
-  const address = parseAddress(ctx.params.id ?? '')
-  return address ? { address: address.address } : { id: parseId('Suppression', ctx.params.id) }
 }

@@ -1,86 +1,132 @@
-import Router from '@koa/router'
 import { z } from 'zod'
-import { readBody, readTemplateBody } from '#api/bodies/read_body.ts'
-import type { Context, Services, State } from '#api/context.ts'
-import { fullAccess } from '#api/middleware/auth.ts'
-import { parsePage, single } from '#api/parse.ts'
+import type { Context } from '#api/context.ts'
+import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { json, longJson } from '#api/operations/bodies.ts'
+import { operation } from '#api/operations/operation.ts'
+import type { Param } from '#api/operations/params.ts'
+import { pagedQuery } from '#api/operations/queries.ts'
 import { changeTemplate, copyTemplate, createTemplate, publishTemplate } from '#flows/templates/change_template.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/json/parse.ts'
 import { NewTemplate, TemplateChange, TemplateCopy } from '#lib/templates/new_template.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
 import {
   deleteTemplate,
   findTemplate,
   findTemplateId,
+  ListedTemplate,
   listTemplates,
+  Template,
   TemplateStatus,
 } from '#sql/templates/templates.ts'
 
-export const templates = new Router<State, Services>()
-
-templates.post('/templates', fullAccess, readTemplateBody, async ctx => {
-  const { account_id } = ctx.state.caller
-  const id = await createTemplate(ctx.pool, account_id, parse(NewTemplate, ctx.state.body))
-  ctx.status = 201
-  ctx.body = await findTemplate(ctx.pool, account_id, id)
-})
+const id: Param<string> = {
+  resource: 'Template',
+  read: text => TemplateRef.safeParse(text).data ?? null,
+  description: 'Id or alias of the template.',
+}
+const params = { id }
 
 /** One line, so that nothing is found across two fields. */
-const Query = z.object({
+const filters = {
   status: TemplateStatus.optional(),
   q: z
     .string()
     .regex(/^[^\p{Cc}]{0,200}$/u, 'must be one line of at most 200 characters')
     .optional(),
-})
-
-templates.get('/templates', fullAccess, async ctx => {
-  const filter = parse(Query, { status: single(ctx, 'status'), q: single(ctx, 'q') })
-  ctx.body = await listTemplates(ctx.pool, ctx.state.caller.account_id, filter, parsePage(ctx))
-})
-
-templates.get('/templates/:id', fullAccess, async ctx => {
-  const template = await findTemplate(ctx.pool, ctx.state.caller.account_id, parseRef(ctx))
-  if (!template) throw notFound('Template')
-  ctx.body = template
-})
-
-templates.patch('/templates/:id', fullAccess, readTemplateBody, async ctx => {
-  const id = await requireTemplate(ctx)
-  await changeTemplate(ctx.pool, ctx.state.caller.account_id, id, parse(TemplateChange, ctx.state.body))
-  ctx.body = { object: 'template', id }
-})
-
-templates.delete('/templates/:id', fullAccess, async ctx => {
-  const id = await deleteTemplate(ctx.pool, ctx.state.caller.account_id, parseRef(ctx))
-  if (!id) throw notFound('Template')
-  ctx.body = { object: 'template', id, deleted: true }
-})
-
-templates.post('/templates/:id/publish', fullAccess, async ctx => {
-  const published = await publishTemplate(ctx.pool, ctx.state.caller.account_id, parseRef(ctx))
-  ctx.body = { object: 'template', ...published, status: 'published' }
-})
-
-templates.post('/templates/:id/duplicate', fullAccess, readBody, async ctx => {
-  const { account_id } = ctx.state.caller
-  const id = await requireTemplate(ctx)
-  const copy_id = await copyTemplate(ctx.pool, account_id, id, parse(TemplateCopy, ctx.state.body)?.name)
-  ctx.status = 201
-  ctx.body = await findTemplate(ctx.pool, account_id, copy_id)
-})
-
-/** What cannot be an id or an alias names nothing. */
-function parseRef(ctx: Context): string {
-  const ref = TemplateRef.safeParse(ctx.params.id)
-  if (!ref.success) throw notFound('Template')
-  return ref.data
 }
 
-/** Its id: that it is there is told before anything about the body. */
-async function requireTemplate(ctx: Context): Promise<string> {
-  const id = await findTemplateId(ctx.pool, ctx.state.caller.account_id, parseRef(ctx))
+export const templates = [
+  operation('POST /templates', {
+    id: 'createTemplate',
+    access: 'full',
+    summary: 'Create a template',
+    body: longJson(NewTemplate),
+    answers: { 201: Template },
+    errors: ['missing_required_field', 'invalid_from_address'],
+  }).handle(async (ctx, { account_id, body }) =>
+    requireWhole(ctx, account_id, await createTemplate(ctx.pool, account_id, body())),
+  ),
+
+  operation('GET /templates', {
+    id: 'listTemplates',
+    access: 'full',
+    summary: 'List templates, newest first',
+    query: pagedQuery(filters),
+    answers: { 200: listOf(ListedTemplate) },
+  }).handle(async (ctx, { account_id, query }) => {
+    const { filters, position } = query()
+    return listTemplates(ctx.pool, account_id, filters, position)
+  }),
+
+  operation('GET /templates/:id', {
+    id: 'getTemplate',
+    access: 'full',
+    params,
+    summary: 'Get a template in its newest version',
+    answers: { 200: Template },
+  }).handle(async (ctx, { account_id, params: { id } }) => requireWhole(ctx, account_id, id)),
+
+  operation('PATCH /templates/:id', {
+    id: 'updateTemplate',
+    access: 'full',
+    params,
+    summary: 'Change a template',
+    description: 'What is sent changes when the template is published.',
+    body: longJson(TemplateChange),
+    answers: { 200: changed('template') },
+    errors: ['invalid_from_address'],
+  }).handle(async (ctx, { account_id, params, body }) => {
+    const id = await requireTemplate(ctx, account_id, params.id)
+    await changeTemplate(ctx.pool, account_id, id, body())
+    return { object: 'template', id }
+  }),
+
+  operation('DELETE /templates/:id', {
+    id: 'deleteTemplate',
+    access: 'full',
+    params,
+    summary: 'Delete a template',
+    answers: { 200: deleted('template') },
+  }).handle(async (ctx, { account_id, params }) => {
+    const id = await deleteTemplate(ctx.pool, account_id, params.id)
+    if (!id) throw notFound('Template')
+    return { object: 'template', id, deleted: true }
+  }),
+
+  operation('POST /templates/:id/publish', {
+    id: 'publishTemplate',
+    access: 'full',
+    params,
+    summary: 'Publish the newest version of a template',
+    answers: {
+      200: changed('template').extend({ current_version_id: z.string(), status: z.literal('published') }),
+    },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    const published = await publishTemplate(ctx.pool, account_id, id)
+    return { object: 'template', ...published, status: 'published' }
+  }),
+
+  operation('POST /templates/:id/duplicate', {
+    id: 'duplicateTemplate',
+    access: 'full',
+    params,
+    summary: 'Copy a template',
+    body: json(TemplateCopy),
+    answers: { 201: Template },
+  }).handle(async (ctx, { account_id, params, body }) => {
+    const id = await requireTemplate(ctx, account_id, params.id)
+    return requireWhole(ctx, account_id, await copyTemplate(ctx.pool, account_id, id, body()?.name))
+  }),
+]
+
+async function requireWhole(ctx: Context, account_id: string, ref: string): Promise<Template> {
+  const template = await findTemplate(ctx.pool, account_id, ref)
+  if (!template) throw notFound('Template')
+  return template
+}
+
+async function requireTemplate(ctx: Context, account_id: string, ref: string): Promise<string> {
+  const id = await findTemplateId(ctx.pool, account_id, ref)
   if (!id) throw notFound('Template')
   return id
 }

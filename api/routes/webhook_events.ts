@@ -1,48 +1,87 @@
-import Router from '@koa/router'
-import { readBody } from '#api/bodies/read_body.ts'
-import type { Context, Services, State } from '#api/context.ts'
-import { fullAccess } from '#api/middleware/auth.ts'
-import { parseId, parsePage } from '#api/parse.ts'
-import { eventId, parseWebhook } from '#api/webhook_path.ts'
+import { z } from 'zod'
+import { changed, listOf } from '#api/operations/answers.ts'
+import { json } from '#api/operations/bodies.ts'
+import { eventId } from '#api/operations/ids.ts'
+import { operation } from '#api/operations/operation.ts'
+import { numericParam, shapedParam } from '#api/operations/params.ts'
+import { pagedQuery } from '#api/operations/queries.ts'
 import { requireWebhook, requireWebhookEvent } from '#flows/webhooks/find_webhook.ts'
 import { replayEvent, replayEvents } from '#flows/webhooks/replay_webhook.ts'
-import { parse } from '#lib/json/parse.ts'
 import { WebhookEventFilter, WebhookReplay } from '#lib/webhooks/event_filter.ts'
-import { listWebhookAttempts, listWebhookEvents } from '#sql/webhooks/history.ts'
+import {
+  ListedWebhookEvent,
+  listWebhookAttempts,
+  listWebhookEvents,
+  WebhookAttempt,
+  WebhookEvent,
+} from '#sql/webhooks/history.ts'
 
-/** What webhooks were told, what became of it, and telling it once more. */
-export const webhookEvents = new Router<State, Services>()
-
-webhookEvents.get('/webhooks/:id/events', fullAccess, async ctx => {
-  const webhook = parseWebhook(ctx)
-  await requireWebhook(ctx.pool, webhook)
-  const position = parsePage(ctx, eventId)
-  ctx.body = await listWebhookEvents(ctx.pool, webhook, parse(WebhookEventFilter, ctx.query), position)
-})
-
-webhookEvents.get('/webhooks/:id/events/:event_id', fullAccess, async ctx => {
-  ctx.body = await requireWebhookEvent(ctx.pool, parseWebhook(ctx), parseEventId(ctx))
-})
-
-webhookEvents.get('/webhooks/:id/events/:event_id/attempts', fullAccess, async ctx => {
-  const webhook = parseWebhook(ctx)
-  const { id } = await requireWebhookEvent(ctx.pool, webhook, parseEventId(ctx))
-  ctx.body = await listWebhookAttempts(ctx.pool, webhook, id, parsePage(ctx))
-})
-
-webhookEvents.post('/webhooks/:id/events/:event_id/replay', fullAccess, async ctx => {
-  const id = parseEventId(ctx)
-  await replayEvent(ctx.pool, parseWebhook(ctx), id)
-  ctx.body = { object: 'webhook_event', id }
-})
-
-webhookEvents.post('/webhooks/:id/replay', fullAccess, readBody, async ctx => {
-  const webhook = parseWebhook(ctx)
-  await requireWebhook(ctx.pool, webhook)
-  const replayed = await replayEvents(ctx.pool, webhook, parse(WebhookReplay, ctx.state.body))
-  ctx.body = { object: 'webhook', id: webhook.webhook_id, replayed }
-})
-
-function parseEventId(ctx: Context): string {
-  return parseId('Event', ctx.params.event_id, eventId)
+const params = { id: numericParam('Webhook') }
+const eventParams = {
+  ...params,
+  event_id: shapedParam('Event', eventId, 'Id of the event, as lists or the header `webhook-id` have it.'),
 }
+
+export const webhookEvents = [
+  operation('GET /webhooks/:id/events', {
+    id: 'listWebhookEvents',
+    access: 'full',
+    params,
+    summary: 'List the events that a webhook was sent, newest first',
+    query: pagedQuery(WebhookEventFilter.shape, eventId),
+    answers: { 200: listOf(ListedWebhookEvent) },
+  }).handle(async (ctx, { account_id, params: { id }, query }) => {
+    const webhook = { account_id, webhook_id: id }
+    await requireWebhook(ctx.pool, webhook)
+    const { filters, position } = query()
+    return listWebhookEvents(ctx.pool, webhook, filters, position)
+  }),
+
+  operation('GET /webhooks/:id/events/:event_id', {
+    id: 'getWebhookEvent',
+    access: 'full',
+    params: eventParams,
+    summary: 'Get an event with its payload',
+    answers: { 200: WebhookEvent },
+  }).handle(async (ctx, { account_id, params: { id, event_id } }) =>
+    requireWebhookEvent(ctx.pool, { account_id, webhook_id: id }, event_id),
+  ),
+
+  operation('GET /webhooks/:id/events/:event_id/attempts', {
+    id: 'listWebhookAttempts',
+    access: 'full',
+    params: eventParams,
+    summary: 'List the attempts to send an event, newest first',
+    query: pagedQuery({}),
+    answers: { 200: listOf(WebhookAttempt) },
+  }).handle(async (ctx, { account_id, params: { id, event_id }, query }) => {
+    const webhook = { account_id, webhook_id: id }
+    const event = await requireWebhookEvent(ctx.pool, webhook, event_id)
+    return listWebhookAttempts(ctx.pool, webhook, event.id, query().position)
+  }),
+
+  operation('POST /webhooks/:id/events/:event_id/replay', {
+    id: 'replayWebhookEvent',
+    access: 'full',
+    params: eventParams,
+    summary: 'Send an event once more',
+    answers: { 200: changed('webhook_event') },
+  }).handle(async (ctx, { account_id, params: { id, event_id } }) => {
+    await replayEvent(ctx.pool, { account_id, webhook_id: id }, event_id)
+    return { object: 'webhook_event', id: event_id }
+  }),
+
+  operation('POST /webhooks/:id/replay', {
+    id: 'replayWebhookEvents',
+    access: 'full',
+    params,
+    summary: 'Send the events of a time range once more',
+    body: json(WebhookReplay),
+    answers: { 200: changed('webhook').extend({ replayed: z.int() }) },
+    errors: ['missing_required_field'],
+  }).handle(async (ctx, { account_id, params: { id }, body }) => {
+    const webhook = { account_id, webhook_id: id }
+    await requireWebhook(ctx.pool, webhook)
+    return { object: 'webhook', id, replayed: await replayEvents(ctx.pool, webhook, body()) }
+  }),
+]

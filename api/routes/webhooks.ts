@@ -1,52 +1,94 @@
-import Router from '@koa/router'
-import { readBody } from '#api/bodies/read_body.ts'
-import type { Services, State } from '#api/context.ts'
-import { fullAccess } from '#api/middleware/auth.ts'
-import { numericId, parsePage } from '#api/parse.ts'
-import { parseWebhook } from '#api/webhook_path.ts'
+import { z } from 'zod'
+import type { Context } from '#api/context.ts'
+import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { json } from '#api/operations/bodies.ts'
+import { numericId } from '#api/operations/ids.ts'
+import { operation } from '#api/operations/operation.ts'
+import { numericParam } from '#api/operations/params.ts'
+import { pagedQuery } from '#api/operations/queries.ts'
 import { addWebhook, changeWebhook, rotateSigningSecret } from '#flows/webhooks/change_webhook.ts'
 import { requireWebhook } from '#flows/webhooks/find_webhook.ts'
-import { testWebhook } from '#flows/webhooks/test_webhook.ts'
+import { TestedWebhook, testWebhook } from '#flows/webhooks/test_webhook.ts'
 import { notFound } from '#lib/errors.ts'
-import { parse } from '#lib/json/parse.ts'
-import { newWebhook, webhookChange } from '#lib/webhooks/new_webhook.ts'
-import { listWebhooks, markWebhookDeleted } from '#sql/webhooks/webhooks.ts'
+import { NewWebhook, readEndpoint, WebhookChange } from '#lib/webhooks/new_webhook.ts'
+import { listWebhooks, markWebhookDeleted, Webhook } from '#sql/webhooks/webhooks.ts'
 
-export const webhooks = new Router<State, Services>()
+const params = { id: numericParam('Webhook') }
+const secret = { signing_secret: z.string().describe('Shown only in this answer.') }
 
-webhooks.post('/webhooks', fullAccess, readBody, async ctx => {
-  const given = parse(newWebhook(ctx.connections.policy), ctx.state.body)
-  ctx.status = 201
-  ctx.body = await addWebhook(ctx, ctx.state.caller.account_id, given)
-})
+export const webhooks = [
+  operation('POST /webhooks', {
+    id: 'createWebhook',
+    access: 'full',
+    summary: 'Add a webhook',
+    body: json(NewWebhook),
+    answers: { 201: Webhook.extend(secret) },
+    errors: ['missing_required_field'],
+  }).handle(async (ctx, { account_id, body }) => addWebhook(ctx, account_id, withEndpoint(ctx, body()))),
 
-webhooks.get('/webhooks', fullAccess, async ctx => {
-  ctx.body = await listWebhooks(ctx.pool, ctx.state.caller.account_id, parsePage(ctx, numericId))
-})
+  operation('GET /webhooks', {
+    id: 'listWebhooks',
+    access: 'full',
+    summary: 'List webhooks',
+    query: pagedQuery({}, numericId),
+    answers: { 200: listOf(Webhook) },
+  }).handle(async (ctx, { account_id, query }) => listWebhooks(ctx.pool, account_id, query().position)),
 
-webhooks.get('/webhooks/:id', fullAccess, async ctx => {
-  ctx.body = await requireWebhook(ctx.pool, parseWebhook(ctx))
-})
+  operation('GET /webhooks/:id', {
+    id: 'getWebhook',
+    access: 'full',
+    params,
+    summary: 'Get a webhook',
+    answers: { 200: Webhook },
+  }).handle(async (ctx, { account_id, params: { id } }) => requireWebhook(ctx.pool, { account_id, webhook_id: id })),
 
-webhooks.patch('/webhooks/:id', fullAccess, readBody, async ctx => {
-  const webhook = parseWebhook(ctx)
-  await requireWebhook(ctx.pool, webhook)
-  const { account_id, webhook_id: id } = webhook
-  await changeWebhook(ctx.pool, account_id, id, parse(webhookChange(ctx.connections.policy), ctx.state.body))
-  ctx.body = { object: 'webhook', id }
-})
+  operation('PATCH /webhooks/:id', {
+    id: 'updateWebhook',
+    access: 'full',
+    params,
+    summary: 'Change, enable or disable a webhook',
+    description: 'Enabling it or changing its endpoint resets its failures.',
+    body: json(WebhookChange),
+    answers: { 200: changed('webhook') },
+  }).handle(async (ctx, { account_id, params: { id }, body }) => {
+    await requireWebhook(ctx.pool, { account_id, webhook_id: id })
+    await changeWebhook(ctx.pool, account_id, id, withEndpoint(ctx, body()))
+    return { object: 'webhook', id }
+  }),
 
-webhooks.delete('/webhooks/:id', fullAccess, async ctx => {
-  const { account_id, webhook_id: id } = parseWebhook(ctx)
-  if ((await markWebhookDeleted(ctx.pool, account_id, id)) === 0) throw notFound('Webhook')
-  ctx.body = { object: 'webhook', id, deleted: true }
-})
+  operation('DELETE /webhooks/:id', {
+    id: 'deleteWebhook',
+    access: 'full',
+    params,
+    summary: 'Delete a webhook',
+    answers: { 200: deleted('webhook') },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    if ((await markWebhookDeleted(ctx.pool, account_id, id)) === 0) throw notFound('Webhook')
+    return { object: 'webhook', id, deleted: true }
+  }),
 
-webhooks.post(['/webhooks/:id/signing-secret/rotate', '/webhooks/:id/rotate'], fullAccess, async ctx => {
-  const { account_id, webhook_id: id } = parseWebhook(ctx)
-  ctx.body = await rotateSigningSecret(ctx, account_id, id)
-})
+  operation('POST /webhooks/:id/signing-secret/rotate', {
+    id: 'rotateSigningSecret',
+    aliases: ['/webhooks/:id/rotate'],
+    access: 'full',
+    params,
+    summary: 'Replace the signing secret of a webhook',
+    description: 'The secret that it had signs nothing any more.',
+    answers: { 200: changed('webhook').extend(secret) },
+  }).handle(async (ctx, { account_id, params: { id } }) => rotateSigningSecret(ctx, account_id, id)),
 
-webhooks.post('/webhooks/:id/test', fullAccess, async ctx => {
-  ctx.body = await testWebhook(ctx, parseWebhook(ctx))
-})
+  operation('POST /webhooks/:id/test', {
+    id: 'testWebhook',
+    access: 'full',
+    params,
+    summary: 'Send a test event to a webhook',
+    description: 'Waits for the reply of the endpoint, which counts for nothing.',
+    answers: { 200: TestedWebhook },
+  }).handle(async (ctx, { account_id, params: { id } }) => testWebhook(ctx, { account_id, webhook_id: id })),
+]
+
+/** Reads the endpoint, where one is given, by the policy of the operator. @throws {ApiError} `validation_error` */
+function withEndpoint<Given extends { endpoint?: string | undefined }>(ctx: Context, given: Given): Given {
+  if (given.endpoint === undefined) return given
+  return { ...given, endpoint: readEndpoint(given.endpoint, ctx.connections.policy) }
+}

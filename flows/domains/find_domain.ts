@@ -1,24 +1,35 @@
-import { type DomainRecord, domainRecords, nameInZone } from '#lib/domains/domain_records.ts'
-import type { ListedDomain } from '#sql/domains/columns.ts'
+import { z } from 'zod'
+import { type DomainRecord, domainRecords, nameInZone, RECORD_KINDS } from '#lib/domains/domain_records.ts'
+import { notFound } from '#lib/errors.ts'
+import { ListedDomain } from '#sql/domains/columns.ts'
 import { listDkimKeys } from '#sql/domains/dkim_keys.ts'
 import { listRecordChecks, type RecordCheck } from '#sql/domains/domain_records.ts'
 import { findDomain } from '#sql/domains/domains.ts'
 import type { Queryable } from '#sql/pool.ts'
 
 /** A record to publish (contract 5.1): `name` as it is typed in where the zone is kept. */
-type PresentedRecord = {
-  record: string
-  name: string
-  type: string
-  value: string
-  ttl: 'Auto'
-  priority?: number
-  status: 'not_started' | 'pending' | 'verified' | 'failed' | 'temporary_failure'
-  /** What to mend, of one that is not verified. */
-  problem?: string
-}
+const PresentedRecord = z.object({
+  record: z.enum(RECORD_KINDS),
+  name: z.string(),
+  type: z.enum(['TXT', 'MX', 'CNAME']),
+  value: z.string(),
+  ttl: z.literal('Auto'),
+  priority: z.int().optional(),
+  status: z.enum(['not_started', 'pending', 'verified', 'failed', 'temporary_failure']),
+  problem: z.string().optional().describe('What to mend, of a record that is not verified.'),
+})
+type PresentedRecord = z.infer<typeof PresentedRecord>
 
-export type PresentedDomain = ListedDomain & { records: PresentedRecord[] }
+/** A domain as GET /domains/:id shows it. */
+export const PresentedDomain = ListedDomain.extend({ records: z.array(PresentedRecord) })
+export type PresentedDomain = z.infer<typeof PresentedDomain>
+
+/** @throws {ApiError} 404 */
+export async function requireDomainWithRecords(...domain: Parameters<typeof findDomainWithRecords>) {
+  const found = await findDomainWithRecords(...domain)
+  if (!found) throw notFound('Domain')
+  return found
+}
 
 /** A domain with its records and what DNS last said of each. */
 export async function findDomainWithRecords(

@@ -1,7 +1,8 @@
+import { z } from 'zod'
 import type { Foundation } from '#flows/process/run_process.ts'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
-import type { DomainStatus } from '#lib/domains/domain_status.ts'
-import { type Applied, applyRecords } from '#lib/domains/providers/apply.ts'
+import { DomainStatus } from '#lib/domains/domain_status.ts'
+import { Applied, applyRecords } from '#lib/domains/providers/apply.ts'
 import { type AskProvider, createAsk, wordsOf } from '#lib/domains/providers/ask.ts'
 import { ProviderError } from '#lib/domains/providers/provider_error.ts'
 import type { ProviderZone } from '#lib/domains/providers/zone.ts'
@@ -18,9 +19,14 @@ export type DnsHelper = {
   open: (ask: AskProvider, domain: string) => ProviderZone | Promise<ProviderZone>
 }
 
-export type DnsResult = { object: 'domain_dns_result'; id: string; provider: string } & Applied & {
-    status: DomainStatus
-  }
+/** What became of the records, and the status of the domain. */
+export const DnsResult = Applied.extend({
+  object: z.literal('domain_dns_result'),
+  id: z.string(),
+  provider: z.string(),
+  status: DomainStatus,
+})
+export type DnsResult = z.infer<typeof DnsResult>
 
 /** From the first question to the last answer. */
 const DEADLINE_MS = 20_000

@@ -45,5 +45,5 @@ export async function rotateSigningSecret({ pool, secrets }: Keeper, account_id:
   const webhook = { account_id, id: Number(id) }
   const { plain, sealed } = makeSigningSecret(secrets, webhook)
   if ((await updateSigningSecret(pool, webhook, sealed)) === 0) throw notFound('Webhook')
-  return { object: 'webhook', id, signing_secret: plain }
+  return { object: 'webhook' as const, id, signing_secret: plain }
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { now } from '#lib/clock.ts'
 import { notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
@@ -13,8 +14,14 @@ import { openSigner } from './signing_secrets.ts'
 
 type Tester = { pool: Pool; log: Log; secrets: Secrets; connections: Connections }
 
-/** `status` is 0 when there was no answer in HTTP; `error` is there only when it failed. */
-export type TestedWebhook = { object: 'webhook_test'; id: string; ok: boolean; status: number; error?: string }
+export const TestedWebhook = z.object({
+  object: z.literal('webhook_test'),
+  id: z.string(),
+  ok: z.boolean(),
+  status: z.int().describe('HTTP status of the reply; 0 without one.'),
+  error: z.string().optional().describe('Why it failed.'),
+})
+export type TestedWebhook = z.infer<typeof TestedWebhook>
 
 /**
  * Posts a `test` event once, whatever the webhook has subscribed to, disabled or not, and waits for the answer. It is in

@@ -1,7 +1,8 @@
 import { type DkimAlgorithm, dkimRecordValue } from '#lib/mail/dkim.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
 
-type RecordKind = 'DKIM' | 'SPF' | 'DMARC' | 'Receiving' | 'Tracking'
+export const RECORD_KINDS = ['DKIM', 'SPF', 'DMARC', 'Receiving', 'Tracking'] as const
+type RecordKind = (typeof RECORD_KINDS)[number]
 
 /** A record that a domain is to have. `name` is whole, in lower case, without a dot at its end. */
 export type DomainRecord = {

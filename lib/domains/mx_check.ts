@@ -1,7 +1,13 @@
-import type { Dns, Mx } from '#lib/net/dns.ts'
+import { z } from 'zod'
+import type { Dns } from '#lib/net/dns.ts'
 
 /** Where mail to a name goes. `ours`: to our host, and nowhere else. */
-export type MxCheck = { has_mx: boolean; ours: boolean; records: Mx[] }
+export const MxCheck = z.object({
+  has_mx: z.boolean(),
+  ours: z.boolean(),
+  records: z.array(z.object({ exchange: z.string(), priority: z.int() })),
+})
+export type MxCheck = z.infer<typeof MxCheck>
 
 /** Null: DNS could not be asked, and may be later. A null MX (RFC 7505) is a record that says that there is none. */
 export async function checkMx(dns: Dns, name: string, inbound_host: string): Promise<MxCheck | null> {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ApiError } from '#lib/errors.ts'
 import { type FetchPolicy, whyNotFetchable } from '#lib/net/fetch_safely.ts'
 import { atMost, clip } from '#lib/zod_fields.ts'
 import { ALL_EVENTS, EVENT_TYPES } from './event_types.ts'
@@ -27,24 +28,24 @@ const Events = z.preprocess(
     ),
 )
 
-function endpoint(policy: FetchPolicy) {
-  return z
-    .string()
-    .max(MAX_URL, `has more than ${MAX_URL} characters`)
-    .superRefine((url, context) => {
-      const why = whyNotFetchable(url, policy)
-      if (why) context.addIssue({ code: 'custom', message: why })
-    })
-    .transform(url => new URL(url).href)
+const Endpoint = z.string().max(MAX_URL, `has more than ${MAX_URL} characters`)
+
+/**
+ * Returns the URL of an endpoint as it is stored. `policy`: where the operator lets requests go to.
+ *
+ * @throws {ApiError} `validation_error`
+ */
+export function readEndpoint(endpoint: string, policy: FetchPolicy): string {
+  const why = whyNotFetchable(endpoint, policy)
+  if (why) throw new ApiError('validation_error', `Invalid \`endpoint\` field: ${why}.`)
+  return new URL(endpoint).href
 }
 
-/** A webhook to be added (contract 12.2). `policy`: where the operator lets requests go to. */
-export function newWebhook(policy: FetchPolicy) {
-  return z.object({ endpoint: endpoint(policy), events: Events })
-}
-export type NewWebhook = z.output<ReturnType<typeof newWebhook>>
+/** A webhook to be added (contract 12.2). */
+export const NewWebhook = z.object({ endpoint: Endpoint, events: Events })
+export type NewWebhook = z.output<typeof NewWebhook>
 
-export function webhookChange(policy: FetchPolicy) {
-  return z.object({ endpoint: endpoint(policy), events: Events, status: z.enum(['enabled', 'disabled']) }).partial()
-}
-export type WebhookChange = z.output<ReturnType<typeof webhookChange>>
+export const WebhookChange = z
+  .object({ endpoint: Endpoint, events: Events, status: z.enum(['enabled', 'disabled']) })
+  .partial()
+export type WebhookChange = z.output<typeof WebhookChange>

@@ -1,14 +1,10 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
+import { absent } from '#lib/json/json_form.ts'
 import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { attachmentsCount, attachmentsOf, ReceivedAttachment } from './received_attachments.ts'
 import { findFilterDomain, matchingIds, type ReceivedEmailFilters } from './received_email_filters.ts'
-
-/** What is absent is left out, and not null. */
-function absent<Schema extends z.ZodType>(schema: Schema) {
-  return schema.nullable().transform(value => value ?? undefined)
-}
 
 /** A list shows so many attachments of an email, so many bytes of its addresses, and so many characters of its subject. */
 const LISTED_ATTACHMENTS = 20

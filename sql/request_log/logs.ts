@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { textId } from '#lib/json/json_form.ts'
 import type { LogFilter } from '#lib/request_log/log_filter.ts'
 import { type Page, type Position, readPage, seconds } from '#sql/page.ts'
 import { type Pool, type Queryable, sql } from '#sql/pool.ts'
@@ -38,7 +39,7 @@ export async function insertLogs(pool: Pool, logs: NewLog[]): Promise<void> {
 
 const listed = {
   object: z.literal('log'),
-  id: z.int().transform(String), // not by SQL: the list would be in order of the texts
+  id: textId,
   created_at: z.date(),
   endpoint: z.string(),
   method: z.string(),

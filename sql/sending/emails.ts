@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { absent, timestamp } from '#lib/json/json_form.ts'
 import { StoredParts } from '#sql/contents/contents.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { ListedAttachment } from './attachments.ts'
@@ -41,8 +42,6 @@ export const listedColumns = sql.fragment`
   NULL AS campaign_id, NULL AS automation_id, NULL AS contact_id, e.scheduled_at, e.sent_at, e.created_at, e.updated_at
 `
 
-const timestamp = z.string().transform(text => new Date(text))
-
 /** Why a recipient has not got it yet (contract 3.4). */
 const QueueEntry = z.object({
   recipient: z.string(),
@@ -65,10 +64,7 @@ export const Email = z.object({
   headers: z.record(z.string(), z.string()),
   events: z.array(Event),
   attachments: z.array(ListedAttachment),
-  queue: z
-    .array(QueueEntry)
-    .nullable()
-    .transform(entries => entries ?? undefined),
+  queue: absent(z.array(QueueEntry)),
 })
 export type Email = z.infer<typeof Email>
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
+import { timestamp } from '#lib/json/json_form.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
-
-const timestamp = z.string().transform(text => new Date(text))
 
 export const TemplateVariable = z.object({
   id: z.string(),

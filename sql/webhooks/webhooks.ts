@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { textId } from '#lib/json/json_form.ts'
 import type { WebhookChange } from '#lib/webhooks/new_webhook.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
@@ -7,7 +8,7 @@ import type { WebhookId } from './due_events.ts'
 /** A webhook as the API shows it (contract 12.1). Its secret is shown when it is made, and never again. */
 export const Webhook = z.object({
   object: z.literal('webhook'),
-  id: z.int().transform(String), // not by SQL: the list would be in order of the texts
+  id: textId,
   endpoint: z.string(),
   events: z.array(z.string()),
   status: z.enum(['enabled', 'disabled']),

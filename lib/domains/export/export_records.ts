@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { csvOf } from './csv.ts'
 import { zoneOf } from './zone.ts'
@@ -5,7 +6,8 @@ import { zoneOf } from './zone.ts'
 export const EXPORT_FORMATS = ['zone', 'csv', 'json'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-export type ExportedRecords = { filename: string; content_type: string; content: string }
+export const ExportedRecords = z.object({ filename: z.string(), content_type: z.string(), content: z.string() })
+export type ExportedRecords = z.infer<typeof ExportedRecords>
 
 /** Seconds. Where records are typed in it says Auto, which no file can. */
 const TTL = 3600

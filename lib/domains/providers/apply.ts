@@ -1,14 +1,20 @@
+import { z } from 'zod'
 import { type DomainRecord, nameInZone } from '#lib/domains/domain_records.ts'
 import { planRecord, type Step } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import type { ProviderZone } from './zone.ts'
 
 /** A record as it is typed in where the zone is kept. */
-type Named = { type: string; name: string }
-type NamedWhy = Named & { message: string }
+const Named = z.object({ type: z.string(), name: z.string() })
+const NamedWhy = Named.extend({ message: z.string() })
 
 /** What became of each record: written, left as it was, or refused by the provider. */
-export type Applied = { applied: Named[]; skipped: NamedWhy[]; failed: NamedWhy[] }
+export const Applied = z.object({
+  applied: z.array(Named),
+  skipped: z.array(NamedWhy),
+  failed: z.array(NamedWhy),
+})
+export type Applied = z.infer<typeof Applied>
 
 /**
  * Writes the records that are not there into a zone. Done twice, the second time changes nothing.

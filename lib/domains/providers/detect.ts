@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Dns } from '#lib/net/dns.ts'
 import { listZones } from '#lib/net/domain_name.ts'
 
@@ -14,12 +15,12 @@ const PROVIDERS = [
 
 const UNIDENTIFIED = 'Unidentified'
 
-export type DetectedProvider = {
-  provider: (typeof PROVIDERS)[number]['name'] | typeof UNIDENTIFIED
-  nameservers: string[]
-  /** Whether there is a helper that writes the records into its zone. */
-  auto_configurable: boolean
-}
+export const DetectedProvider = z.object({
+  provider: z.enum([...PROVIDERS.map(({ name }) => name), UNIDENTIFIED]),
+  nameservers: z.array(z.string()),
+  auto_configurable: z.boolean().describe('True if this server can write the records at the provider.'),
+})
+export type DetectedProvider = z.infer<typeof DetectedProvider>
 
 /**
  * Who keeps the zone that a domain is in: its own or the next one above it, up to the registered domain. Null: DNS could

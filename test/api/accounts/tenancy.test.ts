@@ -1,5 +1,6 @@
 import t from 'tap'
-import { resources } from '#api/app.ts'
+import { routesOf } from '#api/operations/router.ts'
+import { operations } from '#api/routes/index.ts'
 import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import { newId } from '#lib/ids.ts'
 import { send_emails } from '#tasks/send_emails.ts'
@@ -118,10 +119,7 @@ const foreignIds: Record<string, string[]> = {
   'DELETE /api-keys/:id': [keys[0].id],
 }
 
-const routes = resources
-  .flatMap(resource => resource.stack)
-  .flatMap(({ path, methods }) => methods.map(method => ({ method, path: String(path) })))
-  .filter(({ method }) => method !== 'HEAD')
+const routes = routesOf(operations)
 
 /** Asks DNS, and nothing of ours; counts. */
 const NO_LISTS = ['/domains/mx-check', '/usage']

@@ -1,0 +1,74 @@
+import type { ParsedUrlQuery } from 'node:querystring'
+import { z } from 'zod'
+import { ApiError } from '#lib/errors.ts'
+import { parse } from '#lib/json/parse.ts'
+import { refuseWhole } from '#lib/zod_fields.ts'
+import type { Position } from '#sql/page.ts'
+import { type IdShape, uuid } from './ids.ts'
+
+const MAX_LIMIT = 100
+const DEFAULT_LIMIT = 20
+const CEILING = 1_000
+
+/** Checks a query string. Parameters that the schema does not know are ignored. @throws {ApiError} `validation_error` */
+export function readQuery<Query>(schema: z.ZodType<Query>, query: ParsedUrlQuery): Query {
+  const shape = schema instanceof z.ZodPipe ? schema.in : schema
+  for (const name of shape instanceof z.ZodObject ? Object.keys(shape.shape) : []) {
+    if (Array.isArray(query[name])) throw new ApiError('validation_error', `\`${name}\` may be given once.`)
+  }
+  return parse(schema, query)
+}
+
+type Shape = z.ZodRawShape
+
+/** Query of a list that always comes in pages of 20 (contract 1.1, class P). */
+export function pagedQuery<Filters extends Shape>(filters: Filters, shape: IdShape = uuid) {
+  return listQuery(filters, DEFAULT_LIMIT, shape)
+}
+
+/** Query of a list that without `limit` comes whole, up to 1,000 (contract 1.1, class O). */
+export function wholeQuery<Filters extends Shape>(filters: Filters, shape: IdShape = uuid) {
+  return listQuery(filters, CEILING, shape)
+}
+
+function listQuery<Filters extends Shape>(filters: Filters, unlimited: number, shape: IdShape) {
+  const limit = z
+    .string()
+    .transform((text, context) => {
+      const number = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0
+      if (number >= 1 && number <= MAX_LIMIT) return number
+      return refuseWhole(context, 'validation_error', `\`limit\` must be an integer from 1 to ${MAX_LIMIT}.`)
+    })
+    .optional()
+    .meta({ type: 'integer', minimum: 1, maximum: MAX_LIMIT, description: LIMIT[unlimited] })
+  const page = {
+    limit,
+    after: cursor('after', shape).meta({ description: 'Id of an item: the list begins after it.' }),
+    before: cursor('before', shape).meta({ description: 'Id of an item: the list ends before it.' }),
+  }
+  return z.object({ ...page, ...filters }).transform((query, context) => {
+    const { limit, after, before, ...rest } = query as Given & Record<string, unknown>
+    if (after && before) {
+      return refuseWhole(context, 'validation_error', '`after` and `before` cannot be combined.')
+    }
+    const position: Position = { limit: limit ?? unlimited, after, before }
+    return { position, filters: rest as z.output<z.ZodObject<Filters>> }
+  })
+}
+
+type Given = { limit?: number; after?: string; before?: string }
+
+const LIMIT: Record<number, string> = {
+  [DEFAULT_LIMIT]: `Items of a page. Without it ${DEFAULT_LIMIT}.`,
+  [CEILING]: `Items of a page. Without it the list comes whole, up to ${CEILING}.`,
+}
+
+function cursor(name: string, shape: IdShape) {
+  return z
+    .string()
+    .transform((text, context) => {
+      const id = shape(text)
+      return id ?? refuseWhole(context, 'validation_error', `\`${name}\` is not a valid cursor.`)
+    })
+    .optional()
+}
