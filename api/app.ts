@@ -7,6 +7,7 @@ import { createCountSend } from '#api/middleware/rate_limit.ts'
 import { routerOf } from '#api/operations/router.ts'
 import { health } from '#api/routes/health.ts'
 import { operations } from '#api/routes/index.ts'
+import { openapiRouter } from '#api/routes/openapi.ts'
 import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
@@ -53,6 +54,7 @@ export function createApp(foundation: Foundation): App {
   app.use(requireHost as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
   app.use(health.routes() as unknown as Koa.Middleware)
+  app.use(openapiRouter(foundation.config.BASE_URL).routes() as unknown as Koa.Middleware)
   const findCaller = createFindCaller(foundation.pool, foundation.secrets.pepper)
   app.use(onlyUnder('/api', authenticate(findCaller)) as Koa.Middleware)
   app.use(api.routes() as unknown as Koa.Middleware)

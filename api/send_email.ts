@@ -8,7 +8,13 @@ import type { Context } from './context.ts'
 export const SEND_ERRORS: ErrorName[] = [
   ...(['invalid_idempotency_key', 'invalid_idempotent_request', 'concurrent_idempotent_requests'] as const),
   ...(['missing_required_field', 'invalid_from_address', 'invalid_to_address', 'invalid_attachment'] as const),
-  ...(['reserved_recipient', 'daily_quota_exceeded', 'monthly_quota_exceeded', 'reputation_limit_exceeded'] as const),
+  ...([
+    'not_found',
+    'reserved_recipient',
+    'daily_quota_exceeded',
+    'monthly_quota_exceeded',
+    'reputation_limit_exceeded',
+  ] as const),
   ...(['reputation_paused', 'sending_service_unavailable', 'sending_configuration_unavailable'] as const),
 ]
 

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Context, Middleware } from '#api/context.ts'
 import { dashboardOnly, fullAccess, sendingAccess } from '#api/middleware/auth.ts'
 import { limitSends } from '#api/middleware/rate_limit.ts'
-import { type ErrorName, notFound } from '#lib/errors.ts'
+import { type ErrorName, notFound, statusOf } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
 import type { Bytes } from './answers.ts'
 import type { Body } from './bodies.ts'
@@ -13,6 +13,9 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Which API keys may call an operation: those with full access, all of them, or none. */
 export type Access = 'full' | 'sending' | 'dashboard'
+
+/** An error that an operation can answer. */
+export type PossibleError = { name: ErrorName; status: number }
 
 /** A request header that an operation reads, besides those of every request. */
 export type Header = 'Idempotency-Key' | 'X-Batch-Validation'
@@ -36,8 +39,8 @@ type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
   headers?: Header[]
   body?: Body<Given>
   answers: Answers<Answer>
-  /** Names of errors besides those that `commonErrors` tells of. */
-  errors?: ErrorName[]
+  /** Errors besides those that `commonErrors` lists, with a status where it is not the usual one of the name. */
+  errors?: (ErrorName | PossibleError)[]
 }
 
 /**
@@ -55,7 +58,7 @@ export type Given<Params extends Record<string, Param>, Query, Body> = {
 export type Operation = Omit<Declared<Record<string, Param>, unknown, unknown, unknown>, 'errors'> & {
   method: Method
   path: string
-  errors: ErrorName[]
+  errors: PossibleError[]
   handlers: Middleware[]
 }
 
@@ -96,9 +99,13 @@ export function operation<
       if (answer !== undefined) ctx.body = answer
     }
     const handlers = [accessChecks[access], ...(isSend ? [limitSends] : []), ...(body ? [body.read] : []), respond]
-    return { ...(declared as unknown as Operation), method, path, errors, handlers }
+    return { ...(declared as unknown as Operation), method, path, errors: errors.map(withStatus), handlers }
   }
   return { handle }
+}
+
+function withStatus(error: ErrorName | PossibleError): PossibleError {
+  return typeof error === 'string' ? { name: error, status: statusOf[error] } : error
 }
 
 function readParams<Params extends Record<string, Param>>(ctx: Context, params?: Params) {

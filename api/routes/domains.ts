@@ -77,6 +77,7 @@ export const domains = [
     params,
     summary: 'Delete a domain',
     answers: { 200: deleted('domain') },
+    errors: ['reputation_paused'],
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await removeDomain(ctx, account_id, id)
     return { object: 'domain', id, deleted: true }

@@ -27,7 +27,7 @@ export const emailBatch = [
     answers: {
       200: z.object({ data: z.array(z.object({ id: z.string() })), errors: z.array(BatchError).optional() }),
     },
-    errors: [...SEND_ERRORS, 'batch_incomplete'],
+    errors: [...SEND_ERRORS, 'batch_incomplete', { name: 'batch_incomplete', status: 422 }],
   }).handle(async ctx => {
     const is_permissive = readValidation(ctx) === 'permissive'
     const { emails, indexes, errors } = await readEmails(ctx, is_permissive)

@@ -17,17 +17,35 @@ import { usage } from './usage.ts'
 import { webhookEvents } from './webhook_events.ts'
 import { webhooks } from './webhooks.ts'
 
-/** All operations of the API, by the headings of its documentation. */
-const resources: Record<string, Operation[]> = {
-  Emails: [...emails, ...emailBatch, ...emailAttachments],
-  'Received emails': [...receivedEmails, ...receivedAttachments, ...receivedReplies],
-  Domains: [...domains, ...domainClaims, ...domainDns, ...domainProviders],
-  Suppressions: suppressions,
-  Templates: templates,
-  Webhooks: [...webhooks, ...webhookEvents],
-  Logs: logs,
-  Usage: usage,
-  'API keys': apiKeys,
-}
+/** Operations under a heading of the documentation. */
+export type Resource = { name: string; description: string; operations: Operation[] }
 
-export const operations: Operation[] = Object.values(resources).flat()
+export const resources: Resource[] = [
+  {
+    name: 'Emails',
+    description: 'Send email: now or later, one or a hundred, and see what became of it.',
+    operations: [...emails, ...emailBatch, ...emailAttachments],
+  },
+  {
+    name: 'Received emails',
+    description: 'Read, answer and forward what your domains receive.',
+    operations: [...receivedEmails, ...receivedAttachments, ...receivedReplies],
+  },
+  {
+    name: 'Domains',
+    description: 'Domains that you send from and receive at, with their DNS records.',
+    operations: [...domains, ...domainClaims, ...domainDns, ...domainProviders],
+  },
+  { name: 'Suppressions', description: 'Addresses that are sent nothing.', operations: suppressions },
+  { name: 'Templates', description: 'Subject, html and text with variables.', operations: templates },
+  {
+    name: 'Webhooks',
+    description: 'Requests that tell your server of events.',
+    operations: [...webhooks, ...webhookEvents],
+  },
+  { name: 'Logs', description: 'Requests to this API.', operations: logs },
+  { name: 'Usage', description: 'Quotas and what is used of them.', operations: usage },
+  { name: 'API keys', description: 'Keys of the account. They are managed by the operator.', operations: apiKeys },
+]
+
+export const operations: Operation[] = resources.flatMap(resource => resource.operations)

@@ -26,6 +26,8 @@ const id: Param<string> = {
 }
 const params = { id }
 
+const ALIAS_TAKEN = { name: 'validation_error', status: 409 } as const
+
 /** One line, so that nothing is found across two fields. */
 const filters = {
   status: TemplateStatus.optional(),
@@ -42,7 +44,7 @@ export const templates = [
     summary: 'Create a template',
     body: longJson(NewTemplate),
     answers: { 201: Template },
-    errors: ['missing_required_field', 'invalid_from_address'],
+    errors: ['missing_required_field', 'invalid_from_address', ALIAS_TAKEN],
   }).handle(async (ctx, { account_id, body }) =>
     requireWhole(ctx, account_id, await createTemplate(ctx.pool, account_id, body())),
   ),
@@ -74,7 +76,7 @@ export const templates = [
     description: 'What is sent changes when the template is published.',
     body: longJson(TemplateChange),
     answers: { 200: changed('template') },
-    errors: ['invalid_from_address'],
+    errors: ['invalid_from_address', ALIAS_TAKEN],
   }).handle(async (ctx, { account_id, params, body }) => {
     const id = await requireTemplate(ctx, account_id, params.id)
     await changeTemplate(ctx.pool, account_id, id, body())

@@ -36,7 +36,7 @@ export const DomainFields = z.object({
 export const NewDomain = withTwins(DomainFields)
 export type NewDomain = z.infer<typeof NewDomain>
 
-const Fixed = z.undefined({ error: 'cannot be changed' }).optional()
+const Fixed = z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {} })
 
 /** What is to be different of a domain: what is left out stays. */
 export const DomainChange = withTwins(z.object({ name: Fixed, region: Fixed, ...changeable }))

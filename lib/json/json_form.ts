@@ -6,7 +6,7 @@ import { z } from 'zod'
  */
 type JsonForm = { schema: z.ZodType; isAbsent?: boolean }
 
-const jsonForms = new WeakMap<z.ZodType, JsonForm>()
+export const jsonForms = new WeakMap<z.ZodType, JsonForm>()
 
 function withForm<Schema extends z.ZodType>(schema: Schema, form: JsonForm): Schema {
   jsonForms.set(schema, form)

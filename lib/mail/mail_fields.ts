@@ -24,7 +24,9 @@ function explain(text: string): string {
 /** A list of addresses; a single string is read as a list of one. */
 export function addresses(name: ErrorName, max: number = MAX_RECIPIENTS) {
   const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name)))
-  return atMost(max, 'addresses', list)
+  // For the description of the API: zod cannot tell that a string is taken too.
+  const text = { type: 'string', description: '`email@domain` or `Name <email@domain>`' } as const
+  return atMost(max, 'addresses', list).meta({ anyOf: [text, { type: 'array', items: text, maxItems: max }] })
 }
 
 export const From = address('invalid_from_address')

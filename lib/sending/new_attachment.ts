@@ -16,11 +16,12 @@ const content = z.unknown().transform((value, context): UploadedContent | null =
   const reason = value instanceof WrongContent ? value.fault : 'must be base64 text'
   return refuse(context, 'validation_error', reason)
 })
+const Content = content.optional().meta({ type: ['string', 'null'], contentEncoding: 'base64' })
 
 const fields = z
   .object({
     filename: z.string().nullish(),
-    content: content.optional(),
+    content: Content,
     path: z.string().max(MAX_PATH).nullish(),
     content_type: z.string().nullish(),
     content_disposition: z.enum(['attachment', 'inline']).nullish(),

@@ -71,6 +71,7 @@ const html = z
     return z.NEVER
   })
   .optional()
+  .meta({ type: ['string', 'null'] })
 
 /** The body of POST /emails: its shape only, nothing that depends on rows or time (contract 3.1). */
 export const NewEmail = withTwins(

@@ -101,10 +101,15 @@ t.test('processes of the earlier release go on while the database is migrated', 
   await later.migrate()
   await during.accepts(PER_STEP)
   await during.stop()
-  // A release may ask for a retry of what was under way while the functions were replaced. Nothing else is refused.
-  const { '503 sending_service_unavailable, retry-after 5': retried = 0, ...refused } = during.refusals
+  // A release may ask for a retry of what was under way while the functions were replaced, and one that does not run such
+  // a statement again by itself (sql/retry.ts) may fail. Nothing else is refused.
+  const {
+    '503 sending_service_unavailable, retry-after 5': retried = 0,
+    '500 internal_server_error, retry-after undefined': failed = 0,
+    ...refused
+  } = during.refusals
   t.strictSame(refused, {}, 'the earlier API accepts everything')
-  t.ok(retried < PER_STEP / 10, `${retried} were to be retried`)
+  t.ok(retried + failed < PER_STEP / 10, `${retried} were to be retried, ${failed} failed`)
   await waitForEnd(upgrade) // by the earlier worker
   t.equal(await receive(t, smtp_port, account.domain, api), '250 2.0.0 Stored', 'the earlier processes receive mail')
 

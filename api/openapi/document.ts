@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import type { Bytes } from '#api/operations/answers.ts'
+import type { Header, Operation } from '#api/operations/operation.ts'
+import type { Resource } from '#api/routes/index.ts'
+import { type ErrorName, statusOf } from '#lib/errors.ts'
+import { errorsOf } from './errors.ts'
+import { answerSchema, type JsonSchema, requestSchema } from './json_schema.ts'
+
+type Document = Record<string, unknown> & { paths: Record<string, Record<string, unknown>> }
+
+const HEADERS: Record<Header, JsonSchema> = {
+  'Idempotency-Key': {
+    description: 'A request that is repeated with the same key and body within 24 hours gets the first answer.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+  'X-Batch-Validation': {
+    description: 'Whether one wrong email refuses the whole batch.',
+    schema: { type: 'string', enum: ['strict', 'permissive'], default: 'strict' },
+  },
+}
+
+/** Describes the API (OpenAPI 3.1) by the schemas that check requests and, in tests, answers. */
+export function createDocument(resources: Resource[], base_url: string): Document {
+  const paths: Document['paths'] = {}
+  for (const { name: tag, operations } of resources) {
+    for (const one of operations) {
+      for (const [n, path] of [one.path, ...(one.aliases ?? [])].entries()) {
+        const shown = path.replaceAll(/:(\w+)/g, '{$1}')
+        paths[shown] ??= {}
+        paths[shown][one.method.toLowerCase()] = describe(one, tag, n)
+      }
+    }
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Mailbrook',
+      version: '0.1.0',
+      summary: 'Send, receive and manage email.',
+    },
+    servers: [{ url: `${base_url}/api` }],
+    security: [{ apiKey: [] }],
+    tags: resources.map(({ name, description }) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `mb_...`' } },
+      schemas: { Error: errorSchema },
+    },
+  }
+}
+
+const errorSchema = answerSchema(
+  z.looseObject({
+    statusCode: z.int(),
+    name: z.enum(Object.keys(statusOf) as [ErrorName, ...ErrorName[]]),
+    message: z.string(),
+  }),
+)
+
+/** `n`: which of its paths it is; all but the first are aliases, since ids of operations are unique. */
+function describe(one: Operation, tag: string, n: number): JsonSchema {
+  const { id, summary, description, body } = one
+  return {
+    operationId: n === 0 ? id : `${id}Alias${n}`,
+    ...(n === 0 ? {} : { 'x-alias-of': id }),
+    tags: [tag],
+    summary,
+    ...(description ? { description } : {}),
+    'x-access': one.access,
+    parameters: parametersOf(one),
+    ...(body
+      ? { requestBody: { required: !body.schema.isOptional(), content: jsonOf(requestSchema(body.schema)) } }
+      : {}),
+    responses: { ...answersOf(one), ...describeErrors(one) },
+  }
+}
+
+function parametersOf({ params, query, headers = [] }: Operation): JsonSchema[] {
+  const inPath = Object.entries(params ?? {}).map(([name, { description }]) => ({
+    ...{ name, in: 'path', required: true, description },
+    schema: { type: 'string' },
+  }))
+  const { properties = {}, required = [] } = query ? (requestSchema(query) as Properties) : {}
+  const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    ...{ name, in: 'query', required: required.includes(name), schema },
+    ...(description ? { description } : {}),
+  }))
+  return [...inPath, ...inQuery, ...headers.map(name => ({ name, in: 'header', ...HEADERS[name] }))]
+}
+
+type Properties = { properties?: Record<string, JsonSchema>; required?: string[] }
+
+function answersOf({ answers }: Operation): JsonSchema {
+  const described = Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)])
+  return Object.fromEntries(described.filter(([, answer]) => answer !== null))
+}
+
+/** Published schemas let members come that they do not name, so that a client survives a later version. */
+function describeAnswer(answer: z.ZodType | Bytes): JsonSchema | null {
+  if (answer instanceof z.ZodNever) return null
+  if (answer instanceof z.ZodType) return { description: 'Success', content: jsonOf(open(answerSchema(answer))) }
+  const { content_type, description } = answer
+  return { description, content: { [content_type]: { schema: { type: 'string', format: 'binary' } } } }
+}
+
+function open(schema: unknown): JsonSchema {
+  const text = JSON.stringify(schema, (key, value) => (key === 'additionalProperties' && !value ? undefined : value))
+  return JSON.parse(text)
+}
+
+function describeErrors(one: Operation): JsonSchema {
+  const byStatus = Map.groupBy(errorsOf(one), error => String(error.status))
+  return Object.fromEntries(
+    [...byStatus].map(([status, errors]) => {
+      const names = [...new Set(errors.map(({ name }) => name))]
+      const content = jsonOf({ $ref: '#/components/schemas/Error' })
+      return [status, { description: names.join(', '), 'x-error-names': names, content }]
+    }),
+  )
+}
+
+function jsonOf(schema: JsonSchema): JsonSchema {
+  return { 'application/json': { schema } }
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { jsonForms } from '#lib/json/json_form.ts'
+
+/** A JSON Schema (draft 2020-12), as OpenAPI 3.1 uses them. */
+export type JsonSchema = Record<string, unknown>
+
+/** Returns the schema of what is sent as JSON for a value of the schema. Strict: members that it does not name are wrong. */
+export function answerSchema(schema: z.ZodType): JsonSchema {
+  return toJsonSchema(schema, 'output')
+}
+
+/** Returns the schema of what a request may give. What only code checks is not in it. */
+export function requestSchema(schema: z.ZodType): JsonSchema {
+  return toJsonSchema(schema, 'input')
+}
+
+function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  const { $schema, ...json } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => override(zodSchema as unknown as z.ZodType, jsonSchema, io),
+  })
+  return json
+}
+
+function override(schema: z.ZodType, json: JsonSchema, io: 'input' | 'output'): void {
+  const form = io === 'output' && jsonForms.get(schema)
+  if (form) Object.assign(json, toJsonSchema(form.schema, io))
+  if (schema instanceof z.ZodDate) Object.assign(json, { type: 'string', format: 'date-time' })
+  // What `meta` says is the whole of it.
+  if (schema.meta()?.anyOf && json.type) for (const name of ['type', 'items']) delete json[name]
+  if (!(schema instanceof z.ZodObject) || io === 'input') return
+  const isAbsent = (name: string) => jsonForms.get(schema.shape[name] as z.ZodType)?.isAbsent
+  json.required = ((json.required ?? []) as string[]).filter(name => !isAbsent(name))
+}
