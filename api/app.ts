@@ -6,6 +6,7 @@ import { createRequestLog, logRequests } from '#api/middleware/log_requests.ts'
 import { createCountSend } from '#api/middleware/rate_limit.ts'
 import { routerOf } from '#api/operations/router.ts'
 import { health } from '#api/routes/health.ts'
+import { home } from '#api/routes/home.ts'
 import { operations } from '#api/routes/index.ts'
 import { openapiRouter } from '#api/routes/openapi.ts'
 import { createFindCaller } from '#flows/accounts/find_caller.ts'
@@ -53,8 +54,9 @@ export function createApp(foundation: Foundation): App {
   app.use(answerErrors as Koa.Middleware)
   app.use(requireHost as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
-  app.use(health.routes() as unknown as Koa.Middleware)
-  app.use(openapiRouter(foundation.config.BASE_URL).routes() as unknown as Koa.Middleware)
+  for (const router of [home, health, openapiRouter(foundation.config.BASE_URL)]) {
+    app.use(router.routes() as unknown as Koa.Middleware)
+  }
   const findCaller = createFindCaller(foundation.pool, foundation.secrets.pepper)
   app.use(onlyUnder('/api', authenticate(findCaller)) as Koa.Middleware)
   app.use(api.routes() as unknown as Koa.Middleware)
