@@ -10,6 +10,7 @@ import { startApi } from '#test/support/api.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
 import { ROOT } from '#test/support/root.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { USAGE } from '#workers/admin/commands.ts'
@@ -95,13 +96,13 @@ t.test('the first curl of the README sends, and the answers are as it says', asy
   const waiting = await api.request('GET', `${path}/${answer.id}`)
   const { queue } = waiting.body as unknown as { queue: object[] }
   t.strictSame(Object.keys(JSON.parse(example)[0]), Object.keys(queue[0] ?? {}))
-  t.match(queue, [{ state: 'queued', attempts: 0, last_reply: null }])
+  shows(t, queue, [{ state: 'queued', attempts: 0, last_reply: null }])
 
   const work = openWork(t, world)
   await send_emails({ email_ids: [answer.id] }, work)
   await work.sender.idle()
   const { body: email } = await api.request('GET', `${path}/${answer.id}`)
-  t.match(email, { object: 'email', status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
+  shows(t, email, { object: 'email', status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
   t.notOk('queue' in email)
 })
 

@@ -6,6 +6,7 @@ import { findCapturedMessage } from '#sql/delivery/captured_messages.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { ALLOWED, FORBIDDEN, startServer } from '#test/support/http/fetching.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -43,7 +44,7 @@ async function send(paths: string[]): Promise<string> {
 t.test('a path is fetched when the email is sent, redirects followed', async t => {
   const id = await send(['/file', '/moved'])
   const email = await readEmail(world, account, id)
-  t.match(email, { status: 'delivered', attachments: [{ filename: '0.bin', size: 100_000 }, { size: 100_000 }] })
+  shows(t, email, { status: 'delivered', attachments: [{ filename: '0.bin', size: 100_000 }, { size: 100_000 }] })
   const captured = await findCapturedMessage(world.pool, id)
   const { attachments } = await simpleParser(captured?.message as Buffer)
   t.strictSame(
@@ -67,7 +68,7 @@ for (const [path, reason] of failures) {
 }
 
 t.test('files of more than 40 MB together fail the email', async t => {
-  t.match(await readEmail(world, account, await send(['/half', '/half?2'])), { status: 'failed' })
+  shows(t, await readEmail(world, account, await send(['/half', '/half?2'])), { status: 'failed' })
 })
 
 t.test('a path that is away is asked again later, a few times', async t => {
@@ -78,7 +79,7 @@ t.test('a path that is away is asked again later, a few times', async t => {
   await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
-  t.match(await readEmail(world, account, id), { status: 'delivered' })
+  shows(t, await readEmail(world, account, id), { status: 'delivered' })
 })
 
 t.test('what was fetched once is sent by every attempt, whatever the path answers by then', async t => {

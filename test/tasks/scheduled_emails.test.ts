@@ -10,6 +10,7 @@ import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { insertEmails } from '#sql/sending/accept/drafts.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -25,7 +26,7 @@ t.test('what is due is sent soon, and not before, without a job, dated by its sc
   const lateness = Date.now() - scheduled_at.getTime()
   t.ok(lateness >= 0 && lateness < 5_000, `${lateness} ms`)
   await sender.idle()
-  t.match(await readEmail(world, account, id), { status: 'delivered', scheduled_at })
+  shows(t, await readEmail(world, account, id), { status: 'delivered', scheduled_at })
 })
 
 t.test('row 29: of a send and a change at the same moment exactly one wins', async t => {

@@ -10,6 +10,7 @@ import * as clone from '#test/faults/fresh_clone.ts'
 import { createDatabase } from '#test/support/database/database.ts'
 import { findFreePort } from '#test/support/free_port.ts'
 import { ROOT } from '#test/support/root.ts'
+import { shows } from '#test/support/shows.ts'
 import { openWorld, SECRET_KEY } from '#test/support/world.ts'
 
 const run = promisify(execFile)
@@ -97,7 +98,7 @@ t.test('npm start with a DATABASE_URL', async t => {
   const mailbrook = start({})
   const { url, key, id } = await clone.runPrintedCurl(mailbrook, place)
   t.match(mailbrook.stdout, /^Mail leaves by 127\.0\.0\.1:1$/m)
-  t.match(await clone.readSettled(url, key, id), { status: 'delivered', events: [{}, { via: 'simulator' }] })
+  shows(t, await clone.readSettled(url, key, id), { status: 'delivered', events: [{}, { via: 'simulator' }] })
   t.equal(await mailbrook.end('SIGHUP'), 0, 'as when its terminal is closed')
   await t.rejects(clone.findPostgres(place.directory), { code: 'ENOENT' }, 'it started none')
 
@@ -134,7 +135,7 @@ async function tryOut(t: Test, place: clone.Place, start: () => clone.Command, i
     const indented = printed.replace(/^/gm, '    ').replace(first.key, 'mb_...').replace(/:\d+/, ':3000')
     t.ok(readme.includes(indented), 'the one of the README')
     const email = await clone.readSettled(first.url, first.key, first.id)
-    t.match(email, { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
+    shows(t, email, { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
   })
 
   await t.test('which the operator can list and show meanwhile', async t => {
@@ -166,7 +167,7 @@ async function tryOut(t: Test, place: clone.Place, start: () => clone.Command, i
     const again = await clone.runPrintedCurl(mailbrook, place, text => text.replace('YOUR_API_KEY', first.key))
     t.notMatch(mailbrook.stdout, /mb_\w/)
     for (const { id } of [first, again]) {
-      t.match(await clone.readSettled(first.url, first.key, id), { status: 'delivered' })
+      shows(t, await clone.readSettled(first.url, first.key, id), { status: 'delivered' })
     }
     const postgres = await clone.findPostgres(place.directory)
     t.ok(await isAlive(postgres))

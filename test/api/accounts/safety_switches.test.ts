@@ -4,6 +4,7 @@ import { pausePlatform, resumePlatform, setTransportFault } from '#sql/safety/pl
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -140,11 +141,11 @@ t.test('a signing key that a worker cannot open stops its domain, mail waits, an
 
   await store(Buffer.from('something else'))
   const reason = 'The signing key of its domain cannot be used.'
-  t.match(await deliver(id), { status: 'queued', queue: [{ state: 'queued', attempts: 0, reason }] })
+  shows(t, await deliver(id), { status: 'queued', queue: [{ state: 'queued', attempts: 0, reason }] })
   await t.rejects(accept(), { name: 'sending_configuration_unavailable' })
   await store(private_key)
-  t.match(await deliver(id), { status: 'delivered' })
-  t.match(await deliver(await accept()), { status: 'delivered' })
+  shows(t, await deliver(id), { status: 'delivered' })
+  shows(t, await deliver(await accept()), { status: 'delivered' })
 })
 
 t.test('a pause says why, and how it ends', async t => {

@@ -9,6 +9,7 @@ import { startApi } from '#test/support/api.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const { server, zone } = await startZone(t)
@@ -55,7 +56,7 @@ const move = ({ id }: DomainClaim, column: 'proven_at' | 'expires_at', ago: stri
 
 t.test('a name of another account is claimed once, with a domain of its own and a record to publish', async t => {
   const { owner, claimant, claimed } = await contend()
-  t.match(claimed, {
+  shows(t, claimed, {
     object: 'domain_claim',
     name: owner.domain,
     status: 'pending',
@@ -117,7 +118,7 @@ t.test('a proven claim takes the name from who does not use it any more, with ne
   const [job] = await query(`SELECT FROM graphile_worker.jobs WHERE key = $1`, [`check_claim:${claimed.id}`])
   t.ok(job)
   await check(claimant, claimed)
-  t.match(await read(claimant, claimed), { status: 'pending' }, 'nothing is published')
+  shows(t, await read(claimant, claimed), { status: 'pending' }, 'nothing is published')
 
   prove(claimed)
   await check(claimant, claimed)
@@ -176,7 +177,7 @@ t.test('after 72 hours nothing blocks it, as long as its record is there', async
   t.match(await read(claimant, claimed), { status: 'blocked' }, 'nobody can say')
   zone[owner.domain] = { TXT: ['other'] }
   await check(claimant, claimed)
-  t.match(await read(claimant, claimed), { status: 'pending', blocked_reason: null }, 'its proof begins anew')
+  shows(t, await read(claimant, claimed), { status: 'pending', blocked_reason: null }, 'its proof begins anew')
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
 
   prove(claimed)
@@ -188,7 +189,7 @@ t.test('after 72 hours nothing blocks it, as long as its record is there', async
   t.match(await read(claimant, claimed), { status: 'completed' })
   t.equal(await statusOf(owner, owner.domain_id), 'failed')
 
-  t.match(await call(owner, 'POST', `/domains/${owner.domain_id}/verify`), { body: { status: 'pending' } })
+  shows(t, await call(owner, 'POST', `/domains/${owner.domain_id}/verify`), { body: { status: 'pending' } })
   await verify_domain({ account_id: owner.id, domain_id: owner.domain_id }, work)
   t.equal(await statusOf(owner, owner.domain_id), 'pending', 'what it published before proves nothing any more')
 })
@@ -248,7 +249,7 @@ t.test('an owner who is vouched for meanwhile keeps the name', async t => {
   prove(claimed)
   await query('UPDATE domains SET is_trusted = true WHERE id = $1', [owner.domain_id])
   await check(claimant, claimed)
-  t.match(await read(claimant, claimed), { status: 'failed', failure_reason: /operator/ })
+  shows(t, await read(claimant, claimed), { status: 'failed', failure_reason: /operator/ })
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
 })
 

@@ -11,6 +11,7 @@ import { startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { naughtyStrings } from '#test/support/naughty_strings.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const { server, zone } = await startZone(t)
@@ -60,12 +61,12 @@ t.test('a domain is added, published, verified, and sends', async t => {
 
   publish(zone, added.body as unknown as PresentedDomain)
   const asked = await api.request('POST', `/api/domains/${id}/verify`)
-  t.match(asked, { status: 200, body: { object: 'domain', id, status: 'pending' } })
+  shows(t, asked, { status: 200, body: { object: 'domain', id, status: 'pending' } })
   t.equal(await takeJobs(id), 1)
   await verify_domain({ account_id: account.id, domain_id: id }, work)
 
   const verified = await api.request('GET', `/api/domains/${id}`)
-  t.match(verified, { status: 200, body: { status: 'verified' } })
+  shows(t, verified, { status: 200, body: { status: 'verified' } })
   const { records } = verified.body as unknown as PresentedDomain
   t.strictSame(new Set(records.map(record => record.status)), new Set(['verified']))
   t.match(await send(), { status: 200 })
@@ -222,7 +223,7 @@ t.test('whoever is second to verify is in conflict, in whichever order they were
     t.equal((await read(body.id)).status, 'not_started')
     t.equal(await takeJobs(body.id), 0)
     await setStatus(second.id, 'failed')
-    t.match(await verify(), { status: 200, body: { status: 'pending' } })
+    shows(t, await verify(), { status: 200, body: { status: 'pending' } })
     t.equal(await takeJobs(body.id), 1)
   }
 })
@@ -231,7 +232,7 @@ t.test('operators vouch for a domain, but not for another account’s', async t 
   const other = await newAccount(world)
   const trust = (account_id: string, name: string) => createDomain(world, { account_id, name, is_trusted: true })
   const { id } = await trust(account.id, 'vouched.com')
-  t.match(await read(id), { status: 'verified', verified_at: /T/ })
+  shows(t, await read(id), { status: 'verified', verified_at: /T/ })
   for (const name of ['vouched.com', 'a.vouched.com']) {
     const message = 'The domain vouched.com is verified by another account.'
     await t.rejects(trust(other.id, name), { name: 'domain_conflict', message })
@@ -355,16 +356,16 @@ t.test('a feature that is turned on makes a verified domain partially verified, 
   const trusted = await domainIn('verified')
   await setStatus(trusted, 'verified', true)
   await change(trusted, { open_tracking: true, capabilities: { receiving: 'enabled' } })
-  t.match(await read(trusted), { status: 'verified' })
+  shows(t, await read(trusted), { status: 'verified' })
   t.equal(await takeJobs(trusted), 0)
-  t.match(await api.request('POST', `/api/domains/${trusted}/verify`), { body: { status: 'verified' } })
+  shows(t, await api.request('POST', `/api/domains/${trusted}/verify`), { body: { status: 'verified' } })
   t.equal(await takeJobs(trusted), 0)
 })
 
 t.test('a domain that only received sends nothing before its keys are found', async t => {
   const id = await domainIn('verified', { sending: false, receiving: true })
   await change(id, { capabilities: { sending: 'enabled' } })
-  t.match(await read(id), { status: 'pending' })
+  shows(t, await read(id), { status: 'pending' })
   t.equal(await takeJobs(id), 1)
 })
 
@@ -417,8 +418,8 @@ t.test('a domain that is deleted is gone with its keys, its mail ends, and suppr
   await pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [scheduled])
   await send_emails({ email_ids: [queued, scheduled] }, work)
   await work.sender.idle()
-  t.match(await readEmail(world, other, queued), { status: 'failed' })
-  t.match(await readEmail(world, other, scheduled), { status: 'failed' })
+  shows(t, await readEmail(world, other, queued), { status: 'failed' })
+  shows(t, await readEmail(world, other, scheduled), { status: 'failed' })
   const asked = await as('GET', `/emails/${queued}`)
   t.match(asked, { status: 200, body: { domain_id: other.domain_id } }, 'it is known what it was sent from')
   t.match(await as('GET', `/emails?domain=${other.domain_id}`), { body: { data: [{ id: scheduled }, { id: queued }] } })

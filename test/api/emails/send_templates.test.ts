@@ -1,6 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { startApi } from '#test/support/api.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
 
@@ -45,7 +46,8 @@ t.test('a template brings what the email is made of, by id or by alias', async t
     { template: { id: alias, variables } },
     { template: { alias, variables: { name: 'Carl', more: 1 } }, variables },
   ]) {
-    t.match(
+    shows(
+      t,
       await sent(named),
       {
         ...{ from, to, subject: 'Hi Ann & Bob', html: '<p>Ann &amp; Bob', text: 'Ann & Bob', template_id: id },

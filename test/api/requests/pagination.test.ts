@@ -3,6 +3,7 @@ import { createApiKey } from '#flows/accounts/create_api_key.ts'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
 import { acceptEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -80,7 +81,7 @@ t.test('an id that nobody has is a position all the same, of whatever version it
   t.strictSame(await page(`?before=${afterAll}`), pageOf([], false))
   t.strictSame(await page(`?after=${afterAll}&limit=2`), pageOf([newest, second], true))
   t.strictSame(await page(`?before=${beforeAll}&limit=1`), pageOf([oldest], true))
-  t.match(await page('?before=11111111-1111-1111-1111-111111111111'), { status: 200, data: [] })
+  shows(t, await page('?before=11111111-1111-1111-1111-111111111111'), { status: 200, data: [] })
   t.strictSame(await page(`?after=${ids[4]?.toUpperCase()}&limit=1`), pageOf([ids[5] as string], true))
 })
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
+import { shows } from '#test/support/shows.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 
 const { hook, add, announce, insertEvent, get, idsOf, post, deliver, settle } = await openHistory(t)
@@ -9,7 +10,7 @@ t.test('an event is in the history of each webhook, from when it waits until it 
   const [event = ''] = await announce(['email.sent'])
   const path = `${id}/events/${event}`
   const waiting = await get(path)
-  t.match(waiting.body, { status: 'pending', next_attempt_at: waiting.body.created_at as string })
+  shows(t, waiting.body, { status: 'pending', next_attempt_at: waiting.body.created_at as string })
   t.strictSame(await idsOf(`${id}/events?status=pending`), [event])
   t.strictSame((await get(`${path}/attempts`)).body, { object: 'list', has_more: false, data: [] })
 
@@ -23,7 +24,7 @@ t.test('an event is in the history of each webhook, from when it waits until it 
   t.strictSame(await idsOf(`${other}/events?status=attempting`), [])
   respond()
   await delivered
-  t.match((await get(path)).body, { status: 'pending' })
+  shows(t, (await get(path)).body, { status: 'pending' })
 
   hook.answer(200)
   await post(`${id}/events/msg_${event}/replay`) // it would wait otherwise
@@ -47,7 +48,7 @@ t.test('an event is in the history of each webhook, from when it waits until it 
   t.strictSame(Object.keys(attempts[0] ?? {}), fields)
   t.strictSame(await idsOf(`${path}/attempts?limit=1`), [attempts[0]?.id])
   t.strictSame(await idsOf(`${path}/attempts?after=${attempts[0]?.id}`), [attempts[1]?.id])
-  t.match((await get(`${other}/events/${event}`)).body, { status: 'pending' }, 'the other has its own')
+  shows(t, (await get(`${other}/events/${event}`)).body, { status: 'pending' }, 'the other has its own')
 })
 
 t.test('the list is told apart by what became of events, their type and time', async t => {

@@ -5,6 +5,7 @@ import { Webhook as Svix } from 'svix'
 import t from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { acceptEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 import { newAccount } from '#test/support/world.ts'
 
@@ -57,7 +58,7 @@ t.test('the `resend` package manages webhooks as it is', async t => {
   const endpoint = `${hook.url}/sdk`
   const { id, signing_secret } = must(await webhooks.create({ endpoint, events: ['email.sent'] }))
   t.match(signing_secret, /^whsec_/)
-  t.match(must(await webhooks.get(id)), { object: 'webhook', id, endpoint, status: 'enabled', events: ['email.sent'] })
+  shows(t, must(await webhooks.get(id)), { object: 'webhook', id, endpoint, status: 'enabled', events: ['email.sent'] })
   t.match(must(await webhooks.list({ limit: 1 })), { object: 'list', has_more: true, data: [{ id, endpoint }] })
   t.strictSame(must(await webhooks.update(id, { events: ['email.sent', 'email.bounced'] })), { object: 'webhook', id })
   const rotated = must(await webhooks.rotateSigningSecret(id))

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { replayEvents } from '#flows/webhooks/replay_webhook.ts'
 import { replaySlice } from '#sql/webhooks/replays.ts'
+import { shows } from '#test/support/shows.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 
 const { hook, world, account, api, pg, add, announce, insertEvent, post, deliver, rowsOf, settle } =
@@ -18,13 +19,13 @@ t.test('an event is replayed, by a schedule that begins anew', async t => {
     const { status, text } = await post(`${id}/events/${event}/replay`)
     t.strictSame([status, text], [200, `{"object":"webhook_event","id":"${event}"}`])
   }
-  t.match(await rowsOf(id), [
+  shows(t, await rowsOf(id), [
     { id: late, state: 'pending', attempt: 3, first_attempt: 0, is_due: true },
     { id: failed, state: 'pending', attempt: 7, first_attempt: 7, is_due: true },
   ])
   hook.answer(500)
   await deliver(id)
-  t.match(await rowsOf(id), [{ attempt: 4 }, { state: 'pending', attempt: 8, first_attempt: 7 }], 'it is tried again')
+  shows(t, await rowsOf(id), [{ attempt: 4 }, { state: 'pending', attempt: 8, first_attempt: 7 }], 'it is tried again')
   hook.answer(200)
   for (const event of [late, failed]) await post(`${id}/events/${event}/replay`)
   await deliver(id)

@@ -9,6 +9,7 @@ import { LONG_CONTENT } from '#sql/delivery/emails_to_send.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -82,10 +83,10 @@ t.test('what waits for room holds up no small mail, and a stop gives it back', a
 
   await work.sender.stop()
   t.equal(sink.messages, 41)
-  t.match(await readEmail(world, account, small), { status: 'delivered' })
+  shows(t, await readEmail(world, account, small), { status: 'delivered' })
   const { queue, status } = await readEmail(world, account, waiting)
   t.equal(status, 'queued')
-  t.match(queue, Array(40).fill({ state: 'queued', attempts: 0, reason: 'The worker stopped.' }))
+  shows(t, queue, Array(40).fill({ state: 'queued', attempts: 0, reason: 'The worker stopped.' }))
 })
 
 t.test('large mail is sent as there is room for it', async t => {
@@ -95,7 +96,7 @@ t.test('large mail is sent as there is room for it', async t => {
   await send_emails({ email_ids: ids }, work)
   await work.sender.idle()
   t.equal(sink.messages, 6)
-  for (const id of ids) t.match(await readEmail(world, account, id), { status: 'delivered' })
+  for (const id of ids) shows(t, await readEmail(world, account, id), { status: 'delivered' })
 })
 
 t.test('captured messages of any size are kept byte for byte', async t => {

@@ -10,6 +10,7 @@ import { send_emails } from '#tasks/send_emails.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -39,7 +40,7 @@ t.test('a result whose answer was lost is written once', async t => {
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
   await cut
-  t.match(await readEmail(world, account, id), { status: 'bounced', events: [{ type: 'bounced' }] })
+  shows(t, await readEmail(world, account, id), { status: 'bounced', events: [{ type: 'bounced' }] })
   t.equal((await readEmail(world, account, id)).events.length, 1)
   t.equal(sink.connections, 1)
 })
@@ -53,12 +54,12 @@ t.test('no dot is written when the answer of the fence was lost, whether it pass
     await work.sender.idle()
     await cut
     const queue = [{ state: 'queued', attempts: 0, reason: /^The message was not ended: / }]
-    t.match(await readEmail(world, account, id), { status: 'queued', events: [], queue }, lose)
+    shows(t, await readEmail(world, account, id), { status: 'queued', events: [], queue }, lose)
     t.equal(sink.messages, 0)
 
     await send_emails({ email_ids: [id] }, work)
     await work.sender.idle()
-    t.match(await readEmail(world, account, id), { status: 'delivered' })
+    shows(t, await readEmail(world, account, id), { status: 'delivered' })
     t.equal(sink.messages, 1)
   }
 })
@@ -74,7 +75,7 @@ t.test('what a claim brought whose answer was lost is left to the sweep', async 
   await sweepDeliveries(world.pool, world.log, world.config)
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
-  t.match(await readEmail(world, account, id), { status: 'delivered' })
+  shows(t, await readEmail(world, account, id), { status: 'delivered' })
   t.equal(sink.messages, 1)
 })
 

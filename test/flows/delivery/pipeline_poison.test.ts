@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -46,10 +47,10 @@ for (const [name, [statement, reason, attempts]] of Object.entries(poisons)) {
       await work.sender.idle()
       t.equal(sink.messages, 29)
       if (attempt === attempts) break
-      t.match(await find(poisoned), { state: 'queued', attempt, reason, status: 'delivery_delayed' })
+      shows(t, await find(poisoned), { state: 'queued', attempt, reason, status: 'delivery_delayed' })
       await pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [poisoned])
     }
-    t.match(await find(poisoned), {
+    shows(t, await find(poisoned), {
       state: 'failed',
       attempt: attempts,
       reason,
@@ -74,10 +75,10 @@ t.test('a key that cannot be opened holds back the mail of its domain, which is 
   await send_emails({ email_ids: [broken, sound] }, work)
   await work.sender.idle()
 
-  t.match(await readEmail(world, account, sound), { status: 'delivered' })
+  shows(t, await readEmail(world, account, sound), { status: 'delivered' })
   const { queue, status } = await readEmail(world, other, broken)
   t.equal(status, 'queued')
-  t.match(queue, [{ state: 'queued', attempts: 0, reason: /./ }])
+  shows(t, queue, [{ state: 'queued', attempts: 0, reason: /./ }])
   const wait = (queue?.[0]?.next_attempt_at?.getTime() ?? 0) - Date.now()
   t.ok(wait > 0 && wait <= 10_000, `${wait} ms`)
   t.equal(sink.messages, 1)

@@ -6,6 +6,7 @@ import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t, { SEND_CONNECTIONS: '20' })
@@ -87,7 +88,7 @@ t.test('nothing is sent from a domain that may no longer send', async t => {
 
   const reason = 'The domain may no longer send.'
   for (const id of [gone, foreign, refused]) {
-    t.match(await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
+    shows(t, await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
   }
   t.equal(sink.connections, 0)
 })
@@ -106,7 +107,7 @@ t.test('keys that are at hand still sign nothing for a domain that failed, is pa
       await work.sender.idle()
       return readEmail(world, account, id)
     }
-    t.match(await send(await acceptEmail(world, account)), { status: 'delivered' })
+    shows(t, await send(await acceptEmail(world, account)), { status: 'delivered' })
     const next = await acceptEmail(world, account)
     await world.pool.pg.query(how, [account.domain_id])
     t.match(await send(next), { status }, how)

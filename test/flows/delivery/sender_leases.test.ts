@@ -5,6 +5,7 @@ import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -19,12 +20,12 @@ t.test('a lease that runs out before the fence gets no dot', async t => {
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
   t.equal(arrived.length, 0)
-  t.match(await findDelivery(id), { state: 'queued', attempt: 0, phase: null, lease_owner: null, lost_count: 0 })
-  t.match(await readEmail(world, account, id), { status: 'queued', events: [], queue: [{ attempts: 0 }] })
+  shows(t, await findDelivery(id), { state: 'queued', attempt: 0, phase: null, lease_owner: null, lost_count: 0 })
+  shows(t, await readEmail(world, account, id), { status: 'queued', events: [], queue: [{ attempts: 0 }] })
 
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
-  t.match(await findDelivery(id), { state: 'delivered', attempt: 1 })
+  shows(t, await findDelivery(id), { state: 'delivered', attempt: 1 })
   t.equal(arrived.length, 1)
 })
 
@@ -32,7 +33,7 @@ t.test('what the sweep took over from a worker that is not dead is sent once, by
   const { url, arrived, id } = await openLosing(t, async id => {
     await expire(id)
     await sweep()
-    t.match(await findDelivery(id), { state: 'queued', attempt: 1, lost_count: 1 })
+    shows(t, await findDelivery(id), { state: 'queued', attempt: 1, lost_count: 1 })
     await send_emails({ email_ids: [id] }, other)
     await other.sender.idle()
   })
@@ -41,8 +42,8 @@ t.test('what the sweep took over from a worker that is not dead is sent once, by
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
 
-  t.match(await findDelivery(id), { state: 'delivered', attempt: 2 })
-  t.match(await readEmail(world, account, id), {
+  shows(t, await findDelivery(id), { state: 'delivered', attempt: 2 })
+  shows(t, await readEmail(world, account, id), {
     status: 'delivered',
     events: [{ type: 'sent' }, { type: 'delivered' }],
   })
@@ -61,7 +62,7 @@ t.test('and also when the same worker claims it again while its first attempt is
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
 
-  t.match(await findDelivery(id), { state: 'delivered', attempt: 2 }, 'both attempts have ended')
+  shows(t, await findDelivery(id), { state: 'delivered', attempt: 2 }, 'both attempts have ended')
   t.equal(arrived.length, 1)
 })
 
@@ -87,7 +88,7 @@ t.test('a heartbeat keeps what is held longer than a lease', async t => {
   t.match(await findDelivery(held), { state: 'sending', phase: 'dot' })
   t.match(await findDelivery(forgotten), { lost_count: 1 })
   while ((await findDelivery(held)).state === 'sending') await sleep(10)
-  t.match(await readEmail(world, account, held), {
+  shows(t, await readEmail(world, account, held), {
     status: 'delivered',
     events: [{ type: 'sent' }, { type: 'delivered' }],
   })
@@ -103,12 +104,12 @@ t.test('a reply after the lease was lost settles the doubt', async t => {
   await expire(id)
   await sweep()
   const reason = 'Its worker died while the receiver’s answer was awaited.'
-  t.match(await readEmail(world, account, id), { status: 'sent', events: [{ type: 'in_doubt', reason }] })
+  shows(t, await readEmail(world, account, id), { status: 'sent', events: [{ type: 'in_doubt', reason }] })
 
   await work.sender.idle()
   const types = (await readEmail(world, account, id)).events.map(event => event.type)
   t.strictSame(types, ['in_doubt', 'sent', 'delivered'])
-  t.match(await readEmail(world, account, id), { status: 'delivered', queue: undefined })
+  shows(t, await readEmail(world, account, id), { status: 'delivered', queue: undefined })
   t.equal(sink.messages, 1)
 })
 

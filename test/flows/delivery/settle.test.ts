@@ -2,6 +2,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { claimDeliveries, fenceDeliveries, type SettledDelivery, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { acceptEmail, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -14,7 +15,7 @@ t.test('a result counts only with the token of its claim, and once', async t => 
   for (const other of others) t.strictSame(await settle({ ...token, ...other, outcome: 'bounced' }), [])
   t.strictSame(await settle({ ...token, lease_owner: null, outcome: 'bounced' }), [])
   t.strictSame(await settle({ ...token, outcome: 'resumed' }), [], 'what is being sent is not in doubt')
-  t.match(await readEmail(world, account, token.email_id), {
+  shows(t, await readEmail(world, account, token.email_id), {
     status: 'queued',
     events: [],
     queue: [{ state: 'sending' }],
@@ -25,7 +26,7 @@ t.test('a result counts only with the token of its claim, and once', async t => 
     t.strictSame(await settle({ ...token, outcome }), [], `${outcome} comes too late`)
   }
   const email = await readEmail(world, account, token.email_id)
-  t.match(email, {
+  shows(t, email, {
     status: 'delivered',
     events: [{ type: 'sent' }, { type: 'delivered', via: 'relay', reply: '250 ok' }],
   })
@@ -48,11 +49,11 @@ t.test('what cannot be sent for a cause of ours is given up after 72 hours, what
   await pool.pg.query(`UPDATE emails SET created_at = now() - interval '72 hours' WHERE id = $1`, [id])
   const [stopped] = await claim(id)
   await settle({ ...stopped, outcome: 'released', reason: 'The worker stopped.' })
-  t.match(await readEmail(world, account, id), { status: 'queued', queue: [{ reason: 'The worker stopped.' }] })
+  shows(t, await readEmail(world, account, id), { status: 'queued', queue: [{ reason: 'The worker stopped.' }] })
   const [broken] = await claim(id)
   await settle({ ...broken, outcome: 'released', reason: 'The key is broken.', delay: 10 })
   const reason = 'Given up after 72 hours. The key is broken.'
-  t.match(await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
+  shows(t, await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
 })
 
 t.test('whatever becomes known of a delivery in doubt settles it, but a second doubt does not', async t => {
@@ -61,7 +62,7 @@ t.test('whatever becomes known of a delivery in doubt settles it, but a second d
     await settle({ ...token, outcome: 'in_doubt', reason: 'no reply', delay: 900, hold: false })
     t.strictSame(await settle({ ...token, outcome: 'in_doubt', reason: 'lost', delay: 900, hold: true }), [])
     t.strictSame(await settle({ ...token, outcome: 'released' }), [])
-    t.match(await readEmail(world, account, token.email_id), { status: 'sent', queue: [{ state: 'in_doubt' }] })
+    shows(t, await readEmail(world, account, token.email_id), { status: 'sent', queue: [{ state: 'in_doubt' }] })
     const late = outcome as 'delivered' | 'bounced' | 'deferred'
     t.strictSame(await settle({ ...token, outcome: late, reply: '1 2 3', delay: 60, suppression_id: uuid() }), [
       token.id,
@@ -83,7 +84,7 @@ t.test('many results go in one statement, and each address is suppressed once', 
     reply: '550 no',
   }))
   t.equal((await settleDeliveries(pool, bounced)).length, 153)
-  for (const id of ids) t.match(await readEmail(world, account, id), { status: 'bounced', queue: undefined })
+  for (const id of ids) shows(t, await readEmail(world, account, id), { status: 'bounced', queue: undefined })
   const { rows } = await pool.pg.query(
     `SELECT count(*)::int, count(DISTINCT address)::int AS addresses FROM suppressions
     WHERE account_id = $1 AND address LIKE 'u%' AND reason = 'bounce' AND cause = '550 no'`,

@@ -6,6 +6,7 @@ import { type Party, pauseParty, resumeParty } from '#sql/safety/pauses.ts'
 import { pausePlatform, resumePlatform } from '#sql/safety/platform.ts'
 import { release_deliveries } from '#tasks/release_deliveries.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -55,11 +56,11 @@ for (const what of ['account', 'domain'] as const) {
     t.teardown(() => resume(party))
     t.strictSame(await claim(125, [id]), [])
     t.strictSame(await claim(), [])
-    t.match(await query('SELECT DISTINCT state, attempt, next_at FROM deliveries'), [
+    shows(t, await query('SELECT DISTINCT state, attempt, next_at FROM deliveries'), [
       { state: 'queued', attempt: 0, next_at: Number.POSITIVE_INFINITY },
     ])
     const waiting = { reason: `Sending is paused for the ${what}.`, attempts: 0, next_attempt_at: null }
-    t.match(await readEmail(world, account, id), { status: 'queued', queue: [waiting, waiting] })
+    shows(t, await readEmail(world, account, id), { status: 'queued', queue: [waiting, waiting] })
     await release_deliveries({}, work)
     t.strictSame(await claim(), [], 'not before its end')
 
@@ -87,7 +88,7 @@ t.test('what is not due yet goes on as it was, and what waits can be canceled', 
   t.match(await readEmail(world, account, first), { queue: [{ reason: 'Sending is paused for the account.' }] })
   t.match(await readEmail(world, account, second), { status: 'scheduled' })
   await cancelEmail(pool, { account_id: account.id, id: second })
-  t.match(await readEmail(world, account, second), { status: 'canceled' })
+  shows(t, await readEmail(world, account, second), { status: 'canceled' })
 })
 
 t.test('a large backlog of one that is paused holds up nobody behind it', async t => {

@@ -19,6 +19,7 @@ import {
   startNamecheap,
 } from '#test/support/dns/dns_providers.ts'
 import { policyOf, startTcpServer } from '#test/support/http/fetching.ts'
+import { shows } from '#test/support/shows.ts'
 
 const KEY = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`
 const SPF = 'v=spf1 include:server.com ~all'
@@ -75,7 +76,7 @@ for (const [kind, start] of Object.entries(kinds)) {
 
     const before = provider.writes.length
     const second = await applyRecords(await open(kind, provider), wanted)
-    t.match(second, { applied: [], failed: [] })
+    shows(t, second, { applied: [], failed: [] })
     t.strictSame(
       second.skipped.map(({ message }) => message),
       wanted.map(() => 'It is there already.'),

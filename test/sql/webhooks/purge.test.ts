@@ -1,6 +1,7 @@
 import t from 'tap'
 import { sweepWebhooks } from '#flows/webhooks/sweep_disabled.ts'
 import { purge } from '#tasks/purge.ts'
+import { shows } from '#test/support/shows.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 import { newAccount } from '#test/support/world.ts'
 
@@ -14,8 +15,8 @@ t.test('what waits for a disabled webhook is dropped by the sweep, and nothing e
   ])
   await settle(off.id, 'success', 1, ids.slice(0, 1))
   await sweepWebhooks(world.pool)
-  t.match(await rowsOf(off.id), [{ state: 'success' }, { state: 'failed', attempt: 0 }])
-  t.match(await rowsOf(on.id), [{ state: 'pending' }, { state: 'pending' }])
+  shows(t, await rowsOf(off.id), [{ state: 'success' }, { state: 'failed', attempt: 0 }])
+  shows(t, await rowsOf(on.id), [{ state: 'pending' }, { state: 'pending' }])
 })
 
 t.test('events are kept for 30 days; those of a deleted webhook go with it, unless another was told too', async t => {

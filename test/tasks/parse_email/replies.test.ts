@@ -9,6 +9,7 @@ import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
 import { openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
@@ -70,7 +71,7 @@ t.test('an answer to what was sent is linked, classified, and told of', async t 
   })
   t.match((await api.request('GET', '/api/emails/receiving')).body, { data: [{ id: row.id, category: 'interested' }] })
   const { body } = await api.request('GET', `/api/emails/${id}`)
-  t.match(body, { status: 'delivered', last_event: 'replied' })
+  shows(t, body, { status: 'delivered', last_event: 'replied' })
   t.match(await answered(id), [{ type: 'replied', received_email_id: row.id, category: 'interested' }])
   await parse_email({ ids: [{ account_id: account.id, id: row.id }] }, work)
   t.equal((await answered(id)).length, 1, 'read twice, told once')

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -13,7 +14,7 @@ t.test('captures an email and tells it in its events', async t => {
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
 
-  t.match(await readEmail(world, account, id), {
+  shows(t, await readEmail(world, account, id), {
     status: 'delivered',
     last_event: 'delivered',
     events: [{ type: 'sent' }, { type: 'delivered', recipient: 'x@y.com', via: 'capture' }],

@@ -7,6 +7,7 @@ import { send_emails } from '#tasks/send_emails.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '#test/support/dns/mail_hosts.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -28,7 +29,7 @@ publishMx(zone, 'one.com', 64)
 
 t.test('mail goes to the server that its domain names', async t => {
   const id = await send('ann@one.com')
-  t.match(await readEmail(world, account, id), {
+  shows(t, await readEmail(world, account, id), {
     status: 'delivered',
     events: [{ type: 'sent' }, { type: 'delivered', via: 'direct', reply: '250 2.0.0 Ok' }],
   })
@@ -71,7 +72,7 @@ t.test('every kind of answer has its state, and only who refuses the recipient s
   t.strictSame(await suppressedAt('answers.com'), ['multiline-550-5.1.1', 'perm-550', 'reply-552-5.2.2'])
 
   const id = await send('ok@answers.com')
-  t.match(await queueOf(id), [{ state: 'queued', attempt: 0 }], 'a paused provider uses up no attempt')
+  shows(t, await queueOf(id), [{ state: 'queued', attempt: 0 }], 'a paused provider uses up no attempt')
   const wait = 'SELECT extract(epoch FROM next_at - now())::int AS seconds, reason FROM deliveries WHERE email_id = $1'
   const [paused] = (await pg.query(wait, [id])).rows
   t.ok(paused.seconds >= 25 && paused.seconds <= 38, `${paused.seconds} s`)
@@ -81,7 +82,7 @@ t.test('every kind of answer has its state, and only who refuses the recipient s
   await pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
   await deliver(work, [id])
   const reason = 'Given up after 72 hours. answers.com asked us to slow down.'
-  t.match(await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] }, 'for ever')
+  shows(t, await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] }, 'for ever')
 })
 
 t.test('where a relay or nobody gets the mail of a domain, nothing is asked or known of its receiver', async t => {
@@ -91,7 +92,7 @@ t.test('where a relay or nobody gets the mail of a domain, nothing is asked or k
   const { by, account } = await openFor(t, 'direct', 'relay', config)
   asked.splice(0)
   for (const domain of ['mute.com', 'gone.com', 'null.com', 'answers.com']) {
-    t.match(await readEmail(world, account, await send(`ann@${domain}`, by, account)), { status: 'delivered' }, domain)
+    shows(t, await readEmail(world, account, await send(`ann@${domain}`, by, account)), { status: 'delivered' }, domain)
   }
   t.equal(inbox.messages.length, 4)
   const captured = await openFor(t, 'direct', 'capture', config)
@@ -108,12 +109,12 @@ t.test('a domain may be delivered for directly where the others are not', async 
   for (const usual of ['capture', inbox.url]) {
     const { by, account } = await openFor(t, usual, 'direct')
     const read = async (to: string) => readEmail(world, account, await send(to, by, account))
-    t.match(await read('ann@one.com'), { events: [{ type: 'sent' }, { type: 'delivered', via: 'direct' }] })
-    t.match(await read('reply-550-5.1.1@one.com'), {
+    shows(t, await read('ann@one.com'), { events: [{ type: 'sent' }, { type: 'delivered', via: 'direct' }] })
+    shows(t, await read('reply-550-5.1.1@one.com'), {
       events: [{ type: 'bounced', class: 'recipient', bounce: { type: 'Permanent', subType: 'NoEmail' } }],
     })
     t.match(await read('421@pauses.com'), { status: 'delivery_delayed' })
-    t.match(await read('ann@pauses.com'), {
+    shows(t, await read('ann@pauses.com'), {
       status: 'queued',
       queue: [{ state: 'queued', attempts: 0, reason: 'pauses.com asked us to slow down.' }],
     })
@@ -125,7 +126,7 @@ t.test('a connection that breaks in the middle of a message is no doubt: it is s
   const text = 'long '.repeat(2_400_000) // more than fits between here and there
   const id = await acceptEmail(world, account, { to: 'drop-mid-body@one.com', text })
   await deliver(work, [id])
-  t.match(await queueOf(id), [{ state: 'queued', attempt: 1 }])
+  shows(t, await queueOf(id), [{ state: 'queued', attempt: 1 }])
 })
 
 t.test('a domain that takes no mail bounces it, one on forbidden addresses suppresses nobody', async t => {
@@ -133,12 +134,12 @@ t.test('a domain that takes no mail bounces it, one on forbidden addresses suppr
   zone['forbidden.com'] = { MX: ['10 mx.forbidden.com'] }
   zone['mx.forbidden.com'] = { A: ['127.0.0.66'], AAAA: ['::1'] }
   zone['broken.com'] = 'servfail'
-  t.match(await readEmail(world, account, await send('ann@null.com')), {
+  shows(t, await readEmail(world, account, await send('ann@null.com')), {
     status: 'bounced',
     events: [{ type: 'bounced', reply: '556 5.1.10 null.com accepts no mail.' }],
   })
-  t.match(await readEmail(world, account, await send('ann@missing.com')), { status: 'bounced' })
-  t.match(await readEmail(world, account, await send('ann@forbidden.com')), { status: 'failed' })
+  shows(t, await readEmail(world, account, await send('ann@missing.com')), { status: 'bounced' })
+  shows(t, await readEmail(world, account, await send('ann@forbidden.com')), { status: 'failed' })
   t.match(await readEmail(world, account, await send('ann@broken.com')), { status: 'delivery_delayed' })
   t.strictSame(await suppressedAt('null.com'), ['ann'])
   t.strictSame(await suppressedAt('missing.com'), ['ann'])
@@ -165,7 +166,7 @@ t.test('a policy that is kept holds in a worker that has just begun, until it ex
   })
   await upsertMtaStsPolicy(world.pool, 'strict.com', { ...policy, expires_at: new Date(Date.now() - 1) })
   t.match(await findMtaStsPolicy(world.pool, 'strict.com'), policy)
-  t.match(await readEmail(world, account, await send('ann@strict.com', openWork(t, world))), { status: 'delivered' })
+  shows(t, await readEmail(world, account, await send('ann@strict.com', openWork(t, world))), { status: 'delivered' })
   await purge({}, work)
   t.equal(await findMtaStsPolicy(world.pool, 'strict.com'), null)
 })

@@ -6,6 +6,7 @@ import { send_emails } from '#tasks/send_emails.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { type Sink, startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMEOUTS, type TestWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -24,7 +25,7 @@ t.test('a connection that drops before the final dot is a safe retry', async t =
     const reason = /^The connection to 127\.0\.0\.1 failed: /
     const queue = [{ state: 'queued', attempts: 1, reason, last_reply: null }]
     const email = await readEmail(world, account, id)
-    t.match(email, { status: 'delivery_delayed', events: [{ type: 'delivery_delayed', reason }], queue }, local)
+    shows(t, email, { status: 'delivery_delayed', events: [{ type: 'delivery_delayed', reason }], queue }, local)
     t.equal(email.events.length, 1)
   }
   t.equal(sink.messages, 0)
@@ -38,7 +39,7 @@ t.test('a connection that drops after the final dot leaves the email in doubt, a
   const reason = /^No reply to the end of the message: /
   const doubt = { type: 'in_doubt', recipient: 'drop-post-dot@y.com', reason }
   const first = await readEmail(world, account, id)
-  t.match(first, { status: 'sent', last_event: 'sent', sent_at: null, events: [doubt] })
+  shows(t, first, { status: 'sent', last_event: 'sent', sent_at: null, events: [doubt] })
   t.match(first.queue, [{ state: 'in_doubt', attempts: 1, reason, last_reply: null }])
   const wait = ((first.queue?.[0]?.next_attempt_at?.getTime() ?? 0) - Date.now()) / 1000
   t.ok(wait > 14 * 60 && wait <= 15 * 60, `${wait} s`)
@@ -50,7 +51,7 @@ t.test('a connection that drops after the final dot leaves the email in doubt, a
 
   await due(id)
   await sweepDeliveries(world.pool, world.log, world.config)
-  t.match((await readEmail(world, account, id)).queue, [{ state: 'queued', attempts: 1 }])
+  shows(t, (await readEmail(world, account, id)).queue, [{ state: 'queued', attempts: 1 }])
   await deliver(work, id)
   t.equal(sink.messages, 2)
   const [one, other] = sink.ledger
@@ -58,7 +59,7 @@ t.test('a connection that drops after the final dot leaves the email in doubt, a
   t.match(other, content, 'the same envelope, Message-ID and bytes')
 
   const second = await readEmail(world, account, id)
-  t.match(second, { status: 'sent', events: [doubt, doubt], queue: [{ state: 'held', next_attempt_at: null }] })
+  shows(t, second, { status: 'sent', events: [doubt, doubt], queue: [{ state: 'held', next_attempt_at: null }] })
   await due(id, null)
   await sweepDeliveries(world.pool, world.log, world.config)
   await deliver(work, id)
@@ -74,7 +75,7 @@ t.test('a server that is silent after the final dot is given its time', async t 
 
   t.ok(took >= TEST_TIMEOUTS.dot - 5, `${took} ms`)
   const reason = 'No reply to the end of the message: no answer in 1 s'
-  t.match(await readEmail(world, account, id), { status: 'sent', events: [{ type: 'in_doubt', reason }] })
+  shows(t, await readEmail(world, account, id), { status: 'sent', events: [{ type: 'in_doubt', reason }] })
   t.equal(sink.messages, 1)
 })
 
@@ -84,14 +85,14 @@ t.test('IN_DOUBT=hold keeps it for a person at once', async t => {
   await deliver(work, id)
 
   const queue = [{ state: 'held', next_attempt_at: null, attempts: 1 }]
-  t.match(await readEmail(world, account, id), { status: 'sent', events: [{ type: 'in_doubt' }], queue })
+  shows(t, await readEmail(world, account, id), { status: 'sent', events: [{ type: 'in_doubt' }], queue })
 })
 
 t.test('a reply that comes late but within its time is no doubt', async t => {
   const { sink, work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'slow250-300@y.com' })
   await deliver(work, id)
-  t.match(await readEmail(world, account, id), {
+  shows(t, await readEmail(world, account, id), {
     status: 'delivered',
     events: [{ type: 'sent' }, { type: 'delivered' }],
   })
@@ -109,7 +110,7 @@ t.test('a connection that the server closed meanwhile is replaced at once, and i
 
   const id = await acceptEmail(world, account, { to: 'ok-2@y.com' })
   await deliver(work, id)
-  t.match(await readEmail(world, account, id), {
+  shows(t, await readEmail(world, account, id), {
     status: 'delivered',
     events: [{ type: 'sent' }, { type: 'delivered' }],
   })

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -23,7 +24,7 @@ t.test('each recipient of one email has a state of its own, and only who was def
   await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
   await deliver(work, id)
   t.strictSame(await listStates(id), { [ok]: 'delivered 1', [deferred]: 'delivered 2', [bounced]: 'bounced 1' })
-  t.match(await readEmail(world, account, id), { status: 'bounced', queue: undefined })
+  shows(t, await readEmail(world, account, id), { status: 'bounced', queue: undefined })
   t.same(
     sink.ledger.map(entry => entry.rcpt),
     [ok, deferred],
@@ -105,18 +106,18 @@ t.test('the queue says why an email is not sent yet', async t => {
   const { work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'slow250-800@y.com' })
   const waiting = { recipient: 'slow250-800@y.com', attempts: 0, last_reply: null }
-  t.match((await readEmail(world, account, id)).queue, [
+  shows(t, (await readEmail(world, account, id)).queue, [
     { ...waiting, state: 'queued', reason: 'It is due and waits for a worker.', next_attempt_at: Date },
   ])
   await world.pool.pg.query(`UPDATE deliveries SET next_at = now() + interval '1 hour' WHERE email_id = $1`, [id])
-  t.match((await readEmail(world, account, id)).queue, [{ ...waiting, state: 'queued', reason: 'It is not due yet.' }])
+  shows(t, (await readEmail(world, account, id)).queue, [{ ...waiting, state: 'queued', reason: 'It is not due yet.' }])
 
   await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
   await send_emails({ email_ids: [id] }, work)
   const sending = { ...waiting, state: 'sending', attempts: 1, reason: 'A worker has it.', next_attempt_at: null }
-  t.match(await readEmail(world, account, id), { status: 'queued', queue: [sending] })
+  shows(t, await readEmail(world, account, id), { status: 'queued', queue: [sending] })
   await work.sender.idle()
-  t.match(await readEmail(world, account, id), { status: 'delivered', queue: undefined })
+  shows(t, await readEmail(world, account, id), { status: 'delivered', queue: undefined })
 })
 
 async function open(t: Test) {

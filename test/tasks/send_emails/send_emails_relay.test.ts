@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { setTransportFault } from '#sql/safety/platform.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { type Inbox, startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -25,7 +26,7 @@ t.test('a wrong password defers, with the reason in the queue', async t => {
 
   const reason = /^No connection to 127\.0\.0\.1:\d+: Invalid login: 535 /
   const queue = [{ state: 'queued', attempts: 1, reason, last_reply: /^535 .*invalid/i }]
-  t.match(email, { status: 'delivery_delayed', queue, events: [{ type: 'delivery_delayed', reply: /^535 / }] })
+  shows(t, email, { status: 'delivery_delayed', queue, events: [{ type: 'delivery_delayed', reply: /^535 / }] })
   t.equal(inbox.messages.length, 0)
 })
 
@@ -33,7 +34,7 @@ t.test('a certificate that nobody vouches for is not trusted unless the URL says
   const { inbox, logins } = await startRelay(t, { starttls: true })
   const email = await send(t, relayUrl(inbox, 'ann:s%3Acret%40%2F'))
 
-  t.match(email.queue, [{ state: 'queued', reason: /^No connection to .*certificate/, last_reply: null }])
+  shows(t, email.queue, [{ state: 'queued', reason: /^No connection to .*certificate/, last_reply: null }])
   t.strictSame(logins, [], 'the password was not sent')
 })
 
@@ -49,7 +50,7 @@ t.test('a relay without the TLS that is required gets nothing', async t => {
   const inbox = await startInbox(t)
   const email = await send(t, `${inbox.url}?requireTLS=true`)
 
-  t.match(email.queue, [{ state: 'queued', reason: /^No connection to /, last_reply: /^50[02] / }])
+  shows(t, email.queue, [{ state: 'queued', reason: /^No connection to /, last_reply: /^50[02] / }])
   t.equal(inbox.messages.length, 0)
 })
 
@@ -94,7 +95,7 @@ t.test(
     change('changed')
     await deliver(last)
     await until(() => acceptEmail(world, account).catch(() => false))
-    t.match(await readEmail(world, account, last), { status: 'delivered' })
+    shows(t, await readEmail(world, account, last), { status: 'delivered' })
   },
 )
 

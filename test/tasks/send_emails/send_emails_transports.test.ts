@@ -4,6 +4,7 @@ import { findPlatform, setTransportFault } from '#sql/safety/platform.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 import { domainCommands } from '#workers/admin/domains.ts'
@@ -17,11 +18,11 @@ t.test('a relay that is away is passed over, and gets the mail again as soon as 
   const second = await openSink(t)
   await first.close()
   const work = openWork(t, world, `${first.url}, ${second.url}`)
-  t.match(await send(work, account), { status: 'delivered', events: [{ type: 'sent' }, { via: 'relay' }] })
+  shows(t, await send(work, account), { status: 'delivered', events: [{ type: 'sent' }, { via: 'relay' }] })
   t.equal(second.messages, 1)
 
   const again = await openSink(t, { port: first.port })
-  t.match(await send(work, account), { status: 'delivered' })
+  shows(t, await send(work, account), { status: 'delivered' })
   t.strictSame([again.messages, second.messages], [1, 1])
 })
 
@@ -31,7 +32,7 @@ t.test('a relay that is busy, or refuses our password, is passed over, and mail 
   const strict = await openStrict(t)
   const last = await startInbox(t)
   const work = openWork(t, world, [busy.url, strict.replace('//', '//ann:wrong@'), last.url].join(','))
-  for (let i = 0; i < 2; i++) t.match(await send(work, account), { status: 'delivered' })
+  for (let i = 0; i < 2; i++) shows(t, await send(work, account), { status: 'delivered' })
   t.equal(last.messages.length, 2)
   t.match(await findPlatform(world.pool), { is_transport_unusable: false })
 })
@@ -46,7 +47,7 @@ t.test('while all relays refuse our password nothing is accepted for them', asyn
   const id = await acceptEmail(world, account)
   const work = openWork(t, world, urls.join(','))
   await deliver(work, id)
-  t.match(await readEmail(world, account, id), { queue: [{ state: 'queued', attempts: 1, reason }] })
+  shows(t, await readEmail(world, account, id), { queue: [{ state: 'queued', attempts: 1, reason }] })
   await untilFault()
   await t.rejects(acceptEmail(world, account), { name: 'sending_configuration_unavailable' })
   await t.resolves(acceptEmail(world, captured), 'but of domains whose mail goes elsewhere it is')
@@ -59,7 +60,7 @@ t.test('a relay that dies in the middle of a message is passed over, but never a
   const second = await startInbox(t)
   const work = openWork(t, world, `${first.url},${second.url}`)
   const html = '<i>é</i>\n'.repeat(200_000)
-  t.match(await send(work, account, { to: 'drop-mid-body@y.com', html }), { status: 'delivered' })
+  shows(t, await send(work, account, { to: 'drop-mid-body@y.com', html }), { status: 'delivered' })
   t.equal(second.messages.length, 1)
 
   t.match(await send(work, account, { to: 'drop-post-dot@y.com' }), { queue: [{ state: 'in_doubt' }] })
@@ -106,15 +107,15 @@ t.test('a relay that there is not holds up the mail of its domain alone', async 
   await command(asking, 'relay')
   const work = openWork(t, world, 'capture')
   const reason = 'Its domain asks for a relay, and this server has none: RELAY_URL is not set.'
-  t.match(await send(work, asking), {
+  shows(t, await send(work, asking), {
     status: 'delivery_delayed',
     events: [{ type: 'delivery_delayed', class: 'infrastructure', reason }],
     queue: [{ state: 'queued', reason }],
   })
   await t.rejects(acceptEmail(world, asking), { name: 'sending_configuration_unavailable' })
-  t.match(await send(work, usual), { status: 'delivered' })
+  shows(t, await send(work, usual), { status: 'delivered' })
   await command(asking, 'default')
-  t.match(await send(work, asking), { status: 'delivered' }, 'at once when it is changed')
+  shows(t, await send(work, asking), { status: 'delivered' }, 'at once when it is changed')
 })
 
 t.test('what must have TLS waits for a relay that has it', async t => {
@@ -123,16 +124,16 @@ t.test('what must have TLS waits for a relay that has it', async t => {
   const plain = await startInbox(t)
   const safe = await startInbox(t, { starttls: true })
   const trusted = `${safe.url}?tls.rejectUnauthorized=false`
-  t.match(await send(openWork(t, world, plain.url), account), {
+  shows(t, await send(openWork(t, world, plain.url), account), {
     status: 'delivery_delayed',
     queue: [{ state: 'queued', reason: /^No connection to / }],
   })
   await t.resolves(acceptEmail(world, account), 'which is no fault of the configuration')
-  t.match(await send(openWork(t, world, `${plain.url}?ignoreTLS=true,${trusted}`), account), { status: 'delivered' })
+  shows(t, await send(openWork(t, world, `${plain.url}?ignoreTLS=true,${trusted}`), account), { status: 'delivered' })
   t.strictSame([plain.messages.length, safe.messages.length], [0, 1])
 
   const other = await newAccount(world)
-  t.match(await send(openWork(t, world, `${plain.url}?ignoreTLS=true,${trusted}`), other), { status: 'delivered' })
+  shows(t, await send(openWork(t, world, `${plain.url}?ignoreTLS=true,${trusted}`), other), { status: 'delivered' })
   t.equal(plain.messages.length, 1, 'other mail goes to the first as ever')
 })
 

@@ -7,6 +7,7 @@ import { dkimRecordValue } from '#lib/mail/dkim.ts'
 import { parseReturnPathLocal } from '#lib/mail/return_path.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -69,7 +70,7 @@ t.test('what arrives is what was sent, for each recipient in a transaction of it
   t.equal(second.messageId, (await readEmail(world, account, id)).message_id)
   t.notMatch(raw.toString('latin1'), /hidden@|^bcc/im, 'nobody sees who is hidden')
   t.notMatch(raw.toString('latin1'), /[^\r]\n|\r[^\n]|[^\r\n]{999}/, 'lines end as they must and are not too long')
-  t.match(await readEmail(world, account, id), { status: 'delivered', queue: undefined, last_event: 'delivered' })
+  shows(t, await readEmail(world, account, id), { status: 'delivered', queue: undefined, last_event: 'delivered' })
 })
 
 t.test('the return path names the delivery', async t => {
@@ -110,7 +111,7 @@ t.test('what was accepted before its domain was to send no more fails', async t 
   const id = await acceptEmail(world, sender)
   await world.pool.pg.query('UPDATE domains SET sending = false, receiving = true WHERE account_id = $1', [sender.id])
   await deliver(openWork(t, world, inbox.url), id)
-  t.match(await readEmail(world, sender, id), {
+  shows(t, await readEmail(world, sender, id), {
     status: 'failed',
     events: [{ reason: 'The domain may no longer send.' }],
   })
@@ -147,7 +148,7 @@ t.test('a retry sends the very same bytes, also from another process and of a la
     raws.length = 0
     const id = await acceptEmail(world, account, { ...fields, to: 'ann@y.com', cc: [], bcc: [], ...more })
     await deliver(openWork(t, world, inbox.url), id)
-    t.match(await readEmail(world, account, id), { queue: [{ state: 'queued', last_reply: '451 4.3.0 Try again' }] })
+    shows(t, await readEmail(world, account, id), { queue: [{ state: 'queued', last_reply: '451 4.3.0 Try again' }] })
 
     await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
     await deliver(openWork(t, world, inbox.url), id)

@@ -16,6 +16,7 @@ import { receive } from '#test/support/receiving.ts'
 import { ROOT } from '#test/support/root.ts'
 import { makeScratch } from '#test/support/scratch.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, SECRET_KEY } from '#test/support/world.ts'
 import { describeError, readCommand } from '#workers/admin/words.ts'
 
@@ -98,7 +99,7 @@ t.test('domain add prints the id of a domain, and beside it the record to publis
   const { code, stdout, stderr } = await add('München.acme.com', '--verified')
   t.equal(code, 0)
   t.match(stdout, ID)
-  t.match(await findDomainByName(pool, account.id, 'xn--mnchen-3ya.acme.com'), {
+  shows(t, await findDomainByName(pool, account.id, 'xn--mnchen-3ya.acme.com'), {
     id: stdout.trim(),
     status: 'verified',
   })

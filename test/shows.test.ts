@@ -1,0 +1,28 @@
+import t from 'tap'
+import { shows } from '#test/support/shows.ts'
+
+/** Returns whether `shows` passes: what it hands to tap are two values that must be the same. */
+function passes(found: unknown, expected: unknown): boolean {
+  const compared: string[] = []
+  const strictSame = (...values: unknown[]) => {
+    compared.push(...values.slice(0, 2).map(value => JSON.stringify(value, (_, one) => textOf(one))))
+    return true
+  }
+  shows({ strictSame } as never, found, expected)
+  return compared[0] === compared[1]
+}
+
+/** JSON has neither of them. */
+function textOf(value: unknown): unknown {
+  return value instanceof RegExp || typeof value === 'function' ? String(value) : value
+}
+
+t.test('shows takes a part of an object, and the whole of a list or a string', async t => {
+  t.ok(passes({ a: 1, b: [{ c: 'x', d: 2 }] }, { b: [{ c: 'x' }] }))
+  t.ok(passes({ reason: 'it failed', at: new Date() }, { reason: /failed/, at: Date }))
+  t.notOk(passes({ b: [{ c: 'x' }, { c: 'x' }] }, { b: [{ c: 'x' }] }), 'a list that is longer')
+  t.notOk(passes({ b: [1] }, { b: [] }), 'a list that should be empty')
+  t.notOk(passes({ status: 'partially_verified' }, { status: 'verified' }), 'a part of a string')
+  t.notOk(passes({ reason: 'it went well' }, { reason: /failed/ }))
+  t.notOk(passes({}, { a: null }), 'a member that is missing')
+})
