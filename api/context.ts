@@ -2,9 +2,9 @@ import type { RouterContext, RouterMiddleware } from '@koa/router'
 import type { RenderEmail } from '#flows/contents/render_email.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
-import type { AcceptEmail } from '#flows/sending/accept_emails.ts'
 import type { PrepareDrafts } from '#flows/sending/prepare_drafts.ts'
 import type { SendBatch } from '#flows/sending/send_batch.ts'
+import type { SendEmail } from '#flows/sending/send_email.ts'
 import type { Dns } from '#lib/net/dns.ts'
 import type { Connections } from '#lib/net/fetch/connections.ts'
 import type { Caller } from '#sql/accounts/api_keys.ts'
@@ -15,7 +15,7 @@ export type CountSend = (ctx: Context) => Promise<Use>
 
 /** What every route works with, besides Koa's own. */
 export type Services = Foundation & {
-  acceptEmail: AcceptEmail
+  sendEmail: SendEmail
   prepareDrafts: PrepareDrafts
   renderEmail: RenderEmail
   blobs: Blobs

@@ -1,7 +1,6 @@
 import { readRequestKey } from '#api/middleware/idempotency.ts'
 import type { ErrorName } from '#lib/errors.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
-import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { Context } from './context.ts'
 
 /** Errors of every operation that sends. */
@@ -18,11 +17,10 @@ export const SEND_ERRORS: ErrorName[] = [
   ...(['reputation_paused', 'sending_service_unavailable', 'sending_configuration_unavailable'] as const),
 ]
 
-/** Accepts the email that a request asks for. Answers its id, of the first such request if it is one with the same key. */
+/** Accepts the email that a request asks for. Returns its id: that of the first request with the same key. */
 export async function sendEmail(ctx: Context, email: NewEmail, route: string): Promise<string> {
   const key = await readRequestKey(ctx, route)
-  const [draft] = await ctx.prepareDrafts(ctx.state.caller, [email], key)
-  const { id, replayed } = await ctx.acceptEmail(draft as Draft)
+  const { id, replayed } = await ctx.sendEmail(ctx.state.caller, email, key)
   if (replayed) ctx.set('idempotent-replayed', 'true')
   return id
 }

@@ -2,9 +2,8 @@ import { hash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
-import { createAcceptEmail } from '#flows/sending/accept_emails.ts'
 import type { RequestKey, SendingParty } from '#flows/sending/draft_emails.ts'
-import { createPrepareDrafts } from '#flows/sending/prepare_drafts.ts'
+import { createSendEmail } from '#flows/sending/send_email.ts'
 import { Semaphore } from '#lib/async/semaphore.ts'
 import { now } from '#lib/clock.ts'
 import { ApiError } from '#lib/errors.ts'
@@ -28,8 +27,7 @@ const LONG_AT_ONCE = 2
 type SubmitMessage = (party: SendingParty, envelope: Address[], content: IncomingContent) => Promise<string>
 
 export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits: SmtpLimits): SubmitMessage {
-  const prepareDrafts = createPrepareDrafts({ ...foundation, blobs })
-  const acceptEmail = createAcceptEmail(foundation.pool)
+  const sendEmail = createSendEmail({ ...foundation, blobs })
   const long = new Semaphore(LONG_AT_ONCE)
 
   const accept = async (party: SendingParty, envelope: Address[], raw: Buffer): Promise<string> => {
@@ -39,9 +37,10 @@ export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits
     if (refused) throw new ApiError('invalid_from_address', refused)
     const email = parse(SubmittedEmail, submittedEmail(message, envelope))
     // Without a Message-ID the same bytes may well be meant twice.
-    const [draft] = (await prepareDrafts(party, [email], message.message_id === null ? null : key)) as [Draft]
-    draft.refusal ??= await refuseSender(foundation.pool, party, email)
-    const { id } = await acceptEmail(withOwnFields(toEnvelope(draft, envelope), message, email))
+    const { id } = await sendEmail(party, email, message.message_id === null ? null : key, async draft => {
+      const refusal = draft.refusal ?? (await refuseSender(foundation.pool, party, email))
+      return withOwnFields(toEnvelope({ ...draft, refusal }, envelope), message, email)
+    })
     return id
   }
 
