@@ -15,7 +15,17 @@ import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { USAGE } from '#workers/admin/commands.ts'
 
-const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
+const read = (path: string) => readFile(join(ROOT, path), 'utf8')
+const readme = await read('README.md')
+/** By name, without the examples, which have a test of their own. */
+const pages = Object.fromEntries(
+  await Promise.all(
+    ['architecture', 'configuration', 'direct', 'operating', 'receiving', 'sending', 'webhooks'].map(
+      async name => [name, await read(`docs/${name}.md`)] as const,
+    ),
+  ),
+) as Record<'architecture' | 'configuration' | 'direct' | 'operating' | 'receiving' | 'sending' | 'webhooks', string>
+const all = [readme, ...Object.values(pages)].join('\n')
 const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
 
 /** What a default is called that is not the same everywhere, or not set. */
@@ -43,38 +53,38 @@ const described: Record<string, string> = {
   SMTP_TLS_KEY: '',
 }
 
-t.test('the README has every variable of the configuration, in its order, with its default', async t => {
+t.test('docs/configuration.md has every variable, in its order, with its default', async t => {
   const defaults: Record<string, unknown> = Environment.parse({})
   const expected = Object.keys(Environment.shape).map(key => [key, described[key] ?? `\`${defaults[key]}\``])
-  const rows = Array.from(readme.matchAll(/^\| `([A-Z_]+)` \|(.*?)\| .+ \|$/gm), ([, key, value]) => [
+  const rows = Array.from(pages.configuration.matchAll(/^\| `([A-Z_]+)` \|(.*?)\| .+ \|$/gm), ([, key, value]) => [
     key,
     value?.trim(),
   ])
   t.strictSame(rows, expected)
 })
 
-t.test('the README names every script, and none that there is not', async t => {
+t.test('the docs name every script, and none that does not exist', async t => {
   const named = Array.from(
-    readme.matchAll(/\bnpm (?:run (?:-s )?(\w+)|(start|test)\b)/g),
+    all.matchAll(/\bnpm (?:run (?:-s )?(\w+)|(start|test)\b)/g),
     ([, run, short]) => run ?? short,
   )
   t.strictSame([...new Set(named)].sort(), Object.keys(scripts).sort())
 })
 
-t.test('the README has the usage of the operator’s command', async t => {
+t.test('docs/operating.md has the usage of the operator’s command', async t => {
   const lines = USAGE.trim().split('\n').slice(0, -1)
   t.equal(lines.length, 21)
   for (const line of lines) {
     const command = line.replace('npm run admin --', '').trim()
-    t.ok(readme.includes(`\n    npm run admin -- ${command}\n`), command)
+    t.ok(pages.operating.includes(`\n    npm run admin -- ${command}\n`), command)
   }
 })
 
-t.test('every file that the README names exists', async t => {
-  const whole = readme.match(
+t.test('every file that the docs name exists', async t => {
+  const whole = all.match(
     /(?<![\w./-])(?:(?:api|docs|flows|lib|sql|tasks|test|workers|\.ci)\/[\w./]*\w|\.env\.\w+|Procfile)/g,
   )
-  const folders = Array.from(readme.matchAll(/^ {4}(\w+\/) {2,}(.*)/gm), ([, folder = '', text = '']) =>
+  const folders = Array.from(all.matchAll(/^ {4}(\w+\/) {2,}(.*)/gm), ([, folder = '', text = '']) =>
     ['', ...(text.match(/\b\w+(?:\.ts|\/)/g) ?? [])].map(name => folder + name),
   )
   const paths = [...new Set([...(whole ?? []), ...folders.flat()])]
@@ -92,7 +102,7 @@ t.test('the first curl of the README sends, and the answers are as it says', asy
   t.match(answer, { id: /^[0-9a-f-]{36}$/ })
   t.strictSame(Object.keys(answer), ['id'])
 
-  const [example = ''] = /\[\{ "recipient": [^\]]*\]/.exec(readme) ?? []
+  const [example = ''] = /\[\{ "recipient": [^\]]*\]/.exec(pages.sending) ?? []
   const waiting = await api.request('GET', `${path}/${answer.id}`)
   const { queue } = waiting.body as unknown as { queue: object[] }
   t.strictSame(Object.keys(JSON.parse(example)[0]), Object.keys(queue[0] ?? {}))
@@ -106,8 +116,8 @@ t.test('the first curl of the README sends, and the answers are as it says', asy
   t.notOk('queue' in email)
 })
 
-t.test('the receiver of the README knows what comes from here, and nothing else', async t => {
-  const [, code = ''] = /^```js\n(import { createHmac.*?)^```$/ms.exec(readme) ?? []
+t.test('the receiver of docs/webhooks.md knows what comes from here, and nothing else', async t => {
+  const [, code = ''] = /^```js\n(import { createHmac.*?)^```$/ms.exec(pages.webhooks) ?? []
   const { isFromMailbrook } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
   const hook = await startHook(t)
   const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
@@ -153,6 +163,16 @@ t.test('the receiver of the README knows what comes from here, and nothing else'
       const signed = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')
       const moved = { ...headers, 'x-service-timestamp': timestamp, 'x-service-signature': signed }
       t.equal(isFromMailbrook(secret, moved, body), isRecent, `${shift} s`)
+    }
+  }
+})
+
+t.test('the README is short, and every link of the docs leads somewhere', async t => {
+  t.ok(readme.split('\n').length <= 120, `${readme.split('\n').length} lines`)
+  for (const [name, text] of [['README', readme], ...Object.entries(pages)] as const) {
+    const folder = name === 'README' ? '' : 'docs'
+    for (const [, target = ''] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
+      await t.resolves(access(join(ROOT, folder, target)), `${name}: ${target}`)
     }
   }
 })
