@@ -20,11 +20,11 @@ const readme = await read('README.md')
 /** By name, without the examples, which have a test of their own. */
 const pages = Object.fromEntries(
   await Promise.all(
-    ['architecture', 'configuration', 'direct', 'operating', 'receiving', 'sending', 'webhooks'].map(
+    ['architecture', 'configuration', 'direct', 'domains', 'operating', 'receiving', 'sending', 'webhooks'].map(
       async name => [name, await read(`docs/${name}.md`)] as const,
     ),
   ),
-) as Record<'architecture' | 'configuration' | 'direct' | 'operating' | 'receiving' | 'sending' | 'webhooks', string>
+) as Record<string, string>
 const all = [readme, ...Object.values(pages)].join('\n')
 const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
 
@@ -56,10 +56,10 @@ const described: Record<string, string> = {
 t.test('docs/configuration.md has every variable, in its order, with its default', async t => {
   const defaults: Record<string, unknown> = Environment.parse({})
   const expected = Object.keys(Environment.shape).map(key => [key, described[key] ?? `\`${defaults[key]}\``])
-  const rows = Array.from(pages.configuration.matchAll(/^\| `([A-Z_]+)` \|(.*?)\| .+ \|$/gm), ([, key, value]) => [
-    key,
-    value?.trim(),
-  ])
+  const rows = Array.from(
+    (pages.configuration as string).matchAll(/^\| `([A-Z_]+)` \|(.*?)\| .+ \|$/gm),
+    ([, key, value]) => [key, value?.trim()],
+  )
   t.strictSame(rows, expected)
 })
 
@@ -76,7 +76,7 @@ t.test('docs/operating.md has the usage of the operator’s command', async t =>
   t.equal(lines.length, 21)
   for (const line of lines) {
     const command = line.replace('npm run admin --', '').trim()
-    t.ok(pages.operating.includes(`\n    npm run admin -- ${command}\n`), command)
+    t.ok((pages.operating as string).includes(`\n    npm run admin -- ${command}\n`), command)
   }
 })
 
@@ -102,7 +102,7 @@ t.test('the first curl of the README sends, and the answers are as it says', asy
   t.match(answer, { id: /^[0-9a-f-]{36}$/ })
   t.strictSame(Object.keys(answer), ['id'])
 
-  const [example = ''] = /\[\{ "recipient": [^\]]*\]/.exec(pages.sending) ?? []
+  const [example = ''] = /\[\{ "recipient": [^\]]*\]/.exec(pages.sending as string) ?? []
   const waiting = await api.request('GET', `${path}/${answer.id}`)
   const { queue } = waiting.body as unknown as { queue: object[] }
   t.strictSame(Object.keys(JSON.parse(example)[0]), Object.keys(queue[0] ?? {}))
@@ -117,7 +117,7 @@ t.test('the first curl of the README sends, and the answers are as it says', asy
 })
 
 t.test('the receiver of docs/webhooks.md knows what comes from here, and nothing else', async t => {
-  const [, code = ''] = /^```js\n(import { createHmac.*?)^```$/ms.exec(pages.webhooks) ?? []
+  const [, code = ''] = /^```js\n(import { createHmac.*?)^```$/ms.exec(pages.webhooks as string) ?? []
   const { isFromMailbrook } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
   const hook = await startHook(t)
   const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
