@@ -20,7 +20,7 @@ const readme = await read('README.md')
 /** By name, without the examples, which have a test of their own. */
 const pages = Object.fromEntries(
   await Promise.all(
-    ['architecture', 'configuration', 'direct', 'domains', 'operating', 'receiving', 'sending', 'webhooks'].map(
+    ['architecture', 'configuration', 'direct', 'domains', 'operating', 'receiving', 'sending', 'style', 'webhooks'].map(
       async name => [name, await read(`docs/${name}.md`)] as const,
     ),
   ),
