@@ -20,9 +20,17 @@ const readme = await read('README.md')
 /** By name, without the examples, which have a test of their own. */
 const pages = Object.fromEntries(
   await Promise.all(
-    ['architecture', 'configuration', 'direct', 'domains', 'operating', 'receiving', 'sending', 'style', 'webhooks'].map(
-      async name => [name, await read(`docs/${name}.md`)] as const,
-    ),
+    [
+      'architecture',
+      'configuration',
+      'direct',
+      'domains',
+      'operating',
+      'receiving',
+      'sending',
+      'style',
+      'webhooks',
+    ].map(async name => [name, await read(`docs/${name}.md`)] as const),
   ),
 ) as Record<string, string>
 const all = [readme, ...Object.values(pages)].join('\n')
