@@ -36,7 +36,7 @@ export function createApp(foundation: Foundation): App {
   const sendBatch = createSendBatch({ ...foundation, listener })
   const blobs = createBlobs(foundation)
   const prepareDrafts = createPrepareDrafts({ ...foundation, blobs })
-  const sendEmail = createSendEmail({ ...foundation, blobs })
+  const sendEmail = createSendEmail(foundation.pool, prepareDrafts)
   const renderEmail = createRenderEmail(foundation.pool)
   const countSend = createCountSend(foundation)
   const requestLog = createRequestLog(foundation)

@@ -56,7 +56,7 @@ const timeParameter = (name: string) =>
     Time.safeParse(text).success ? new Date(text) : null,
   )
 
-/** The filters of GET /emails (contract 3.3), of which `searchedText` and `readFilters` make what is looked for. */
+/** The filters of GET /emails (contract 3.3), of which `emailFilters` makes conditions. */
 export const EmailQuery = {
   campaign_id: idParameter('campaign_id'), // there are none yet
   folder: parameter('folder', `must be one of ${Object.keys(folders).join(', ')}`, text =>

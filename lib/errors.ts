@@ -69,6 +69,12 @@ export function notFound(resource: string): ApiError {
   return new ApiError('not_found', `${resource} not found`)
 }
 
+/** Returns what was looked up. @throws {ApiError} 404 if there is none */
+export function orNotFound<Value>(resource: string, value: Value | null | undefined): Value {
+  if (value === null || value === undefined) throw notFound(resource)
+  return value
+}
+
 /** The process cannot start. Its message is all an operator needs: one clear line, no stack. */
 export class StartupError extends Error {}
 

@@ -35,7 +35,7 @@ export class ArrivingFiles {
     return new UploadedContent(end.sha256.toString('hex'), end.size, { blob_id: id })
   }
 
-  /** What has arrived of a file that does not arrive whole is not kept. */
+  /** Drops a file that has not arrived whole. */
   async stop(): Promise<void> {
     const current = this.#current
     this.#current = null

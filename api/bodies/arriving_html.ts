@@ -37,13 +37,13 @@ export class ArrivingHtml {
     if (!is_last) return null
 
     const html = await this.#end()
-    // What cannot be stored stands for the whole text: whoever looks for it names it.
+    // A character that cannot be stored is returned alone: the check of the whole body finds it and names the field.
     const fault = this.#hasNul ? '\u0000' : is_well_formed ? null : '\ud800'
     this.#hasNul = false
     return fault ?? html
   }
 
-  /** What has arrived of html that does not arrive whole is not kept. */
+  /** Drops html that has not arrived whole. */
   async stop(): Promise<void> {
     await this.#blob?.stop()
     this.#blob = null

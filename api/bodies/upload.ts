@@ -58,7 +58,7 @@ async function readSmall(ctx: Context): Promise<unknown> {
   return body
 }
 
-/** Of a long body only what is around the files is kept and parsed; these, and html beyond MAX_KEPT, go to the store. */
+/** Stores the files of a long body, and html beyond MAX_KEPT, while they arrive; only the rest is kept and parsed. */
 async function readLarge(ctx: Context, length: number, held: Held): Promise<unknown> {
   if (Number.isFinite(length) && length > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES)
   const gone = new AbortController()
@@ -87,8 +87,9 @@ async function extractBody(ctx: Context, most: number, held: Held): Promise<unkn
   try {
     const skeleton = await extractStrings(bounded(ctx.req), { ...limits, onLength }, take)
     const body = await parseBody(skeleton.bytes, findUnstorableEmail)
-    replaceContents(body, text => values[skeleton.indexOf(text) as number])
-    replaceHtml(body, text => values[skeleton.indexOf(text) as number])
+    const arrived = (placeholder: string) => values[skeleton.indexOf(placeholder) as number]
+    replaceContents(body, arrived)
+    replaceHtml(body, arrived)
     return body
   } catch (error) {
     await files.stop()

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import type { Bytes } from '#api/operations/answers.ts'
+import type { Body } from '#api/operations/bodies.ts'
 import type { Header, Operation } from '#api/operations/operation.ts'
 import type { Resource } from '#api/routes/index.ts'
 import { type ErrorName, statusOf } from '#lib/errors.ts'
+import manifest from '#package.json' with { type: 'json' }
 import { errorsOf } from './errors.ts'
 import { answerSchema, type JsonSchema, requestSchema } from './json_schema.ts'
 
@@ -35,7 +37,7 @@ export function createDocument(resources: Resource[], base_url: string): Documen
     openapi: '3.1.1',
     info: {
       title: 'Mailbrook',
-      version: '0.1.0',
+      version: manifest.version,
       summary: 'Send, receive and manage email.',
     },
     servers: [{ url: `${base_url}/api` }],
@@ -68,11 +70,14 @@ function describe(one: Operation, tag: string, n: number): JsonSchema {
     ...(description ? { description } : {}),
     'x-access': one.access,
     parameters: parametersOf(one),
-    ...(body
-      ? { requestBody: { required: !body.schema.isOptional(), content: jsonOf(requestSchema(body.schema)) } }
-      : {}),
+    ...(body ? { requestBody: describeBody(body) } : {}),
     responses: { ...answersOf(one), ...describeErrors(one) },
   }
+}
+
+function describeBody({ schema, limit }: Body<unknown>): JsonSchema {
+  const content = jsonOf(requestSchema(schema))
+  return { required: !schema.isOptional(), description: `At most ${limit}.`, content }
 }
 
 function parametersOf({ params, query, headers = [] }: Operation): JsonSchema[] {

@@ -27,7 +27,7 @@ function override(schema: z.ZodType, json: JsonSchema, io: 'input' | 'output'): 
   const form = io === 'output' && jsonForms.get(schema)
   if (form) Object.assign(json, toJsonSchema(form.schema, io))
   if (schema instanceof z.ZodDate) Object.assign(json, { type: 'string', format: 'date-time' })
-  // What `meta` says is the whole of it.
+  // `meta` with `anyOf` takes the place of what zod derived.
   if (schema.meta()?.anyOf && json.type) for (const name of ['type', 'items']) delete json[name]
   if (!(schema instanceof z.ZodObject) || io === 'input') return
   const isAbsent = (name: string) => jsonForms.get(schema.shape[name] as z.ZodType)?.isAbsent

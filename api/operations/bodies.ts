@@ -3,20 +3,24 @@ import { readBody, readTemplateBody } from '#api/bodies/read_body.ts'
 import { readEmailBody } from '#api/bodies/upload.ts'
 import type { Middleware } from '#api/context.ts'
 
-/** The JSON body of a request, and how it is read. */
-export type Body<Content> = { schema: z.ZodType<Content>; read: Middleware; max_bytes: string }
+/** The JSON body of a request, how it is read, and how long it may be, in words. */
+export type Body<Content> = { schema: z.ZodType<Content>; read: Middleware; limit: string }
 
 /** A body of at most 1 MB. */
 export function json<Content>(schema: z.ZodType<Content>): Body<Content> {
-  return { schema, read: readBody, max_bytes: '1 MB' }
+  return { schema, read: readBody, limit: '1 MB' }
 }
 
 /** A body of at most 10 MB. */
 export function longJson<Content>(schema: z.ZodType<Content>): Body<Content> {
-  return { schema, read: readTemplateBody, max_bytes: '10 MB' }
+  return { schema, read: readTemplateBody, limit: '10 MB' }
 }
 
 /** A body with attachments, which are stored while they arrive. */
 export function jsonWithFiles<Content>(schema: z.ZodType<Content>): Body<Content> {
-  return { schema, read: readEmailBody, max_bytes: '160 MB, of which 10 MB beside the content of attachments' }
+  return {
+    schema,
+    read: readEmailBody,
+    limit: '160 MB, of which 10 MB beside the content of attachments and the html of batches',
+  }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 /** The shape of a resource's ids: returns the id as Postgres takes it, or null. */
 export type IdShape = (text: string) => string | null
 
-/** Of any version: a cursor is only a position. */
+/** UUIDs of any version are taken: a cursor is only a position. */
 const Uuid = z.guid()
 export const uuid: IdShape = text => (Uuid.safeParse(text).success ? text.toLowerCase() : null)
 

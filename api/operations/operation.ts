@@ -39,12 +39,12 @@ type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
   headers?: Header[]
   body?: Body<Given>
   answers: Answers<Answer>
-  /** Errors besides those that `commonErrors` lists, with a status where it is not the usual one of the name. */
+  /** Errors besides those that follow from the rest (api/openapi/errors.ts), with a status where it is not the usual one of the name. */
   errors?: (ErrorName | PossibleError)[]
 }
 
 /**
- * What a handler gets of the request. `query` and `body` throw 422 where they do not fit their schema: a handler finds
+ * The part of a request that a handler gets. `query` and `body` throw 422 where they do not fit their schema: a handler finds
  * what the path names before it calls them (contract 1, order of checks).
  */
 export type Given<Params extends Record<string, Param>, Query, Body> = {

@@ -1,4 +1,4 @@
-import { type IdShape, numericId, uuid } from './ids.ts'
+import { numericId, uuid } from './ids.ts'
 
 /** A parameter of a path. `resource` is what was not found if `read` returns null. */
 export type Param<Value = unknown> = {
@@ -7,14 +7,14 @@ export type Param<Value = unknown> = {
   description: string
 }
 
+export function param<Value>(resource: string, read: Param<Value>['read'], description: string): Param<Value> {
+  return { resource, read, description }
+}
+
 export function uuidParam(resource: string): Param<string> {
-  return { resource, read: uuid, description: `Id of the ${resource.toLowerCase()}.` }
+  return param(resource, uuid, `Id of the ${resource.toLowerCase()}.`)
 }
 
 export function numericParam(resource: string): Param<string> {
-  return { resource, read: numericId, description: `Id of the ${resource.toLowerCase()}: digits.` }
-}
-
-export function shapedParam(resource: string, read: IdShape, description: string): Param<string> {
-  return { resource, read, description }
+  return param(resource, numericId, `Id of the ${resource.toLowerCase()}: digits.`)
 }

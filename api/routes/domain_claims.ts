@@ -5,7 +5,7 @@ import { uuidParam } from '#api/operations/params.ts'
 import { queueClaims } from '#flows/domains/add_check_jobs.ts'
 import { claimDomain } from '#flows/domains/claim_domain.ts'
 import { NewDomainClaim } from '#lib/domains/new_domain_claim.ts'
-import { notFound } from '#lib/errors.ts'
+import { orNotFound } from '#lib/errors.ts'
 import { DomainClaim, findDomainClaim, isOpenClaim } from '#sql/domains/domain_claims.ts'
 
 const params = { id: uuidParam('Domain') }
@@ -48,7 +48,5 @@ export const domainClaims = [
 ]
 
 async function requireClaim(ctx: Context, account_id: string, domain_id: string): Promise<DomainClaim> {
-  const claim = await findDomainClaim(ctx.pool, account_id, domain_id)
-  if (!claim) throw notFound('Claim')
-  return claim
+  return orNotFound('Claim', await findDomainClaim(ctx.pool, account_id, domain_id))
 }

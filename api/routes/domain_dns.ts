@@ -6,7 +6,7 @@ import { findZoneRecords } from '#flows/domains/find_domain.ts'
 import { EXPORT_FORMATS, ExportedRecords, exportRecords } from '#lib/domains/export/export_records.ts'
 import { checkMx, MxCheck } from '#lib/domains/mx_check.ts'
 import { DetectedProvider, detectProvider } from '#lib/domains/providers/detect.ts'
-import { ApiError, notFound } from '#lib/errors.ts'
+import { ApiError, orNotFound } from '#lib/errors.ts'
 import { asciiDomain } from '#lib/mail/address.ts'
 
 import { requireDomain } from './domains.ts'
@@ -65,8 +65,7 @@ export const domainDns = [
       }),
     },
   }).handle(async (ctx, { account_id, params, query }) => {
-    const found = await findZoneRecords(ctx.pool, account_id, params.id, ctx.config.SERVER_DOMAIN)
-    if (!found) throw notFound('Domain')
+    const found = orNotFound('Domain', await findZoneRecords(ctx.pool, account_id, params.id, ctx.config.SERVER_DOMAIN))
     const { format } = query()
     const { id, name } = found.domain
     return { object: 'domain_records_export', id, name, format, ...exportRecords({ name }, found.records, format) }

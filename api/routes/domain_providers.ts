@@ -10,13 +10,13 @@ import { NamecheapCredentials, openNamecheap } from '#lib/domains/providers/name
 import type { ErrorName } from '#lib/errors.ts'
 import { requireDomain } from './domains.ts'
 
-/** What the three providers have in common. */
+/** The same for all three providers. */
 const common = {
   access: 'full' as const,
   params: { id: uuidParam('Domain') },
   description: 'Uses the credentials once and does not store them. Then checks the domain.',
   answers: { 200: DnsResult },
-  errors: ['missing_required_field', 'plan_limit_reached', 'domain_conflict'] satisfies ErrorName[] as ErrorName[],
+  errors: ['missing_required_field', 'plan_limit_reached', 'domain_conflict'] as ErrorName[],
 }
 
 /** Operations that write the records of a domain at a DNS provider. */

@@ -6,13 +6,13 @@ import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { changeDomain } from '#flows/domains/change_domain.ts'
 import { createDomain } from '#flows/domains/create_domain.ts'
-import { PresentedDomain, requireDomainWithRecords } from '#flows/domains/find_domain.ts'
+import { findDomainWithRecords, PresentedDomain } from '#flows/domains/find_domain.ts'
 import { removeDomain } from '#flows/domains/remove_domain.ts'
 import { requestVerification } from '#flows/domains/request_verification.ts'
 import { rotateDkimKeys } from '#flows/domains/rotate_dkim_keys.ts'
 import { DomainStatus } from '#lib/domains/domain_status.ts'
 import { DomainChange, NewDomain } from '#lib/domains/new_domain.ts'
-import { notFound } from '#lib/errors.ts'
+import { orNotFound } from '#lib/errors.ts'
 import { ListedDomain } from '#sql/domains/columns.ts'
 import { findDomain, listDomains } from '#sql/domains/domains.ts'
 
@@ -36,7 +36,7 @@ export const domains = [
       sending: capabilities?.sending !== 'disabled',
       receiving: capabilities?.receiving === 'enabled',
     })
-    return requireDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN)
+    return presentDomain(ctx, id)
   }),
 
   operation('GET /domains', {
@@ -53,9 +53,7 @@ export const domains = [
     params,
     summary: 'Get a domain with its DNS records',
     answers: { 200: PresentedDomain },
-  }).handle(async (ctx, { account_id, params: { id } }) =>
-    requireDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN),
-  ),
+  }).handle(async (ctx, { params: { id } }) => presentDomain(ctx, id)),
 
   operation('PATCH /domains/:id', {
     id: 'updateDomain',
@@ -105,12 +103,15 @@ export const domains = [
     answers: { 200: PresentedDomain },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await rotateDkimKeys(ctx, { account_id, domain_id: id }, 'owner')
-    return requireDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN)
+    return presentDomain(ctx, id)
   }),
 ]
 
 export async function requireDomain(ctx: Context, id: string): Promise<ListedDomain> {
-  const domain = await findDomain(ctx.pool, ctx.state.caller.account_id, id)
-  if (!domain) throw notFound('Domain')
-  return domain
+  return orNotFound('Domain', await findDomain(ctx.pool, ctx.state.caller.account_id, id))
+}
+
+async function presentDomain(ctx: Context, id: string): Promise<PresentedDomain> {
+  const { account_id } = ctx.state.caller
+  return orNotFound('Domain', await findDomainWithRecords(ctx.pool, account_id, id, ctx.config.SERVER_DOMAIN))
 }

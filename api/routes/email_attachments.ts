@@ -4,7 +4,7 @@ import type { Context } from '#api/context.ts'
 import { bytes } from '#api/operations/answers.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
-import { notFound } from '#lib/errors.ts'
+import { notFound, orNotFound } from '#lib/errors.ts'
 import { Attachment, findStoredAttachment, listAttachments } from '#sql/sending/attachments.ts'
 import { type EmailId, isEmail } from '#sql/sending/emails.ts'
 
@@ -34,9 +34,10 @@ export const emailAttachments = [
     answers: { 200: Attachment },
   }).handle(async (ctx, { account_id, params: { id, attachment_id } }) => {
     const attachments = await listOfEmail(ctx, { account_id, id })
-    const attachment = attachments.find(attachment => attachment.id === attachment_id)
-    if (!attachment) throw notFound('Attachment')
-    return attachment
+    return orNotFound(
+      'Attachment',
+      attachments.find(attachment => attachment.id === attachment_id),
+    )
   }),
 
   operation('GET /emails/:id/attachments/:attachment_id/content', {
@@ -48,8 +49,7 @@ export const emailAttachments = [
   }).handle(async (ctx, { account_id, params: { id, attachment_id } }) => {
     const email = { account_id, id }
     await requireEmail(ctx, email)
-    const file = await findStoredAttachment(ctx.pool, email, attachment_id)
-    if (!file) throw notFound('Attachment')
+    const file = orNotFound('Attachment', await findStoredAttachment(ctx.pool, email, attachment_id))
     sendFile(ctx, file, await beginReading(ctx.blobs.read(account_id, file.blob_id), file.size))
   }),
 ]

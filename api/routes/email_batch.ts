@@ -23,6 +23,7 @@ export const emailBatch = [
       'All emails are checked before any is sent. With `X-Batch-Validation: permissive` those that are wrong are left ' +
       'out, and `errors` names them.',
     headers: ['Idempotency-Key', 'X-Batch-Validation'],
+    // Only described by it: the emails are checked one by one, since a permissive request leaves out the wrong ones.
     body: jsonWithFiles(z.array(NewEmail).min(1).max(MAX_EMAILS)),
     answers: {
       200: z.object({ data: z.array(z.object({ id: z.string() })), errors: z.array(BatchError).optional() }),

@@ -7,7 +7,7 @@ import { uuidParam } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
 import { SEND_ERRORS, sendEmail } from '#api/send_email.ts'
 import { cancelEmail, rescheduleEmail } from '#flows/sending/change_schedule.ts'
-import { notFound } from '#lib/errors.ts'
+import { notFound, orNotFound } from '#lib/errors.ts'
 import { NewEmail, Reschedule } from '#lib/sending/new_email.ts'
 import { Email, findEmail, isEmail, ListedEmail } from '#sql/sending/emails.ts'
 import { listEmails } from '#sql/sending/search/email_list.ts'
@@ -45,8 +45,7 @@ export const emails = [
     summary: 'Get an email',
     answers: { 200: ShownEmail },
   }).handle(async (ctx, { account_id, params: { id } }) => {
-    const found = await findEmail(ctx.pool, account_id, id)
-    if (!found) throw notFound('Email')
+    const found = orNotFound('Email', await findEmail(ctx.pool, account_id, id))
     const { content_id, variables, renderer, ...email } = found
     return { ...email, ...(await ctx.renderEmail({ ...found, account_id })) }
   }),

@@ -3,7 +3,7 @@ import { numericId } from '#api/operations/ids.ts'
 import { operation } from '#api/operations/operation.ts'
 import { numericParam } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
-import { notFound } from '#lib/errors.ts'
+import { orNotFound } from '#lib/errors.ts'
 import { LogFilter } from '#lib/request_log/log_filter.ts'
 import { findLog, ListedLog, LogRecord, listLogs } from '#sql/request_log/logs.ts'
 
@@ -27,8 +27,6 @@ export const logs = [
     summary: 'Get an API request with its bodies',
     answers: { 200: LogRecord },
   }).handle(async (ctx, { account_id, params: { id } }) => {
-    const log = await findLog(ctx.pool, account_id, id)
-    if (!log) throw notFound('Log')
-    return log
+    return orNotFound('Log', await findLog(ctx.pool, account_id, id))
   }),
 ]

@@ -4,7 +4,7 @@ import { bytes, listOf } from '#api/operations/answers.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
-import { notFound } from '#lib/errors.ts'
+import { notFound, orNotFound } from '#lib/errors.ts'
 import { safeContentType, safeFilename } from '#lib/mail/attachment_limits.ts'
 import {
   findReceivedAttachment,
@@ -38,8 +38,7 @@ export const receivedAttachments = [
   }).handle(async (ctx, { account_id, params: { id, attachment_id } }) => {
     const email = { account_id, id }
     await requireEmail(ctx, email)
-    const file = await findReceivedAttachment(ctx.pool, email, attachment_id)
-    if (!file) throw notFound('Attachment')
+    const file = orNotFound('Attachment', await findReceivedAttachment(ctx.pool, email, attachment_id))
     const { blob_id, size } = file
     const safe = { filename: safeFilename(file.filename), content_type: safeContentType(file.content_type), size }
     sendFile(ctx, safe, await beginReading(ctx.blobs.read(account_id, blob_id), size))

@@ -6,7 +6,7 @@ import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { ReceivedQuery, receivedFilters } from '#api/received_filters.ts'
-import { notFound } from '#lib/errors.ts'
+import { notFound, orNotFound } from '#lib/errors.ts'
 import { deliveredMessage } from '#lib/receiving/delivered_message.ts'
 import { traceFields } from '#lib/receiving/trace_fields.ts'
 import {
@@ -41,9 +41,7 @@ export const receivedEmails = [
     summary: 'Get a received email',
     answers: { 200: ReceivedEmail },
   }).handle(async (ctx, { account_id, params: { id } }) => {
-    const email = await findReceivedEmail(ctx.pool, account_id, id, ctx.config.BASE_URL)
-    if (!email) throw notFound('Email')
-    return email
+    return orNotFound('Email', await findReceivedEmail(ctx.pool, account_id, id, ctx.config.BASE_URL))
   }),
 
   operation('PATCH /emails/receiving/:id', {
@@ -56,8 +54,7 @@ export const receivedEmails = [
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     if (!(await isReceivedEmail(ctx.pool, account_id, id))) throw notFound('Email')
     body()
-    const read_at = await markRead(ctx.pool, account_id, id)
-    if (!read_at) throw notFound('Email') // deleted at that moment
+    const read_at = orNotFound('Email', await markRead(ctx.pool, account_id, id)) // deleted at that moment
     return { object: 'received_email', id, read: true, read_at }
   }),
 
@@ -79,8 +76,7 @@ export const receivedEmails = [
     summary: 'Download a received email as it came',
     answers: { 200: bytes('message/rfc822', 'The message, with the trace fields of this server before it.') },
   }).handle(async (ctx, { account_id, params: { id } }) => {
-    const raw = await findRaw(ctx.pool, account_id, id)
-    if (!raw) throw notFound('Email')
+    const raw = orNotFound('Email', await findRaw(ctx.pool, account_id, id))
     const trace = traceFields({ ...raw, id, by: ctx.config.HELO_NAME })
     const stored = { size: raw.size, pieces: ctx.blobs.read(account_id, raw.raw_blob_id) }
     const { size, pieces } = await deliveredMessage(trace, stored)

@@ -5,11 +5,11 @@ import { uuidParam } from '#api/operations/params.ts'
 import { SEND_ERRORS, sendEmail } from '#api/send_email.ts'
 import { forwardEmail } from '#flows/receiving/forward_email.ts'
 import { replyToEmail } from '#flows/receiving/reply_to_email.ts'
-import { notFound } from '#lib/errors.ts'
+import { orNotFound } from '#lib/errors.ts'
 import { NewForward, NewReply } from '#lib/receiving/new_reply.ts'
 import { findEmailToForward, findEmailToReplyTo } from '#sql/receiving/emails_to_answer.ts'
 
-/** What replying and forwarding have in common. */
+/** The same for a reply and a forward. */
 const common = {
   access: 'full' as const,
   isSend: true,
@@ -26,8 +26,7 @@ export const receivedReplies = [
     summary: 'Reply to a received email',
     body: jsonWithFiles(NewReply),
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
-    const original = await findEmailToReplyTo(ctx.pool, { account_id, id })
-    if (!original) throw notFound('Email')
+    const original = orNotFound('Email', await findEmailToReplyTo(ctx.pool, { account_id, id }))
     const email = replyToEmail(original, body())
     return { object: 'email', id: await sendEmail(ctx, email, `/emails/receiving/${id}/reply`) }
   }),
@@ -38,8 +37,7 @@ export const receivedReplies = [
     summary: 'Forward a received email',
     body: jsonWithFiles(NewForward),
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
-    const original = await findEmailToForward(ctx.pool, { account_id, id })
-    if (!original) throw notFound('Email')
+    const original = orNotFound('Email', await findEmailToForward(ctx.pool, { account_id, id }))
     const email = await forwardEmail(ctx.pool, account_id, original, body())
     return { object: 'email', id: await sendEmail(ctx, email, `/emails/receiving/${id}/forward`) }
   }),

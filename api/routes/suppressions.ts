@@ -7,7 +7,7 @@ import { operation } from '#api/operations/operation.ts'
 import type { Param } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { addSuppressions, removeSuppression, removeSuppressions } from '#flows/suppressions/change_suppressions.ts'
-import { ApiError, notFound } from '#lib/errors.ts'
+import { ApiError, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import { simulatedOutcome } from '#lib/mail/simulator.ts'
@@ -118,9 +118,7 @@ export const suppressions = [
     summary: 'Get a suppression',
     answers: { 200: Suppression },
   }).handle(async (ctx, { account_id, params: { id } }) => {
-    const suppression = await findSuppression(ctx.pool, account_id, id)
-    if (!suppression) throw notFound('Suppression')
-    return suppression
+    return orNotFound('Suppression', await findSuppression(ctx.pool, account_id, id))
   }),
 
   operation('DELETE /suppressions/:id', {

@@ -6,7 +6,7 @@ import { operation } from '#api/operations/operation.ts'
 import type { Param } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
 import { changeTemplate, copyTemplate, createTemplate, publishTemplate } from '#flows/templates/change_template.ts'
-import { notFound } from '#lib/errors.ts'
+import { orNotFound } from '#lib/errors.ts'
 import { NewTemplate, TemplateChange, TemplateCopy } from '#lib/templates/new_template.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
 import {
@@ -90,8 +90,7 @@ export const templates = [
     summary: 'Delete a template',
     answers: { 200: deleted('template') },
   }).handle(async (ctx, { account_id, params }) => {
-    const id = await deleteTemplate(ctx.pool, account_id, params.id)
-    if (!id) throw notFound('Template')
+    const id = orNotFound('Template', await deleteTemplate(ctx.pool, account_id, params.id))
     return { object: 'template', id, deleted: true }
   }),
 
@@ -122,13 +121,9 @@ export const templates = [
 ]
 
 async function requireWhole(ctx: Context, account_id: string, ref: string): Promise<Template> {
-  const template = await findTemplate(ctx.pool, account_id, ref)
-  if (!template) throw notFound('Template')
-  return template
+  return orNotFound('Template', await findTemplate(ctx.pool, account_id, ref))
 }
 
 async function requireTemplate(ctx: Context, account_id: string, ref: string): Promise<string> {
-  const id = await findTemplateId(ctx.pool, account_id, ref)
-  if (!id) throw notFound('Template')
-  return id
+  return orNotFound('Template', await findTemplateId(ctx.pool, account_id, ref))
 }

@@ -3,7 +3,7 @@ import { changed, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { eventId } from '#api/operations/ids.ts'
 import { operation } from '#api/operations/operation.ts'
-import { numericParam, shapedParam } from '#api/operations/params.ts'
+import { numericParam, param } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
 import { requireWebhook, requireWebhookEvent } from '#flows/webhooks/find_webhook.ts'
 import { replayEvent, replayEvents } from '#flows/webhooks/replay_webhook.ts'
@@ -19,7 +19,7 @@ import {
 const params = { id: numericParam('Webhook') }
 const eventParams = {
   ...params,
-  event_id: shapedParam('Event', eventId, 'Id of the event, as lists or the header `webhook-id` have it.'),
+  event_id: param('Event', eventId, 'Id of the event, as lists or the header `webhook-id` have it.'),
 }
 
 export const webhookEvents = [

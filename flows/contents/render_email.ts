@@ -28,7 +28,7 @@ export function createRenderEmail(pool: Pool): RenderEmail {
     maxEntrySize: MAX_ENTRY,
     sizeCalculation: ({ html, text }) => 1 + (html?.length ?? 0) + (text?.length ?? 0),
     fetchMethod: (_key, _stale, { context }) => compileShared(pool, context),
-    // Whoever waits for a content gets it, also when others have taken its place in the cache.
+    // A content that is waited for arrives, also when others have taken its place in the cache.
     ignoreFetchAbort: true,
   })
 

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { type DomainRecord, domainRecords, nameInZone, RECORD_KINDS } from '#lib/domains/domain_records.ts'
-import { notFound } from '#lib/errors.ts'
 import { ListedDomain } from '#sql/domains/columns.ts'
 import { listDkimKeys } from '#sql/domains/dkim_keys.ts'
-import { listRecordChecks, type RecordCheck } from '#sql/domains/domain_records.ts'
+import { listRecordChecks, RecordCheck } from '#sql/domains/domain_records.ts'
 import { findDomain } from '#sql/domains/domains.ts'
 import type { Queryable } from '#sql/pool.ts'
 
@@ -11,25 +10,18 @@ import type { Queryable } from '#sql/pool.ts'
 const PresentedRecord = z.object({
   record: z.enum(RECORD_KINDS),
   name: z.string(),
-  type: z.enum(['TXT', 'MX', 'CNAME']),
+  type: RecordCheck.shape.type,
   value: z.string(),
   ttl: z.literal('Auto'),
   priority: z.int().optional(),
-  status: z.enum(['not_started', 'pending', 'verified', 'failed', 'temporary_failure']),
-  problem: z.string().optional().describe('What to mend, of a record that is not verified.'),
+  status: z.enum(['not_started', ...RecordCheck.shape.status.options]),
+  problem: z.string().optional().describe('The mistake in a record that is not verified.'),
 })
 type PresentedRecord = z.infer<typeof PresentedRecord>
 
 /** A domain as GET /domains/:id shows it. */
 export const PresentedDomain = ListedDomain.extend({ records: z.array(PresentedRecord) })
 export type PresentedDomain = z.infer<typeof PresentedDomain>
-
-/** @throws {ApiError} 404 */
-export async function requireDomainWithRecords(...domain: Parameters<typeof findDomainWithRecords>) {
-  const found = await findDomainWithRecords(...domain)
-  if (!found) throw notFound('Domain')
-  return found
-}
 
 /** A domain with its records and what DNS last said of each. */
 export async function findDomainWithRecords(

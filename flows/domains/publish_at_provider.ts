@@ -19,7 +19,7 @@ export type DnsHelper = {
   open: (ask: AskProvider, domain: string) => ProviderZone | Promise<ProviderZone>
 }
 
-/** What became of the records, and the status of the domain. */
+/** The result for each record, and the status of the domain. */
 export const DnsResult = Applied.extend({
   object: z.literal('domain_dns_result'),
   id: z.string(),

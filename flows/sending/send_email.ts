@@ -1,10 +1,9 @@
-import type { Blobs } from '#flows/files/blobs.ts'
-import type { Foundation } from '#flows/process/run_process.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
+import type { Pool } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { type AcceptedEmail, createAcceptEmail } from './accept_emails.ts'
 import type { RequestKey, SendingParty } from './draft_emails.ts'
-import { createPrepareDrafts } from './prepare_drafts.ts'
+import type { PrepareDrafts } from './prepare_drafts.ts'
 
 /** Last changes to a draft before it is accepted. */
 type Finish = (draft: Draft) => Draft | Promise<Draft>
@@ -17,11 +16,8 @@ export type SendEmail = (
   finish?: Finish,
 ) => Promise<AcceptedEmail>
 
-type Dependencies = Pick<Foundation, 'pool' | 'config'> & { blobs: Blobs }
-
-export function createSendEmail(deps: Dependencies): SendEmail {
-  const prepareDrafts = createPrepareDrafts(deps)
-  const acceptEmail = createAcceptEmail(deps.pool)
+export function createSendEmail(pool: Pool, prepareDrafts: PrepareDrafts): SendEmail {
+  const acceptEmail = createAcceptEmail(pool)
   return async (party, email, key, finish = draft => draft) => {
     const [draft] = await prepareDrafts(party, [email], key)
     return acceptEmail(await finish(draft as Draft))

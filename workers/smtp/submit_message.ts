@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import type { RequestKey, SendingParty } from '#flows/sending/draft_emails.ts'
+import { createPrepareDrafts } from '#flows/sending/prepare_drafts.ts'
 import { createSendEmail } from '#flows/sending/send_email.ts'
 import { Semaphore } from '#lib/async/semaphore.ts'
 import { now } from '#lib/clock.ts'
@@ -27,7 +28,7 @@ const LONG_AT_ONCE = 2
 type SubmitMessage = (party: SendingParty, envelope: Address[], content: IncomingContent) => Promise<string>
 
 export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits: SmtpLimits): SubmitMessage {
-  const sendEmail = createSendEmail({ ...foundation, blobs })
+  const sendEmail = createSendEmail(foundation.pool, createPrepareDrafts({ ...foundation, blobs }))
   const long = new Semaphore(LONG_AT_ONCE)
 
   const accept = async (party: SendingParty, envelope: Address[], raw: Buffer): Promise<string> => {

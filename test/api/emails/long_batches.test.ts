@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -59,7 +58,7 @@ t.test('long html of a batch is rendered, and refused when it cannot be', async 
   const refused = await send(batch((item, n) => (n === COUNT - 1 ? { ...item, variables: {} } : item)))
   t.equal(refused.status, 422)
   t.match(refused.body, { name: 'validation_error', message: /^emails\[7\]: Missing value.* `not`/ })
-  t.ok((await countContents()) - before < COUNT, 'it is not stored for nothing')
+  t.equal((await countContents()) - before, 3, 'of the four that are not kept in memory the wrong one is not stored')
 })
 
 t.test('what cannot be stored in long html is refused as elsewhere', async t => {
@@ -83,7 +82,6 @@ t.test('a long batch with a key is sent once', async t => {
   const headers = { 'idempotency-key': 'long' }
   const first = await send(batch(), headers)
   t.equal(first.status, 200, first.body.message)
-  await sleep(10)
   t.strictSame((await send(batch(), headers)).body, first.body)
   const another = await send(
     batch((item, n) => (n === COUNT - 1 ? { ...item, html: `${page(n)}.` } : item)),

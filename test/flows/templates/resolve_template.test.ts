@@ -3,6 +3,7 @@ import { createTemplate, publishTemplate } from '#flows/templates/change_templat
 import { resolveTemplates } from '#flows/templates/resolve_templates.ts'
 import { ApiError } from '#lib/errors.ts'
 import { NewEmail } from '#lib/sending/new_email.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -52,5 +53,6 @@ t.test('no query is made when no template is named', async t => {
   const nothing = { any: () => t.fail('a query') } as never
   const email = { from: 'a@b.com', to: 'c@d.com', subject: '{{a}}' }
   const emails = [{}, { variables: { a: 1 } }].map(fields => NewEmail.parse({ ...email, ...fields }))
-  t.match(await resolveTemplates(nothing, account.id, emails, readHtml), [{ subject: '{{a}}' }, { subject: '1' }])
+  const resolved = await resolveTemplates(nothing, account.id, emails, readHtml)
+  shows(t, resolved, [{ subject: '{{a}}' }, { subject: '1' }])
 })
