@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { ApiError } from '#lib/errors.ts'
+import { orList } from '#lib/json/requirements.ts'
 import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
 import { parseWideAddress } from '#lib/mail/wide_address.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
-import { refuseWhole } from '#lib/zod_fields.ts'
+import { refuse } from '#lib/zod_fields.ts'
 import type { EmailFilters } from '#sql/sending/search/email_list.ts'
 
 const folders: Record<string, string[] | undefined> = {
@@ -30,55 +31,49 @@ const MAX_TEXT = 998
 const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 const isUuid = (text: string) => z.guid().safeParse(text).success
 
-/** A parameter of a query string. `read` returns null for what it cannot be; `what` continues its name then. */
-export function parameter<Value>(name: string, what: string, read: (text: string) => Value | null) {
+/** A parameter of a query string. `read` returns null for an invalid text; `requirement` follows the name of the parameter. */
+export function parameter<Value>(requirement: string, read: (text: string) => Value | null) {
   return z
     .string()
-    .transform((text, context) => read(text) ?? refuseWhole(context, 'validation_error', `\`${name}\` ${what}.`))
+    .transform((text, context) => read(text) ?? refuse(context, 'validation_error', requirement))
     .optional()
 }
 
-export const idParameter = (name: string) =>
-  parameter(name, 'is not a valid id', text => (isUuid(text) ? text.toLowerCase() : null))
+export const idParameter = parameter('must be an id: a UUID', text => (isUuid(text) ? text.toLowerCase() : null))
 
-export const domainParameter = parameter('domain', 'must be the name or the id of a domain', readDomain)
+export const domainParameter = parameter('must be the name or the id of a domain', readDomain)
 
-export const mailboxParameter = (name: string) => parameter(name, 'must be an email address', readMailbox)
+export const mailboxParameter = parameter('must be an email address', readMailbox)
 
 /** Text that is looked for. An empty one asks for nothing, as an empty search box does. */
-export const textParameter = (name: string) =>
-  parameter(name, `must be one line of at most ${MAX_TEXT} characters`, text =>
-    text.length <= MAX_TEXT && !/[\0\r\n]/.test(text) ? text : null,
-  )
+export const textParameter = parameter(`must be one line of at most ${MAX_TEXT} characters`, text =>
+  text.length <= MAX_TEXT && !/[\0\r\n]/.test(text) ? text : null,
+)
 
-const timeParameter = (name: string) =>
-  parameter(name, 'must be an ISO 8601 date or timestamp with an offset', text =>
-    Time.safeParse(text).success ? new Date(text) : null,
-  )
+const timeParameter = parameter('must be an ISO 8601 date or a timestamp with an offset', text =>
+  Time.safeParse(text).success ? new Date(text) : null,
+)
 
 /** The filters of GET /emails (contract 3.3), of which `emailFilters` makes conditions. */
 export const EmailQuery = {
-  campaign_id: idParameter('campaign_id'), // there are none yet
-  folder: parameter('folder', `must be one of ${Object.keys(folders).join(', ')}`, text =>
-    Object.hasOwn(folders, text) ? text : null,
-  ),
+  campaign_id: idParameter, // there are none yet
+  folder: parameter(`must be ${orList(Object.keys(folders))}`, text => (Object.hasOwn(folders, text) ? text : null)),
   status: parameter(
-    'status',
-    `must be one or more of ${[...STATUSES, ...EVENTS].join(', ')}, separated by commas`,
+    `must be one or several of ${[...STATUSES, ...EVENTS].join(', ')}, separated by commas`,
     readStatus,
   ),
-  q: textParameter('q'),
-  search: textParameter('search'),
-  query: textParameter('query'),
+  q: textParameter,
+  search: textParameter,
+  query: textParameter,
   domain: domainParameter,
-  template_id: parameter('template_id', 'must be the id or the alias of a template', readTemplate),
-  tag: parameter('tag', 'must be the name of a tag, or `name:value`', text =>
+  template_id: parameter('must be the id or the alias of a template', readTemplate),
+  tag: parameter('must be the name of a tag, or `name:value`', text =>
     /^[\w-]{1,256}(?::[\w-]{1,256})?$/.test(text) ? text : null,
   ),
-  from: mailboxParameter('from'),
-  to: mailboxParameter('to'),
-  created_after: timeParameter('created_after'),
-  created_before: timeParameter('created_before'),
+  from: mailboxParameter,
+  to: mailboxParameter,
+  created_after: timeParameter,
+  created_before: timeParameter,
 }
 type Given = z.output<z.ZodObject<typeof EmailQuery>>
 

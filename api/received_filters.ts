@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { orList } from '#lib/json/requirements.ts'
 import type { ReceivedEmailFilters } from '#sql/receiving/received_email_filters.ts'
 import { domainParameter, idParameter, mailboxParameter, parameter, textParameter } from './email_filters.ts'
 
@@ -7,15 +8,13 @@ type Category = (typeof CATEGORIES)[number]
 
 /** The filters of GET /emails/receiving (contract 4.1). */
 export const ReceivedQuery = {
-  campaign_id: idParameter('campaign_id'), // there are none yet
+  campaign_id: idParameter, // there are none yet
   domain: domainParameter,
-  from: mailboxParameter('from'),
-  to: mailboxParameter('to'),
-  q: textParameter('q'),
-  read: parameter('read', 'must be `true` or `false`', text =>
-    text === 'true' || text === 'false' ? text === 'true' : null,
-  ),
-  category: parameter('category', `must be one of ${CATEGORIES.join(', ')}`, text =>
+  from: mailboxParameter,
+  to: mailboxParameter,
+  q: textParameter,
+  read: parameter('must be `true` or `false`', text => (text === 'true' || text === 'false' ? text === 'true' : null)),
+  category: parameter(`must be ${orList(CATEGORIES)}`, text =>
     CATEGORIES.includes(text as Category) ? (text as Category) : null,
   ),
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ErrorName } from './errors.ts'
 
-/** An issue with an error name of its own. `message` continues "Invalid `to` field: ", as all messages of issues do. */
+/** An issue with an error name of its own. `message` follows the name of the field, as all messages of issues do: "must be a string". */
 export function refuse(context: z.RefinementCtx, name: ErrorName, message: string): typeof z.NEVER {
   context.addIssue({ code: 'custom', message, params: { name } })
   return z.NEVER
@@ -18,17 +18,24 @@ export function clip(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 }
 
-/** Refuses a list or object of more members than `max` before it looks at any: a body has room for a million. */
-export function atMost<Schema extends z.ZodType>(max: number, what: string, schema: Schema) {
+/**
+ * Refuses a list or object of fewer members than `min` or more than `max` before it looks at any: a body has room for a
+ * million. `what` names the members: "must have 1 to 50 addresses".
+ */
+export function counted<Schema extends z.ZodType>(min: number, max: number, what: string, schema: Schema) {
+  const limits = min === 0 ? 'at most ' : `${min} to `
+  const message = `must have ${limits}${max.toLocaleString('en')} ${what}`
   return z.preprocess((value, context) => {
-    if (countMembers(value) > max) context.addIssue({ code: 'custom', message: `at most ${max} ${what}` })
+    const count = countMembers(value)
+    if (count !== null && (count < min || count > max)) context.addIssue({ code: 'custom', message })
     return value
   }, schema)
 }
 
-function countMembers(value: unknown): number {
+/** Null for a value without members. */
+function countMembers(value: unknown): number | null {
   if (Array.isArray(value)) return value.length
-  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : null
 }
 
 /** An object of any member names; zod leaves a member named `__proto__` out without a word, so that is refused. */
@@ -36,7 +43,7 @@ export function record<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess(
     (value, context) => {
       const has = typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')
-      if (has) context.addIssue({ code: 'custom', message: '"__proto__" is not a name for a member' })
+      if (has) context.addIssue({ code: 'custom', message: 'has the name "__proto__", which is reserved' })
       return value
     },
     z.record(z.string(), schema),
@@ -45,5 +52,5 @@ export function record<Schema extends z.ZodType>(schema: Schema) {
 
 /** `2026-11-21T09:19:04Z`, with an offset, or a day, which begins at midnight UTC. */
 export const moment = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be an ISO 8601 timestamp')
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be an ISO 8601 date or a timestamp with an offset')
   .transform(value => new Date(value))

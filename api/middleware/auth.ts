@@ -22,7 +22,7 @@ function bearerKey(authorization: string[]): string {
   const [value, another] = authorization
   // A variable that is not set leaves the scheme alone.
   if (!value || /^\s*(?:bearer\s*)?$/i.test(value))
-    throw new ApiError('missing_api_key', 'Missing API key in the authorization header.')
+    throw new ApiError('missing_api_key', 'Missing API key in the `Authorization` header.')
   const [, key] = /^bearer +(\S+)$/i.exec(value.trim()) ?? []
   return another === undefined && key ? key : ''
 }
@@ -34,7 +34,7 @@ export function hintAtPrefix(findCaller: (key: string) => Promise<Caller | null>
     const caller = isWellFormedApiKey(key) ? await findCaller(key) : null
     if (!caller?.usable) throw notFound('Route')
     const path = /^[\w/.@%-]{1,200}$/.test(ctx.path) ? ctx.path : '/...'
-    throw new ApiError('not_found', `Route not found: the base URL ends in /api. Ask for ${ctx.method} /api${path}`)
+    throw new ApiError('not_found', `Route not found: the base URL ends in /api. Use ${ctx.method} /api${path}.`)
   }
 }
 
@@ -51,5 +51,8 @@ export const sendingAccess: Middleware = (_ctx, next) => next()
 
 /** Managing keys: no key may, whatever its permission. */
 export const dashboardOnly: Middleware = () => {
-  throw new ApiError('dashboard_only', 'API keys are managed by the operator: npm run admin -- key create')
+  throw new ApiError(
+    'dashboard_only',
+    'API keys are managed by the operator of this server: npm run admin -- key create.',
+  )
 }

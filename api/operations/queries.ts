@@ -2,7 +2,7 @@ import type { ParsedUrlQuery } from 'node:querystring'
 import { z } from 'zod'
 import { ApiError } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
-import { refuseWhole } from '#lib/zod_fields.ts'
+import { refuse, refuseWhole } from '#lib/zod_fields.ts'
 import type { Position } from '#sql/page.ts'
 import { type IdShape, uuid } from './ids.ts'
 
@@ -14,7 +14,7 @@ const CEILING = 1_000
 export function readQuery<Query>(schema: z.ZodType<Query>, query: ParsedUrlQuery): Query {
   const shape = schema instanceof z.ZodPipe ? schema.in : schema
   for (const name of shape instanceof z.ZodObject ? Object.keys(shape.shape) : []) {
-    if (Array.isArray(query[name])) throw new ApiError('validation_error', `\`${name}\` may be given once.`)
+    if (Array.isArray(query[name])) throw new ApiError('validation_error', `\`${name}\` must be given only once.`)
   }
   return parse(schema, query)
 }
@@ -37,14 +37,14 @@ function listQuery<Filters extends Shape>(filters: Filters, unlimited: number, s
     .transform((text, context) => {
       const number = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0
       if (number >= 1 && number <= MAX_LIMIT) return number
-      return refuseWhole(context, 'validation_error', `\`limit\` must be an integer from 1 to ${MAX_LIMIT}.`)
+      return refuse(context, 'validation_error', `must be an integer from 1 to ${MAX_LIMIT}`)
     })
     .optional()
     .meta({ type: 'integer', minimum: 1, maximum: MAX_LIMIT, description: LIMIT[unlimited] })
   const page = {
     limit,
-    after: cursor('after', shape).meta({ description: 'Id of an item: the list begins after it.' }),
-    before: cursor('before', shape).meta({ description: 'Id of an item: the list ends before it.' }),
+    after: cursor(shape).meta({ description: 'Id of an item: the list begins after it.' }),
+    before: cursor(shape).meta({ description: 'Id of an item: the list ends before it.' }),
   }
   return z.object({ ...page, ...filters }).transform((query, context) => {
     const { limit, after, before, ...rest } = query as Given & Record<string, unknown>
@@ -63,12 +63,12 @@ const LIMIT: Record<number, string> = {
   [CEILING]: `Items of a page. Without it the list comes whole, up to ${CEILING}.`,
 }
 
-function cursor(name: string, shape: IdShape) {
+function cursor(shape: IdShape) {
   return z
     .string()
     .transform((text, context) => {
       const id = shape(text)
-      return id ?? refuseWhole(context, 'validation_error', `\`${name}\` is not a valid cursor.`)
+      return id ?? refuse(context, 'validation_error', 'must be the id of an item of the list')
     })
     .optional()
 }

@@ -53,7 +53,7 @@ function readValidation(ctx: Context): 'strict' | 'permissive' {
 async function readEmails(ctx: Context, is_permissive: boolean) {
   const { body } = ctx.state
   if (!Array.isArray(body) || body.length < 1 || body.length > MAX_EMAILS) {
-    throw new ApiError('validation_error', `Invalid body: expected an array of 1 to ${MAX_EMAILS} emails.`)
+    throw new ApiError('validation_error', `The body must be a list of 1 to ${MAX_EMAILS} emails.`)
   }
   const emails: NewEmail[] = []
   const indexes: number[] = []
@@ -74,6 +74,6 @@ async function readEmails(ctx: Context, is_permissive: boolean) {
 
 function readEmail(item: unknown, place: string): NewEmail {
   const reason = findUnstorable(item)
-  if (reason) throw new ApiError('validation_error', `${place}: It cannot be stored: ${reason}.`)
+  if (reason) throw new ApiError('validation_error', `\`${place}\` cannot be stored: ${reason}.`)
   return parse(NewEmail, item, place)
 }

@@ -20,7 +20,7 @@ import { deleteReceivedEmail, findRaw, isReceivedEmail, markRead } from '#sql/re
 const params = { id: uuidParam('Email') }
 
 /** Nothing makes an email unread again. */
-const ReadMark = z.object({ read: z.literal(true, 'can only be true').optional() }).optional()
+const ReadMark = z.object({ read: z.literal(true).optional() }).optional()
 
 export const receivedEmails = [
   operation('GET /emails/receiving', {

@@ -16,6 +16,6 @@ export function createCountAddress({ config, log, pool }: Foundation): CountUse 
 }
 
 export function tooManySends(uses: number, reset_s: number): ApiError {
-  const message = `Too many requests: ${uses} a minute may be sent from one address.`
+  const message = `Too many requests: at most ${uses} per minute may be sent from one client address.`
   return new ApiError('rate_limit_exceeded', message, { headers: { 'retry-after': String(reset_s) } })
 }

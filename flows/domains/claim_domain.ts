@@ -55,10 +55,10 @@ const TOKEN_BYTES = 32
 async function requireClaimable(db: Queryable, account_id: string, name: string): Promise<void> {
   const owner = await findNameOwner(db, name)
   if (owner?.account_id === account_id) {
-    throw new ApiError('validation_error', `The domain ${name} is verified by this account already.`)
+    throw new ApiError('validation_error', `This account has verified the domain ${name} already.`)
   }
   if (owner?.is_trusted) {
-    throw new ApiError('domain_conflict', `The domain ${name} is another account's by its operator's word.`)
+    throw new ApiError('domain_conflict', `The domain ${name} belongs to another account and cannot be claimed.`)
   }
   if (owner) return
   if (await findConflict(db, account_id, name)) {

@@ -47,7 +47,7 @@ export async function createDomain({ pool, secrets, config }: Dependencies, give
 /** @throws {ApiError} when it cannot be added */
 async function requireFree(db: Queryable, { account_id, name, is_trusted, is_claimed }: NewDomain): Promise<void> {
   if (await findDomainByName(db, account_id, name)) {
-    throw new ApiError('validation_error', `The domain ${name} was added before.`)
+    throw new ApiError('validation_error', `This account has the domain ${name} already.`)
   }
   const conflict = is_claimed ? null : await findConflict(db, account_id, name)
   if (!conflict) return
@@ -59,12 +59,12 @@ async function requireFree(db: Queryable, { account_id, name, is_trusted, is_cla
 export function domainConflict(name: string): ApiError {
   return new ApiError(
     'domain_conflict',
-    `The domain ${name}, or one above or below it, is verified by another account. Prove that it is yours: POST /domains/claim`,
+    `The domain ${name}, or one above or below it, is verified by another account. Prove that it is yours with POST /domains/claim.`,
   )
 }
 
 export function planLimit(limit: number): ApiError {
-  return new ApiError('plan_limit_reached', `The plan of this account allows ${limit} domains.`)
+  return new ApiError('plan_limit_reached', `The plan of this account allows at most ${limit} domains.`)
 }
 
 function settingsOf(domain: NewDomain): Parameters<typeof whyNotSettings>[1] {

@@ -12,6 +12,9 @@ export async function removeDomain({ pool, config }: Dependencies, account_id: s
     await announceDomains(tx, 'domain.deleted', [{ account_id, id }], config.SERVER_DOMAIN)
     if (await deleteDomain(tx, account_id, id)) return
     // Added anew it would not be paused any more.
-    throw new ApiError('reputation_paused', 'Sending is paused for this domain: until it goes on it cannot be deleted.')
+    throw new ApiError(
+      'reputation_paused',
+      'Sending is paused for this domain: it cannot be deleted until sending is resumed.',
+    )
   })
 }

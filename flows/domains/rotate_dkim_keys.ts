@@ -36,12 +36,9 @@ export async function rotateDkimKeys(
   const domain = await findKeyedDomain(pool, owner)
   if (!domain) throw notFound('Domain')
   const { is_trusted, was_verified, is_rotating } = domain
-  if (!was_verified) throw new ApiError('validation_error', 'The domain was never verified: its DKIM keys are new.')
+  if (!was_verified) throw new ApiError('validation_error', 'The domain was never verified, so its DKIM keys are new.')
   if (is_trusted && by === 'owner') {
-    throw new ApiError(
-      'validation_error',
-      'DNS is not asked about this domain: its DKIM keys are changed by the operator.',
-    )
+    throw new ApiError('validation_error', 'The operator of this server manages the DKIM keys of this domain.')
   }
   const generation = domain.generation + 1
   const keys = is_rotating ? [] : await makeDkimKeys(secrets, { ...owner, generation, state: 'staged' })

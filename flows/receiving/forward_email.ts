@@ -71,7 +71,7 @@ async function receivedAt(db: Queryable, account_id: string, { received_for }: E
   )
   const from = addresses.find(({ domain }) => names.includes(domain))
   if (from) return from
-  const message = 'Missing `from` field: the address that received this email is on no domain that can send.'
+  const message = 'Missing `from` field: the domain that received this email cannot send.'
   throw new ApiError('missing_required_field', message)
 }
 
@@ -86,7 +86,7 @@ async function attach(db: Queryable, account_id: string, files: File[]): Promise
     attachments.push({ ...safeHead(head), content })
   }
   const { success, error } = NewAttachments.safeParse(attachments)
-  if (!success) throw refused(`its files are ${error.issues[0]?.message ?? 'refused'}`)
+  if (!success) throw refused(`its attachments ${error.issues[0]?.message}`)
   return attachments
 }
 
@@ -101,5 +101,5 @@ function safeHead({ filename, content_type, content_disposition, content_id }: O
 }
 
 function refused(why: string): ApiError {
-  return new ApiError('validation_error', `This email cannot be forwarded so: ${why}.`)
+  return new ApiError('validation_error', `This email cannot be forwarded: ${why}.`)
 }

@@ -37,7 +37,7 @@ function sendersOf({ reply_to, from, from_name }: EmailToReplyTo): Address[] {
 
 function whyNotAnswered(senders: string[]): string {
   const unsendable = senders.map(explainUnsendable).find(why => why !== null)
-  return unsendable ? `${unsendable}.` : 'This email has no sender that can be written to.'
+  return unsendable ? `${unsendable}.` : 'This email has no sender that can be replied to.'
 }
 
 /** Whom else it was for, without those who got it here and who writes now. */

@@ -43,8 +43,8 @@ async function requirePending(tx: Tx, email: EmailId, participle: string): Promi
 
 export function scheduleError(fault: ScheduleFault): ApiError {
   const message = {
-    schedule_past: 'Invalid `scheduled_at` field: it must be in the future.',
-    schedule_too_far: 'Invalid `scheduled_at` field: it must be within the next 30 days.',
+    schedule_past: '`scheduled_at` must be in the future.',
+    schedule_too_far: '`scheduled_at` must be within the next 30 days.',
   }[fault]
   return new ApiError('validation_error', message)
 }

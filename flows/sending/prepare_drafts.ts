@@ -66,7 +66,7 @@ function createStoreContent(blobs: Blobs, account_id: string): StoreContent {
 function refusalOf(files: NewAttachment[], policy: FetchPolicy): ApiError | null {
   for (const [i, { path }] of files.entries()) {
     const reason = path ? whyNotFetchable(path, policy) : null
-    if (reason) return new ApiError('validation_error', `Invalid \`attachments.${i}.path\` field: ${reason}.`)
+    if (reason) return new ApiError('validation_error', `\`attachments[${i}].path\` ${reason}.`)
   }
   return null
 }

@@ -80,8 +80,7 @@ export async function publishTemplate(pool: Pool, account_id: string, ref: strin
 /** Templates were stored that have placeholders where none is replaced. */
 function requireRendered({ sender, reply_to }: TemplateContent): void {
   for (const [field, texts] of Object.entries({ from: [sender ?? ''], reply_to })) {
-    if (texts.some(hasPlaceholder))
-      throw new ApiError('validation_error', `Invalid \`${field}\` field: ${NOT_RENDERED}.`)
+    if (texts.some(hasPlaceholder)) throw new ApiError('validation_error', `\`${field}\` ${NOT_RENDERED}.`)
   }
 }
 
@@ -102,6 +101,6 @@ async function insertDraft(
 
 function aliasError(error: unknown): never {
   if (!isDuplicate(error)) throw error
-  const message = 'Invalid `alias` field: another template has this alias.'
+  const message = '`alias` is used by another template.'
   throw new ApiError('validation_error', message, { statusCode: 409, cause: error })
 }

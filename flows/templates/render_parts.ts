@@ -35,7 +35,10 @@ export async function renderParts(
 ): Promise<ResolvedEmail> {
   const subject = await inTurns(render(email.subject, 'subject', lookup), turns)
   if (subject.length > MAX_SUBJECT_LENGTH) {
-    throw new ApiError('validation_error', `The rendered \`subject\` is longer than ${MAX_SUBJECT_LENGTH} characters.`)
+    throw new ApiError(
+      'validation_error',
+      `The rendered \`subject\` must have at most ${MAX_SUBJECT_LENGTH} characters.`,
+    )
   }
   const values = new Map<string, string>()
   let isTemplate = false

@@ -95,14 +95,14 @@ function stored(address: string | null): Address | null {
 }
 
 function missing(field: string): never {
-  throw new ApiError('missing_required_field', `Missing \`${field}\` field: the template has none.`)
+  throw new ApiError('missing_required_field', `Missing \`${field}\` field: the template has none either.`)
 }
 
 /** A number may stand where a string is expected: variables that were derived from placeholders are all strings. */
 function requireTypes(given: Variables, declared: TemplateVariable[]): void {
   for (const { key, type } of declared) {
     if (type === 'string' || !Object.hasOwn(given, key) || typeof given[key] === type) continue
-    throw new ApiError('validation_error', `Invalid \`variables\` field: \`${key}\` must be a ${type}.`)
+    throw new ApiError('validation_error', `\`variables.${key}\` must be a ${type}.`)
   }
 }
 

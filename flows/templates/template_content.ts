@@ -50,7 +50,7 @@ function identify(before: TemplateVariable[], variables: Variable[]): TemplateVa
   if (variables.length > MAX_VARIABLES) {
     throw new ApiError(
       'validation_error',
-      `A template has ${MAX_VARIABLES} variables at most, this one would have ${variables.length}.`,
+      `A template can have at most ${MAX_VARIABLES} variables; this one would have ${variables.length}.`,
     )
   }
   const time = now()

@@ -26,7 +26,7 @@ export async function addWebhook(
   const { plain, sealed } = makeSigningSecret(secrets, { account_id, id })
   const webhook = await pool.transaction(async tx => {
     if ((await lockWebhookRoom(tx, account_id)) >= MAX_WEBHOOKS) {
-      throw new ApiError('validation_error', `An account has ${MAX_WEBHOOKS} webhooks at most.`)
+      throw new ApiError('validation_error', `An account can have at most ${MAX_WEBHOOKS} webhooks.`)
     }
     return insertWebhook(tx, { account_id, id, ...given, signing_secret: sealed })
   })

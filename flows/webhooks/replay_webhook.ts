@@ -15,7 +15,7 @@ import { requireWebhook, requireWebhookEvent } from './find_webhook.ts'
  */
 export async function replayEvent(pool: Pool, webhook: WebhookPath, id: string): Promise<void> {
   const { type } = await requireWebhookEvent(pool, webhook, id)
-  if (type === TEST_EVENT) throw new ApiError('validation_error', 'A test is not replayed; make another one.')
+  if (type === TEST_EVENT) throw new ApiError('validation_error', 'A test event cannot be replayed: send another one.')
   await requireEnabled(pool, webhook)
   await pool.transaction(async tx => {
     await replayDelivery(tx, webhook, id)
@@ -47,7 +47,7 @@ export async function replayEvents(pool: Pool, webhook: WebhookPath, which: Webh
 /** What is disabled drops what waits for it. @throws {ApiError} */
 async function requireEnabled(db: Queryable, webhook: WebhookPath): Promise<void> {
   const { status } = await requireWebhook(db, webhook)
-  if (status === 'disabled') throw new ApiError('validation_error', 'The webhook is disabled; enable it first.')
+  if (status === 'disabled') throw new ApiError('validation_error', 'The webhook is disabled: enable it first.')
 }
 
 /** The rows are due already: without it they are found a moment later. */

@@ -14,7 +14,7 @@ const Subdomain = z
   .max(100)
   .regex(
     /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/,
-    'must be a label such as send, or a few with dots between them',
+    'must be a host name label such as `send`, or several joined by dots',
   )
 
 const changeable = {
@@ -51,8 +51,8 @@ const SELECTOR = 'mb99999e._domainkey'
 /** A name as domains are stored, or why it is none that mail can be sent from. */
 export function readDomainName(text: string): { name: string } | { why: string } {
   const name = asciiDomain(text)
-  if (!name || name.length > MAX_NAME) return { why: `${printable(text)} is not a domain name.` }
-  if (registrableDomain(name) === null) return { why: `${name} is a suffix that many share: add a domain below it.` }
+  if (!name || name.length > MAX_NAME) return { why: `${clip(text)} is not a domain name.` }
+  if (registrableDomain(name) === null) return { why: `${clip(name)} is a public suffix: add a domain below it.` }
   return { name }
 }
 
@@ -63,16 +63,11 @@ export function whyNotSettings(name: string, { capabilities, ...settings }: Sett
   const { custom_return_path } = settings
   const tracking = settings.tracking_subdomain ?? TRACKING_SUBDOMAIN
   if (capabilities.sending === 'disabled' && capabilities.receiving === 'disabled') {
-    return 'Invalid `capabilities` field: at least one must be enabled.'
+    return '`capabilities` must have at least one that is `enabled`.'
   }
   if (tracking === custom_return_path) {
-    return `Invalid \`tracking_subdomain\` field: ${tracking} is the \`custom_return_path\`, and beside a CNAME record there can be no other.`
+    return `\`tracking_subdomain\` must not be the same as \`custom_return_path\` (${tracking}): a name with a CNAME record has no other records.`
   }
   const longest = [custom_return_path, tracking, SELECTOR].find(label => label.length + 1 + name.length > MAX_NAME)
-  return longest ? `The domain is too long: it must have room for ${longest} in ${MAX_NAME} characters.` : null
-}
-
-/** In quotes when it is not as plain as names are. */
-function printable(text: string): string {
-  return /^[\w.@ -]{1,100}$/.test(text) ? text : clip(text)
+  return longest ? `The domain is too long: with ${longest}. in front, it has more than ${MAX_NAME} characters.` : null
 }

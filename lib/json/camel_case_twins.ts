@@ -25,7 +25,7 @@ function renameTwins(value: Members, twins: Twin[], context: z.RefinementCtx): M
   const renamed = { ...value }
   for (const { name, twin } of given) {
     if (value[name] !== undefined && canonicalJson(value[name]) !== canonicalJson(value[twin])) {
-      context.addIssue({ code: 'custom', path: [twin], message: `is not the same as \`${name}\`` })
+      context.addIssue({ code: 'custom', path: [twin], message: `must be the same as \`${name}\`` })
     }
     renamed[name] = value[twin]
     delete renamed[twin]

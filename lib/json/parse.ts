@@ -1,44 +1,56 @@
 import type { z } from 'zod'
 import { ApiError, type ErrorName } from '#lib/errors.ts'
 import { twinOf } from './camel_case_twins.ts'
+import { requirementOf } from './requirements.ts'
 
 /**
- * Checks a value by its schema.
+ * Checks a value by its schema. Each message names the field and continues with what is asked of it:
+ * "`to` must have 1 to 50 addresses."
  *
  * @param place the value's name in an error, if it is only a part of the body
  * @throws {ApiError} `missing_required_field` before anything else, or the first issue by its own name
  */
 export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, place = ''): z.output<Schema> {
-  const result = schema.safeParse(value, { reportInput: true })
+  const result = schema.safeParse(value, { reportInput: true, error: requirementOf })
   if (result.success) return result.data
   const { issues } = result.error
   const issue = issues.find(isMissing) ?? (issues[0] as z.core.$ZodIssue)
-  const path = givenPath(issue.path, value)
-  throw toApiError(issue, path.join('.'), place && `${[place, ...path].join('.')}: `)
-}
-
-/** The path of an issue as the caller wrote it: by the camelCase name, and without the list that one value stands for. */
-function givenPath(path: PropertyKey[], body: unknown): string[] {
-  const given: string[] = []
-  let value = body
-  for (const key of path) {
-    if (typeof key === 'number' && !Array.isArray(value)) continue
-    const members = Object(value)
-    const twin = twinOf(String(key))
-    given.push(members[key] === undefined && Object.hasOwn(members, twin) ? twin : String(key))
-    value = members[given.at(-1) as string]
-  }
-  return given
+  throw toApiError(issue, place + writtenPath(issue.path, value, place !== ''))
 }
 
 function isMissing(issue: z.core.$ZodIssue): boolean {
   return issue.input === undefined && issue.path.length > 0 && issue.code === 'invalid_type'
 }
 
-function toApiError(issue: z.core.$ZodIssue, field: string, prefix: string): ApiError {
-  if (isMissing(issue)) return new ApiError('missing_required_field', `${prefix}Missing \`${field}\` field.`)
+/** @param field the path of the value that is wrong; empty for the whole body */
+function toApiError(issue: z.core.$ZodIssue, field: string): ApiError {
+  if (isMissing(issue)) return new ApiError('missing_required_field', `Missing \`${field}\` field.`)
   const { name = 'validation_error', is_sentence = false } = (issue.code === 'custom' && issue.params) || {}
-  const what = field ? `Invalid \`${field}\` field: ` : 'Invalid body: '
-  const end = /[.!?]$/.test(issue.message) ? '' : '.'
-  return new ApiError(name as ErrorName, `${prefix}${is_sentence ? '' : what}${issue.message}${end}`)
+  if (is_sentence) return new ApiError(name as ErrorName, issue.message)
+  return new ApiError(name as ErrorName, `${field ? `\`${field}\`` : 'The body'} ${issue.message}.`)
+}
+
+/**
+ * The path of an issue as the caller wrote it, `attachments[1].contentId`: by the camelCase name, and without the list that
+ * one value stands for.
+ */
+function writtenPath(path: PropertyKey[], body: unknown, is_part: boolean): string {
+  let written = ''
+  let value = body
+  for (const key of path) {
+    if (typeof key === 'number' && !Array.isArray(value)) continue
+    const members = Object(value)
+    const twin = twinOf(String(key))
+    const given = members[key] === undefined && Object.hasOwn(members, twin) ? twin : key
+    written += step(given, written === '' && !is_part)
+    value = members[given]
+  }
+  return written
+}
+
+function step(key: PropertyKey, is_first: boolean): string {
+  if (typeof key === 'number') return `[${key}]`
+  const name = String(key)
+  if (!/^[\w-]{1,100}$/.test(name)) return `[${JSON.stringify(name.slice(0, 100))}]`
+  return is_first ? name : `.${name}`
 }

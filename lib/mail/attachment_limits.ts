@@ -45,28 +45,28 @@ export function validateAttachment(attachment: Described): { field: keyof Descri
 
 /** Why a file name is refused, or null: the reader's machine is to save it under this name, and nowhere else. */
 export function validateFilename(filename: string): string | null {
-  if (filename.trim() === '') return 'is empty'
-  if (filename.length > MAX_FILENAME) return `is longer than ${MAX_FILENAME} characters`
-  if (!filename.isWellFormed()) return 'contains a lone surrogate'
-  if (BREAKING.test(filename)) return 'contains a line break or control character'
-  if (TURNING.test(filename)) return 'contains a character that changes the direction of text'
-  if (SEPARATOR.test(filename) || ONLY_DOTS.test(filename.trim())) return 'is a path, not a name'
+  if (filename.trim() === '') return 'must not be empty'
+  if (filename.length > MAX_FILENAME) return `must have at most ${MAX_FILENAME} characters`
+  if (!filename.isWellFormed()) return 'must not have a lone surrogate'
+  if (BREAKING.test(filename)) return 'must not have a line break or control character'
+  if (TURNING.test(filename)) return 'must not have a character that changes the direction of text'
+  if (SEPARATOR.test(filename) || ONLY_DOTS.test(filename.trim())) return 'must be a name, not a path'
   return null
 }
 
 /** Why a content type is refused, or null. */
 export function validateContentType(content_type: string): string | null {
-  if (content_type.length > MAX_CONTENT_TYPE) return `is longer than ${MAX_CONTENT_TYPE} characters`
-  if (!parseContentType(content_type)) return 'is not a content type such as application/pdf'
+  if (content_type.length > MAX_CONTENT_TYPE) return `must have at most ${MAX_CONTENT_TYPE} characters`
+  if (!parseContentType(content_type)) return 'must be a content type such as application/pdf'
   return null
 }
 
 /** Why a content id is refused, or null. It is written without the angle brackets, as in `cid:`. */
 export function validateContentId(content_id: string): string | null {
-  if (content_id.length > MAX_CONTENT_ID) return `is longer than ${MAX_CONTENT_ID} characters`
+  if (content_id.length > MAX_CONTENT_ID) return `must have at most ${MAX_CONTENT_ID} characters`
   // Readers decode `=?` wherever it stands.
   if (!CONTENT_ID.test(content_id) || content_id.includes('=?')) {
-    return 'may have only letters, digits and punctuation without brackets, quotes, commas, colons or spaces'
+    return 'must have only letters, digits and punctuation without brackets, quotes, commas, colons or spaces'
   }
   return null
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ErrorName } from '#lib/errors.ts'
-import { atMost, clip, refuse } from '#lib/zod_fields.ts'
+import { clip, counted, refuse } from '#lib/zod_fields.ts'
 import { type Address, parseAddress } from './address.ts'
 import { explainUnsendable } from './wide_address.ts'
 
@@ -17,16 +17,16 @@ export function address(name: ErrorName) {
 
 function explain(text: string): string {
   const unsendable = explainUnsendable(text)
-  if (unsendable) return `${unsendable}: ${clip(text)}`
-  return `expected \`email@domain\` or \`Name <email@domain>\`, got ${clip(text)}`
+  if (unsendable) return `is ${clip(text)}. ${unsendable}`
+  return `must be \`email@domain\` or \`Name <email@domain>\`, not ${clip(text)}`
 }
 
 /** A list of addresses; a single string is read as a list of one. */
-export function addresses(name: ErrorName, max: number = MAX_RECIPIENTS) {
+export function addresses(name: ErrorName, { min = 0, max = MAX_RECIPIENTS } = {}) {
   const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name)))
   // For the description of the API: zod cannot tell that a string is taken too.
   const text = { type: 'string', description: '`email@domain` or `Name <email@domain>`' } as const
-  return atMost(max, 'addresses', list).meta({ anyOf: [text, { type: 'array', items: text, maxItems: max }] })
+  return counted(min, max, 'addresses', list).meta({ anyOf: [text, { type: 'array', items: text, maxItems: max }] })
 }
 
 export const From = address('invalid_from_address')

@@ -27,7 +27,7 @@ export const NewReply = withTwins(
     .superRefine(requireContent, { when: () => true })
     .superRefine(({ headers }, context) => {
       const name = Object.keys(headers ?? {}).find(name => THREADING.test(name))
-      if (name) context.addIssue({ code: 'custom', path: ['headers'], message: `"${name}" is set by the reply` })
+      if (name) context.addIssue({ code: 'custom', path: ['headers'], message: `has "${name}", which the reply sets` })
     }),
 )
 export type NewReply = z.output<typeof NewReply>
@@ -38,7 +38,7 @@ export const NewForward = withTwins(
     .extend({ from: From.nullish(), to: CompleteEmail.shape.to, passthrough: z.boolean().nullish() })
     .superRefine((forward, context) => {
       if (forward.passthrough === false || !(forward.html || forward.text)) return
-      refuseWhole(context, 'validation_error', 'A note in `html` or `text` takes `passthrough` to be false.')
+      refuseWhole(context, 'validation_error', 'A note in `html` or `text` needs `passthrough` to be `false`.')
     }),
 )
 export type NewForward = z.output<typeof NewForward>

@@ -17,7 +17,7 @@ import {
 import { shownContentIds } from '#lib/receiving/parse/shown_files.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 
-const recipients = () => addresses('invalid_to_address', MAX_ENTRIES)
+const recipients = () => addresses('invalid_to_address', { max: MAX_ENTRIES })
 
 /**
  * What may be submitted: as POST /emails takes it, but `to` may be empty, and whom its header shows was decided by its
@@ -27,7 +27,7 @@ export const SubmittedEmail = CompleteEmail.extend({
   to: recipients(),
   cc: recipients(),
   bcc: recipients(),
-  reply_to: addresses('validation_error', MAX_ENTRIES),
+  reply_to: addresses('validation_error', { max: MAX_ENTRIES }),
   sender: address('validation_error').nullable(),
   headers: z.record(z.string(), z.string()),
 })
@@ -106,7 +106,7 @@ function toAttachment({ filename, content_type, disposition, content_id, content
   return {
     filename: safeFilename(filename ?? (isInvitation(content_type) ? 'invite.ics' : 'attachment')),
     content: isTooLarge
-      ? new WrongContent(`is larger than ${MAX_FILE_BYTES} bytes`)
+      ? new WrongContent(`must have at most ${MAX_FILE_BYTES.toLocaleString('en')} bytes`)
       : new UploadedContent(hash('sha256', bytes), bytes.length, { bytes }),
     content_type,
     content_disposition: content_id !== null && shown.has(content_id) ? 'inline' : disposition,

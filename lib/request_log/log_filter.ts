@@ -6,7 +6,7 @@ const text = z
   .string()
   .min(1)
   .max(500)
-  .refine(value => findUnstorable(value) === null, 'contains what no log has')
+  .refine(value => findUnstorable(value) === null, 'must not have characters that cannot be stored')
 
 /** A status such as `422`, or a class of them such as `4xx`, as the range it stands for. */
 const status = z

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { UploadedContent, WrongContent } from '#lib/files/upload/uploaded_content.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { defaultFilename, validateAttachment } from '#lib/mail/attachment_limits.ts'
-import { atMost, refuse } from '#lib/zod_fields.ts'
+import { counted, refuse } from '#lib/zod_fields.ts'
 
 /** Bytes of one file are bounded where it is decoded (lib/files/upload/base64_decoder.ts). */
 export const MAX_ATTACHMENTS_BYTES = 40 * 1024 * 1024
@@ -13,7 +13,7 @@ const MAX_PATH = 2_048
 const content = z.unknown().transform((value, context): UploadedContent | null => {
   if (value instanceof UploadedContent) return value
   if (value === undefined || value === null) return null
-  const reason = value instanceof WrongContent ? value.fault : 'must be base64 text'
+  const reason = value instanceof WrongContent ? value.fault : 'must be base64: a string'
   return refuse(context, 'validation_error', reason)
 })
 const Content = content.optional().meta({ type: ['string', 'null'], contentEncoding: 'base64' })
@@ -33,7 +33,7 @@ const fields = z
   })
   .superRefine((attachment, context) => {
     if (!attachment.content === !attachment.path) {
-      refuse(context, 'invalid_attachment', 'it must have either `content` or `path`')
+      refuse(context, 'invalid_attachment', 'must have either `content` or `path`')
     }
     const refused = validateAttachment({ ...attachment, filename: filenameOf(attachment) })
     if (refused) context.addIssue({ code: 'custom', path: [refused.field], message: refused.reason })
@@ -51,8 +51,8 @@ const list = z
   .array(NewAttachment)
   .refine(
     files => files.reduce((sum, { content }) => sum + (content?.size ?? 0), 0) <= MAX_ATTACHMENTS_BYTES,
-    `together larger than ${MAX_ATTACHMENTS_BYTES} bytes`,
+    `must have at most ${MAX_ATTACHMENTS_BYTES.toLocaleString('en')} bytes together`,
   )
 
 /** The `attachments` of a send (contract 3.1). What a path may point to is for the policy of fetching to say. */
-export const NewAttachments = atMost(MAX_ATTACHMENTS, 'attachments', list)
+export const NewAttachments = counted(0, MAX_ATTACHMENTS, 'attachments', list)

@@ -4,23 +4,23 @@ import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { MAX_HEADERS, validateHeaders } from '#lib/mail/headers.ts'
 import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
 import { Alias, TemplateRef, Variables } from '#lib/templates/variables.ts'
-import { atMost, clip, record, refuse } from '#lib/zod_fields.ts'
+import { clip, counted, record, refuse } from '#lib/zod_fields.ts'
 import { LongHtml } from './long_html.ts'
 import { NewAttachments } from './new_attachment.ts'
 import { readSchedule } from './schedule.ts'
 
 const MAX_TAGS = 50
 
-const recipients = () => addresses('invalid_to_address')
+const recipients = (min = 0) => addresses('invalid_to_address', { min })
 
-const token = z.string().regex(/^[A-Za-z0-9_-]{1,256}$/, 'must be 1 to 256 letters, digits, _ or -')
+const token = z.string().regex(/^[A-Za-z0-9_-]{1,256}$/, 'must be 1 to 256 letters, digits, `_` or `-`')
 
 const headers = record(z.string()).superRefine((given, context) => {
   const refused = validateHeaders(given)
-  if (refused) context.addIssue({ code: 'custom', message: `${clip(refused.name)} ${refused.reason}` })
+  if (refused) context.addIssue({ code: 'custom', message: `has ${clip(refused.name)}, which ${refused.reason}` })
 })
 
-const MOMENT = 'expected an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am"'
+const MOMENT = 'must be an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am"'
 
 /** By the database's clock. A moment that cannot be is refused later, after the Idempotency-Key (contract 1). */
 const ScheduledAt = z
@@ -33,21 +33,21 @@ const notYet = z.null('is not supported yet').optional()
 /** An email that asks to be tracked would go out untracked. */
 const tracking = z
   .boolean()
-  .refine(is_on => !is_on, 'tracking is not available yet')
+  .refine(is_on => !is_on, 'cannot be `true` yet: tracking is not available')
   .nullish()
 
 /** An email as it is to be sent: nothing is left to be filled in. `template_id` tells where its parts came from. */
 export const CompleteEmail = z.object({
   from: From,
-  to: recipients().refine(list => list.length > 0, 'at least one recipient'),
+  to: recipients(1),
   subject: Subject,
   html: z.string().nullish(),
   text: z.string().nullish(),
   cc: recipients().nullish(),
   bcc: recipients().nullish(),
   reply_to: addresses('validation_error').nullish(),
-  headers: atMost(MAX_HEADERS, 'headers', headers.nullish()),
-  tags: atMost(MAX_TAGS, 'tags', z.array(z.object({ name: token, value: token })).nullish()),
+  headers: counted(0, MAX_HEADERS, 'headers', headers.nullish()),
+  tags: counted(0, MAX_TAGS, 'tags', z.array(z.object({ name: token, value: token })).nullish()),
   attachments: NewAttachments.nullish(),
   scheduled_at: ScheduledAt.nullish(),
   template_id: z.guid().nullish(),
@@ -60,7 +60,7 @@ export type CompleteEmail = z.output<typeof CompleteEmail>
 
 const Template = z
   .object({ id: TemplateRef.nullish(), alias: Alias.nullish(), variables: Variables })
-  .refine(({ id, alias }) => ((id ?? null) === null) !== ((alias ?? null) === null), 'expected either `id` or `alias`')
+  .refine(({ id, alias }) => ((id ?? null) === null) !== ((alias ?? null) === null), 'must have either `id` or `alias`')
 
 const html = z
   .unknown()

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { now } from '#lib/clock.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
-import { atMost } from '#lib/zod_fields.ts'
+import { counted } from '#lib/zod_fields.ts'
 
 const Address = z.string().transform((text, context) => {
   const address = parseAddress(text)
@@ -19,8 +19,8 @@ export const NewSuppression = withTwins(
     email: Address,
     reason: Reason.default('manual'),
     expires_at: z.iso
-      .datetime({ offset: true, error: 'must be a time such as 2027-01-31T12:00:00Z' })
-      .refine(text => new Date(text) > now(), 'lies in the past')
+      .datetime({ offset: true, error: 'must be an ISO 8601 timestamp with an offset, such as 2027-01-31T12:00:00Z' })
+      .refine(text => new Date(text) > now(), 'must be in the future')
       .nullish()
       .transform(text => (text ? new Date(text).toISOString() : null)),
   }),
@@ -31,7 +31,7 @@ export type NewSuppression = z.infer<typeof NewSuppression>
 const MAX_BATCH = 1_000
 
 function batch<Schema extends z.ZodType>(schema: Schema) {
-  return atMost(MAX_BATCH, 'of them', z.array(schema)).refine(list => list.length > 0, 'must not be empty')
+  return counted(1, MAX_BATCH, 'items', z.array(schema))
 }
 
 /** The body of POST /suppressions/batch/add. */
@@ -40,7 +40,7 @@ export const AddedAddresses = z.object({ emails: batch(Address) })
 /** The body of POST /suppressions/batch/remove: by one or the other. */
 export const RemovedSuppressions = z
   .object({ emails: batch(Address).optional(), ids: batch(z.guid().toLowerCase()).optional() })
-  .refine(({ emails, ids }) => !emails !== !ids, 'expected either `emails` or `ids`')
+  .refine(({ emails, ids }) => !emails !== !ids, 'must have either `emails` or `ids`')
 
 /** What is no address or domain is looked for as it is, and not found. */
 const line = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,320}$/u, 'must be one line of at most 320 characters')

@@ -3,7 +3,7 @@ import type { ErrorName } from '#lib/errors.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
-import { atMost, refuse } from '#lib/zod_fields.ts'
+import { counted, refuse } from '#lib/zod_fields.ts'
 import { hasPlaceholder } from './placeholders.ts'
 import { MAX_PART } from './render.ts'
 import { Alias, MAX_VARIABLES, VariableKey, VariableValue } from './variables.ts'
@@ -19,20 +19,20 @@ const NewVariable = withTwins(
     })
     .refine(({ type, fallback_value: value }) => value === null || typeof value === type, {
       path: ['fallback_value'],
-      error: 'is not of the type of its variable',
+      error: 'must be of the `type` of its variable',
     }),
 )
 
 const variables = z
   .array(NewVariable)
-  .refine(list => new Set(list.map(({ key }) => key)).size === list.length, 'a key is given twice')
+  .refine(list => new Set(list.map(({ key }) => key)).size === list.length, 'must not have a key twice')
 
 const part = z.string().max(MAX_PART)
 const emptyIsNull = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess(value => (value === '' ? null : value), schema)
 
 /** Why a template's `from` or `reply_to` is refused that names a variable: the mail would show the placeholder itself. */
-export const NOT_RENDERED = 'placeholders are replaced only in `subject`, `html` and `text`'
+export const NOT_RENDERED = 'must not have placeholders: they are replaced only in `subject`, `html` and `text`'
 
 function withoutPlaceholders<Schema extends z.ZodType>(name: ErrorName, schema: Schema) {
   return z.preprocess((value, context) => {
@@ -59,7 +59,7 @@ const fields = {
   from: emptyIsNull(withoutPlaceholders('invalid_from_address', From.nullish())),
   reply_to: emptyIsNull(withoutPlaceholders('validation_error', replyTo)),
   alias: Alias.nullish(),
-  variables: atMost(MAX_VARIABLES, 'variables', variables.nullish()),
+  variables: counted(0, MAX_VARIABLES, 'variables', variables.nullish()),
 }
 
 /** The body of POST /templates (contract 8). */

@@ -27,7 +27,7 @@ export function* placeholders(source: string): Generator<Placeholder | null> {
       yield null
       continue
     }
-    if (++seen > MAX_PLACEHOLDERS) throw refusal(`A part may hold ${count(MAX_PLACEHOLDERS)} placeholders at most.`)
+    if (++seen > MAX_PLACEHOLDERS) throw refusal(`A part can have at most ${count(MAX_PLACEHOLDERS)} placeholders.`)
     const [whole, raw_key, raw_fallback, key, fallback] = match.groups
     yield {
       start: match.start,

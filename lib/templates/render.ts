@@ -52,7 +52,7 @@ export function* render(source: string, part: Part, lookup: Lookup): Generator<v
   let length = 0
   const put = (piece: string) => {
     length += piece.length
-    if (length > MAX_PART) throw refusal(`The rendered \`${part}\` is longer than ${count(MAX_PART)} characters.`)
+    if (length > MAX_PART) throw refusal(`The rendered \`${part}\` must have at most ${count(MAX_PART)} characters.`)
     pieces.push(piece)
   }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { atMost, clip, record } from '#lib/zod_fields.ts'
+import { clip, counted, record } from '#lib/zod_fields.ts'
 import { isReservedKey } from './render.ts'
 
 export const MAX_VARIABLES = 50
@@ -9,23 +9,25 @@ const MAX_NUMBER = Number.MAX_SAFE_INTEGER
 
 /** What a variable may stand for (contract 8). */
 export const VariableValue = z.union([z.string().max(MAX_STRING), z.number().min(-MAX_NUMBER).max(MAX_NUMBER)], {
-  error: `expected a string of up to ${MAX_STRING.toLocaleString('en')} characters or a number of up to 2^53 - 1`,
+  error: `must be a string of at most ${MAX_STRING.toLocaleString('en')} characters or a number from -(2^53 - 1) to 2^53 - 1`,
 })
 
 export const VariableKey = z
   .string()
-  .regex(/^\w{1,50}$/, 'must be 1 to 50 letters, digits or _')
+  .regex(/^\w{1,50}$/, 'must be 1 to 50 letters, digits or `_`')
   .refine(key => !isReservedKey(key), 'is reserved')
 
 /** Values by key, as a send gives them. An object without inherited members of any meaning: ask `Object.hasOwn` first. */
-export const Variables = atMost(
+export const Variables = counted(
+  0,
   MAX_VARIABLES,
   'variables',
   record(VariableValue)
     .superRefine((values, context) => {
       for (const key of Object.keys(values)) {
         const { success, error } = VariableKey.safeParse(key)
-        if (!success) context.addIssue({ code: 'custom', message: `the key ${clip(key)} ${error.issues[0]?.message}` })
+        if (!success)
+          context.addIssue({ code: 'custom', message: `has the key ${clip(key)}, which ${error.issues[0]?.message}` })
       }
     })
     .nullish(),
@@ -37,8 +39,11 @@ const Id = z.guid().toLowerCase()
 /** A name of an account's own for a template. One in the form of an id would hide behind the ids. */
 export const Alias = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 lower-case letters, digits, _ or -, the first no _ or -')
+  .regex(
+    /^[a-z0-9][a-z0-9_-]{0,63}$/,
+    'must be 1 to 64 lower-case letters, digits, `_` or `-`, and begin with a letter or digit',
+  )
   .refine(alias => !Id.safeParse(alias).success, 'must not look like an id')
 
 /** A template by its id or its alias. */
-export const TemplateRef = z.union([Id, Alias], { error: 'expected the id or the alias of a template' })
+export const TemplateRef = z.union([Id, Alias], { error: 'must be the id or the alias of a template' })

@@ -1,34 +1,34 @@
 import { z } from 'zod'
 import { ApiError } from '#lib/errors.ts'
 import { type FetchPolicy, whyNotFetchable } from '#lib/net/fetch_safely.ts'
-import { atMost, clip } from '#lib/zod_fields.ts'
+import { clip, counted } from '#lib/zod_fields.ts'
 import { ALL_EVENTS, EVENT_TYPES } from './event_types.ts'
 
 /** Of one account: each event is sent to as many at the most. */
 export const MAX_WEBHOOKS = 50
 const MAX_URL = 2_048
+const MAX_EVENTS = 100
 const known = new Set<string>(EVENT_TYPES)
 const all = new Set<string>([ALL_EVENTS, 'all'])
 
 /** In the order of the catalogue; `*` or `all`, alone or among them, stands for all there are (contract 12.2). */
 const Events = z.preprocess(
   given => (typeof given === 'string' && all.has(given) ? [given] : given),
-  atMost(
-    100,
+  counted(
+    1,
+    MAX_EVENTS,
     'events',
     z.array(
       z.string().refine(name => known.has(name) || all.has(name), {
-        error: ({ input }) => `${clip(String(input))} is no event`,
+        error: ({ input }) => `is ${clip(String(input))}, which is not an event`,
       }),
     ),
-  )
-    .refine(names => names.length > 0, 'must name at least one event')
-    .transform(names =>
-      names.some(name => all.has(name)) ? [ALL_EVENTS] : EVENT_TYPES.filter(type => names.includes(type)),
-    ),
+  ).transform(names =>
+    names.some(name => all.has(name)) ? [ALL_EVENTS] : EVENT_TYPES.filter(type => names.includes(type)),
+  ),
 )
 
-const Endpoint = z.string().max(MAX_URL, `has more than ${MAX_URL} characters`)
+const Endpoint = z.string().max(MAX_URL)
 
 /**
  * Returns the URL of an endpoint as it is stored. `policy`: where the operator lets requests go to.
@@ -37,7 +37,7 @@ const Endpoint = z.string().max(MAX_URL, `has more than ${MAX_URL} characters`)
  */
 export function readEndpoint(endpoint: string, policy: FetchPolicy): string {
   const why = whyNotFetchable(endpoint, policy)
-  if (why) throw new ApiError('validation_error', `Invalid \`endpoint\` field: ${why}.`)
+  if (why) throw new ApiError('validation_error', `\`endpoint\` ${why}.`)
   return new URL(endpoint).href
 }
 

@@ -75,14 +75,14 @@ t.test('a batch that is wrong anywhere changes nothing', async t => {
   const emails = Array.from({ length: 1_001 }, (_, n) => `n${n}@b.com`)
   for (const [ask, body, message] of [
     [add, {}, 'Missing `emails` field.'],
-    [add, { emails: [] }, 'Invalid `emails` field: must not be empty'],
-    [add, { emails }, 'Invalid `emails` field: at most 1000 of them'],
-    [add, { emails: ['x@b.com', 'nobody'] }, 'Invalid `emails.1` field: '],
+    [add, { emails: [] }, '`emails` must have 1 to 1,000 items.'],
+    [add, { emails }, '`emails` must have 1 to 1,000 items.'],
+    [add, { emails: ['x@b.com', 'nobody'] }, '`emails[1]` must be '],
     [add, { emails: ['x@b.com', `delivered@${world.config.SIMULATOR_DOMAIN}`] }, 'The simulator is never suppressed.'],
-    [remove, {}, 'Invalid body: expected either `emails` or `ids`'],
-    [remove, { emails: ['a@b.com'], ids: [newId()] }, 'Invalid body: expected either `emails` or `ids`'],
-    [remove, { emails: ['a@b.com', 'x'] }, 'Invalid `emails.1` field: '],
-    [remove, { ids: ['x'] }, 'Invalid `ids.0` field: '],
+    [remove, {}, 'The body must have either `emails` or `ids`.'],
+    [remove, { emails: ['a@b.com'], ids: [newId()] }, 'The body must have either `emails` or `ids`.'],
+    [remove, { emails: ['a@b.com', 'x'] }, '`emails[1]` must be '],
+    [remove, { ids: ['x'] }, '`ids[0]` must be '],
   ] as const) {
     const { status, body: answer } = await ask(body)
     t.equal(status, 422)

@@ -99,7 +99,7 @@ t.test('a field that is wrong is refused by its name', async t => {
     [{ name: undefined, html: undefined }, 'missing_required_field', /`name`/],
     [{ html: undefined }, 'missing_required_field', /`html`/],
     [{ from: 'ann' }, 'invalid_from_address'],
-    [{ variables: [{ type: 'string' }] }, 'missing_required_field', /`variables\.0\.key`/],
+    [{ variables: [{ type: 'string' }] }, 'missing_required_field', /`variables\[0\]\.key`/],
     ...[
       ...[{ name: '' }, { name: 1 }, { name: 'x'.repeat(256) }, { html: null }, { html: 1 }, { text: 1 }],
       ...[{ subject: 'a\nb' }, { subject: 'x'.repeat(999) }, { reply_to: 'a' }, { reply_to: 'a@b.com, c' }],
@@ -318,7 +318,7 @@ t.test('a placeholder where none is replaced is refused at once', async t => {
       ['reply_to', 'validation_error'],
       ['replyTo', 'validation_error'],
     ] as const) {
-      const message = `Invalid \`${field}\` field: placeholders are replaced only in \`subject\`, \`html\` and \`text\`.`
+      const message = `\`${field}\` must not have placeholders: they are replaced only in \`subject\`, \`html\` and \`text\`.`
       for (const answer of [await post({ ...small, [field]: text }), await patch(id, { [field]: text })]) {
         t.match(answer, { status: 422, body: { name } }, text)
         t.equal(answer.body.message, message)
@@ -331,7 +331,10 @@ t.test('a placeholder where none is replaced is refused at once', async t => {
   await world.pool.pg.query(`UPDATE template_versions SET sender = '{{name}} <hi@acme.com>' WHERE template_id = $1`, [
     id,
   ])
-  t.match(await publish(id), { status: 422, body: { name: 'validation_error', message: /^Invalid `from` field: / } })
+  t.match(await publish(id), {
+    status: 422,
+    body: { name: 'validation_error', message: /^`from` must not have placeholders: / },
+  })
   t.match(await read(id), { status: 'draft' })
   await patch(id, { from: 'hi@acme.com' })
   t.match(await publish(id), { status: 200 })

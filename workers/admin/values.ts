@@ -12,9 +12,20 @@ export type Values = Record<string, string | boolean | (string | boolean)[] | un
 
 type Run = (foundation: Foundation, values: Values, words: string[]) => Promise<void>
 
+const text = { type: 'string' } as const
+const flag = { type: 'boolean' } as const
+
+/** Every option there is, as `parseArgs` takes them. */
+export const options = {
+  ...{ account: text, domain: text, expires: text, limit: text, name: text, plan: text, reason: text },
+  ...{ 'add-credits': text, 'ai-credits': text, domains: text, 'per-day': text, 'per-month': text },
+  ...{ 'sending-only': flag, verified: flag, now: flag },
+}
+type Option = keyof typeof options
+
 /** `words`: how many follow its name; `options`: those it knows. */
-export type Command = { words: number; options: string[]; run: Run }
-export const takes = (words: number, options: string[], run: Run): Command => ({ words, options, run })
+export type Command = { words: number; options: Option[]; run: Run }
+export const takes = (words: number, options: Option[], run: Run): Command => ({ words, options, run })
 
 export function optional(values: Values, name: string): string | undefined {
   const value = values[name]

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { ApiError, StartupError } from '#lib/errors.ts'
 import { commands, USAGE } from './commands.ts'
-import { UsageError } from './values.ts'
+import { options, UsageError } from './values.ts'
 
 /** The command that the words after `npm run admin --` are. @throws {UsageError} */
 export function readCommand(words: string[]): (foundation: Foundation) => Promise<void> {
@@ -12,7 +12,7 @@ export function readCommand(words: string[]): (foundation: Foundation) => Promis
   if (!command) throw new UsageError(name ? `No such command: ${name}` : 'Which command?')
   const rest = positionals.slice(2)
   // What would be ignored may be what mattered: the second of two keys to revoke, an account to list.
-  const foreign = Object.keys(values).filter(option => !command.options.includes(option))
+  const foreign = Object.keys(values).filter(option => !command.options.some(known => known === option))
   const [unknown] = [...foreign.map(option => `--${option}`), ...rest.slice(command.words)]
   if (unknown !== undefined) throw new UsageError(`${name} takes no ${unknown}`)
   return foundation => command.run(foundation, values, rest)
@@ -22,14 +22,6 @@ export function readCommand(words: string[]): (foundation: Foundation) => Promis
 export function describeError(error: unknown): unknown {
   if (error instanceof UsageError) return `${error.message}\n${USAGE}`
   return error instanceof StartupError || error instanceof ApiError ? error.message : error
-}
-
-const text = { type: 'string' } as const
-const flag = { type: 'boolean' } as const
-const options = {
-  ...{ account: text, domain: text, expires: text, limit: text, name: text, plan: text, reason: text },
-  ...{ 'add-credits': text, domains: text, 'per-day': text, 'per-month': text },
-  ...{ 'sending-only': flag, verified: flag, now: flag },
 }
 
 function readWords(words: string[]) {

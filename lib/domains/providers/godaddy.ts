@@ -7,7 +7,7 @@ import type { ZoneRecord } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import { hostIn, nameIn, type ProviderZone, plainName } from './zone.ts'
 
-const Secret = z.string().regex(/^[\x21-\x39\x3b-\x7e]{8,1000}$/, 'is not one of GoDaddy')
+const Secret = z.string().regex(/^[\x21-\x39\x3b-\x7e]{8,1000}$/, 'must be a GoDaddy API key or secret')
 
 export const GodaddyCredentials = z.object({ key: Secret, secret: Secret })
 export type GodaddyCredentials = z.infer<typeof GodaddyCredentials>

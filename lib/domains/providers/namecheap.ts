@@ -7,8 +7,8 @@ import { type Host, readHosts, readSaved } from './namecheap_xml.ts'
 import type { ZoneRecord } from './plan.ts'
 import { hostIn, nameIn, type ProviderZone, plainName } from './zone.ts'
 
-const User = z.string().regex(/^[\x21-\x7e]{1,100}$/, 'is not a name of Namecheap')
-const Key = z.string().regex(/^[\x21-\x7e]{8,1000}$/, 'is not a key')
+const User = z.string().regex(/^[\x21-\x7e]{1,100}$/, 'must be a Namecheap user name')
+const Key = z.string().regex(/^[\x21-\x7e]{8,1000}$/, 'must be a Namecheap API key')
 
 /** `user_name`: whose domain it is, if not of who calls. */
 export const NamecheapCredentials = withTwins(z.object({ api_key: Key, api_user: User, user_name: User.nullish() }))

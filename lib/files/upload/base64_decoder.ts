@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto'
 /** 25 MiB: the largest file that may be attached (contract 2). */
 export const MAX_FILE_BYTES: number = 25 * 1024 * 1024
 
-/** `fault` goes behind the name of what was decoded: `attachments[0].content is larger than 26214400 bytes`. */
+/** `fault` goes behind the name of what was decoded: `attachments[0].content must have at most 26,214,400 bytes`. */
 export type Decoded = { bytes: Buffer; size: number; sha256: Buffer } | { fault: string }
 
 const NO_LETTER = /[^A-Za-z0-9+/_-]/
 const PADDING = /^=*$/
-const WRONG_PADDING = 'is base64 with the wrong padding'
+const WRONG_PADDING = 'must be base64 with the right padding'
 const NOTHING = Buffer.alloc(0)
 const isWhiteSpace = new Uint8Array(256)
 for (const character of ' \t\r\n') isWhiteSpace[character.charCodeAt(0)] = 1
@@ -48,7 +48,7 @@ export class Base64Decoder {
   end(): Decoded {
     const [letters, padding] = splitLetters(withoutWhiteSpace(this.#rest))
     if (!PADDING.test(padding)) this.#fault ??= faultOf(padding)
-    else if (letters.length === 1) this.#fault ??= 'is base64 that was cut short'
+    else if (letters.length === 1) this.#fault ??= 'must be whole base64: it was cut short'
     else if (padding && (!letters || letters.length + padding.length !== 4)) this.#fault ??= WRONG_PADDING
     const bytes = this.#count(Buffer.from(letters, 'base64'))
     return this.#fault ? { fault: this.#fault } : { bytes, size: this.#size, sha256: this.#hash.digest() }
@@ -72,7 +72,7 @@ export class Base64Decoder {
 
   #count(bytes: Buffer): Buffer {
     this.#size += bytes.length
-    if (this.#size > this.#limit) this.#fault ??= `is larger than ${this.#limit} bytes`
+    if (this.#size > this.#limit) this.#fault ??= `must have at most ${this.#limit.toLocaleString('en')} bytes`
     if (this.#fault) return NOTHING
     this.#hash.update(bytes)
     return bytes
@@ -106,6 +106,6 @@ function splitLetters(text: string): [letters: string, rest: string] {
 
 /** `rest` begins where the letters end. */
 function faultOf(rest: string): string {
-  if (rest[0] === ':') return 'has a colon: expected base64 alone, without `data:…;base64,` before it'
-  return rest[0] === '=' ? 'is base64 that goes on after its padding' : 'has a character that is not base64'
+  if (rest[0] === ':') return 'must be base64 without `data:…;base64,` in front'
+  return rest[0] === '=' ? 'must be base64 that ends after its padding' : 'must be base64: it has another character'
 }

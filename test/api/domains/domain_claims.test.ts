@@ -99,10 +99,10 @@ t.test('what cannot be claimed is refused', async t => {
   const refused = async (name: unknown, status: number, error: string, message: RegExp) =>
     t.match(await call(claimant, 'POST', '/domains/claim', { name }), { status, body: { name: error, message } })
   await refused('nobody-has-this.com', 422, 'validation_error', /add it with POST \/domains/)
-  await refused(claimant.domain, 422, 'validation_error', /by this account already/)
+  await refused(claimant.domain, 422, 'validation_error', /^This account has verified /)
   await refused(`sub.${owner.domain}`, 409, 'domain_conflict', /above or below/)
   await refused('acme.com', 409, 'domain_conflict', /above or below/)
-  await refused(trusted.domain, 409, 'domain_conflict', /operator/)
+  await refused(trusted.domain, 409, 'domain_conflict', /belongs to another account and cannot be claimed/)
   await refused('not a name', 422, 'validation_error', /not a domain name/)
   await refused(undefined, 422, 'missing_required_field', /name/)
   await refused(7, 422, 'validation_error', /name/)
@@ -249,7 +249,10 @@ t.test('an owner who is vouched for meanwhile keeps the name', async t => {
   prove(claimed)
   await query('UPDATE domains SET is_trusted = true WHERE id = $1', [owner.domain_id])
   await check(claimant, claimed)
-  shows(t, await read(claimant, claimed), { status: 'failed', failure_reason: /operator/ })
+  shows(t, await read(claimant, claimed), {
+    status: 'failed',
+    failure_reason: /operator/,
+  })
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
 })
 

@@ -181,7 +181,7 @@ t.test('naughty strings are no names', async t => {
 t.test('a name is one name, however it is written', async t => {
   t.match(await add({ name: 'BÜCHER.de' }), { status: 201, body: { name: 'xn--bcher-kva.de' } })
   for (const name of ['bücher.DE', 'xn--bcher-kva.de', 'XN--BCHER-KVA.DE', 'bu\u0308cher.de', 'bücher。de']) {
-    const message = 'The domain xn--bcher-kva.de was added before.'
+    const message = 'This account has the domain xn--bcher-kva.de already.'
     t.match(await add({ name }), { status: 422, body: { name: 'validation_error', message } }, name)
   }
   // Cyrillic letters that look like others are another name, and are shown to be.
@@ -193,7 +193,7 @@ t.test('what another account has verified is in conflict with the same name, one
   const theirs = { account_id: other.id, id: other.id, name: 'mail.taken.co.uk', status: 'verified' } as const
   await addDomain(pool, world.secrets, theirs)
   for (const name of ['mail.taken.co.uk', 'taken.co.uk', 'MAIL.taken.co.uk', 'a.b.mail.taken.co.uk']) {
-    const message = `The domain ${name.toLowerCase()}, or one above or below it, is verified by another account. Prove that it is yours: POST /domains/claim`
+    const message = `The domain ${name.toLowerCase()}, or one above or below it, is verified by another account. Prove that it is yours with POST /domains/claim.`
     t.match(await add({ name }), { status: 409, body: { statusCode: 409, name: 'domain_conflict', message } }, name)
   }
   t.match(await add({ name: 'taken.co.uk' }, other.key), { status: 201 }, 'it is no conflict with one’s own')
@@ -251,7 +251,7 @@ t.test('a plan’s number of domains is exact, however many are added at once', 
   const answers = await Promise.all(names.map(name => add({ name }, limited.key)))
   t.strictSame(answers.map(({ status }) => status).sort(), [201, 201, 402, 402, 402, 402])
   const refused = answers.find(({ status }) => status === 402) as Answer
-  const message = 'The plan of this account allows 3 domains.'
+  const message = 'The plan of this account allows at most 3 domains.'
   t.match(refused.body, { statusCode: 402, name: 'plan_limit_reached', message })
   t.match(await add({ name: 'github.io' }, limited.key), { status: 422 }, 'what is wrong is told first')
 

@@ -153,8 +153,8 @@ t.test('an attachment without content and path, or with both, is an invalid_atta
 t.test('what is wrong with an attachment is told with its place', async t => {
   const content = base64('x')
   const cases: [Record<string, unknown>, string, RegExp][] = [
-    [{ content, filename: 5 }, 'validation_error', /`attachments.0.filename`/],
-    [{ filename: 'x', content: 'not base64!' }, 'validation_error', /`attachments.0.content`.*base64/],
+    [{ content, filename: 5 }, 'validation_error', /^`attachments\[0\]\.filename` /],
+    [{ filename: 'x', content: 'not base64!' }, 'validation_error', /^`attachments\[0\]\.content` .*base64/],
     [{ filename: 'x', content: `data:image/png;base64,${content}` }, 'validation_error', /data:/],
     [{ filename: 'x', content: 5 }, 'validation_error', /base64/],
     [{ filename: 'x', content: { sha256: 'x', size: 1 } }, 'validation_error', /base64/],
@@ -163,10 +163,10 @@ t.test('what is wrong with an attachment is told with its place', async t => {
     [{ filename: 'x', content, content_type: 'text/html\r\nX: y' }, 'validation_error', /content_type/],
     [{ filename: 'x', content, content_id: '<x' }, 'validation_error', /content_id/],
     [{ filename: 'x', content, content_disposition: 'hidden' }, 'validation_error', /content_disposition/],
-    [{ filename: 'x', path: 'file:///etc/passwd' }, 'validation_error', /attachments.0.path/],
-    [{ filename: 'x', path: 'http://127.0.0.1/x' }, 'validation_error', /attachments.0.path/],
-    [{ filename: 'x', path: 'http://user:pass@acme.com/x' }, 'validation_error', /attachments.0.path/],
-    [{ filename: 'x', path: 'not a url' }, 'validation_error', /attachments.0.path/],
+    [{ filename: 'x', path: 'file:///etc/passwd' }, 'validation_error', /^`attachments\[0\]\.path` must /],
+    [{ filename: 'x', path: 'http://127.0.0.1/x' }, 'validation_error', /^`attachments\[0\]\.path` must /],
+    [{ filename: 'x', path: 'http://user:pass@acme.com/x' }, 'validation_error', /^`attachments\[0\]\.path` must /],
+    [{ filename: 'x', path: 'not a url' }, 'validation_error', /^`attachments\[0\]\.path` must /],
   ]
   for (const [wrong, name, message] of cases) {
     t.match(await send([wrong]), { status: 422, body: { name, message } }, JSON.stringify(wrong))
@@ -181,8 +181,8 @@ t.test('a file may have 25 MB, files together 40 MB, and no byte more', async t 
   const file = (size: number) => ({ filename: 'x', content: base64(Buffer.alloc(size)) })
   t.match(await send([file(25 * MB), file(15 * MB)]), { status: 200 })
   for (const [files, message] of [
-    [[file(25 * MB + 1)], /larger than 26214400 bytes/],
-    [[file(25 * MB), file(15 * MB + 1)], /together larger than 41943040 bytes/],
+    [[file(25 * MB + 1)], /must have at most 26,214,400 bytes\.$/],
+    [[file(25 * MB), file(15 * MB + 1)], /^`attachments` must have at most 41,943,040 bytes together\.$/],
   ] as const) {
     t.match(await send(files), { status: 422, body: { name: 'validation_error', message } })
   }

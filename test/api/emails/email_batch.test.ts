@@ -46,13 +46,13 @@ t.test('a batch answers the ids of its emails, in its order', async t => {
 t.test('an email of a wrong shape refuses all, by the name of its error and its place', async t => {
   const before = await countEmails()
   const cases: [unknown, string, string][] = [
-    [email({ to: undefined }), 'missing_required_field', 'emails[1].to: Missing `to` field.'],
-    [email({ to: Array(51).fill('b@b.com') }), 'validation_error', 'emails[1].to: Invalid `to` field: at most 50'],
-    [email({ to: ['bob'] }), 'invalid_to_address', 'emails[1].to.0: Invalid `to.0` field: '],
-    [email({ from: 'ann' }), 'invalid_from_address', 'emails[1].from: Invalid `from` field: '],
+    [email({ to: undefined }), 'missing_required_field', 'Missing `emails[1].to` field.'],
+    [email({ to: Array(51).fill('b@b.com') }), 'validation_error', '`emails[1].to` must have 1 to 50 addresses.'],
+    [email({ to: ['bob'] }), 'invalid_to_address', '`emails[1].to[0]` must be '],
+    [email({ from: 'ann' }), 'invalid_from_address', '`emails[1].from` must be '],
     [email({ from: 'ann@not-mine.com' }), 'validation_error', 'emails[1]: The not-mine.com domain is not verified: '],
     [email({ to: 'x@example.com' }), 'validation_error', 'emails[1]: All `to` recipients are suppressed.'],
-    ['email', 'validation_error', 'emails[1]: Invalid body'],
+    ['email', 'validation_error', '`emails[1]` must be an object.'],
   ]
   for (const [wrong, name, message] of cases) {
     const { status, body } = await send([email(), wrong, email(), wrong])
@@ -83,9 +83,9 @@ t.test('a permissive batch sends what it can and tells of the rest', async t => 
   t.equal(body.data.length, 2)
   t.match(body, {
     errors: [
-      { index: 0, message: /^emails\[0\]\.to: Invalid `to` field: / },
+      { index: 0, message: /^`emails\[0\]\.to` must be / },
       { index: 2, message: /^emails\[2\]: The not-mine.com domain/ },
-      { index: 3, message: 'emails[3].subject: Missing `subject` field.' },
+      { index: 3, message: 'Missing `emails[3].subject` field.' },
     ],
   })
 
@@ -105,7 +105,7 @@ t.test('text that cannot be stored refuses its own email alone', async t => {
       [email({ attachments: [{ filename: text, content: 'eA==' }] }), 'attachments[0].filename '],
       [text, 'body '],
     ] as const) {
-      const message = `emails[1]: It cannot be stored: ${place}${reason}`
+      const message = `\`emails[1]\` cannot be stored: ${place}${reason}`
       const { status, body } = await send([email(), wrong, email()], permissive)
       t.equal(status, 200)
       t.equal(body.data.length, 2)

@@ -70,7 +70,7 @@ t.test('what cannot be stored in long html is refused as elsewhere', async t => 
     const raw = JSON.stringify(batch((item, n) => (n === COUNT - 2 ? { ...item, html: page(n) + bad } : item)))
     const { status, body } = await api.request('POST', '/api/emails/batch', { raw })
     t.equal(status, 422)
-    t.equal(body.message, `emails[6]: It cannot be stored: html contains ${reason}.`)
+    t.equal(body.message, `\`emails[6]\` cannot be stored: html contains ${reason}.`)
   }
   const { status, body } = await send(
     batch((item, n) => (n === 3 ? { ...item, html: 'x'.repeat(11 * KB * KB) } : item)),

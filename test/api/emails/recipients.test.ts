@@ -48,7 +48,7 @@ t.test('50 recipients each in to, cc and bcc, and no more', async t => {
   const before = await counts()
   for (const field of ['to', 'cc', 'bcc']) {
     const answer = await send({ ...full, [field]: addresses(51, 'b.com') })
-    const message = `Invalid \`${field}\` field: at most 50 addresses`
+    const message = `\`${field}\` must have ${field === 'to' ? '1 to' : 'at most'} 50 addresses.`
     t.match(answer.body, { statusCode: 422, name: 'validation_error', message })
   }
   t.match((await send({ to: [] })).body, { statusCode: 422, name: 'validation_error', message: /`to`/ })

@@ -82,9 +82,9 @@ t.test('times that cannot be are refused, and nothing is changed', async t => {
   const id = await schedule()
   const before = await read(id)
   for (const [scheduled_at, message] of [
-    ['soon', /expected an ISO 8601 timestamp or a phrase/],
-    ['', /expected an ISO 8601 timestamp/],
-    [5, /Invalid `scheduled_at` field/],
+    ['soon', /^`scheduled_at` must be an ISO 8601 timestamp or a phrase/],
+    ['', /must be an ISO 8601 timestamp/],
+    [5, /^`scheduled_at` must be a string\.$/],
     ['2020-01-01T00:00:00Z', /must be in the future/],
     ['yesterday', /must be in the future/],
     [inMs(-10_000), /must be in the future/],

@@ -16,7 +16,7 @@ const refused = (message: RegExp) => ({ status: 422, body: { statusCode: 422, na
 
 t.test('what is no JSON object of emails is refused', async t => {
   const notJson = /^The body is not valid JSON\.$/
-  const noObject = /^Invalid body: /
+  const noObject = /^The body must be an object\.$/
   for (const [raw, message] of [
     ['', noObject],
     ['null', noObject],

@@ -17,7 +17,7 @@ t.test('a path without /api is told of it, to whoever has a valid key', async t 
     for (const key of [account.key, account.sending_key]) {
       const { status, body } = await api.request(method, path, { key })
       t.same([status, body.name], [404, 'not_found'])
-      const message = `Route not found: the base URL ends in /api. Ask for ${method} /api${path.replace('//', '/')}`
+      const message = `Route not found: the base URL ends in /api. Use ${method} /api${path.replace('//', '/')}.`
       t.equal(body.message, message)
     }
     for (const key of [null, 'mb_nonsense', generateApiKey()]) {

@@ -209,6 +209,6 @@ t.test('an endpoint that is not public is refused by the name of what would allo
   for (const endpoint of ['http://127.0.0.1/hook', 'http://localhost/hook', 'http://10.1.2.3/hook']) {
     const { status, body } = await api.request('POST', '/api/webhooks', { body: { endpoint, events: ['*'] } })
     t.equal(status, 422)
-    t.match(body.message, /^Invalid `endpoint` field: must be on a public host, .*\(FETCH_ALLOW\)\.$/)
+    t.match(body.message, /^`endpoint` must be on a public host, .*\(FETCH_ALLOW\)\.$/)
   }
 })

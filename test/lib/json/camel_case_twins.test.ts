@@ -69,32 +69,32 @@ t.test('two names with different values are refused', async t => {
   })) {
     for (const [value, other] of [values, values.toReversed()]) {
       const body = { ...email, [member]: value, [twinOf(member)]: other }
-      const message = `Invalid \`${twinOf(member)}\` field: is not the same as \`${member}\`.`
+      const message = `\`${twinOf(member)}\` must be the same as \`${member}\`.`
       t.equal(refusal(NewEmail, body), `validation_error ${message}`)
     }
   }
   const attachments = [file, { ...file, contentId: 'b' }]
-  const message = 'Invalid `attachments.1.contentId` field: is not the same as `content_id`.'
+  const message = '`attachments[1].contentId` must be the same as `content_id`.'
   t.equal(refusal(NewEmail, { ...email, attachments }), `validation_error ${message}`)
 })
 
 t.test('errors name the member that was given', async t => {
-  const form = 'expected `email@domain` or `Name <email@domain>`, got "x"'
+  const form = 'must be `email@domain` or `Name <email@domain>`, not "x".'
   for (const [fields, expected] of [
-    [{ scheduledAt: 5 }, /^validation_error Invalid `scheduledAt` field: /],
-    [{ scheduledAt: 'soon' }, /^validation_error Invalid `scheduledAt` field: expected an ISO 8601/],
-    [{ replyTo: 'x' }, `validation_error Invalid \`replyTo\` field: ${form}`],
-    [{ replyTo: ['a@b.com', 'x'] }, `validation_error Invalid \`replyTo.1\` field: ${form}`],
-    [{ reply_to: ['x'] }, `validation_error Invalid \`reply_to.0\` field: ${form}`],
-    [{ to: 'x' }, `invalid_to_address Invalid \`to\` field: ${form}`],
-    [{ to: ['a@b.com', 'x'] }, `invalid_to_address Invalid \`to.1\` field: ${form}`],
+    [{ scheduledAt: 5 }, /^validation_error `scheduledAt` must be a string\.$/],
+    [{ scheduledAt: 'soon' }, /^validation_error `scheduledAt` must be an ISO 8601/],
+    [{ replyTo: 'x' }, `validation_error \`replyTo\` ${form}`],
+    [{ replyTo: ['a@b.com', 'x'] }, `validation_error \`replyTo[1]\` ${form}`],
+    [{ reply_to: ['x'] }, `validation_error \`reply_to[0]\` ${form}`],
+    [{ to: 'x' }, `invalid_to_address \`to\` ${form}`],
+    [{ to: ['a@b.com', 'x'] }, `invalid_to_address \`to[1]\` ${form}`],
     [
       { attachments: [file, { filename: 'a' }] },
-      'invalid_attachment Invalid `attachments.1` field: it must have either `content` or `path`',
+      'invalid_attachment `attachments[1]` must have either `content` or `path`.',
     ],
     [
       { attachments: [{ ...file, content_id: undefined, contentId: ',' }] },
-      /^validation_error Invalid `attachments.0.contentId` field: may /,
+      /^validation_error `attachments\[0\]\.contentId` must have only /,
     ],
   ] as const) {
     t.match(refusal(NewEmail, { ...email, ...fields }), expected)

@@ -217,12 +217,15 @@ t.test('a placeholder is found wherever it begins in a long text', async t => {
 t.test('what is rendered has a length, and a number of placeholders, at most', async t => {
   const a = 'x'.repeat(2_000)
   t.equal(draw('{{a}}'.repeat(2_500), { a }).length, 5_000_000)
-  t.throws(() => draw('{{a}}'.repeat(2_500).concat('y'), { a }), refusal(/`html` is longer than 5,000,000 characters/))
-  t.throws(() => draw('{{a}}'.repeat(20_000), { a }, 'text'), refusal(/`text` is longer/))
-  t.throws(() => draw('y'.repeat(5_000_001)), refusal(/longer/))
+  t.throws(
+    () => draw('{{a}}'.repeat(2_500).concat('y'), { a }),
+    refusal(/`html` must have at most 5,000,000 characters/),
+  )
+  t.throws(() => draw('{{a}}'.repeat(20_000), { a }, 'text'), refusal(/`text` must have at most/))
+  t.throws(() => draw('y'.repeat(5_000_001)), refusal(/must have at most/))
   t.equal(draw('{{a}}'.repeat(20_000), { a: 1 }).length, 20_000)
-  t.throws(() => draw('{{a}}'.repeat(20_001), { a: 1 }), refusal(/20,000 placeholders at most/))
-  t.throws(() => finish(listVariableKeys('{{a}}'.repeat(20_001))), refusal(/20,000 placeholders at most/))
+  t.throws(() => draw('{{a}}'.repeat(20_001), { a: 1 }), refusal(/at most 20,000 placeholders/))
+  t.throws(() => finish(listVariableKeys('{{a}}'.repeat(20_001))), refusal(/at most 20,000 placeholders/))
 })
 
 t.test('the longest texts that are made to be slow take the time of any other', async t => {

@@ -7,6 +7,7 @@ import { answerSchema } from '#api/openapi/json_schema.ts'
 import type { Operation } from '#api/operations/operation.ts'
 import { routesOf } from '#api/operations/router.ts'
 import { operations } from '#api/routes/index.ts'
+import { isPlainMessage } from './message_form.ts'
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 addFormats.default(ajv)
@@ -47,9 +48,12 @@ function faultOf(one: Operation, status: number, body: unknown): string | null {
   return validate(JSON.parse(textOf(body))) ? null : ajv.errorsText(validate.errors)
 }
 
-function faultOfError(one: Operation, error: { statusCode: number; name: string }): string | null {
-  const isDeclared = errorsOf(one).some(({ name, status }) => name === error.name && status === error.statusCode)
-  return isDeclared ? null : `${error.name} is not declared`
+type ErrorAnswer = { statusCode: number; name: string; message: string }
+
+function faultOfError(one: Operation, { statusCode, name, message }: ErrorAnswer): string | null {
+  const isDeclared = errorsOf(one).some(error => error.name === name && error.status === statusCode)
+  if (!isDeclared) return `${name} is not declared`
+  return isPlainMessage(message) ? null : `the message is not a plain sentence: ${message}`
 }
 
 function textOf(body: unknown): string {

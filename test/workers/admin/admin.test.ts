@@ -45,10 +45,10 @@ t.test('account create makes an account and prints its id', async t => {
 })
 
 t.test('account update and plan set change what an account may send', async t => {
-  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 30, ai_credits: null }
+  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 30, ai_credits: 200 }
   await prints(
     t,
-    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 30 {2}AI credits: no limit\n$/,
+    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 30 {2}AI credits: 200\n$/,
     'plan',
     'set',
     'gold',
@@ -56,6 +56,8 @@ t.test('account update and plan set change what an account may send', async t =>
     '50000',
     '--domains',
     '30',
+    '--ai-credits',
+    '200',
   )
   const id = await prints(t, ID, 'account', 'update', account.id, '--plan', 'gold', '--add-credits', '70')
   await prints(t, ID, 'account', 'update', account.id, '--add-credits', '7')
@@ -65,7 +67,7 @@ t.test('account update and plan set change what an account may send', async t =>
   )
   t.strictSame(rows, [{ ...gold, credits: 77 }])
   const plans =
-    /^free {2}per day: 100 {2}per month: 3000 {2}domains: 1 {2}AI credits: 100\ngold {2}.*\nunlimited {2}per day: no limit .* domains: no limit {2}AI credits: no limit\n$/
+    /^free {2}per day: 100 {2}per month: 3000 {2}domains: 1 {2}AI credits: 100\ngold {2}.*\nunlimited {2}per day: no limit .* domains: no limit {2}AI credits: 200\n$/
   await prints(t, plans, 'plan', 'list')
 })
 
@@ -128,8 +130,8 @@ t.test('domain add prints the id of a domain, and beside it the record to publis
 
   t.match(await add('later.acme.com'), { code: 0, stdout: ID })
   t.match(await findDomainByName(pool, account.id, 'later.acme.com'), { status: 'not_started' })
-  t.match(await add('LATER.acme.com'), { code: 1, stderr: 'The domain later.acme.com was added before.\n' })
-  t.match(await add('not a domain'), { code: 1, stderr: 'not a domain is not a domain name.\n' })
+  t.match(await add('LATER.acme.com'), { code: 1, stderr: 'This account has the domain later.acme.com already.\n' })
+  t.match(await add('not a domain'), { code: 1, stderr: '"not a domain" is not a domain name.\n' })
   const other = await newAccount(world)
   const taken = { code: 1, stdout: '', stderr: `The domain ${other.domain} is verified by another account.\n` }
   t.match(await add(other.domain, '--verified'), taken)

@@ -49,18 +49,18 @@ t.test('it refuses what would arrive damaged, and says why', async t => {
     ['Zm9vY', /cut short/],
     ['Z', /cut short/],
     ['Z===', /cut short/],
-    ['Zg=', /wrong padding/],
-    ['Zg===', /wrong padding/],
-    ['Zm8==', /wrong padding/],
-    ['Zm9v=', /wrong padding/],
-    ['=', /wrong padding/],
-    ['====', /wrong padding/],
-    ['Zg==Zg==', /goes on after its padding/],
-    ['Zg==x', /goes on after its padding/],
-    ['Zm9v!Zm9v', /not base64/],
-    ['Zm9v\u0000', /not base64/],
-    ['Zm9vé', /not base64/],
-    ['Zm9v.', /not base64/],
+    ['Zg=', /the right padding/],
+    ['Zg===', /the right padding/],
+    ['Zm8==', /the right padding/],
+    ['Zm9v=', /the right padding/],
+    ['=', /the right padding/],
+    ['====', /the right padding/],
+    ['Zg==Zg==', /ends after its padding/],
+    ['Zg==x', /ends after its padding/],
+    ['Zm9v!Zm9v', /another character/],
+    ['Zm9v\u0000', /another character/],
+    ['Zm9vé', /another character/],
+    ['Zm9v.', /another character/],
     ['data:image/png;base64,Zm9v', /without `data:…;base64,`/],
   ] as const) {
     t.match(decoded(text), fault, text)
@@ -71,11 +71,11 @@ t.test('it refuses what would arrive damaged, and says why', async t => {
 t.test('a file may have so many bytes and not one more, and nothing is handed out beyond', async t => {
   const text = Buffer.alloc(1_000).toString('base64')
   t.match(decodeBase64(text, 1_000), { size: 1_000 })
-  t.strictSame(decodeBase64(text, 999), { fault: 'is larger than 999 bytes' })
+  t.strictSame(decodeBase64(text, 999), { fault: 'must have at most 999 bytes' })
   const decoder = new Base64Decoder(999)
   const written = Array.from({ length: 30 }, () => decoder.write(Buffer.from(text.slice(0, 1_000))).length)
   t.strictSame([written[0], written[1], written[2]], [750, 0, 0])
-  t.equal(decoder.fault, 'is larger than 999 bytes')
+  t.equal(decoder.fault, 'must have at most 999 bytes')
 })
 
 t.test('whatever was encoded comes back, however it is wrapped and cut, with its hash', async t => {
