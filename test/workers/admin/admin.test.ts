@@ -67,7 +67,7 @@ t.test('account update and plan set change what an account may send', async t =>
   )
   t.strictSame(rows, [{ ...gold, credits: 77 }])
   const plans =
-    /^free {2}per day: 100 {2}per month: 3000 {2}domains: 1 {2}AI credits: 100\ngold {2}.*\nunlimited {2}per day: no limit .* domains: no limit {2}AI credits: 200\n$/
+    /^free {2}per day: 100 {2}per month: 3000 {2}domains: 1 {2}AI credits: 100\ngold {2}.*\nunlimited {2}per day: no limit .* domains: no limit {2}AI credits: no limit\n$/
   await prints(t, plans, 'plan', 'list')
 })
 
