@@ -32,3 +32,8 @@ function nextRandom(): Buffer {
   used += 16
   return random.subarray(used - 16, used)
 }
+
+/** Tells whether a text has the form of a UUID, of any version. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text)
+}

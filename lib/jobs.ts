@@ -13,6 +13,11 @@ export const jobs = {
   purge: z.object({}),
   check_reputation: z.object({}),
   release_deliveries: z.object({}),
+  remove_leftovers: z.object({
+    account_id: z.uuid(),
+    of: z.enum(['domain', 'audience', 'segment', 'topic', 'property']),
+    id: z.uuid(),
+  }),
 } as const
 
 export type JobName = keyof typeof jobs

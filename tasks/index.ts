@@ -8,6 +8,7 @@ import { parse_email } from './parse_email.ts'
 import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
 import { release_deliveries } from './release_deliveries.ts'
+import { remove_leftovers } from './remove_leftovers.ts'
 import { rotate_dkim_keys } from './rotate_dkim_keys.ts'
 import { send_emails } from './send_emails.ts'
 import type { Task, Work } from './task.ts'
@@ -26,6 +27,7 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   purge,
   check_reputation,
   release_deliveries,
+  remove_leftovers,
 }
 
 /** The two runners of a worker process (workers/worker.ts). */
@@ -47,6 +49,7 @@ const runners: { [Name in JobName]: RunnerName } = {
   purge: 'slow',
   check_reputation: 'slow',
   release_deliveries: 'slow',
+  remove_leftovers: 'slow',
 }
 
 /** The tasks of one runner in the form that graphile-worker takes, with their payloads checked. */

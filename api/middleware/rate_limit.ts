@@ -1,18 +1,13 @@
+import { clientAddress } from '#api/client_address.ts'
 import type { Context, CountSend, Middleware } from '#api/context.ts'
 import { createCountAddress, tooManySends, WINDOW_S } from '#flows/accounts/count_sends.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
-import { findClient } from '#lib/net/client_address.ts'
 
 /** Null when sends are not limited. */
 export function createCountSend(foundation: Foundation): CountSend | null {
   const countAddress = createCountAddress(foundation)
   if (!countAddress) return null
-  const { TRUSTED_PROXIES: trusted } = foundation.config
-  return ctx => {
-    // There is no address when the client has gone away already, and nobody to read the answer.
-    const peer = ctx.req.socket.remoteAddress ?? ''
-    return countAddress(findClient(peer, ctx.get('x-forwarded-for'), trusted))
-  }
+  return ctx => countAddress(clientAddress(ctx))
 }
 
 /** For routes that send: after the key's scope, before anything of the request is looked at (contract 1.3). */

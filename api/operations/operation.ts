@@ -40,7 +40,7 @@ type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
   body?: Body<Given>
   answers: Answers<Answer>
   /** Errors besides those that follow from the rest (api/openapi/errors.ts), with a status where it is not the usual one of the name. */
-  errors?: (ErrorName | PossibleError)[]
+  errors?: readonly (ErrorName | PossibleError)[]
 }
 
 /**

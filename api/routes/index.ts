@@ -1,5 +1,9 @@
 import type { Operation } from '#api/operations/operation.ts'
 import { apiKeys } from './api_keys.ts'
+import { audienceContacts } from './audience_contacts.ts'
+import { audiences } from './audiences.ts'
+import { contactProperties } from './contact_properties.ts'
+import { contacts } from './contacts.ts'
 import { domainClaims } from './domain_claims.ts'
 import { domainDns } from './domain_dns.ts'
 import { domainProviders } from './domain_providers.ts'
@@ -35,6 +39,16 @@ export const resources: Resource[] = [
     name: 'Domains',
     description: 'Domains that you send from and receive at, with their DNS records.',
     operations: [...domains, ...domainClaims, ...domainDns, ...domainProviders],
+  },
+  {
+    name: 'Contacts',
+    description: 'The people that you write to, with their properties, in audiences.',
+    operations: [...contacts, ...contactProperties],
+  },
+  {
+    name: 'Audiences',
+    description: 'Named parts of the contacts of a domain.',
+    operations: [...audiences, ...audienceContacts],
   },
   { name: 'Suppressions', description: 'Addresses that are sent nothing.', operations: suppressions },
   { name: 'Templates', description: 'Subject, html and text with variables.', operations: templates },

@@ -8,6 +8,8 @@ export const Caller = z.object({
   key_id: z.string(),
   permission: z.enum(['full_access', 'sending_access']),
   domain_id: z.string().nullable(),
+  /** Stands in for `domain` where a request names none. */
+  default_domain_id: z.string().nullable(),
   usable: z.boolean(),
   /** Until it expires; null: never, or it has. */
   expires_in_ms: z.number().nullable(),
@@ -21,7 +23,7 @@ export type Caller = z.infer<typeof Caller>
 export async function findCaller(db: Queryable, hash: Buffer): Promise<Caller | null> {
   return db.maybeOne(sql.type(Caller)`
     WITH found AS (
-      SELECT account_id, id AS key_id, permission, domain_id, last_used_at,
+      SELECT account_id, id AS key_id, permission, domain_id, default_domain_id, last_used_at,
         revoked_at IS NULL AND coalesce(expires_at > now(), true) AS usable,
         CASE WHEN expires_at > now() THEN extract(epoch FROM expires_at - now())::float8 * 1000 END AS expires_in_ms
       FROM api_keys WHERE hash = ${sql.binary(hash)}
@@ -30,7 +32,7 @@ export async function findCaller(db: Queryable, hash: Buffer): Promise<Caller | 
       WHERE api_keys.hash = ${sql.binary(hash)} AND found.usable
         AND coalesce(found.last_used_at < now() - interval '1 minute', true)
     )
-    SELECT account_id, key_id, permission, domain_id, usable, expires_in_ms FROM found
+    SELECT account_id, key_id, permission, domain_id, default_domain_id, usable, expires_in_ms FROM found
   `)
 }
 
@@ -65,14 +67,15 @@ export type NewApiKey = {
   hash: Buffer
   permission: 'full_access' | 'sending_access'
   domain_id: string | null
+  default_domain_id?: string | null
   expires_at: string | null
 }
 
 export async function insertApiKey(db: Queryable, key: NewApiKey): Promise<void> {
   await db.run(sql.unsafe`
-    INSERT INTO api_keys (account_id, id, name, prefix, hash, permission, domain_id, expires_at)
+    INSERT INTO api_keys (account_id, id, name, prefix, hash, permission, domain_id, default_domain_id, expires_at)
     VALUES (${key.account_id}, ${key.id}, ${key.name}, ${key.prefix}, ${sql.binary(key.hash)}, ${key.permission},
-      ${key.domain_id}, ${key.expires_at})
+      ${key.domain_id}, ${key.default_domain_id ?? null}, ${key.expires_at})
   `)
 }
 

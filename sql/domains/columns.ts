@@ -33,8 +33,8 @@ export const ListedDomain = z.object({
   tracking_subdomain: z.string().nullable(),
   tls: z.enum(['opportunistic', 'enforced']),
   custom_return_path: z.string(),
-  /** There are no audiences yet: then it is the one that its contacts are in. */
-  default_audience_id: z.null(),
+  /** The audience that all of its contacts are in. */
+  default_audience_id: z.string(),
   verified_at: z.date().nullable(),
   created_at: z.date(),
   updated_at: z.date(),
@@ -48,5 +48,5 @@ export type LockedDomain = z.infer<typeof LockedDomain>
 /** Select list of a query from `domains`. */
 export const listedColumns = sql.fragment`
   'domain' AS object, id, name, status, region, ${capabilities}, open_tracking, click_tracking, tracking_subdomain, tls,
-  custom_return_path, NULL AS default_audience_id, verified_at, created_at, updated_at
+  custom_return_path, id AS default_audience_id, verified_at, created_at, updated_at
 `

@@ -39,6 +39,15 @@ const unbound = [
   ...['suppressions.source_email_id', 'emails.domain_id', 'emails.template_id', 'emails.message_id'],
   ...['attachments.content_id', 'received_emails.message_id', 'received_attachments.content_id'],
   'kept_message_ids.message_id',
+  // Removed in slices after what they name.
+  ...[
+    'contacts.domain_id',
+    'audience_members.audience_id',
+    'audience_counts.audience_id',
+    'segment_members.segment_id',
+  ],
+  ...['contact_topics.topic_id', 'contact_optouts.domain_id', 'contact_optouts.topic_id'],
+  ...['contact_consents.domain_id', 'contact_consents.topic_id', 'contact_consents.source_id', 'contacts.source_id'],
 ]
 
 t.test('every reference between tables of tenants holds the account, first on both sides', async t => {
@@ -122,11 +131,33 @@ async function fill(account: TestAccount): Promise<TestAccount> {
     SELECT account_id, event_id, webhook_id, 1, gen_random_uuid(), 1, now() FROM webhook_deliveries WHERE webhook_id = $1`,
     [webhook.id],
   )
+  await fillContacts(account)
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)
   }
   return account
+}
+
+async function fillContacts({ id, domain_id }: TestAccount): Promise<void> {
+  const [contact, topic] = [randomUUID(), randomUUID()]
+  await pg.query(
+    `INSERT INTO contact_properties (account_id, id, key, stored_as, type) VALUES ($1, $2, 'a', 'a', 'string')`,
+    [id, randomUUID()],
+  )
+  await pg.query(
+    `INSERT INTO contacts (account_id, id, domain_id, email, source) VALUES ($1, $2, $3, 'a@b.co', 'api')`,
+    [...[id, contact, domain_id]],
+  )
+  await pg.query('INSERT INTO audience_members VALUES ($1, $2, $3)', [id, domain_id, contact])
+  await pg.query('INSERT INTO segment_members VALUES ($1, $2, $3)', [id, domain_id, contact])
+  await pg.query(`INSERT INTO topics VALUES ($1, $2, $3, 'a', NULL, 'opt_in', 'public')`, [id, topic, domain_id])
+  await pg.query(`INSERT INTO contact_topics VALUES ($1, $2, $3, 'opt_out')`, [id, contact, topic])
+  await pg.query(`INSERT INTO contact_optouts VALUES ($1, $2, '\\x00')`, [id, domain_id])
+  await pg.query(`INSERT INTO contact_consents VALUES ($1, $2, '\\x00', $3, NULL, 'opt_out', 'api')`, [
+    ...[id, domain_id, randomUUID()],
+  ])
+  await pg.query('UPDATE api_keys SET default_domain_id = $2 WHERE account_id = $1', [id, domain_id])
 }
 
 /** Inserts a row of the account again with another reference, and whatever must be unique besides it made anew. */

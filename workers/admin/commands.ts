@@ -31,7 +31,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  account resume ACCOUNT
                  plan set NAME [--per-day N] [--per-month N] [--domains N] [--ai-credits N]
                  plan list
-                 key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--expires ISO]
+                 key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--default-domain DOMAIN] [--expires ISO]
                  key revoke KEY_OR_ID
                  domain add NAME --account ACCOUNT [--verified]
                  domain rotate NAME --account ACCOUNT [--now]
@@ -58,11 +58,12 @@ export const commands: Record<string, Command> = {
 
   'key create': takes(
     0,
-    ['account', 'name', 'sending-only', 'domain', 'expires'],
+    ['account', 'name', 'sending-only', 'domain', 'default-domain', 'expires'],
     async ({ pool, secrets }, values) => {
       const name = required(values, 'name')
       const account = await accountOf(pool, values)
       const domain = optional(values, 'domain')
+      const by_default = optional(values, 'default-domain')
       // A key that reads everything and only sends from one domain would be mistaken for a harmless one.
       if (domain && !values['sending-only']) throw new UsageError('--domain limits a key that is --sending-only')
       const key = await createApiKey(pool, secrets, {
@@ -70,6 +71,7 @@ export const commands: Record<string, Command> = {
         name,
         permission: values['sending-only'] ? 'sending_access' : 'full_access',
         domain_id: domain ? (await domainNamed(pool, account, domain)).id : null,
+        default_domain_id: by_default ? (await domainNamed(pool, account, by_default)).id : null,
         expires_at: expiry(values),
       })
       console.log(key)

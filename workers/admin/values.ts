@@ -18,7 +18,14 @@ const flag = { type: 'boolean' } as const
 /** Every option there is, as `parseArgs` takes them. */
 export const options = {
   ...{ account: text, domain: text, expires: text, limit: text, name: text, plan: text, reason: text },
-  ...{ 'add-credits': text, 'ai-credits': text, domains: text, 'per-day': text, 'per-month': text },
+  ...{
+    'add-credits': text,
+    'ai-credits': text,
+    'default-domain': text,
+    domains: text,
+    'per-day': text,
+    'per-month': text,
+  },
   ...{ 'sending-only': flag, verified: flag, now: flag },
 }
 type Option = keyof typeof options

@@ -12,6 +12,10 @@ import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 const world = await openWorld(t)
 const mine = await newAccount(world)
 const theirs = await newAccount(world)
+// A request that names no domain is about this one.
+await world.pool.pg.query(
+  'UPDATE api_keys k SET default_domain_id = d.id FROM domains d WHERE d.account_id = k.account_id',
+)
 const api = await startApi(t, world, mine.key)
 
 const endpoint = 'https://hook.acme.com/'
@@ -67,6 +71,8 @@ await world.pool.pg.query(
 const { rows: events } = await world.pool.pg.query('SELECT id FROM webhook_events WHERE account_id = $1', [theirs.id])
 const { rows: deliveries } = await world.pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1', [sent])
 
+const [ofMe, ofThem] = [await makeContact(mine), await makeContact(theirs)]
+
 /** Ids of theirs for the path of each route that has one: a new route must be added here. */
 const foreignIds: Record<string, string[]> = {
   'GET /emails/:id': [sent, waiting, deliveries[0].id],
@@ -97,6 +103,20 @@ const foreignIds: Record<string, string[]> = {
   'POST /domains/:id/dkim/rotate': [theirs.domain_id],
   'GET /suppressions/:id': [theirAddress.id, theirAddress.email],
   'DELETE /suppressions/:id': [theirAddress.id, theirAddress.email],
+  'GET /contact-properties/:id': [ofThem.property],
+  'PATCH /contact-properties/:id': [ofThem.property],
+  'DELETE /contact-properties/:id': [ofThem.property],
+  'GET /contacts/:id': [ofThem.contact],
+  'PATCH /contacts/:id': [ofThem.contact],
+  'DELETE /contacts/:id': [ofThem.contact],
+  'GET /audiences/:id': [theirs.domain_id, ofThem.audience],
+  'PATCH /audiences/:id': [theirs.domain_id, ofThem.audience],
+  'DELETE /audiences/:id': [theirs.domain_id, ofThem.audience],
+  'POST /audiences/:audience_id/contacts': [ofThem.audience],
+  'GET /audiences/:audience_id/contacts': [ofThem.audience],
+  'GET /audiences/:audience_id/contacts/:id': [ofThem.contact, ofThem.email],
+  'PATCH /audiences/:audience_id/contacts/:id': [ofThem.contact, ofThem.email],
+  'DELETE /audiences/:audience_id/contacts/:id': [ofThem.contact, ofThem.email],
   'GET /templates/:id': [ofTheirs, 'theirs'],
   'PATCH /templates/:id': [ofTheirs, 'theirs'],
   'DELETE /templates/:id': [ofTheirs, 'theirs'],
@@ -153,6 +173,7 @@ t.test('a list shows nothing of another account', async t => {
       keys[0].id,
       ofTheirs,
       theirAddress.id,
+      ...Object.values(ofThem),
     ]) {
       t.notMatch(text, id, path)
     }
@@ -179,6 +200,7 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
 
 /** One of mine, and a part of the like of theirs. */
 function withParts(path: string): [string, string] {
+  if (path.includes('/audiences/')) return [ofMe.contact, ofThem.audience]
   if (path.includes('/webhooks/')) return [mineWebhook, events[0].id]
   return path.includes('/receiving/') ? [mineReceived, receivedFiles[0].id] : [mineWithFile, files[0].id]
 }
@@ -229,6 +251,15 @@ t.test('another account’s suppression list drops nothing of mine', async t => 
   t.match(await send(mine.key, mine.domain), { status: 200 })
   t.match(await send(theirs.key, theirs.domain), { status: 422 })
 })
+
+/** A property, and a contact in an audience. */
+async function makeContact({ key, domain_id }: TestAccount) {
+  const post = async (path: string, body: object) => (await api.request('POST', `/api${path}`, { key, body })).body.id
+  const audience = await post('/audiences', { name: 'News' })
+  const email = `ann@${domain_id.slice(-6)}.com`
+  const contact = await post(`/audiences/${audience}/contacts`, { email })
+  return { property: await post('/contact-properties', { key: 'plan', type: 'string' }), audience, contact, email }
+}
 
 async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {
   const { body } = await api.request('POST', '/api/templates', { key, body: { name: alias, alias, html: 'Hi' } })

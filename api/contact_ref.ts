@@ -1,0 +1,47 @@
+import { uuid } from '#api/operations/ids.ts'
+import type { Param } from '#api/operations/params.ts'
+import { findContactRef, requireDomain } from '#flows/contacts/contact_domain.ts'
+import { ContactAddress } from '#lib/contacts/new_contact.ts'
+import type { ConsentOrigin } from '#sql/contacts/consents.ts'
+import type { ContactRef } from '#sql/contacts/contacts.ts'
+import { clientAddress } from './client_address.ts'
+import type { Context } from './context.ts'
+
+/** A contact as a path names it: by its id, which is exact, or by its address on a domain. */
+export type NamedContact = { id: string } | { email: string }
+
+export const contactParam: Param<NamedContact> = {
+  resource: 'Contact',
+  read: text => {
+    const email = ContactAddress.safeParse(text).data
+    if (email !== undefined) return { email }
+    const id = uuid(text)
+    return id === null ? null : { id }
+  },
+  description: 'Id of the contact, or its email address.',
+}
+
+/** Errors of every operation that writes contacts. */
+export const CONTACT_WRITE_ERRORS = ['contacts_busy', 'contacts_timeout'] as const
+
+/**
+ * `isStrict`: an address needs the domain, even if only one domain has it.
+ *
+ * @throws {ApiError} 422 if the domain that an address is on is not known
+ */
+export async function contactRef(
+  ctx: Context,
+  named: NamedContact,
+  domain: string | null | undefined,
+  { isStrict = false } = {},
+): Promise<ContactRef> {
+  if ('id' in named) return named
+  const given = { caller: ctx.state.caller, domain }
+  if (isStrict) return { ...named, domain_id: await requireDomain(ctx.pool, given) }
+  return findContactRef(ctx.pool, given, named.email)
+}
+
+/** Who opts in or out by a request of the API. */
+export function apiOrigin(ctx: Context): ConsentOrigin {
+  return { how: 'api', source_id: ctx.state.caller.key_id, client_address: clientAddress(ctx) || null }
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, contactRef } from '#api/contact_ref.ts'
+import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { json } from '#api/operations/bodies.ts'
+import { operation } from '#api/operations/operation.ts'
+import { wholeQuery } from '#api/operations/queries.ts'
+import { changeContact, removeContact } from '#flows/contacts/change_contact.ts'
+import { contactPlace, requireDomain } from '#flows/contacts/contact_domain.ts'
+import { saveContact } from '#flows/contacts/save_contact.ts'
+import { ContactChange, NewContact } from '#lib/contacts/new_contact.ts'
+import { orNotFound } from '#lib/errors.ts'
+import { Consent, listConsents } from '#sql/contacts/consents.ts'
+import { Contact, findContact, listContacts } from '#sql/contacts/contacts.ts'
+
+const params = { id: contactParam }
+
+/** The newest 100 are shown. */
+const ContactWithConsents = Contact.extend({ consents: z.array(Consent) })
+
+/** Beside an address in the path: the domain that it is on. */
+const DomainQuery = z.object({ domain: z.string().optional() })
+
+export const contacts = [
+  operation('POST /contacts', {
+    id: 'createContact',
+    access: 'full',
+    summary: 'Create or change a contact',
+    description: 'If the domain has a contact of this address, the given fields of it are changed, with status 200.',
+    body: json(NewContact),
+    answers: { 201: Contact, 200: Contact },
+    errors: ['missing_required_field', 'not_found', ...CONTACT_WRITE_ERRORS],
+  }).handle(async (ctx, { body }) => {
+    const { domain, audience_id, ...given } = body()
+    const place = await contactPlace(ctx.pool, { caller: ctx.state.caller, domain, audience_id })
+    const { is_new, contact } = await saveContact(ctx.pool, place, given, apiOrigin(ctx))
+    ctx.status = is_new ? 201 : 200
+    return contact
+  }),
+
+  operation('GET /contacts', {
+    id: 'listContacts',
+    access: 'full',
+    summary: 'List the contacts of a domain, newest first',
+    query: wholeQuery({ domain: z.string().optional() }),
+    answers: { 200: listOf(Contact) },
+  }).handle(async (ctx, { account_id, query }) => {
+    const { filters, position } = query()
+    const domain_id = await requireDomain(ctx.pool, { caller: ctx.state.caller, domain: filters.domain })
+    return listContacts(ctx.pool, account_id, { domain_id }, position)
+  }),
+
+  operation('GET /contacts/:id', {
+    id: 'getContact',
+    access: 'full',
+    params,
+    summary: 'Get a contact with its opt-ins and opt-outs',
+    query: DomainQuery,
+    answers: { 200: ContactWithConsents },
+  }).handle(async (ctx, { account_id, params, query }) => {
+    const ref = await contactRef(ctx, params.id, query().domain)
+    const contact = orNotFound('Contact', await findContact(ctx.pool, account_id, ref))
+    return { ...contact, consents: await listConsents(ctx.pool, { account_id, ...contact }) }
+  }),
+
+  operation('PATCH /contacts/:id', {
+    id: 'updateContact',
+    access: 'full',
+    params,
+    summary: 'Change a contact',
+    description: '`domain` is needed only when the path has the email address.',
+    body: json(ContactChange),
+    answers: { 200: changed('contact') },
+    errors: CONTACT_WRITE_ERRORS,
+  }).handle(async (ctx, { account_id, params, body }) => {
+    if ('id' in params.id) orNotFound('Contact', await findContact(ctx.pool, account_id, params.id))
+    const { domain, ...fields } = body()
+    const ref = await contactRef(ctx, params.id, domain, { isStrict: true })
+    return { object: 'contact', id: await changeContact(ctx.pool, { account_id, ref }, fields, apiOrigin(ctx)) }
+  }),
+
+  operation('DELETE /contacts/:id', {
+    id: 'deleteContact',
+    access: 'full',
+    params,
+    summary: 'Delete a contact',
+    description: 'Its opt-outs stay: a contact that is created for the address again has them.',
+    query: DomainQuery,
+    answers: { 200: deleted('contact').extend({ contact: z.string() }) },
+    errors: CONTACT_WRITE_ERRORS,
+  }).handle(async (ctx, { account_id, params, query }) => {
+    const ref = await contactRef(ctx, params.id, query().domain)
+    const id = await removeContact(ctx.pool, { account_id, ref })
+    return { object: 'contact', id, contact: id, deleted: true }
+  }),
+]

@@ -1,0 +1,43 @@
+import type { NewProperty, PropertyValue } from '#lib/contacts/new_property.ts'
+import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import {
+  type ContactProperty,
+  findProperty,
+  insertProperty,
+  markPropertyDeleted,
+  updateFallback,
+} from '#sql/contacts/properties.ts'
+import { addJob } from '#sql/jobs.ts'
+import type { Pool } from '#sql/pool.ts'
+import { isDuplicate } from '#sql/retry.ts'
+
+/** Adds a property to the contacts of an account. @throws {ApiError} 409 if there is one of this key */
+export async function createProperty(pool: Pool, account_id: string, property: NewProperty): Promise<ContactProperty> {
+  return insertProperty(pool, { ...property, account_id, id: newId() }).catch(error => {
+    if (!isDuplicate(error)) throw error
+    throw new ApiError('validation_error', '`key` is used by another property.', { statusCode: 409, cause: error })
+  })
+}
+
+/** Changes the value of contacts that have none of their own; null: none. @throws {ApiError} 404; 422 for another type */
+export async function changeFallback(
+  pool: Pool,
+  account_id: string,
+  id: string,
+  value: PropertyValue | null,
+): Promise<void> {
+  const { type } = orNotFound('Contact property', await findProperty(pool, account_id, id))
+  if (value !== null && typeof value !== type) {
+    throw new ApiError('validation_error', `\`fallback_value\` must be a ${type}.`)
+  }
+  if ((await updateFallback(pool, account_id, id, value)) === 0) throw notFound('Contact property')
+}
+
+/** Hides a property at once; a job removes its values. @throws {ApiError} 404 */
+export async function removeProperty(pool: Pool, account_id: string, id: string): Promise<void> {
+  await pool.transaction(async tx => {
+    if ((await markPropertyDeleted(tx, account_id, id)) === 0) throw notFound('Contact property')
+    await addJob(tx, 'remove_leftovers', { account_id, of: 'property', id })
+  })
+}

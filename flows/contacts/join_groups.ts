@@ -1,0 +1,58 @@
+import { announce } from '#flows/webhooks/announce.ts'
+import type { TopicChoice } from '#lib/contacts/new_contact.ts'
+import { notFound } from '#lib/errors.ts'
+import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'
+import { addToAudience } from '#sql/contacts/contact_changes.ts'
+import {
+  addToSegments,
+  type ChangedTopic,
+  listForeignSegments,
+  listForeignTopics,
+  upsertChoices,
+} from '#sql/contacts/memberships.ts'
+import type { Queryable, Tx } from '#sql/pool.ts'
+
+/** `audience_id`: an audience to join, beside the default one of the domain. */
+export type ContactPlace = { account_id: string; domain_id: string; audience_id: string | null }
+
+/** Segments to be added to, and choices about topics. */
+export type Groups = { segments?: string[] | null | undefined; topics?: TopicChoice[] | null | undefined }
+
+/** @throws {ApiError} 404 for a segment or topic that contacts of the domain cannot have */
+export async function requireGroups(db: Queryable, place: ContactPlace, { segments, topics }: Groups): Promise<void> {
+  if (segments?.length && (await listForeignSegments(db, place, segments)).length > 0) throw notFound('Segment')
+  const ids = topics?.map(({ id }) => id) ?? []
+  if (ids.length > 0 && (await listForeignTopics(db, place, ids)).length > 0) throw notFound('Topic')
+}
+
+/** Puts contacts into the audience and the segments, and stores their choices about topics. */
+export async function joinGroups(
+  tx: Tx,
+  { account_id, domain_id, audience_id }: ContactPlace,
+  { segments, topics }: Groups,
+  contact_ids: string[],
+  origin: ConsentOrigin,
+): Promise<void> {
+  if (audience_id !== null && audience_id !== domain_id) await addToAudience(tx, account_id, audience_id, contact_ids)
+  if (segments?.length) await addToSegments(tx, account_id, segments, contact_ids)
+  if (!topics?.length) return
+  // The last of several choices about one topic counts.
+  const choices = [...new Map(topics.map(choice => [choice.id, choice])).values()]
+  const changed = await upsertChoices(tx, account_id, choices, contact_ids)
+  await insertConsents(tx, { account_id, domain_id }, changed, origin)
+  await announceTopics(tx, account_id, changed)
+}
+
+/** One event per contact, with the topics that it has changed. */
+async function announceTopics(tx: Tx, account_id: string, changed: ChangedTopic[]): Promise<void> {
+  const events = [...Map.groupBy(changed, ({ contact_id }) => contact_id)].map(([id, choices]) => ({
+    account_id,
+    type: 'contact.topics.updated' as const,
+    data: () => ({
+      id,
+      email: choices[0]?.email,
+      topics: choices.map(({ topic_id, subscription }) => ({ id: topic_id, subscription })),
+    }),
+  }))
+  await announce(tx, events)
+}

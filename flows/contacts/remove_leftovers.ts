@@ -1,0 +1,44 @@
+import type { JobPayload } from '#lib/jobs.ts'
+import {
+  type Deleted,
+  deleteConsentsOfDomain,
+  deleteContactsOfDomain,
+  deleteCounts,
+  deleteMembers,
+  deleteProperty,
+  removeValues,
+} from '#sql/contacts/leftovers.ts'
+import type { Pool } from '#sql/pool.ts'
+
+/** Rows per statement: short enough that nobody waits long for a row. */
+const SLICE = 1_000
+
+/** Removes what is left of something that was deleted with up to millions of contacts. May run twice; tells no webhook. */
+export async function removeLeftovers(pool: Pool, { of, ...deleted }: JobPayload<'remove_leftovers'>): Promise<void> {
+  switch (of) {
+    case 'domain':
+      await inSlices(() => deleteContactsOfDomain(pool, deleted, SLICE))
+      await deleteConsentsOfDomain(pool, deleted)
+      return deleteCounts(pool, deleted)
+    case 'audience':
+      await inSlices(() => deleteMembers(pool, of, deleted, SLICE))
+      return deleteCounts(pool, deleted)
+    case 'segment':
+    case 'topic':
+      return inSlices(() => deleteMembers(pool, of, deleted, SLICE))
+    case 'property':
+      await removeAllValues(pool, deleted)
+      return deleteProperty(pool, deleted)
+  }
+}
+
+async function inSlices(remove: () => Promise<number>): Promise<void> {
+  while ((await remove()) === SLICE);
+}
+
+async function removeAllValues(pool: Pool, deleted: Deleted): Promise<void> {
+  for (let last: string | null = null; ; ) {
+    last = await removeValues(pool, deleted, last, SLICE)
+    if (last === null) return
+  }
+}

@@ -1,0 +1,79 @@
+import type { NewContact } from '#lib/contacts/new_contact.ts'
+import { storedValues } from '#lib/contacts/stored_values.ts'
+import { orNotFound } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'
+import { type UpsertedContact, upsertContacts } from '#sql/contacts/contact_changes.ts'
+import { type Contact, findContact } from '#sql/contacts/contacts.ts'
+import { listStoredProperties } from '#sql/contacts/properties.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+import { announceContacts } from './announce_contacts.ts'
+import { type ContactPlace, type Groups, joinGroups, requireGroups } from './join_groups.ts'
+import { writeContacts } from './write_contacts.ts'
+
+export type SavedContact = { is_new: boolean; contact: Contact }
+
+/**
+ * Adds a contact, or changes the one that has its address on the domain. Only `unsubscribed: false` subscribes one that has
+ * unsubscribed.
+ *
+ * @throws {ApiError} 404, `validation_error`, `contacts_busy`, `contacts_timeout`
+ */
+export async function saveContact(
+  pool: Pool,
+  place: ContactPlace,
+  given: ContactFields & Groups & { email: string },
+  origin: ConsentOrigin,
+): Promise<SavedContact> {
+  return writeContacts(pool, place, async tx => {
+    const { id, outcome } = await storeContact(tx, place, given, origin)
+    const contact = orNotFound('Contact', await findContact(tx, place.account_id, { id }))
+    return { is_new: outcome === 'created', contact }
+  })
+}
+
+/** What a request gives of a contact; undefined leaves a member as it is. */
+export type ContactFields = Pick<NewContact, 'first_name' | 'last_name' | 'unsubscribed' | 'properties'>
+
+/** As `saveContact`, in a transaction of `writeContacts`. */
+export async function storeContact(
+  tx: Tx,
+  place: ContactPlace,
+  given: ContactFields & Groups & { email: string },
+  origin: ConsentOrigin,
+): Promise<UpsertedContact> {
+  const { account_id } = place
+  await requireGroups(tx, place, given)
+  const properties = storedValues(given.properties ?? {}, await listStoredProperties(tx, account_id))
+  const row = {
+    ...{ id: newId(), email: given.email, unsubscribed: given.unsubscribed ?? null, properties },
+    ...{ first_name: cleared(given.first_name), last_name: cleared(given.last_name) },
+  }
+  const options = { ...place, on_conflict: 'upsert', may_resubscribe: true, source: 'api' } as const
+  const [saved] = (await upsertContacts(tx, [row], { ...options, source_id: origin.source_id })) as [UpsertedContact]
+  await joinGroups(tx, place, given, [saved.id], origin)
+  await noteConsents(tx, place, [saved], origin)
+  if (saved.outcome === 'created') await announceContacts(tx, account_id, 'contact.created', [saved.id])
+  if (saved.outcome === 'updated') await announceContacts(tx, account_id, 'contact.updated', [saved.id])
+  return saved
+}
+
+/** Undefined leaves a name as it is, null and the empty string clear it. */
+function cleared(name: string | null | undefined): string | null {
+  return name === undefined ? null : (name ?? '')
+}
+
+/** Notes who has unsubscribed or subscribed. */
+async function noteConsents(
+  tx: Tx,
+  place: ContactPlace,
+  saved: UpsertedContact[],
+  origin: ConsentOrigin,
+): Promise<void> {
+  const changed = saved.filter(({ unsubscribed, was_unsubscribed }) => unsubscribed !== (was_unsubscribed ?? false))
+  const consents = changed.map(({ email, unsubscribed }) => ({
+    ...{ email, topic_id: null },
+    subscription: unsubscribed ? ('opt_out' as const) : ('opt_in' as const),
+  }))
+  await insertConsents(tx, place, consents, origin)
+}

@@ -1,0 +1,17 @@
+import { z } from 'zod'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
+
+/** In characters. */
+const MAX_NAME = 255
+
+/** The name of an audience or segment: one line that is not blank. */
+const GroupName = z
+  .string()
+  .max(MAX_NAME)
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*\S[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line of text')
+
+/** The body of POST /audiences (contract 6.1). */
+export const NewAudience = withTwins(z.object({ name: GroupName, domain: z.string().nullish() }))
+
+/** The body of PATCH /audiences/:id. */
+export const AudienceChange = z.object({ name: GroupName })

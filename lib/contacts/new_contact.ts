@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
+import { parseAddress } from '#lib/mail/address.ts'
+import { counted, record } from '#lib/zod_fields.ts'
+import { PropertyValue } from './new_property.ts'
+
+/** In characters. */
+const MAX_NAME = 255
+const MAX_PROPERTIES = 1_000
+const MAX_SEGMENTS = 100
+const MAX_TOPICS = 100
+
+/** A mailbox in lower case, by which a contact is known on its domain. */
+export const ContactAddress = z.string().transform((text, context): string => {
+  const address = parseAddress(text)
+  if (address && address.name === null) return address.address.toLowerCase()
+  context.addIssue('must be an address such as ann@acme.com')
+  return z.NEVER
+})
+
+/** Null and the empty string clear it. */
+const Name = z
+  .string()
+  .max(MAX_NAME)
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line')
+  .nullish()
+
+/** Values by key; null removes one. Keys and types are checked by the properties of the account. */
+const Properties = counted(0, MAX_PROPERTIES, 'properties', record(PropertyValue.nullable()).nullish())
+
+const fields = {
+  first_name: Name,
+  last_name: Name,
+  unsubscribed: z.boolean().nullish(),
+  properties: Properties,
+}
+const domain = z.string().nullish()
+const SegmentRef = z.union(
+  [z.guid(), z.object({ id: z.guid() }).transform(({ id }) => id)],
+  'must be the id of a segment',
+)
+const segments = counted(0, MAX_SEGMENTS, 'segments', z.array(SegmentRef).nullish())
+
+export const Subscription = z.enum(['opt_in', 'opt_out'])
+export type Subscription = z.infer<typeof Subscription>
+
+const TopicChoice = z.object({ id: z.guid(), subscription: Subscription })
+const topics = counted(0, MAX_TOPICS, 'topics', z.array(TopicChoice))
+export type TopicChoice = z.infer<typeof TopicChoice>
+
+/** The body of POST /audiences/:audience_id/contacts (contract 6.1). */
+export const NewAudienceContact = withTwins(
+  z.object({ email: ContactAddress, ...fields, segments, topics: topics.nullish() }),
+)
+
+/** The body of POST /contacts: on the domain that it names or implies. */
+export const NewContact = withTwins(
+  z.object({
+    email: ContactAddress,
+    ...fields,
+    segments,
+    topics: topics.nullish(),
+    domain,
+    audience_id: z.guid().nullish(),
+  }),
+)
+export type NewContact = z.output<typeof NewContact>
+
+const Fixed = z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {} })
+
+/** The body of PATCH /contacts/:id. */
+export const ContactChange = withTwins(z.object({ email: Fixed, ...fields, domain }))
+export type ContactChange = z.output<typeof ContactChange>

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
+
+export const PropertyType = z.enum(['string', 'number'])
+export type PropertyType = z.infer<typeof PropertyType>
+
+/** In characters. */
+const MAX_STRING = 2_000
+const MAX_NUMBER = Number.MAX_SAFE_INTEGER
+
+/** A value that a contact has for a property: a string of at most 2,000 characters, or a number up to 2^53 - 1. */
+export const PropertyValue = z.union(
+  [z.string().max(MAX_STRING), z.number().min(-MAX_NUMBER).max(MAX_NUMBER)],
+  `must be a string of at most ${MAX_STRING.toLocaleString('en')} characters or a number from -(2^53 - 1) to 2^53 - 1`,
+)
+export type PropertyValue = z.infer<typeof PropertyValue>
+
+/** Names of what every contact has, which templates and segments read beside the properties. */
+const RESERVED = new Set(['id', 'email', 'first_name', 'last_name', 'unsubscribed', 'created_at', 'properties'])
+
+const PropertyKey = z
+  .string()
+  .regex(/^\w{1,50}$/, 'must be 1 to 50 letters, digits or `_`')
+  .refine(key => !RESERVED.has(key) && key !== '__proto__', 'is reserved')
+
+/** The body of POST /contact-properties (contract 7.1). */
+export const NewProperty = withTwins(
+  z
+    .object({
+      key: PropertyKey,
+      type: PropertyType,
+      fallback_value: PropertyValue.nullish().transform(value => value ?? null),
+    })
+    .refine(({ type, fallback_value: value }) => value === null || typeof value === type, {
+      path: ['fallback_value'],
+      error: 'must be of the `type` of the property',
+    }),
+)
+export type NewProperty = z.output<typeof NewProperty>
+
+const Fixed = z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {} })
+
+/** The body of PATCH /contact-properties/:id. */
+export const PropertyChange = withTwins(z.object({ key: Fixed, type: Fixed, fallback_value: PropertyValue.nullable() }))

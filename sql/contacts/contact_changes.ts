@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import type { PropertyValue } from '#lib/contacts/new_property.ts'
+import { sql, type Tx } from '#sql/pool.ts'
+import { type ContactRef, isContact } from './contacts.ts'
+
+const Locked = z.object({ is_there: z.boolean() })
+
+/**
+ * Takes the account's contact lock, shared, and the domain's against its deletion; false if the domain does not exist.
+ * Waits 2 s at most, then throws SQLSTATE 55P03.
+ */
+export async function lockContacts(tx: Tx, account_id: string, domain_id: string): Promise<boolean> {
+  const { is_there } = await tx.one(sql.type(Locked)`
+    SELECT lock_contacts(${account_id}, ${domain_id}, false, 2000) AS is_there
+  `)
+  return is_there
+}
+
+/** Null leaves a member as it is; an empty name and a property that is null clear it. `properties` by `stored_as`. */
+export type GivenContact = {
+  id: string
+  email: string
+  first_name: string | null
+  last_name: string | null
+  unsubscribed: boolean | null
+  properties: Record<string, PropertyValue | null> | null
+}
+
+const UpsertedContact = z.object({
+  id: z.string(),
+  email: z.string(),
+  outcome: z.enum(['created', 'updated', 'unchanged', 'skipped']),
+  unsubscribed: z.boolean(),
+  was_unsubscribed: z.boolean().nullable(),
+})
+export type UpsertedContact = z.infer<typeof UpsertedContact>
+
+export type UpsertOptions = {
+  account_id: string
+  domain_id: string
+  on_conflict: 'upsert' | 'skip'
+  may_resubscribe: boolean
+  source: 'api' | 'import' | 'event'
+  source_id: string | null
+}
+
+/** Adds or changes contacts of a domain, each address once and in lower case (sql/contacts/upsert_contacts.sql). */
+export async function upsertContacts(
+  tx: Tx,
+  contacts: GivenContact[],
+  { account_id, domain_id, on_conflict, may_resubscribe, source, source_id }: UpsertOptions,
+): Promise<UpsertedContact[]> {
+  const upserted: UpsertedContact[] = []
+  for (let left = contacts; left.length > 0; ) {
+    const rows = await tx.any(sql.type(UpsertedContact)`
+      SELECT * FROM upsert_contacts(${account_id}, ${domain_id}, ${JSON.stringify(left)}::json, ${on_conflict},
+        ${may_resubscribe}, ${source}, ${source_id})
+    `)
+    upserted.push(...rows)
+    // One that was deleted by another request in the middle of the statement is missing.
+    const found = new Set(rows.map(({ email }) => email))
+    left = left.filter(({ email }) => !found.has(email))
+  }
+  return upserted
+}
+
+/** Finds a contact and keeps others from changing it until the transaction ends. */
+export async function lockContact(tx: Tx, account_id: string, ref: ContactRef): Promise<LockedContact | null> {
+  return tx.maybeOne(sql.type(LockedContact)`
+    SELECT c.id, c.domain_id, c.email FROM contacts c WHERE ${isContact(account_id, ref)} FOR NO KEY UPDATE OF c
+  `)
+}
+
+const LockedContact = z.object({ id: z.string(), domain_id: z.string(), email: z.string() })
+export type LockedContact = z.infer<typeof LockedContact>
+
+/** Deletes a contact with its memberships. Its opt-outs are kept by the hash of its address. */
+export async function deleteContact(tx: Tx, account_id: string, id: string): Promise<void> {
+  await tx.run(sql.unsafe`SELECT delete_contacts(${account_id}, ARRAY[${id}]::uuid[])`)
+}
+
+export async function addToAudience(
+  tx: Tx,
+  account_id: string,
+  audience_id: string,
+  contact_ids: string[],
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    INSERT INTO audience_members (account_id, audience_id, contact_id)
+    SELECT ${account_id}, ${audience_id}, id FROM unnest(${sql.array(contact_ids, 'uuid')}) AS id ORDER BY id
+    ON CONFLICT DO NOTHING
+  `)
+}
+
+/** Returns how many there were: none or one. */
+export async function removeFromAudience(
+  tx: Tx,
+  account_id: string,
+  audience_id: string,
+  contact_id: string,
+): Promise<number> {
+  return tx.run(sql.unsafe`
+    DELETE FROM audience_members
+    WHERE account_id = ${account_id} AND audience_id = ${audience_id} AND contact_id = ${contact_id}
+  `)
+}

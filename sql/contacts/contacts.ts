@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { PropertyValue } from '#lib/contacts/new_property.ts'
+import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** A person on one domain. `audience_ids` begins with the default audience of the domain. */
+export const Contact = z.object({
+  object: z.literal('contact'),
+  id: z.string(),
+  email: z.string(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  unsubscribed: z.boolean(),
+  properties: z.record(z.string(), PropertyValue),
+  domain_id: z.string(),
+  audience_ids: z.array(z.string()),
+  created_at: z.date(),
+  updated_at: z.date(),
+})
+export type Contact = z.infer<typeof Contact>
+
+/** Select list of a query from `contacts c`. */
+export const contactColumns = sql.fragment`
+  'contact' AS object, c.id, c.email, c.first_name, c.last_name, c.unsubscribed,
+  shown_properties(c.account_id, c.properties) AS properties, c.domain_id,
+  c.domain_id || ARRAY(
+    SELECT audience_id FROM audience_members m
+    WHERE m.account_id = c.account_id AND m.contact_id = c.id ORDER BY audience_id
+  ) AS audience_ids, c.created_at, c.updated_at
+`
+
+/** A contact by its id or by its address, in lower case, on a domain; `audience_id`: only if it is in that audience. */
+export type ContactRef = ({ id: string } | { email: string; domain_id: string }) & { audience_id?: string | undefined }
+
+/** A condition on `contacts c`. Contacts of a deleted domain are no more, though they may still be there. */
+export function isContact(account_id: string, ref: ContactRef) {
+  const named =
+    'id' in ref
+      ? sql.fragment`c.id = ${ref.id}`
+      : sql.fragment`c.domain_id = ${ref.domain_id} AND c.email = ${ref.email}`
+  const { audience_id } = ref
+  const member =
+    audience_id === undefined
+      ? sql.fragment`true`
+      : sql.fragment`(c.domain_id = ${audience_id} OR EXISTS (
+      SELECT FROM audience_members m
+      WHERE m.account_id = c.account_id AND m.audience_id = ${audience_id} AND m.contact_id = c.id))`
+  return sql.fragment`c.account_id = ${account_id} AND ${named} AND ${member}
+    AND EXISTS (SELECT FROM domains d WHERE d.account_id = c.account_id AND d.id = c.domain_id)`
+}
+
+export async function findContact(db: Queryable, account_id: string, ref: ContactRef): Promise<Contact | null> {
+  return db.maybeOne(sql.type(Contact)`SELECT ${contactColumns} FROM contacts c WHERE ${isContact(account_id, ref)}`)
+}
+
+/** The domains that have a contact of this address: two are enough to know that it is ambiguous. */
+export async function listDomainsOfAddress(db: Queryable, account_id: string, email: string): Promise<string[]> {
+  const rows = await db.any(sql.type(z.object({ id: z.string() }))`
+    SELECT d.id FROM domains d
+    WHERE d.account_id = ${account_id} AND EXISTS (
+      SELECT FROM contacts c WHERE c.account_id = d.account_id AND c.domain_id = d.id AND c.email = ${email})
+    LIMIT 2
+  `)
+  return rows.map(({ id }) => id)
+}
+
+/** The contacts of a domain, newest first; with `audience_id`, of one of its audiences that is not the default. */
+export async function listContacts(
+  db: Queryable,
+  account_id: string,
+  { domain_id, audience_id }: { domain_id: string; audience_id?: string },
+  position: Position,
+): Promise<Page<Contact>> {
+  const from = audience_id
+    ? sql.fragment`SELECT contact_id AS id FROM audience_members WHERE account_id = ${account_id} AND audience_id = ${audience_id}`
+    : sql.fragment`SELECT id FROM contacts WHERE account_id = ${account_id} AND domain_id = ${domain_id}`
+  return readHeavyPage(db, position, {
+    type: Contact,
+    ids: (where, order, limit) =>
+      sql.fragment`SELECT id FROM (${from}) listed WHERE ${where} ORDER BY ${order} LIMIT ${limit}`,
+    row: id =>
+      sql.fragment`SELECT ${contactColumns} FROM contacts c WHERE c.account_id = ${account_id} AND c.id = ${id}`,
+    name: audience_id ? 'list_audience' : 'list_contacts',
+  })
+}

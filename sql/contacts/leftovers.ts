@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** The parent of rows that remained when it was deleted. */
+export type Deleted = { account_id: string; id: string }
+
+/** Tables whose rows name a deleted audience, segment or topic. */
+const members = {
+  audience: { table: sql.fragment`audience_members`, parent: sql.fragment`audience_id` },
+  segment: { table: sql.fragment`segment_members`, parent: sql.fragment`segment_id` },
+  topic: { table: sql.fragment`contact_topics`, parent: sql.fragment`topic_id` },
+}
+export type Group = keyof typeof members
+
+/** Returns how many rows were deleted: fewer than `limit` when none are left. */
+export async function deleteMembers(db: Queryable, of: Group, deleted: Deleted, limit: number): Promise<number> {
+  const { table, parent } = members[of]
+  const isOf = sql.fragment`account_id = ${deleted.account_id} AND ${parent} = ${deleted.id}`
+  return db.run(sql.unsafe`
+    DELETE FROM ${table} WHERE ${isOf} AND contact_id = ANY (ARRAY(SELECT contact_id FROM ${table} WHERE ${isOf} LIMIT ${limit}))
+  `)
+}
+
+/** Deletes contacts of a deleted domain; returns how many: fewer than `limit` when none are left. */
+export async function deleteContactsOfDomain(
+  db: Queryable,
+  { account_id, id }: Deleted,
+  limit: number,
+): Promise<number> {
+  return db.run(sql.unsafe`
+    DELETE FROM contacts WHERE account_id = ${account_id} AND id = ANY (ARRAY(
+      SELECT id FROM contacts WHERE account_id = ${account_id} AND domain_id = ${id} LIMIT ${limit}))
+  `)
+}
+
+/** Deletes what else is kept of the contacts of a deleted domain. */
+export async function deleteConsentsOfDomain(db: Queryable, { account_id, id }: Deleted): Promise<void> {
+  for (const table of [sql.fragment`contact_optouts`, sql.fragment`contact_consents`]) {
+    await db.run(sql.unsafe`DELETE FROM ${table} WHERE account_id = ${account_id} AND domain_id = ${id}`)
+  }
+}
+
+/** Deletes the counts of a deleted audience, or of the default audience of a deleted domain. */
+export async function deleteCounts(db: Queryable, { account_id, id }: Deleted): Promise<void> {
+  await db.run(sql.unsafe`DELETE FROM audience_counts WHERE account_id = ${account_id} AND audience_id = ${id}`)
+}
+
+const Walked = z.object({ last: z.string().nullable() })
+
+/** Removes the values of a deleted property from the next contacts by id; returns the last of them, or null at the end. */
+export async function removeValues(db: Queryable, deleted: Deleted, after: string | null, limit: number) {
+  const { last } = await db.one(sql.type(Walked)`
+    WITH slice AS MATERIALIZED (
+      SELECT id, properties FROM contacts
+      WHERE account_id = ${deleted.account_id} AND (${after}::uuid IS NULL OR id > ${after}) ORDER BY id LIMIT ${limit}
+    ), removed AS (
+      UPDATE contacts c SET properties = c.properties - p.stored_as
+      FROM slice s, contact_properties p
+      WHERE p.account_id = ${deleted.account_id} AND p.id = ${deleted.id} AND p.deleted_at IS NOT NULL
+        AND c.account_id = p.account_id AND c.id = s.id AND s.properties ? p.stored_as
+    )
+    SELECT max(id::text)::uuid AS last FROM slice
+  `)
+  return last
+}
+
+export async function deleteProperty(db: Queryable, { account_id, id }: Deleted): Promise<void> {
+  await db.run(sql.unsafe`
+    DELETE FROM contact_properties WHERE account_id = ${account_id} AND id = ${id} AND deleted_at IS NOT NULL
+  `)
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { Subscription, type TopicChoice } from '#lib/contacts/new_contact.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+
+type Place = { account_id: string; domain_id: string }
+
+const Missing = z.object({ id: z.string() })
+
+/** Returns those of the segments that are none of the domain. */
+export async function listForeignSegments(db: Queryable, { account_id, domain_id }: Place, ids: string[]) {
+  return db.any(sql.type(Missing)`
+    SELECT id FROM unnest(${sql.array(ids, 'uuid')}) AS given (id) WHERE NOT EXISTS (
+      SELECT FROM segments s WHERE s.account_id = ${account_id} AND s.domain_id = ${domain_id} AND s.id = given.id)
+  `)
+}
+
+/** Adds contacts to segments by hand; those that are in them already stay. */
+export async function addToSegments(
+  tx: Tx,
+  account_id: string,
+  segment_ids: string[],
+  contact_ids: string[],
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    INSERT INTO segment_members (account_id, segment_id, contact_id)
+    SELECT ${account_id}, s, c
+    FROM unnest(${sql.array(segment_ids, 'uuid')}) AS s, unnest(${sql.array(contact_ids, 'uuid')}) AS c ORDER BY s, c
+    ON CONFLICT DO NOTHING
+  `)
+}
+
+/** Returns those of the topics that contacts of the domain cannot have. */
+export async function listForeignTopics(db: Queryable, { account_id, domain_id }: Place, ids: string[]) {
+  return db.any(sql.type(Missing)`
+    SELECT id FROM unnest(${sql.array(ids, 'uuid')}) AS given (id) WHERE NOT EXISTS (
+      SELECT FROM topics t WHERE t.account_id = ${account_id} AND t.id = given.id
+        AND (t.domain_id IS NULL OR t.domain_id = ${domain_id}))
+  `)
+}
+
+const ChangedTopic = z.object({
+  contact_id: z.string(),
+  email: z.string(),
+  topic_id: z.string(),
+  subscription: Subscription,
+})
+export type ChangedTopic = z.infer<typeof ChangedTopic>
+
+/** Stores choices of contacts about topics; returns those that are new or different. */
+export async function upsertChoices(
+  tx: Tx,
+  account_id: string,
+  choices: TopicChoice[],
+  contact_ids: string[],
+): Promise<ChangedTopic[]> {
+  return tx.any(sql.type(ChangedTopic)`
+    WITH changed AS (
+      INSERT INTO contact_topics AS t (account_id, contact_id, topic_id, subscription)
+      SELECT ${account_id}::uuid, c, g.id, g.subscription
+      FROM json_to_recordset(${JSON.stringify(choices)}::json) AS g (id uuid, subscription text),
+        unnest(${sql.array(contact_ids, 'uuid')}) AS c
+      ORDER BY c, g.id
+      ON CONFLICT (account_id, contact_id, topic_id) DO UPDATE SET subscription = excluded.subscription
+        WHERE t.subscription <> excluded.subscription
+      RETURNING contact_id, topic_id, subscription
+    )
+    SELECT t.contact_id, c.email, t.topic_id, t.subscription
+    FROM changed t JOIN contacts c ON c.account_id = ${account_id} AND c.id = t.contact_id
+  `)
+}

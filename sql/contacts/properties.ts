@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { PropertyType, PropertyValue } from '#lib/contacts/new_property.ts'
+import { type Page, type Position, readPage } from '#sql/page.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+
+/** A property that contacts of an account can have (contract 7.1). */
+export const ContactProperty = z.object({
+  object: z.literal('contact_property'),
+  id: z.string(),
+  key: z.string(),
+  type: PropertyType,
+  fallback_value: PropertyValue.nullable(),
+  created_at: z.date(),
+  updated_at: z.date(),
+})
+export type ContactProperty = z.infer<typeof ContactProperty>
+
+const columns = sql.fragment`
+  'contact_property' AS object, id, key, type, fallback_value, created_at, updated_at
+`
+
+export async function listProperties(
+  db: Queryable,
+  account_id: string,
+  position: Position,
+): Promise<Page<ContactProperty>> {
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(ContactProperty)`
+      SELECT ${columns} FROM contact_properties
+      WHERE account_id = ${account_id} AND deleted_at IS NULL AND ${where} ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
+}
+
+export async function findProperty(db: Queryable, account_id: string, id: string): Promise<ContactProperty | null> {
+  return db.maybeOne(sql.type(ContactProperty)`
+    SELECT ${columns} FROM contact_properties WHERE account_id = ${account_id} AND id = ${id} AND deleted_at IS NULL
+  `)
+}
+
+export type NewPropertyRow = Pick<ContactProperty, 'id' | 'key' | 'type' | 'fallback_value'> & { account_id: string }
+
+/** Values of a deleted property of the same key may still be there: then it stores its own under another name. */
+export async function insertProperty(db: Queryable, row: NewPropertyRow): Promise<ContactProperty> {
+  return db.one(sql.type(ContactProperty)`
+    INSERT INTO contact_properties (account_id, id, key, stored_as, type, fallback_value)
+    SELECT ${row.account_id}, ${row.id}, ${row.key},
+      CASE WHEN EXISTS (SELECT FROM contact_properties WHERE account_id = ${row.account_id} AND key = ${row.key}
+        AND deleted_at IS NOT NULL) THEN ${`${row.key} ${row.id}`} ELSE ${row.key} END,
+      ${row.type}, nullif(${JSON.stringify(row.fallback_value)}::jsonb, 'null')
+    RETURNING ${columns}
+  `)
+}
+
+/** Returns how many there were: none or one. */
+export async function updateFallback(
+  db: Queryable,
+  account_id: string,
+  id: string,
+  fallback_value: PropertyValue | null,
+): Promise<number> {
+  return db.run(sql.unsafe`
+    UPDATE contact_properties SET fallback_value = nullif(${JSON.stringify(fallback_value)}::jsonb, 'null'), updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id} AND deleted_at IS NULL
+  `)
+}
+
+/** Hides a property; its values are removed by a job (tasks/remove_leftovers.ts). */
+export async function markPropertyDeleted(tx: Tx, account_id: string, id: string): Promise<number> {
+  return tx.run(sql.unsafe`
+    UPDATE contact_properties SET deleted_at = now()
+    WHERE account_id = ${account_id} AND id = ${id} AND deleted_at IS NULL
+  `)
+}
+
+/** How the value of a property is checked and stored. */
+const StoredProperty = z.object({ key: z.string(), stored_as: z.string(), type: PropertyType })
+export type StoredProperty = z.infer<typeof StoredProperty>
+
+export async function listStoredProperties(db: Queryable, account_id: string): Promise<StoredProperty[]> {
+  return db.any(sql.type(StoredProperty)`
+    SELECT key, stored_as, type FROM contact_properties WHERE account_id = ${account_id} AND deleted_at IS NULL
+  `)
+}

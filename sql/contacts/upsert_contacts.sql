@@ -1,0 +1,90 @@
+DROP FUNCTION IF EXISTS upsert_contacts(uuid, uuid, json, text, boolean, text, uuid);
+
+-- Adds contacts to a domain, or changes those that have the address already. given: [{ id, email, first_name, last_name,
+-- unsubscribed, properties }], each address once and in lower case; null leaves a member as it is, an empty name and a
+-- property that is null clear it. on_conflict: upsert or skip. may_resubscribe: `unsubscribed: false` subscribes one that
+-- has unsubscribed; otherwise that is left as it is. A new contact inherits the opt-outs of its address.
+--
+-- outcome: created, updated, unchanged or skipped. The rows come in any order.
+CREATE FUNCTION upsert_contacts(
+  account uuid, domain uuid, given json, on_conflict text, may_resubscribe boolean, given_source text, given_source_id uuid
+) RETURNS TABLE (id uuid, email text, outcome text, unsubscribed boolean, was_unsubscribed boolean)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  created uuid[];
+BEGIN
+  -- In the order of the addresses, here and below: two statements in different order would deadlock.
+  WITH inserted AS (
+    INSERT INTO contacts (account_id, id, domain_id, email, first_name, last_name, unsubscribed, properties, source, source_id)
+    SELECT account, g.id, domain, g.email, nullif(g.first_name, ''), nullif(g.last_name, ''),
+      coalesce(g.unsubscribed, false) OR (o.email_hash IS NOT NULL AND NOT (may_resubscribe AND g.unsubscribed IS FALSE)),
+      jsonb_strip_nulls(coalesce(g.properties, '{}')), given_source, given_source_id
+    FROM given_contacts(given) g
+    LEFT JOIN contact_optouts o ON o.account_id = account AND o.domain_id = domain
+      AND o.email_hash = sha256(convert_to(g.email, 'UTF8')) AND o.topic_id = everything()
+    ORDER BY g.email
+    ON CONFLICT (account_id, domain_id, email) DO NOTHING
+    RETURNING contacts.id
+  )
+  SELECT coalesce(array_agg(i.id), '{}') INTO created FROM inserted i;
+
+  -- From now on the contact itself has the opt-outs of its address.
+  WITH taken AS (
+    DELETE FROM contact_optouts o USING contacts c
+    WHERE c.account_id = account AND c.id = ANY (created) AND o.account_id = account AND o.domain_id = domain
+      AND o.email_hash = sha256(convert_to(c.email, 'UTF8'))
+    RETURNING c.id, o.topic_id
+  )
+  INSERT INTO contact_topics (account_id, contact_id, topic_id, subscription)
+  SELECT account, t.id, t.topic_id, 'opt_out' FROM taken t
+  WHERE EXISTS (SELECT FROM topics WHERE topics.account_id = account AND topics.id = t.topic_id);
+
+  RETURN QUERY
+  WITH existing AS MATERIALIZED (
+    SELECT c.id, c.email, c.unsubscribed AS was_unsubscribed,
+      g.first_name IS NOT NULL AND nullif(g.first_name, '') IS DISTINCT FROM c.first_name AS has_first_name, g.first_name,
+      g.last_name IS NOT NULL AND nullif(g.last_name, '') IS DISTINCT FROM c.last_name AS has_last_name, g.last_name,
+      CASE WHEN g.unsubscribed IS NULL OR (c.unsubscribed AND NOT may_resubscribe) THEN c.unsubscribed
+        ELSE g.unsubscribed END AS unsubscribed,
+      c.properties AS old_properties,
+      jsonb_strip_nulls(c.properties || coalesce(g.properties, '{}')) AS properties
+    FROM given_contacts(given) g
+    JOIN contacts c ON c.account_id = account AND c.domain_id = domain AND c.email = g.email
+    WHERE c.id <> ALL (created)
+    ORDER BY c.email
+    FOR NO KEY UPDATE OF c
+  ), updated AS (
+    UPDATE contacts c SET
+      first_name = CASE WHEN e.has_first_name THEN nullif(e.first_name, '') ELSE c.first_name END,
+      last_name = CASE WHEN e.has_last_name THEN nullif(e.last_name, '') ELSE c.last_name END,
+      unsubscribed = e.unsubscribed, properties = e.properties, updated_at = now()
+    FROM existing e
+    WHERE c.account_id = account AND c.id = e.id AND on_conflict = 'upsert'
+      AND (e.has_first_name OR e.has_last_name OR e.unsubscribed <> e.was_unsubscribed OR e.properties <> e.old_properties)
+    RETURNING c.id
+  )
+  SELECT c.id, c.email, 'created', c.unsubscribed, NULL::boolean
+  FROM contacts c WHERE c.account_id = account AND c.id = ANY (created)
+  UNION ALL
+  SELECT e.id, e.email,
+    CASE WHEN on_conflict = 'skip' THEN 'skipped' WHEN u.id IS NULL THEN 'unchanged' ELSE 'updated' END,
+    CASE WHEN u.id IS NULL THEN e.was_unsubscribed ELSE e.unsubscribed END, e.was_unsubscribed
+  FROM existing e LEFT JOIN updated u ON u.id = e.id;
+END $$;
+
+DROP FUNCTION IF EXISTS given_contacts(json);
+
+CREATE FUNCTION given_contacts(given json)
+RETURNS TABLE (id uuid, email text, first_name text, last_name text, unsubscribed boolean, properties jsonb)
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT * FROM json_to_recordset(given)
+    AS (id uuid, email text, first_name text, last_name text, unsubscribed boolean, properties jsonb)
+$$;
+
+DROP FUNCTION IF EXISTS everything();
+
+-- The topic_id of an opt-out from all mail.
+CREATE FUNCTION everything() RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
+  SELECT '00000000-0000-0000-0000-000000000000'::uuid
+$$;

@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+const DomainId = z.object({ id: z.string() })
+
+/** The id of a domain of the account, by its id or its name. */
+export async function findOwnDomain(
+  db: Queryable,
+  account_id: string,
+  ref: { id: string } | { name: string },
+): Promise<string | null> {
+  const named = 'id' in ref ? sql.fragment`id = ${ref.id}` : sql.fragment`name = ${ref.name}`
+  const found = await db.maybeOne(
+    sql.type(DomainId)`SELECT id FROM domains WHERE account_id = ${account_id} AND ${named}`,
+  )
+  return found?.id ?? null
+}
+
+/** The id of the account's only domain, or null if it has none or several. `sandbox` counts only while there is no other. */
+export async function findOnlyDomain(db: Queryable, account_id: string, sandbox: string): Promise<string | null> {
+  const domains = await db.any(sql.type(DomainId)`
+    SELECT id FROM domains d WHERE account_id = ${account_id} AND (name <> ${sandbox} OR NOT EXISTS (
+      SELECT FROM domains o WHERE o.account_id = d.account_id AND o.name <> ${sandbox}))
+    LIMIT 2
+  `)
+  return domains.length === 1 ? (domains[0]?.id as string) : null
+}
