@@ -8,6 +8,7 @@ import {
   findLayerFaults,
   findLongFiles,
   findLongFunctions,
+  findPolls,
   findRoomFaults,
   type Tree,
 } from '#test/support/house_rules.ts'
@@ -48,6 +49,7 @@ const RUNNER_EXPORTS = {
 const paths = globSync('*/**/*.{ts,sql}', { cwd: ROOT, exclude: name => name === 'node_modules' }).sort()
 const all: Tree = new Map(paths.map(path => [path, readFileSync(join(ROOT, path), 'utf8')]))
 const source: Tree = new Map([...all].filter(([path]) => !path.startsWith('test/')))
+const tests: Tree = new Map([...all].filter(([path]) => path.startsWith('test/')))
 /** tasks/ is flat. */
 const rooms: Tree = new Map([...source].filter(([path]) => !path.startsWith('tasks/')))
 
@@ -73,6 +75,7 @@ t.test('no imports go in a circle, types included', async t => check(t, findCirc
 t.test('files are short', async t => check(t, findLongFiles(source, MAX_FILE), LONG_FILES))
 t.test('functions are short', async t => check(t, findLongFunctions(source, MAX_FUNCTION), LONG_FUNCTIONS))
 t.test('every export is imported somewhere', async t => check(t, findUnusedExports(all), RUNNER_EXPORTS))
+t.test('tests poll by waitUntil', async t => check(t, findPolls(tests)))
 t.test('folders hold few files', async t => check(t, findFullFolders(rooms, MAX_FOLDER), FULL_FOLDERS))
 
 const keysOf = (faults: Fault[]) => faults.map(({ key }) => key)
@@ -133,6 +136,14 @@ t.test('a long file, a long function and a full folder are found', async t => {
     { key: 'lib/a.ts shape', because: '7 lines' },
   ])
   t.strictSame(keysOf(findFullFolders(tree({ 'lib/a/b.ts': '', 'lib/a/c.ts': '', 'lib/d.ts': '' }), 1)), ['lib/a'])
+})
+
+t.test('a loop that polls is found', async t => {
+  const faultsOf = (text: string) => keysOf(findPolls(tree({ 'test/a.ts': text })))
+  t.strictSame(faultsOf('  while (!(await isDone())) await sleep(20)'), ['test/a.ts'])
+  t.strictSame(faultsOf('while (count < 2) await new Promise(resolve => setTimeout(resolve, 5))'), ['test/a.ts'])
+  t.strictSame(faultsOf('  for (const limit = now() + MS; now() < limit; await sleep(50)) {'), ['test/a.ts'])
+  t.strictSame(faultsOf('while (wanted.length > 0) await send(wanted.pop())\nawait sleep(5)'), [])
 })
 
 t.test('an export that no other file imports is found', async t => {

@@ -9,6 +9,7 @@ import { EMAIL } from '#test/bench/support/generate_load.ts'
 import { median, openStage, percentile, ROUNDS, report, type Stage } from '#test/bench/support/stage.ts'
 import { type Sink, startSink } from '#test/faults/support/sink.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { EHLO } from './deliver.ts'
 
 /** Domains of their own servers: what never ends its greeting, and what answers at once. */
@@ -42,7 +43,7 @@ export async function benchTarpit(): Promise<void> {
     await measure(bench, null) // not counted: until it is warm
     const before = await measureRounds(bench, 'without tarpits')
     for (let n = 0; n < TARPITTED; n++) await bench.accept(`to${TARPITS[n % TARPITS.length]}.com`)
-    while (tarpits.some(({ connections }) => connections === 0)) await sleep(10)
+    await waitUntil(() => tarpits.every(({ connections }) => connections > 0), 'every tarpit has a connection')
     const after = await measureRounds(bench, `with ${TARPITTED} tarpitted`)
     const ratio = after / before
     report('p95 beside tarpits', `${ratio.toFixed(2)} x without them`, '< 2 x', ratio < 2)

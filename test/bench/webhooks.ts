@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { request } from 'undici'
 import { v7 as uuid } from 'uuid'
@@ -10,6 +9,7 @@ import { sql } from '#sql/pool.ts'
 import { type Child, interleave, openStage, report, type Stage } from '#test/bench/support/stage.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { ROOT } from '#test/support/root.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { EHLO, endToEnd } from './deliver.ts'
 
 const HOOK_PORT = 4607
@@ -17,6 +17,7 @@ const HOOK = `http://127.0.0.1:${HOOK_PORT}/hook`
 /** Webhooks that get events at the same moment; two connections each, and as many for the baseline. */
 const WEBHOOKS = 8
 const COUNT = 12_000
+const PATIENCE_MS = 600_000
 const DATA = {
   email_id: uuid(),
   created_at: new Date().toISOString(),
@@ -98,7 +99,7 @@ async function deliver(stage: Stage, worker: Child, account_ids: string[], count
   const before = await countPosted()
   worker.process.kill('SIGCONT')
   const start = performance.now()
-  while ((await countPosted()) < before + count) await sleep(5)
+  await waitUntil(async () => (await countPosted()) >= before + count, `${count} events have arrived`, PATIENCE_MS)
   const rate = count / ((performance.now() - start) / 1000)
   await settled(stage)
   return rate
@@ -111,11 +112,8 @@ async function countPosted(): Promise<number> {
 
 /** A figure of events whose results are not written would be none. */
 async function settled({ pool }: Stage): Promise<void> {
-  for (;;) {
-    const { rows } = await pool.pg.query(`SELECT count(*)::int FROM webhook_deliveries WHERE state <> 'success'`)
-    if (rows[0].count === 0) return
-    await sleep(50)
-  }
+  const unsettled = `SELECT FROM webhook_deliveries WHERE state <> 'success' LIMIT 1`
+  await waitUntil(async () => (await pool.pg.query(unsettled)).rowCount === 0, 'every result is written', PATIENCE_MS)
 }
 
 async function postBare(): Promise<number> {

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { setUp } from '#flows/accounts/create_sandbox.ts'
 import type { PresentedDomain } from '#flows/domains/find_domain.ts'
@@ -11,10 +10,13 @@ import { publish } from '#test/support/dns/publish.ts'
 import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
 import { Answers, type Example, readExamples, Terminal, wordsOf } from '#test/support/markdown_examples.ts'
 import { ROOT } from '#test/support/root.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { openWorld } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 import { startWorker } from '#workers/worker.ts'
 
+/** For as long an answer may be another. */
+const READING_MS = 10_000
 const FILE = 'https://www.rfc-editor.org/rfc/rfc2606.txt'
 const page = await readFile(join(ROOT, 'docs', 'examples.md'), 'utf8')
 
@@ -79,8 +81,12 @@ async function publishAll(): Promise<void> {
 /** What it answers. What only reads may come too soon, and is pasted again. */
 async function settled(example: Example): Promise<string> {
   const isReading = example.language === 'sh' && !/ -d | -X /.test(example.code)
-  for (const limit = performance.now() + 10_000; ; await sleep(100)) {
-    const found = await terminal.run(example)
-    if (!isReading || answers.fits(example.answer, found) || performance.now() > limit) return found
+  let found = ''
+  const isSettled = async () => {
+    found = await terminal.run(example)
+    return !isReading || answers.fits(example.answer, found)
   }
+  // If it never fits, the test shows the difference.
+  await waitUntil(isSettled, example.title, READING_MS).catch(() => {})
+  return found
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { countStates, listBeyondFence, makeAllDue, waitForNone } from '#test/faults/support/deliveries.ts'
 import { type PgProxy, startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { feed, type Stage } from '#test/faults/support/stage.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 import { addJobs, holdTable, waitForLocks } from './locked_jobs.ts'
 
@@ -19,7 +20,7 @@ export async function takeDatabaseAway(stage: Stage, options: Options): Promise<
   const worker = stage.supervise('test/faults/support/worker.ts', { MAIL_TRANSPORT: sink.url, DATABASE_URL: proxy.url })
   try {
     await feed(stage, emails, 0, ['slow250-1000'])
-    while ((await listBeyondFence(stage)).length < pending) await sleep(20)
+    await waitUntil(async () => (await listBeyondFence(stage)).length >= pending, `${pending} wait for a reply`)
     const at_stake = (await listBeyondFence(stage)).length
     await leave(stage, proxy, how, jobs)
     const { child } = worker

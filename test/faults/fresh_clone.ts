@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { ROOT } from '#test/support/root.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0
@@ -88,13 +88,15 @@ export class Command {
   }
 
   /** What fits of the output, once it is there. */
-  async prints(pattern: RegExp, ms = 30_000): Promise<string> {
-    for (const limit = performance.now() + ms; performance.now() < limit; await sleep(20)) {
-      const [found] = pattern.exec(this.stdout) ?? []
-      if (found !== undefined) return found
-      if (!this.#isRunning) break
+  async prints(pattern: RegExp, ms?: number): Promise<string> {
+    const what = () => `${pattern} is printed:\n${this.stdout}${this.stderr}`
+    const find = () => {
+      const found = pattern.exec(this.stdout)
+      if (!found && !this.#isRunning) throw new Error(`it has ended before ${what()}`)
+      return found
     }
-    throw new Error(`${pattern} was not printed:\n${this.stdout}${this.stderr}`)
+    const [found] = await waitUntil(find, what, ms)
+    return found
   }
 
   /** Its code once it ends, by itself or by the signal; null when it had to be killed. */
@@ -134,10 +136,13 @@ function readCurl(text: string): RequestInit {
 type Email = { status: string; events: { type: string }[] }
 
 /** The email as the API shows it, once it is settled. */
-export async function readSettled(url: string, key: string, id: string, ms = 30_000): Promise<Email> {
-  for (const limit = performance.now() + ms; ; await sleep(50)) {
+export async function readSettled(url: string, key: string, id: string): Promise<Email> {
+  let text = ''
+  const read = async () => {
     const answer = await fetch(`${url}/${id}`, { headers: { authorization: `Bearer ${key}` } })
-    const email = (await answer.json()) as Email
-    if ((answer.ok && email.status !== 'queued') || performance.now() > limit) return email
+    text = await answer.text()
+    const email: Email = JSON.parse(text)
+    return answer.ok && email.status !== 'queued' && email
   }
+  return waitUntil(read, () => `the email is settled; the last answer is ${text}`)
 }

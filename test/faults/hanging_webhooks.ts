@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stage } from '#test/faults/support/stage.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { announce, insertUnchecked } from '#test/support/webhooks/announced_events.ts'
 import { newAccount } from '#test/support/world.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
@@ -99,9 +100,11 @@ class Receiver {
     return { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(this.#port), MAIL_TRANSPORT: 'capture' }
   }
 
-  async hears(count: number, limit = performance.now() + 60_000): Promise<void> {
-    while (this.#heard < count && performance.now() < limit) await sleep(20)
-    if (this.#heard < count) throw new Error(`${this.#heard} of ${count} events have arrived`)
+  async hears(count: number): Promise<void> {
+    await waitUntil(
+      () => this.#heard >= count,
+      () => `${this.#heard} of ${count} events have arrived`,
+    )
   }
 
   /** Milliseconds since the last call: the median, the 95th percentile and the most. */

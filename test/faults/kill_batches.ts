@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import type { Stage } from '#test/faults/support/stage.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type Options = { batches: number; kills: number; connections: number }
@@ -8,6 +9,9 @@ type Incomplete = { sent: { id: string; index: number }[]; sent_count: number }
 type Final = { status: number; text: string; ids: string[] }
 
 const SIZE = 100
+
+/** For as many batches as a campaign by hand may ask for. */
+const PATIENCE_MS = 600_000
 
 /**
  * Row 8, and a batch under fire: workers and web processes are killed while batches are stored, on a database that is
@@ -33,7 +37,8 @@ export async function killBatches(stage: Stage, { batches, kills, connections }:
   }
   const posting = Promise.all(Array.from({ length: connections }, post))
   for (let kill = 1; kill <= kills; kill++) {
-    while (answers.size < Math.floor((batches * kill) / (kills + 1))) await sleep(20)
+    const enough = Math.floor((batches * kill) / (kills + 1))
+    await waitUntil(() => answers.size >= enough, `${enough} batches are answered`, PATIENCE_MS)
     const victim = kill % 3 === 0 ? web : worker
     victim.child.kill('SIGKILL')
   }

@@ -3,6 +3,7 @@ import { countStates, makeAllDue, waitForNone } from '#test/faults/support/deliv
 import { checkKeys, Load } from '#test/faults/support/load.ts'
 import type { Postgres } from '#test/faults/support/postgres.ts'
 import type { Stage } from '#test/faults/support/stage.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type How = 'immediate stop' | 'kill -9 of all'
@@ -12,6 +13,9 @@ type Options = { crashes: number; emails: number; connections: number; hows: How
 
 const AWAY_MS = 500
 const BACK_MS = 10_000
+
+/** For as many requests as a campaign by hand may ask for. */
+const PATIENCE_MS = 600_000
 
 /**
  * Rows 10 and 11: Postgres crashes again and again while emails are accepted and sent. What was answered is stored, each
@@ -28,16 +32,16 @@ export async function crashPostgres(stage: Stage, postgres: Postgres, options: O
   load.start([web.url], connections)
   const back: number[] = []
   for (let crash = 1; crash <= crashes; crash++) {
-    while (load.accepted.length < (emails * crash) / (crashes + 1)) await sleep(10)
+    await reaches(load, (emails * crash) / (crashes + 1))
     await (hows[crash % hows.length] === 'immediate stop' ? postgres.stop('SIGQUIT') : postgres.kill())
     await sleep(AWAY_MS)
     await postgres.start()
     const start = performance.now()
     const before = load.accepted.length
-    while (load.accepted.length === before) await sleep(10)
+    await reaches(load, before + 1)
     back.push(Math.round(performance.now() - start))
   }
-  while (load.accepted.length < emails) await sleep(10)
+  await reaches(load, emails)
   await load.stop()
   const settled = await settle(stage)
   const exits = [...worker.exits]
@@ -60,6 +64,14 @@ export async function crashPostgres(stage: Stage, postgres: Postgres, options: O
   for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
   await report.consult(stage, { sent: sink.ledger.read(), answered: [...load.ids.values()].flatMap(ids => [...ids]) })
   return report
+}
+
+function reaches({ accepted }: Load, count: number): Promise<unknown> {
+  return waitUntil(
+    () => accepted.length >= count,
+    () => `${accepted.length} of ${count} are accepted`,
+    PATIENCE_MS,
+  )
 }
 
 /** What was put off is due at once, again and again until nothing is left. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stage } from '#test/faults/support/stage.ts'
 import { findFreePort } from '#test/support/free_port.ts'
 import { openClient, type SmtpClient } from '#test/support/smtp/smtp_client.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
 const nobody = { teardown() {} }
@@ -46,7 +47,7 @@ export async function killSmtp(stage: Stage, options: { runs: number; senders: n
   const senders = Array.from({ length: options.senders }, (_, n) => sender(n))
   for (let run = 0; run < options.runs; run++) {
     const before = told.size
-    while (told.size < before + options.senders) await sleep(5)
+    await waitUntil(() => told.size >= before + options.senders, 'each sender was answered once')
     await sleep(Math.random() * 50)
     const { child } = smtp
     child.kill('SIGKILL')

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { waitForNone } from '#test/faults/support/deliveries.ts'
 import { checkKeys, Load } from '#test/faults/support/load.ts'
 import { type PgProxy, startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import type { Stage } from '#test/faults/support/stage.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
 /** When the process is killed: before Postgres has the statement, while it is at it, or with the answer on its way. */
@@ -71,12 +71,12 @@ async function killWhileLocked(stage: Stage, kill: () => void, post: () => Promi
   await holder.query('BEGIN')
   await holder.query('LOCK TABLE idempotency_keys IN SHARE MODE')
   const posted = post()
-  while (!(await isWaiting(stage))) await sleep(5)
+  await waitUntil(() => isWaiting(stage), 'the statement waits for the lock')
   kill()
   await holder.query('COMMIT')
   await holder.end()
   await posted
-  while (await isAccepting(stage)) await sleep(5)
+  await waitUntil(async () => !(await isAccepting(stage)), 'the statement has ended')
 }
 
 async function isWaiting(stage: Stage): Promise<boolean> {

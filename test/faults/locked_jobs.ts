@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { countStates, waitForNone } from '#test/faults/support/deliveries.ts'
 import { feed, type Stage } from '#test/faults/support/stage.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type Options = { jobs: number; kills: number }
@@ -31,9 +31,13 @@ export async function killWithJobs(stage: Stage, { jobs, kills }: Options): Prom
     await heir.says(/^ready$/)
     await release()
     const start = performance.now()
-    while ((await countLocks(stage, pools)) > 0 && performance.now() < start + FREED_MS) await sleep(50)
+    const freed = waitUntil(
+      async () => (await countLocks(stage, pools)) === 0,
+      `kill ${kill}: no job is locked by who is dead`,
+      FREED_MS,
+    )
+    await freed.catch(error => report.expect(false, error.message))
     freed_after.push(Math.round(performance.now() - start))
-    report.expect((await countLocks(stage, pools)) === 0, `kill ${kill}: jobs are still locked`)
     await waitForNone(stage, ['queued', 'sending'])
     await heir.stop()
   }
@@ -69,14 +73,13 @@ export async function holdTable(stage: Stage): Promise<() => Promise<void>> {
 
 /** Answers the pools that hold jobs, once there are any. */
 export async function waitForLocks(stage: Stage): Promise<string[]> {
-  for (let tries = 0; tries < 2_000; tries++) {
+  const list = async () => {
     const { rows } = await stage.pool.pg.query<{ pool: string }>(
       'SELECT DISTINCT locked_by AS pool FROM graphile_worker.jobs WHERE locked_by IS NOT NULL',
     )
-    if (rows.length > 0) return rows.map(row => row.pool)
-    await sleep(5)
+    return rows.length > 0 && rows.map(row => row.pool)
   }
-  throw new Error('no job is locked')
+  return waitUntil(list, 'a job is locked')
 }
 
 async function countLocks(stage: Stage, pools: string[]): Promise<number> {

@@ -3,6 +3,7 @@ import { countStates, listBeyondFence, makeAllDue, waitForNone } from '#test/fau
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { feed, type Stage } from '#test/faults/support/stage.ts'
 import { FAULT_TIMES } from '#test/faults/support/worker.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, runCampaign } from './campaign.ts'
 import { addJobs, holdTable, waitForLocks } from './locked_jobs.ts'
 
@@ -26,8 +27,8 @@ export async function loseDatabase(stage: Stage, { how, isAsked, emails, jobs }:
     await worker.says(/^ready$/)
     await feed(stage, emails, 0, ['slow250-3000'])
     await feed(stage, jobs, emails)
-    while (emails > 0 && (await listBeyondFence(stage)).length === 0) await sleep(5)
-    if (emails === 0) await waitForNone(stage, ['queued', 'sending'])
+    if (emails > 0) await waitUntil(async () => (await listBeyondFence(stage)).length > 0, 'one waits for its reply')
+    else await waitForNone(stage, ['queued', 'sending'])
     const release = await holdTable(stage)
     await addJobs(stage, jobs)
     await waitForLocks(stage)

@@ -4,6 +4,7 @@ import type { Stage } from '#test/faults/support/stage.ts'
 import { findFreePort } from '#test/support/free_port.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
 import { openClient } from '#test/support/smtp/smtp_client.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { announce, insertUnchecked } from '#test/support/webhooks/announced_events.ts'
 import { behaviours, startHostileReceiver } from '#test/support/webhooks/hostile_receiver.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
@@ -13,6 +14,7 @@ type Options = { mails: number; seconds: number; hanging: number; rest_s: number
 
 const MAIL_BYTES = 25 * MEGABYTE
 const EVERY_MS = 200
+const READ_MS = 600_000
 
 /** Measures the memory that an SMTP process takes while it stores large messages, and how much it gives back. */
 async function memoryOfSmtp(stage: Stage, options: Options): Promise<Report> {
@@ -52,7 +54,8 @@ async function memoryOfWorker(stage: Stage, options: Options): Promise<Report> {
         [`${options.mails} messages of 25 MB to read`]: async () => {
           await receiveLarge(stage, t, port, options.mails, MAIL_BYTES)
           const unread = `SELECT FROM received_emails WHERE state = 'stored'`
-          while ((await stage.pool.pg.query(unread)).rows.length > 0) await sleep(100)
+          const isRead = async () => (await stage.pool.pg.query(unread)).rows.length === 0
+          await waitUntil(isRead, 'every message is read', READ_MS)
         },
       },
       options,

@@ -1,4 +1,3 @@
-import { EventEmitter, once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
@@ -12,6 +11,7 @@ import { type NameServer, startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { passesOf, verdictsOf } from '#test/support/mail/dkim.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type Options = { rotations: number; messages: number; workers: number }
@@ -87,7 +87,6 @@ class Receiver {
   /** How many had which verdicts. */
   readonly tally: Record<string, number> = {}
   readonly #server: string
-  readonly #arrivals = new EventEmitter().setMaxListeners(0)
 
   constructor({ server }: NameServer) {
     this.#server = server
@@ -97,23 +96,24 @@ class Receiver {
     const verdicts = String(await verdictsOf(await buffer(stream), this.#server))
     this.tally[verdicts] = (this.tally[verdicts] ?? 0) + 1
     this.count++
-    this.#arrivals.emit('message')
     callback()
   }
 
   more(count: number): Promise<void> {
-    const enough = this.count + count
-    return this.until(() => this.count >= enough)
+    return this.reaches(this.count + count)
+  }
+
+  async reaches(count: number): Promise<void> {
+    await waitUntil(
+      () => this.count >= count,
+      () => `${this.count} of ${count} messages have arrived`,
+    )
   }
 
   /** Resolves when one has come that was signed with the keys of this generation. */
-  first(generation: number): Promise<void> {
-    return this.until(() => Object.keys(this.tally).some(verdicts => verdicts.includes(` mb${generation} `)))
-  }
-
-  async until(isEnough: () => boolean): Promise<void> {
-    const signal = AbortSignal.timeout(60_000)
-    while (!isEnough()) await once(this.#arrivals, 'message', { signal })
+  async first(generation: number): Promise<void> {
+    const isThere = () => Object.keys(this.tally).some(verdicts => verdicts.includes(` mb${generation} `))
+    await waitUntil(isThere, `a message that is signed with the keys of generation ${generation}`)
   }
 }
 
@@ -154,8 +154,7 @@ class Sending {
       const [answer] = await this.#load.send([this.#url], this.#accepted)
       if (answer?.status !== 200) throw new Error(`an email was answered with ${answer?.status}`)
       this.#accepted++
-      const receiver = this.#receiver
-      await receiver.until(() => receiver.count >= this.#accepted - AHEAD)
+      await this.#receiver.reaches(this.#accepted - AHEAD)
     }
   }
 }
@@ -178,7 +177,7 @@ class Owner {
     this.#path += `/${added.id}`
     publish(this.#dns.zone, added)
     await this.post('/verify')
-    while ((await this.#ask('GET', this.#path)).status !== 'verified') await sleep(50)
+    await waitUntil(async () => (await this.#ask('GET', this.#path)).status === 'verified', 'the domain is verified')
   }
 
   post(path: string): Promise<PresentedDomain> {
@@ -189,7 +188,7 @@ class Owner {
   async unpublish(generation: number): Promise<void> {
     const names = [`mb${generation}._domainkey`, `mb${generation}e._domainkey`]
     const isListed = async () => (await this.#ask('GET', this.#path)).records.some(({ name }) => names.includes(name))
-    while (await isListed()) await sleep(50)
+    await waitUntil(async () => !(await isListed()), `${names} are listed no more`)
     for (const name of names) delete this.#dns.zone[`${name}.${DOMAIN}`]
   }
 

@@ -4,6 +4,7 @@ import { ask, post, readClock, startWeb, startWorker, type Web } from '#test/fau
 import { type Sink, startSink } from '#test/faults/support/sink.ts'
 import type { Stage } from '#test/faults/support/stage.ts'
 import { FAULT_TIMES } from '#test/faults/support/worker.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, runCampaign } from './campaign.ts'
 
 const SECOND = 1_000
@@ -42,7 +43,8 @@ export async function shiftClocks(stage: Stage, { webs: shifts, workers, emails 
     await replay(stage, report, webs)
     const sent = await sendInTurn(stage, webs, emails)
     await checkArrivals(stage, report, sink, scheduled)
-    await untilIndexed(stage)
+    const isIndexed = async () => (await stage.pool.pg.query('SELECT FROM email_blocks')).rowCount
+    await waitUntil(isIndexed, 'emails are indexed')
     for (const web of webs) await find(stage, report, web, sent, since)
     const { delivered = 0, ever_in_doubt = 0 } = await countStates(stage)
     report.note({ shifts, workers, delivered, ever_in_doubt })
@@ -119,10 +121,9 @@ async function sendInTurn(stage: Stage, webs: Web[], count: number): Promise<str
 }
 
 async function checkArrivals(stage: Stage, report: Report, sink: Sink, scheduled: Scheduled[]): Promise<void> {
-  const isWaiting = async () =>
-    (await stage.pool.pg.query(`SELECT FROM deliveries WHERE state = 'sending' OR next_at < now() + interval '1 hour'`))
-      .rowCount
-  for (const limit = performance.now() + LATE_MS; performance.now() < limit && (await isWaiting()); ) await sleep(50)
+  const waiting = `SELECT FROM deliveries WHERE state = 'sending' OR next_at < now() + interval '1 hour'`
+  const isSent = async () => (await stage.pool.pg.query(waiting)).rowCount === 0
+  await waitUntil(isSent, 'all that is due is sent', LATE_MS).catch(error => report.expect(false, error.message))
   const arrivals = scheduled.map(({ rcpt }) => sink.ledger.find(entry => entry.rcpt === rcpt)?.time ?? Number.NaN)
   const lateness = arrivals.map((time, i) => time - (scheduled[i] as Scheduled).at)
   report.note({ lateness_ms: lateness })
@@ -131,13 +132,6 @@ async function checkArrivals(stage: Stage, report: Report, sink: Sink, scheduled
   }
   const slow = sink.ledger.filter(({ rcpt }) => rcpt.startsWith('slow'))
   report.expect(slow.length === new Set(slow.map(({ rcpt }) => rcpt)).size, 'a lease did not hold')
-}
-
-async function untilIndexed({ pool }: Stage): Promise<void> {
-  for (const limit = performance.now() + 30 * SECOND; performance.now() < limit; await sleep(50)) {
-    if ((await pool.pg.query('SELECT FROM email_blocks')).rowCount) return
-  }
-  throw new Error('no emails were indexed')
 }
 
 /** The list, a search and the log of requests show all of it, in about the order it was sent. */

@@ -5,7 +5,8 @@ import { findEarlierRelease, unpackRelease } from '#test/faults/support/earlier_
 import { checkKeys, Load } from '#test/faults/support/load.ts'
 import { Release } from '#test/faults/support/release.ts'
 import { recipient, type Sender, type Stage } from '#test/faults/support/stage.ts'
-import { openUpgrade, prepareDatabase, type Upgrade, waitUntil } from '#test/faults/support/upgrade.ts'
+import { openUpgrade, prepareDatabase, type Upgrade } from '#test/faults/support/upgrade.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, runCampaign } from './campaign.ts'
 
 /** The sink does what these local parts say (sink.ts), so that deliveries get into every state. */
@@ -39,11 +40,7 @@ async function upgrade(upgrade: Upgrade, { startSink }: Stage): Promise<Report> 
   await mixed.accepts(IN_ANY_STATE)
   await mixed.stop()
   await cancel(upgrade, web.url, mixed)
-  await waitUntil(
-    async () => (await countStates(upgrade)).bounced,
-    () => 'some are bounced',
-    LIMIT_MS,
-  )
+  await waitUntil(async () => (await countStates(upgrade)).bounced, 'some are bounced', LIMIT_MS)
   report.note({ before: await countStates(upgrade) })
 
   const during = start([web.url])
@@ -57,11 +54,7 @@ async function upgrade(upgrade: Upgrade, { startSink }: Stage): Promise<Report> 
   await during.stop()
   await Promise.all([worker.stop(), web.child.stop()]) // callers of the earlier one try the other
   await beside.stop()
-  await waitUntil(
-    async () => (await countUnsettled(upgrade)) === 0,
-    () => 'all is settled',
-    LIMIT_MS,
-  )
+  await waitUntil(async () => (await countUnsettled(upgrade)) === 0, 'all is settled', LIMIT_MS)
   await newWorker.stop() // or deferred mail goes out while it is counted
   report.note({ after: await countStates(upgrade), accepted: loads.reduce((sum, { ids }) => sum + ids.size, 0) })
   for (const load of loads) for (const fault of await checkKeys(upgrade, load)) report.expect(false, fault)

@@ -3,12 +3,14 @@ import type { Child } from '#test/faults/support/child.ts'
 import { checkKeys, Load } from '#test/faults/support/load.ts'
 import type { Stage } from '#test/faults/support/stage.ts'
 import { findFreePort } from '#test/support/free_port.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type Cluster = { url: string; child: Child; pids(): number[] }
 
 const FORKS = 2
 const RESTART_MS = 20_000
+const END_MS = 5_000
 
 const stops = {
   'SIGTERM to the first': child => child.kill('SIGTERM'),
@@ -41,7 +43,7 @@ export async function runWebProcesses(
 async function start(stage: Stage): Promise<Cluster> {
   const { url, child } = await stage.startWeb({ WEB_CONCURRENCY: String(FORKS) })
   const pids = () => child.lines.filter(line => line.includes('the API listens')).map(line => JSON.parse(line).pid)
-  while (pids().length < FORKS) await sleep(10)
+  await waitUntil(() => pids().length >= FORKS, 'every process listens')
   return { url, child, pids }
 }
 
@@ -58,9 +60,9 @@ async function replaceKilled(stage: Stage, report: Report, load_ms: number, clus
 
   const killed_at = performance.now()
   process.kill(pids()[0] as number, 'SIGKILL')
-  while (pids().length === FORKS && performance.now() < killed_at + RESTART_MS) await sleep(10)
+  const replaced = waitUntil(() => pids().length > FORKS, 'one that is killed is replaced', RESTART_MS)
+  await replaced.catch(error => report.expect(false, error.message))
   report.note({ replaced_after_ms: Math.round(performance.now() - killed_at) })
-  report.expect(pids().length > FORKS, 'one that is killed is replaced')
   await load.stop()
   report.note({ answers_around_the_kill: load.tally })
   for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
@@ -104,8 +106,8 @@ async function stopAll(
 async function endWithFirst(stage: Stage, report: Report): Promise<void> {
   const { child, pids } = await start(stage)
   child.kill('SIGKILL')
-  for (let n = 0; n < 500 && pids().some(isAlive); n++) await sleep(10)
-  report.expect(!pids().some(isAlive), 'none outlives the first')
+  const ended = waitUntil(() => !pids().some(isAlive), 'none outlives the first', END_MS)
+  await ended.catch(error => report.expect(false, error.message))
 }
 
 async function refuseTakenPort(stage: Stage, report: Report): Promise<void> {

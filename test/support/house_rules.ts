@@ -26,6 +26,8 @@ const COMMENT = /^\s*(?:\/\/|\/?\*)/
 /** Begins a function or a method, or is the last line of a head of several lines. */
 const HEAD =
   /^\s*(?:(?:export |default |async |static |override |get |set )*(?:function\b|(?!new\b|super\b)[#\w*]+(?:<.*>)?\()|[)}\]])/
+/** A line that asks and sleeps until something is so. */
+const POLL = /^\s*(?:while \(.*\) await (?:sleep|new Promise)\(|for \(.*; await sleep\(\w+\)\))/
 const CONTROL = /^\s*(?:\} )?(?:if|else|for|while|switch|catch|try|finally|do|with)\b/
 
 /** Which layer imports which, and packages that lib must not know. */
@@ -105,6 +107,13 @@ export function findLongFunctions(tree: Tree, max: number): Fault[] {
       return length > max && !CONTROL.test(head) ? [fault(`${path} ${nameOf(head)}`, `${length} lines`)] : []
     })
   })
+}
+
+/** Loops that poll on one line. By `waitUntil` a test that waits in vain ends, and says what for. */
+export function findPolls(tree: Tree): Fault[] {
+  return [...tree].flatMap(([path, text]) =>
+    text.split('\n').flatMap(line => (POLL.test(line) ? [fault(path, `${line.trim()}: call waitUntil`)] : [])),
+  )
 }
 
 export function findFullFolders(tree: Tree, max: number): Fault[] {

@@ -1,15 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from '#sql/pool.ts'
 import type { LogRecord } from '#sql/request_log/logs.ts'
+import { waitUntil } from './wait_until.ts'
 import type { TestAccount } from './world.ts'
 
-/** The requests of an account, newest first, once there are as many as said; a test without them ends by its timeout. */
+/** The requests of an account, newest first, once there are as many as said. */
 export async function readLogs(pool: Pool, account: TestAccount, count: number): Promise<LogRecord[]> {
-  for (;;) {
+  const find = async () => {
     const { rows } = await pool.pg.query('SELECT * FROM logs WHERE account_id = $1 ORDER BY id DESC', [account.id])
-    if (rows.length >= count) return rows
-    await sleep(20)
+    return rows.length >= count && rows
   }
+  return waitUntil(find, `${count} requests are logged`)
 }
 
 export type LogRow = { method?: string; endpoint?: string; status?: number; user_agent?: string; created_at?: string }

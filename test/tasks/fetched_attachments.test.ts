@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { simpleParser } from 'mailparser'
 import t from 'tap'
 import { findCapturedMessage } from '#sql/delivery/captured_messages.ts'
@@ -8,6 +7,7 @@ import { ALLOWED, FORBIDDEN, startServer } from '#test/support/http/fetching.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const MB = 1024 * 1024
@@ -113,7 +113,12 @@ t.test('paths that lead to servers that never answer hold up no other mail', asy
   const file = [{ filename: 'x.bin', path: url('/file') }]
   const ids = [await acceptEmail(world, other), await acceptEmail(world, other, { attachments: file })]
   await send_emails({ email_ids: ids }, patient)
-  for (const id of ids) while ((await readEmail(world, other, id)).status !== 'delivered') await sleep(20)
+  for (const id of ids) {
+    await waitUntil(
+      async () => (await readEmail(world, other, id)).status === 'delivered',
+      'the other mail is delivered',
+    )
+  }
   await patient.sender.stop()
   const { rows } = await world.pool.pg.query(
     `SELECT DISTINCT state, attempt FROM deliveries WHERE email_id = ANY ($1)`,

@@ -11,6 +11,7 @@ import { createDatabase } from '#test/support/database/database.ts'
 import { findFreePort } from '#test/support/free_port.ts'
 import { ROOT } from '#test/support/root.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { openWorld, SECRET_KEY } from '#test/support/world.ts'
 
 const run = promisify(execFile)
@@ -76,8 +77,7 @@ t.test('npm start for an ordinary user', async t => {
     t.ok(await isAlive(mailbrook.pid))
     t.equal(await mailbrook.end('SIGINT', 10_000), 1)
     await request
-    for (let tries = 0; (await isAlive(postgres)) && tries < 500; tries++) await sleep(20)
-    t.notOk(await isAlive(postgres))
+    await waitUntil(async () => !(await isAlive(postgres)), 'Postgres has ended')
   })
 })
 

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { kindOf } from '#lib/log_repeats.ts'
 import * as clone from '#test/faults/fresh_clone.ts'
 import { findFreePort } from '#test/support/free_port.ts'
 import { ROOT } from '#test/support/root.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 const run = promisify(execFile)
 const START = ['node_modules/.bin/node', 'workers/all.ts']
@@ -29,7 +29,7 @@ t.test('npm start goes on after its Postgres was killed', async t => {
   process.kill(await clone.findPostgres(place.directory), 'SIGKILL')
   await sending
   await mailbrook.prints(/the embedded Postgres has ended and is started again/)
-  while ((await send().catch(() => 0)) !== 200) await sleep(50)
+  await waitUntil(async () => (await send().catch(() => 0)) === 200, 'an email is accepted')
   t.equal(await mailbrook.end('SIGTERM'), 0)
   t.same(listRepeats(mailbrook.stdout), [], 'one line a second of each kind')
 })

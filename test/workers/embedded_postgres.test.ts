@@ -7,6 +7,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { StartupError } from '#lib/errors.ts'
 import { makeScratch } from '#test/support/scratch.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { signal } from '#workers/embedded_postgres/server.ts'
 import { startEmbeddedPostgres } from '#workers/embedded_postgres/start.ts'
 
@@ -114,7 +115,8 @@ t.test('is shared by short commands', async t => {
 t.test('starts after a first start that was killed in the middle', async t => {
   const directory = await makeDirectory(t)
   const child = runElsewhere(t, directory)
-  while (!(await readdir(directory)).some(name => /^postgres\.new-/.test(name))) await sleep(5)
+  const isMade = async () => (await readdir(directory)).some(name => /^postgres\.new-/.test(name))
+  await waitUntil(isMade, 'the cluster is being made')
   await sleep(100)
   await kill(child)
 
@@ -195,11 +197,11 @@ t.test('is started again when it ends, on its port', async t => {
   const url = postgres.url
   for (const expected of [[1], [1, 2], [1, 2, 3]]) {
     process.kill(await readServerPid(common), 'SIGKILL')
-    while (pauses.length < expected.length) await sleep(5)
-    while (!(await query(url, 'SELECT note FROM notes').catch(() => null))) await sleep(20)
+    await waitUntil(() => pauses.length >= expected.length, 'it is started again')
+    await waitUntil(() => query(url, 'SELECT note FROM notes').catch(() => null), 'it answers')
     t.same(pauses, expected)
     // Its locks too: while it is being started again nobody else may take it.
-    while (!(await isLocked(url))) await sleep(5)
+    await waitUntil(() => isLocked(url), 'its locks are taken')
   }
   t.equal(isFailed, false)
   process.kill(await readServerPid(common), 'SIGKILL')
@@ -213,9 +215,9 @@ t.test('has its count forgotten once it has run well', async t => {
   const postgres = await startEmbeddedPostgres(common, { restarts, onRestart: pause => pauses.push(pause) })
   for (let n = 1; n <= 2; n++) {
     process.kill(await readServerPid(common), 'SIGKILL')
-    while (pauses.length < n) await sleep(5)
-    while (!(await query(postgres.url, 'SELECT 1').catch(() => null))) await sleep(20)
-    while (!(await isLocked(postgres.url))) await sleep(5)
+    await waitUntil(() => pauses.length >= n, 'it is started again')
+    await waitUntil(() => query(postgres.url, 'SELECT 1').catch(() => null), 'it answers')
+    await waitUntil(() => isLocked(postgres.url), 'its locks are taken')
   }
   t.same(pauses, [1, 1])
   await postgres.stop()

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startServer } from '#api/server.ts'
 import { generateApiKey } from '#lib/api_key.ts'
@@ -8,6 +7,7 @@ import { sql } from '#sql/pool.ts'
 import { startApi } from '#test/support/api.ts'
 import { findFreePort } from '#test/support/free_port.ts'
 import { readLogs } from '#test/support/request_log.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -127,7 +127,7 @@ t.test('a request is answered while its log cannot be written, and logged when i
       WHERE d.datname = current_database() AND l.relation = 'logs'::regclass AND NOT l.granted
     `
     t.match(await api.request('GET', '/api/emails', { key: account.key }), { status: 200 })
-    while ((await tx.run(waits)) === 0) await sleep(10)
+    await waitUntil(() => tx.run(waits), 'the log waits for the lock')
     t.match(await api.request('GET', '/api/emails', { key: account.key }), { status: 200 })
   })
   t.equal((await readLogs(pool, account, 2)).length, 2)
@@ -142,7 +142,7 @@ t.test('a row that Postgres refuses is told to the process log and loses no othe
   const paths = ['/a', '/b', '/refused', '/c', '/d']
   await Promise.all(paths.map(path => other.request('GET', `/api${path}`)))
   const logs = await readLogs(pool, account, 4)
-  while (lines.length === 0) await sleep(10)
+  await waitUntil(() => lines.length > 0, 'the process log is told')
   await pool.pg.query('ALTER TABLE logs DROP CONSTRAINT refuse')
   t.strictSame(logs.map(({ endpoint }) => endpoint).sort(), ['/a', '/b', '/c', '/d'])
   t.match(
@@ -161,7 +161,7 @@ t.test('a process that stops has logged whatever it answered', async t => {
   const asking = Array.from({ length: 4 }, async () => {
     while (await ask().catch(() => null)) answers++
   })
-  while (answers < 20) await sleep(1)
+  await waitUntil(() => answers >= 20, '20 requests are answered')
   await server.stop()
   await Promise.all(asking)
   const { rows } = await pool.pg.query('SELECT FROM logs WHERE account_id = $1', [account.id])

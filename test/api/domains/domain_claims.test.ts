@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { PresentedDomain } from '#flows/domains/find_domain.ts'
 import { createDns } from '#lib/net/dns.ts'
@@ -10,6 +9,7 @@ import { startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const { server, zone } = await startZone(t)
@@ -260,23 +260,14 @@ t.test('mail that its owner sends while the name is handed over is seen', async 
   const { owner, claimant, claimed } = await contend()
   prove(claimed)
   const accepted = Promise.withResolvers<void>()
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
   const checking = accepted.promise.then(() => check(claimant, claimed)) // on the pool, so not begun inside
   await pool.transaction(async tx => {
     await acceptEmail({ ...world, pool: { ...pool, ...tx } }, owner)
     accepted.resolve()
-    await waitForLock()
+    await waitUntil(async () => (await query(waiting, [])).length > 0, 'a statement waits for this transaction')
   })
   await checking
   t.match(await read(claimant, claimed), { status: 'blocked', blocked_reason: 'recent_owner_activity' })
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
 })
-
-/** Until a statement of this database waits for another's transaction. */
-async function waitForLock(): Promise<void> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  for (let n = 0; n < 200; n++) {
-    if ((await query(waiting, [])).length > 0) return
-    await sleep(10)
-  }
-  throw new Error('nobody waited')
-}

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { v7 as uuid } from 'uuid'
 import { toDraft } from '#flows/sending/draft_emails.ts'
@@ -7,6 +6,7 @@ import { fingerprint } from '#lib/json/canonical_json.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { type BatchId, findBatchByKey, insertBatch, judgeBatch, storeBatchSlice } from '#sql/sending/batches.ts'
 import { startApi } from '#test/support/api.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
 
@@ -124,7 +124,7 @@ t.test('a batch of which nothing was stored in time is forgotten, with its key a
 t.test('while a batch is open, its key is in progress; then it replays', async t => {
   const first = await held(async release => {
     const first = send(emails(2), 'twice')
-    while (!(await findBatchByKey(world.pool, account.id, 'twice'))) await sleep(10)
+    await waitUntil(() => findBatchByKey(world.pool, account.id, 'twice'), 'the batch is open')
     const second = await send(emails(2), 'twice')
     t.match(second, { status: 409, body: { name: 'concurrent_idempotent_requests' } })
     t.equal(second.headers.get('retry-after'), '1')
@@ -154,8 +154,8 @@ t.test('a client that goes away changes nothing: the batch is stored', async t =
     await goAway(t)
     await release()
   })
-  for (let i = 0; i < 200 && (await findBatchByKey(world.pool, account.id, 'gone'))?.state === 'open'; i++)
-    await sleep(20)
+  const isOpen = async () => (await findBatchByKey(world.pool, account.id, 'gone'))?.state === 'open'
+  await waitUntil(async () => !(await isOpen()), 'the batch is stored')
   t.match(await send(emails(2), 'gone'), { status: 200, body: { data: { length: 2 } } })
 })
 
@@ -167,7 +167,7 @@ async function goAway(t: Test): Promise<void> {
     body: JSON.stringify(emails(2)),
     signal: controller.signal,
   })
-  while (!(await findBatchByKey(world.pool, account.id, 'gone'))) await sleep(10)
+  await waitUntil(() => findBatchByKey(world.pool, account.id, 'gone'), 'the batch is open')
   controller.abort()
   await t.rejects(request)
 }

@@ -2,6 +2,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { closeBatch } from '#sql/sending/batches.ts'
 import { startProxiedApi } from '#test/support/api.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
 
@@ -54,7 +55,7 @@ t.test('while a slice holds its batch, who waits to close it holds up nobody’s
   await slice.query('SELECT FROM batches WHERE id = $1 FOR UPDATE', [id])
   const closing = closeBatch(world.pool, { account_id: account.id, id })
   const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  while ((await pg.query(waiting)).rowCount === 0);
+  await waitUntil(async () => (await pg.query(waiting)).rowCount, 'somebody waits for the lock')
   const { rowCount } = await slice.query('SELECT FROM account_usage WHERE account_id = $1 FOR UPDATE NOWAIT', [
     account.id,
   ])

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startProxiedApi } from '#test/support/api.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -59,9 +59,10 @@ t.test('however many clients go away in the middle of a file, nothing is left of
     socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, body.length / 2)}`)
     return socket.on('error', () => {})
   })
-  while ((await countBlobs()) < before + 12) await sleep(10) // as many as one account may send at once
+  // As many as one account may send at once.
+  await waitUntil(async () => (await countBlobs()) >= before + 12, '12 uploads are under way')
   for (const socket of sockets) socket.resetAndDestroy()
-  while ((await countBlobs()) > before) await sleep(10)
+  await waitUntil(async () => (await countBlobs()) <= before, 'nothing is left of them')
   t.match(await send(LARGE), { status: 200 })
 })
 

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { type ErrorName, statusOf } from '#lib/errors.ts'
 import { sql } from '#sql/pool.ts'
 import { type RequestOptions, startApi } from '#test/support/api.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -104,7 +104,7 @@ t.test('an idempotency key answers 409 in two ways', async t => {
   const [first, second] = await world.pool.transaction(async tx => {
     await tx.run(sql.unsafe`LOCK TABLE emails`)
     const first = api.request(...send({ body: email, headers }))
-    while ((await world.pool.pg.query(waiting)).rowCount === 0) await sleep(10)
+    await waitUntil(async () => (await world.pool.pg.query(waiting)).rowCount, 'the first waits for the lock')
     return [first, await api.request(...send({ body: email, headers }))]
   })
 

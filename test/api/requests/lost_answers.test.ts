@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startProxiedApi } from '#test/support/api.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -22,9 +23,9 @@ async function slowDown(t: Test, table: string): Promise<void> {
 
 /** Cuts all connections while such a statement is at work; resolves when none is any more. */
 async function cutWhileAtWork(): Promise<void> {
-  while ((await query(dawdling)).rowCount === 0) await sleep(5)
+  await waitUntil(async () => (await query(dawdling)).rowCount, 'a statement is at work')
   proxy.cut()
-  while ((await query(dawdling)).rowCount) await sleep(5)
+  await waitUntil(async () => (await query(dawdling)).rowCount === 0, 'no statement is at work')
 }
 
 t.test('a connection that breaks during accept leaves no email whose sender was told 503', async t => {
@@ -89,7 +90,7 @@ t.test('a Postgres that drops all packets', async t => {
       [503, 503, 500, 500, 503],
     )
     proxy.blackhole(false)
-    while ((await send()).status !== 200) await sleep(100)
+    await waitUntil(async () => (await send()).status === 200, 'the request is accepted')
     const { rows } = await query('SELECT count(DISTINCT email_id)::int AS emails FROM deliveries')
     t.equal(rows[0].emails, await countEmails())
     t.ok((await countEmails()) - before <= 2, 'the one with the key, and the one that its caller knows nothing of')

@@ -3,6 +3,7 @@ import pg from 'pg'
 import t from 'tap'
 import { createApiKey } from '#flows/accounts/create_api_key.ts'
 import { startApi } from '#test/support/api.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -22,7 +23,8 @@ async function exhaustPool() {
   const { max } = world.pool.pg.options
   const asleep = Array.from({ length: max }, () => world.pool.pg.query('SELECT pg_sleep(60)'))
   const ended = Promise.allSettled(asleep)
-  while (world.pool.pg.idleCount > 0 || world.pool.pg.totalCount < max) await sleep(10)
+  const isExhausted = () => world.pool.pg.idleCount === 0 && world.pool.pg.totalCount >= max
+  await waitUntil(isExhausted, 'every connection is asleep')
   const wake = async () => {
     const client = new pg.Client({ connectionString: world.config.DATABASE_URL })
     await client.connect()
@@ -94,7 +96,7 @@ t.test('who would wait long for a commit of others is told to come back, unless 
   }
   const slow = post('slow')
   const dawdling = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`
-  while ((await world.pool.pg.query(dawdling)).rowCount === 0) await sleep(10)
+  await waitUntil(async () => (await world.pool.pg.query(dawdling)).rowCount, 'the first is being stored')
   const long = post('long', 'x'.repeat(5_000_000))
   const others = await Promise.all([post('second'), post('third')])
   t.match(others, Array(2).fill({ status: 503, name: 'sending_service_unavailable', retry_after: '5' }))

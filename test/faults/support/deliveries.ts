@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { waitUntil } from '#test/support/wait_until.ts'
 import type { Database } from './stage.ts'
 
 /** How many deliveries are in each state, and how many are marked as having been in doubt. */
@@ -19,16 +19,12 @@ export async function listBeyondFence(stage: Database): Promise<string[]> {
 /** Waits until no delivery is in one of these states; answers the seconds it took. */
 export async function waitForNone(stage: Database, states: string[], ms = 60_000): Promise<number> {
   const start = performance.now()
-  for (;;) {
-    const { rows } = await stage.pool.pg.query<{ count: number }>(
-      'SELECT count(*)::int AS count FROM deliveries WHERE state = ANY($1)',
-      [states],
-    )
-    const seconds = (performance.now() - start) / 1_000
-    if (rows[0]?.count === 0) return Number(seconds.toFixed(1))
-    if (seconds * 1_000 > ms) throw new Error(`not settled in ${ms} ms: ${JSON.stringify(await countStates(stage))}`)
-    await sleep(50)
+  const isDone = async () => {
+    const { rowCount } = await stage.pool.pg.query('SELECT FROM deliveries WHERE state = ANY($1) LIMIT 1', [states])
+    return rowCount === 0
   }
+  await waitUntil(isDone, async () => `none is ${states}: ${JSON.stringify(await countStates(stage))}`, ms)
+  return Number(((performance.now() - start) / 1_000).toFixed(1))
 }
 
 /** A quarter of an hour passes for what is in doubt, and for what was put off. */

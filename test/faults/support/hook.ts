@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import type { Report } from '#test/faults/campaign.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import type { Stage } from './stage.ts'
 
 /** What arrived, written down before it was answered. */
@@ -55,12 +56,11 @@ export class HookLedger {
     }
   }
 
-  async reaches(count: number, ms = 60_000): Promise<void> {
-    const limit = performance.now() + ms
-    while (this.arrivals.length < count) {
-      if (performance.now() > limit) throw new Error(`${this.arrivals.length} of ${count} events within ${ms} ms`)
-      await sleep(20)
-    }
+  async reaches(count: number): Promise<void> {
+    await waitUntil(
+      () => this.arrivals.length >= count,
+      () => `${this.arrivals.length} of ${count} events have arrived`,
+    )
   }
 
   /** Events that one webhook has taken more than once. */
@@ -122,16 +122,19 @@ export class HookLedger {
 }
 
 /** Resolves when no event waits; answers the seconds that it took. */
-export async function waitForEvents(stage: Stage, ms = 120_000): Promise<number> {
+export async function waitForEvents(stage: Stage): Promise<number> {
   const start = performance.now()
-  for (;;) {
+  const count = async (): Promise<{ events: number; emails: number }> => {
     const { rows } = await stage.pool.pg.query(
       `SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'pending')::int AS events,
          (SELECT count(*) FROM deliveries WHERE state IN ('queued', 'sending', 'in_doubt'))::int AS emails`,
     )
-    const seconds = (performance.now() - start) / 1_000
-    if (rows[0].events + rows[0].emails === 0) return Number(seconds.toFixed(1))
-    if (seconds * 1_000 > ms) throw new Error(`not delivered in ${ms} ms: ${JSON.stringify(rows[0])}`)
-    await sleep(50)
+    return rows[0]
   }
+  const isDone = async () => {
+    const { events, emails } = await count()
+    return events + emails === 0
+  }
+  await waitUntil(isDone, async () => `all is delivered; ${JSON.stringify(await count())} are left`, 120_000)
+  return Number(((performance.now() - start) / 1_000).toFixed(1))
 }

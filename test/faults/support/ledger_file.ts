@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { waitUntil } from '#test/support/wait_until.ts'
 import type { Entry } from './sink_ledger.ts'
 
 const CHUNK = 1 << 20
@@ -25,12 +25,11 @@ export class LedgerFile {
     return this.entries
   }
 
-  async reaches(count: number, ms = 60_000): Promise<void> {
-    const limit = performance.now() + ms
-    while (this.read().length < count) {
-      if (performance.now() > limit) throw new Error(`${this.entries.length} of ${count} messages within ${ms} ms`)
-      await sleep(20)
-    }
+  async reaches(count: number): Promise<void> {
+    await waitUntil(
+      () => this.read().length >= count,
+      () => `${this.entries.length} of ${count} messages have arrived`,
+    )
   }
 
   /** Copies beyond the first, of one message for one recipient. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { type Database, recipient, type Sender } from './stage.ts'
 
 /** One answer, or the code of the error that came instead, such as ECONNRESET. `id` is of the first email. */
@@ -19,7 +20,6 @@ type Options = {
 type Body = { id?: string; data?: { id: string }[]; name?: string }
 
 const RETRY_MS = 100
-const ACCEPTS_MS = 60_000
 
 /** Callers as they should be: every email has a key of its own and is posted until it is answered with 200. */
 export class Load {
@@ -65,14 +65,13 @@ export class Load {
   /** Resolves when so many more were answered with 200. */
   async accepts(count: number): Promise<void> {
     const enough = this.accepted.length + count
-    const limit = performance.now() + ACCEPTS_MS
-    while (this.accepted.length < enough) {
-      if (performance.now() > limit) {
+    await waitUntil(
+      () => this.accepted.length >= enough,
+      () => {
         this.#isAbandoned = true // or nobody would get to see why
-        throw new Error(`not ${count} in a minute: ${JSON.stringify({ ...this.tally, ...this.refusals })}`)
-      }
-      await sleep(10)
-    }
+        return `${count} are accepted; the answers are ${JSON.stringify({ ...this.tally, ...this.refusals })}`
+      },
+    )
   }
 
   /** Resolves when what was begun is answered. */

@@ -2,13 +2,12 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { chmod, mkdtemp, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { migrate } from '#sql/migrate.ts'
 import { findFreePort } from '#test/support/free_port.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { type Cluster, openCluster } from '#workers/embedded_postgres/cluster.ts'
 
-const START_LIMIT = 60_000 // ms
 const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', timezone: 'UTC', max_connections: '200' }
 
 /** A Postgres that syncs to disk, made to be killed: it comes back on the same port. */
@@ -57,11 +56,12 @@ export class Postgres {
         resolve()
       }),
     )
-    const limit = performance.now() + START_LIMIT
-    while (!(await ask(this.#maintenance, 'SELECT 1').catch(() => false))) {
-      if (performance.now() > limit || child.exitCode !== null) throw new Error(`Postgres: ${this.#tail()}`)
-      await sleep(20)
+    const isUp = async () => {
+      if (await ask(this.#maintenance, 'SELECT 1').catch(() => false)) return true
+      if (child.exitCode !== null) throw new Error(`Postgres: ${this.#tail()}`)
+      return false
     }
+    await waitUntil(isUp, () => `Postgres answers: ${this.#tail()}`)
   }
 
   /** SIGQUIT is the immediate stop: no checkpoint, clients are cut off. SIGTERM waits for them. */
@@ -84,7 +84,7 @@ export class Postgres {
     const pids = [this.#pid, ...childrenOf(this.#pid)]
     for (const pid of pids) tryToKill(pid)
     await this.#ended
-    while (pids.some(isRunning)) await sleep(5)
+    await waitUntil(() => !pids.some(isRunning), 'every process of Postgres has ended')
   }
 
   async close(): Promise<void> {

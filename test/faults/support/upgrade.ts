@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { ROOT } from '#test/support/root.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Release } from './release.ts'
 
 /** `paused`: a second domain, which a test may pause. */
@@ -47,20 +47,17 @@ export function openUpgrade(directory: string, url: string, account: Account): U
  */
 export async function waitForEnd({ pool }: Pick<Upgrade, 'pool'>): Promise<void> {
   const soon = `d.next_at < now() + interval '1 hour'`
-  await waitUntil(
-    async () => {
-      await pool.pg.query(
-        `UPDATE deliveries d SET next_at = now() FROM emails e
+  await waitUntil(async () => {
+    await pool.pg.query(
+      `UPDATE deliveries d SET next_at = now() FROM emails e
        WHERE d.account_id = e.account_id AND d.email_id = e.id AND e.scheduled_at IS NULL
          AND d.state IN ('queued', 'in_doubt') AND d.next_at > now() AND ${soon}`,
-      )
-      const { rowCount } = await pool.pg.query(
-        `SELECT FROM deliveries d WHERE d.state = 'sending' OR d.state IN ('queued', 'in_doubt') AND ${soon}`,
-      )
-      return rowCount === 0
-    },
-    () => 'all mail is settled',
-  )
+    )
+    const { rowCount } = await pool.pg.query(
+      `SELECT FROM deliveries d WHERE d.state = 'sending' OR d.state IN ('queued', 'in_doubt') AND ${soon}`,
+    )
+    return rowCount === 0
+  }, 'all mail is settled')
 }
 
 /** By the local part of each recipient: the state of its delivery, the phase if it is being sent, and the attempts. */
@@ -71,12 +68,4 @@ export async function readStates({ pool }: Pick<Upgrade, 'pool'>): Promise<Recor
      FROM deliveries`,
   )
   return Object.fromEntries(rows.map(({ recipient, state }) => [recipient, state]))
-}
-
-export async function waitUntil(isTrue: () => Promise<unknown>, what: () => string, ms = 60_000): Promise<void> {
-  const limit = performance.now() + ms
-  while (!(await isTrue())) {
-    if (performance.now() > limit) throw new Error(`not within ${ms} ms: ${what()}`)
-    await sleep(50)
-  }
 }

@@ -11,6 +11,7 @@ import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -20,7 +21,7 @@ t.test('results wait for a database that is away, and are written once when it i
   const { proxy, sink, work } = await open(t)
   const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => accept(`slow250-1000-${i}@y${i % 2}.com`)))
   await send_emails({ email_ids: ids }, work)
-  while (sink.messages < 20) await sleep(10)
+  await waitUntil(() => sink.messages >= 20, '20 messages have arrived')
   proxy.refuse(true)
   proxy.cut()
   await sleep(1_400)
@@ -83,7 +84,7 @@ t.test('a stop while the database is away ends, and the sweep knows what is in d
   const { proxy, sink, work } = await open(t, { ...TEST_TIMES, drain_ms: 500 })
   const ids = await Promise.all([accept('slow250-400@y.com'), accept('hang-post-dot@y.com')])
   await send_emails({ email_ids: ids }, work)
-  while (sink.messages < 2) await sleep(10)
+  await waitUntil(() => sink.messages >= 2, 'both messages have arrived')
   proxy.refuse(true)
   proxy.cut()
   await work.sender.stop()

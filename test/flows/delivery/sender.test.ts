@@ -7,6 +7,7 @@ import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t, { SEND_CONNECTIONS: '20' })
@@ -49,7 +50,7 @@ t.test('a slow destination with more mail than there is room for does not keep o
   sender.start()
   await sleep(500)
   await acceptMany(account, 100, i => `ok-${i}@fast.com`)
-  while ((await countStates(account))['delivered 1'] !== 100) await sleep(20)
+  await waitUntil(async () => (await countStates(account))['delivered 1'] === 100, 'the fast ones are delivered')
   t.equal(sink.connections, 20, 'half of them for each')
   await sender.stop()
   t.strictSame(await countStates(account), { 'delivered 1': 100, 'queued 0': 1_500 })
@@ -62,7 +63,7 @@ t.test('what a worker holds it keeps, also when it can hold no more', async t =>
   await acceptMany(account, 1_200, i => `dribble-${i}@slow${i % 10}.com`)
   sender.start()
   // Mail of the tests before takes the rest of a thousand.
-  while (((await countStates(account))['sending 1'] ?? 0) < 700) await sleep(20)
+  await waitUntil(async () => ((await countStates(account))['sending 1'] ?? 0) >= 700, '700 are being sent')
   await sleep(3 * PATIENT.times.poll_ms)
   const { rows } = await world.pool.pg.query(
     'SELECT count(*)::int FROM deliveries WHERE account_id = $1 AND reason IS NOT NULL',
@@ -155,5 +156,5 @@ async function countStates(account: TestAccount): Promise<Record<string, number>
 
 async function untilSettled(account: TestAccount): Promise<void> {
   const isOpen = (states: Record<string, number>) => Object.keys(states).some(state => /^(queued|sending)/.test(state))
-  while (isOpen(await countStates(account))) await sleep(50)
+  await waitUntil(async () => !isOpen(await countStates(account)), 'all mail of the account is settled')
 }

@@ -8,6 +8,7 @@ import { createPool } from '#sql/pool.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { openWork } from '#test/support/sending.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -38,7 +39,8 @@ t.test('whatever happens to workers and their database, mail is sent twice only 
   ]
   const care = [repeat(100, sweep, 60_000), repeat(150, sweep, 60_000), repeat(100, () => pg.query(HURRY), 60_000)]
   await Promise.all(trouble.map(({ ended }) => ended))
-  while ((await list(`SELECT recipient FROM deliveries WHERE state <> 'delivered'`)).length > 0) await sleep(100)
+  const undelivered = () => list(`SELECT recipient FROM deliveries WHERE state <> 'delivered'`)
+  await waitUntil(async () => (await undelivered()).length === 0, 'all mail is delivered')
   for (const { stop } of care) stop()
   await Promise.all(care.map(({ ended }) => ended))
   await Promise.all(senders.map(sender => sender.close()))

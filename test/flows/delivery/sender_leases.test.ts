@@ -7,6 +7,7 @@ import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -73,7 +74,7 @@ t.test('a heartbeat keeps what is held longer than a lease', async t => {
   const { sender } = openWork(t, world, sink.url, { times, timeouts: PATIENT })
   const held = await acceptEmail(world, account, { to: 'slow250-3500@y.com' })
   sender.start()
-  while ((await findDelivery(held)).phase !== 'dot') await sleep(10)
+  await waitUntil(async () => (await findDelivery(held)).phase === 'dot', 'it waits for its reply')
 
   // One that this process claimed, and knows nothing of.
   const forgotten = await acceptEmail(world, account, { to: 'bob@z.com' })
@@ -87,7 +88,7 @@ t.test('a heartbeat keeps what is held longer than a lease', async t => {
   await sweep()
   t.match(await findDelivery(held), { state: 'sending', phase: 'dot' })
   t.match(await findDelivery(forgotten), { lost_count: 1 })
-  while ((await findDelivery(held)).state === 'sending') await sleep(10)
+  await waitUntil(async () => (await findDelivery(held)).state !== 'sending', 'it is settled')
   shows(t, await readEmail(world, account, held), {
     status: 'delivered',
     events: [{ type: 'sent' }, { type: 'delivered' }],
@@ -100,7 +101,7 @@ t.test('a reply after the lease was lost settles the doubt', async t => {
   const work = openWork(t, world, sink.url, { timeouts: PATIENT })
   const id = await acceptEmail(world, account, { to: 'slow250-1500@y.com' })
   await send_emails({ email_ids: [id] }, work)
-  while ((await findDelivery(id)).phase !== 'dot') await sleep(10)
+  await waitUntil(async () => (await findDelivery(id)).phase === 'dot', 'it waits for its reply')
   await expire(id)
   await sweep()
   const reason = 'Its worker died while the receiver’s answer was awaited.'

@@ -4,6 +4,7 @@ import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -19,7 +20,7 @@ t.test('a stop gives back at once what has not reached its dot, and waits for wh
     'z.com',
   )
   await send_emails({ email_ids: [...before, ...after] }, work)
-  while (sink.messages < 5) await sleep(10)
+  await waitUntil(() => sink.messages >= 5, '5 messages have arrived')
 
   const start = performance.now()
   await work.sender.stop()
@@ -39,7 +40,7 @@ t.test('a stop before anything was connected, and a stop that is repeated', asyn
   const work = openWork(t, world, sink.url, { timeouts })
   const ids = await acceptAll(['ok-1', 'ok-2'])
   await send_emails({ email_ids: ids }, work)
-  while (sink.connections === 0) await sleep(10)
+  await waitUntil(() => sink.connections > 0, 'a connection is open')
   await Promise.all([work.sender.stop(), work.sender.stop()])
   await work.sender.stop()
   t.strictSame(await countStates(ids), { 'queued 0': 2 })
@@ -53,7 +54,7 @@ t.test('a reply that does not come before the drain ends leaves nothing as sendi
   const work = openWork(t, world, sink.url, { times: { ...TEST_TIMES, drain_ms: 300 }, timeouts })
   const ids = await acceptAll(['hang-post-dot-1', 'hang-post-dot-2'])
   await send_emails({ email_ids: ids }, work)
-  while (sink.messages < 2) await sleep(10)
+  await waitUntil(() => sink.messages >= 2, 'both messages have arrived')
   await work.sender.stop()
   t.strictSame(await countStates(ids), { 'in_doubt 1': 2 })
 })

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { indexEmails, startIndexer } from '#flows/sending/index_emails.ts'
 import { listEmails } from '#sql/sending/search/email_list.ts'
 import { acceptEmail } from '#test/support/sending.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -157,7 +157,7 @@ t.test('the indexer goes on by itself until it is stopped', async t => {
   const old = Array.from({ length: 64 }, () => uuid({ msecs: Date.now() - 60_000 }))
   const indexer = startIndexer(pool, world.log, 20)
   await copy(id as string, old)
-  while ((await blocksOf(account)).length === 0) await sleep(20)
+  await waitUntil(async () => (await blocksOf(account)).length > 0, 'a block is written')
   await indexer.stop()
   t.match(await blocksOf(account), [{ ids: { length: 64 } }])
 })

@@ -5,6 +5,7 @@ import { listDueEvents } from '#sql/webhooks/due_events.ts'
 import { claimWebhooks, releaseWebhooks } from '#sql/webhooks/leases.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import {
   addEndpoint,
   announce,
@@ -12,7 +13,6 @@ import {
   listAttempts,
   readWebhook,
   startSender,
-  waitUntil,
 } from '#test/support/webhooks/announced_events.ts'
 import { HOOK_TIMES, startHook } from '#test/support/webhooks/webhook_receiver.ts'
 import { openWorld } from '#test/support/world.ts'

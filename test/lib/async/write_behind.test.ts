@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { type WriteBehindOptions, writeBehind } from '#lib/async/write_behind.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 /** Writes to an array, or fails while `fault` is set. */
 function open(options: Partial<WriteBehindOptions<string>> = {}) {
@@ -25,17 +26,13 @@ function open(options: Partial<WriteBehindOptions<string>> = {}) {
   return { items, written, failures, dropped, state }
 }
 
-const until = async (holds: () => boolean) => {
-  while (!holds()) await sleep(1)
-}
-
 t.test('items are written in batches, in their order, and those that come meanwhile as well', async t => {
   const { items, written } = open()
   for (const item of 'abcd') items.add(item)
   t.strictSame(written, [], 'nobody waits')
-  await until(() => written.length > 0)
+  await waitUntil(() => written.length > 0, 'a batch is written')
   items.add('e')
-  await until(() => written.flat().length === 5)
+  await waitUntil(() => written.flat().length === 5, 'all are written')
   t.strictSame(written[0], ['a', 'b', 'c'])
   t.strictSame(written.flat().join(''), 'abcde')
 })
@@ -50,7 +47,7 @@ t.test('a batch has its weight at most, and a heavier item goes alone', async t 
 t.test('a stop writes all that waits, also what is being written, and takes no more', async t => {
   const { items, written, dropped } = open()
   for (const item of 'abcdefgh') items.add(item)
-  await until(() => written.length > 0)
+  await waitUntil(() => written.length > 0, 'a batch is written')
   await items.stop()
   t.equal(written.flat().join(''), 'abcdefgh')
   items.add('i')
@@ -64,16 +61,16 @@ t.test('what cannot be written is kept up to a limit, and written later; what wa
   const fault = new Error('away')
   state.fault = fault
   for (const item of 'abcdef') items.add(item)
-  await until(() => state.tries > 2)
+  await waitUntil(() => state.tries > 2, 'it is tried again')
   t.strictSame(failures, [fault], 'told once')
   t.strictSame(dropped, [])
 
   state.fault = null
-  await until(() => written.length > 0)
+  await waitUntil(() => written.length > 0, 'a batch is written')
   t.strictSame(written, [['a', 'b', 'c', 'd']])
   t.strictSame(dropped, [2])
   items.add('g')
-  await until(() => written.length > 1)
+  await waitUntil(() => written.length > 1, 'the next batch is written')
   t.strictSame(dropped, [2], 'there is room again')
 })
 

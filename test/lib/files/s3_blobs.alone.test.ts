@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { createS3Blobs } from '#lib/files/s3_blobs.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 const MB = 1024 * 1024
 
@@ -82,7 +83,7 @@ t.test('a server that fails once is asked again', async t => {
   const blobs = openBlobs(t, s3.url)
   s3.refuse(/PUT/, 503, 'SlowDown')
   const written = blobs.write('key', chunksOf(Buffer.from('x')))
-  for (let n = 0; n < 500 && s3.requests.length === 0; n++) await new Promise(resolve => setTimeout(resolve, 5))
+  await waitUntil(() => s3.requests.length > 0, 'the server is asked')
   s3.refuse(/never/, 503, 'SlowDown')
   await written
   t.equal(String(s3.objects.get('key')), 'x')

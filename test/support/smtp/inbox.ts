@@ -1,8 +1,8 @@
-import { EventEmitter, once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import type { Test } from 'tap'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 export type Message = { mail_from: string; rcpt_to: string[]; raw: Buffer }
 export type Stage = 'connect' | 'mail' | 'rcpt' | 'data'
@@ -16,7 +16,7 @@ export type Inbox = {
   refuse(code: number, text: string, at?: Stage): void
   accept(): void
   /** The messages, once there are `count` of them. */
-  waitFor(count: number, ms?: number): Promise<Message[]>
+  waitFor(count: number): Promise<Message[]>
   close(): Promise<void>
 }
 
@@ -26,13 +26,11 @@ type Callback = (error?: Error | null) => void
 /** `starttls`: offered, with a certificate of nobody's. */
 export async function startInbox(t: Pick<Test, 'teardown'>, options: Options = {}): Promise<Inbox> {
   const messages: Message[] = []
-  const arrivals = new EventEmitter().setMaxListeners(0)
   let refusal: { error: Error; at: Stage } | null = null
   const answer = (at: Stage, callback: Callback) => callback(refusal?.at === at ? refusal.error : null)
   const receive = (message: Message, callback: Callback) =>
     answer('data', error => {
       if (!error) messages.push(message)
-      arrivals.emit('message')
       callback(error)
     })
 
@@ -53,7 +51,13 @@ export async function startInbox(t: Pick<Test, 'teardown'>, options: Options = {
     accept: () => {
       refusal = null
     },
-    waitFor: (count, ms = 5_000) => waitFor(messages, arrivals, count, ms),
+    waitFor: async count => {
+      await waitUntil(
+        () => messages.length >= count,
+        () => `${messages.length} of ${count} messages have arrived`,
+      )
+      return messages
+    },
     close,
   }
 }
@@ -81,14 +85,4 @@ function createServer(
     ...options,
   })
   return server.on('error', () => {}) // of connections that clients drop
-}
-
-async function waitFor(messages: Message[], arrivals: EventEmitter, count: number, ms: number): Promise<Message[]> {
-  const signal = AbortSignal.timeout(ms)
-  while (messages.length < count) {
-    await once(arrivals, 'message', { signal }).catch(() => {
-      throw new Error(`${messages.length} of ${count} messages arrived within ${ms} ms`)
-    })
-  }
-  return messages
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import type { Places } from '#flows/webhooks/leased_endpoints.ts'
@@ -81,15 +80,6 @@ export async function listAttempts({ pool }: Base, id: string): Promise<AttemptR
     [id],
   )
   return rows
-}
-
-/** Resolves once it is so. @throws when it is not in 20 s */
-export async function waitUntil(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const limit = performance.now() + 20_000
-  while (!(await isSo())) {
-    if (performance.now() > limit) throw new Error(`not within 20 s: ${what}`)
-    await sleep(10)
-  }
 }
 
 /** A sender as a worker process has one, stopped with the test. */

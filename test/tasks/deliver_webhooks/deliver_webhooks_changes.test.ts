@@ -4,6 +4,7 @@ import t from 'tap'
 import { changeWebhook, rotateSigningSecret } from '#flows/webhooks/change_webhook.ts'
 import { markWebhookDeleted, updateWebhook } from '#sql/webhooks/webhooks.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import {
   addEndpoint,
   announce,
@@ -11,7 +12,6 @@ import {
   listAttempts,
   readWebhook,
   startSender,
-  waitUntil,
 } from '#test/support/webhooks/announced_events.ts'
 import { HOOK_TIMES, type Posted, startHook } from '#test/support/webhooks/webhook_receiver.ts'
 import { openWorld } from '#test/support/world.ts'

@@ -3,6 +3,7 @@ import { changeWebhook } from '#flows/webhooks/change_webhook.ts'
 import { now } from '#lib/clock.ts'
 import { findWebhook, type Webhook } from '#sql/webhooks/webhooks.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import {
   addEndpoint,
   announce,
@@ -10,7 +11,6 @@ import {
   listAttempts,
   readWebhook,
   startSender,
-  waitUntil,
 } from '#test/support/webhooks/announced_events.ts'
 import { HOOK_TIMES, startHook } from '#test/support/webhooks/webhook_receiver.ts'
 import { openWorld } from '#test/support/world.ts'

@@ -5,6 +5,7 @@ import { createLog } from '#lib/log.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { ALLOWED, FORBIDDEN, startForbidden, startRedirector } from '#test/support/http/fetching.ts'
 import { ELSEWHERE, HERE, LOCAL_NAMES } from '#test/support/http/hostile_hosts.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import {
   announce,
   countDeliveries,
@@ -12,7 +13,6 @@ import {
   listAttempts,
   readWebhook,
   startSender,
-  waitUntil,
 } from '#test/support/webhooks/announced_events.ts'
 import { startHostileReceiver } from '#test/support/webhooks/hostile_receiver.ts'
 import { HOOK_TIMES } from '#test/support/webhooks/webhook_receiver.ts'

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { findMtaStsPolicy, upsertMtaStsPolicy } from '#sql/delivery/mta_sts_policies.ts'
 import { setDomainTransport } from '#sql/domains/domains.ts'
@@ -9,6 +8,7 @@ import { startZone } from '#test/support/dns/name_server.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const { server, zone, asked } = await startZone(t)
@@ -184,7 +184,7 @@ t.test('a provider of many domains that is slow has no more of a worker than the
   others.sender.start()
   const waiting =
     "SELECT count(*)::int FROM deliveries WHERE reason = 'Other mail to the same receiver goes first.' AND attempt = 0"
-  while ((await pg.query(waiting)).rows[0].count < 50) await sleep(20)
+  await waitUntil(async () => (await pg.query(waiting)).rows[0].count >= 50, '50 are put off')
   const before = sink.messages
   const begin = performance.now()
   await acceptEmail(world, account, { to: 'ok@one.com' })

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { setTransportFault } from '#sql/safety/platform.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { type Inbox, startInbox } from '#test/support/smtp/inbox.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t, { SEND_CONNECTIONS: '20' })
@@ -85,16 +85,17 @@ t.test(
     }
 
     await deliver(id)
-    await until(() =>
+    // Notes are written beside what they are of.
+    const isRefused = () =>
       acceptEmail(world, account).then(
         () => false,
-        error => error,
-      ),
-    )
+        () => true,
+      )
+    await waitUntil(isRefused, 'the fault is noted')
     await t.rejects(acceptEmail(world, account), { name: 'sending_configuration_unavailable' })
     change('changed')
     await deliver(last)
-    await until(() => acceptEmail(world, account).catch(() => false))
+    await waitUntil(() => acceptEmail(world, account).catch(() => false), 'the login is noted')
     shows(t, await readEmail(world, account, last), { status: 'delivered' })
   },
 )
@@ -140,9 +141,4 @@ async function send(t: Test, url: string) {
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
   return readEmail(world, account, id)
-}
-
-/** Notes are written beside what they are of. */
-async function until(holds: () => Promise<unknown>): Promise<void> {
-  while (!(await holds())) await sleep(20)
 }

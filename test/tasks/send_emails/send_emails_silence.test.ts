@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { setDomainTransport } from '#sql/domains/domains.ts'
@@ -8,6 +7,7 @@ import { MAIL_HOSTS, openMailHosts, publishMx } from '#test/support/dns/mail_hos
 import { startZone } from '#test/support/dns/name_server.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
 import { acceptEmail, openWork, TEST_TIMES, type TestWork } from '#test/support/sending.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const { server, zone } = await startZone(t)
@@ -59,10 +59,11 @@ t.test('a delivery whose relay is silent is set aside and settled by its late re
   work.sender.start()
   const ids = await accept(work, 20)
   // As many as are set aside, and those that have their connections; the relay gets no more.
-  await until(async () => {
+  const isSettled = async () => {
     const { 'sending 1': sending = 0, 'queued 1': deferred = 0 } = await statesOf(ids)
     return sending === relay.messages && sending + deferred === ids.length
-  })
+  }
+  await waitUntil(isSettled, 'each waits for a reply or is deferred')
   const asked = relay.messages
   t.ok(asked >= CONNECTIONS && asked <= 2 * CONNECTIONS, `${asked} wait for a reply`)
   t.match(
@@ -70,7 +71,8 @@ t.test('a delivery whose relay is silent is set aside and settled by its late re
     /^4 messages wait for its reply already\.$|^Not tried after \d+ failures in a row\. It did not/,
   )
   const [{ lease_until }] = (await pg.query('SELECT max(lease_until) AS lease_until FROM deliveries')).rows
-  await until(async () => (await pg.query('SELECT now() > $1 AS is_past', [lease_until])).rows[0].is_past)
+  const isPast = async () => (await pg.query('SELECT now() > $1 AS is_past', [lease_until])).rows[0].is_past
+  await waitUntil(isPast, 'the leases would have ended')
   t.equal((await statesOf(ids))['sending 1'], asked, 'the heartbeat keeps what was set aside')
 
   relay.speak()
@@ -84,7 +86,7 @@ t.test('a relay that stays silent leaves its mail in doubt, and others get none 
   const [first, second] = [await openSink(t, { silent: true }), await openSink(t)]
   const work = openRelayed(t, [first, second], { ...PATIENT, dot: 1_000, silence: 100, stall: 50 })
   const ids = await accept(work, 40)
-  await until(async () => first.messages + second.messages === 40)
+  await waitUntil(() => first.messages + second.messages === 40, 'all of it has arrived')
   t.ok(first.messages <= 2 * CONNECTIONS, `${first.messages} wait for a reply, and the relay gets no more`)
   await untilState(ids, { 'delivered 1': second.messages, 'in_doubt 1': first.messages })
   t.equal(first.messages + second.messages, 40, 'none was sent to both')
@@ -101,7 +103,7 @@ t.test('large mail that was set aside leaves its room to other large mail', asyn
     Array.from({ length: 10 }, (_, n) => acceptEmail(world, account, { to: `ok@large${n}.com`, html })),
   )
   await send_emails({ email_ids: ids }, work)
-  await until(async () => first.messages + second.messages === 10)
+  await waitUntil(() => first.messages + second.messages === 10, 'all of it has arrived')
   t.ok(first.messages > 0 && second.messages > 0, `${first.messages} wait for a reply`)
 })
 
@@ -113,11 +115,12 @@ t.test('mail past its final dot is at most twice the connections', async t => {
   const ids = await acceptTo(work, names)
   const count = `SELECT count(*)::int AS sending FROM deliveries WHERE state = 'sending' AND email_id = ANY($1)`
   const isPast = `SELECT bool_and(phase = 'dot') AS all_past FROM deliveries WHERE state = 'sending' AND email_id = ANY($1)`
-  await until(async () => {
+  const isFull = async () => {
     const [{ sending }] = (await pg.query(count, [ids])).rows
     const [{ all_past }] = (await pg.query(isPast, [ids])).rows
     return all_past && sending <= 2 * CONNECTIONS && (await statesOf(ids))['queued 0'] === undefined
-  })
+  }
+  await waitUntil(isFull, 'what is sent is past its final dot, and all else has been tried')
   const hanging = relay.ledger.filter(({ rcpt }) => rcpt.startsWith('hang')).length
   t.ok(hanging >= CONNECTIONS && hanging <= 2 * CONNECTIONS, `${hanging} wait for a reply`)
 
@@ -145,12 +148,13 @@ t.test('hosts that are silent hold up nobody else under direct delivery', async 
   for (const sink of silent) t.ok(sink.connections <= CONNECTIONS, `${sink.connections} connections to a silent host`)
 
   for (const sink of silent) sink.speak()
-  await until(async () => {
+  const isDelivered = async () => {
     await pg.query(`UPDATE deliveries SET next_at = now() WHERE state = 'queued' AND email_id = ANY($1)`, [held])
     await send_emails({ email_ids: held }, work)
     const states = await statesOf(held)
     return Object.keys(states).every(state => state.startsWith('delivered'))
-  })
+  }
+  await waitUntil(isDelivered, 'the mail of the hosts that were silent is delivered')
   t.equal(
     silent.reduce((sum, { messages }) => sum + messages, 0),
     16,
@@ -170,7 +174,7 @@ t.test('a silent relay takes nothing of what direct mail needs', async t => {
   const destinations = Array.from({ length: 24 }, (_, n) => many(45, `r${n}.com`))
   const held = await acceptTo(work, destinations)
   await relay.arrived(CONNECTIONS)
-  await until(async () => ((await statesOf(held))['sending 1'] ?? 0) >= 400)
+  await waitUntil(async () => ((await statesOf(held))['sending 1'] ?? 0) >= 400, '400 are being sent')
   await acceptDirect(work, [...many(8, 'well1.com'), ...many(8, 'well2.com')])
   await well.arrived(17)
   t.equal(relay.messages, CONNECTIONS)
@@ -195,7 +199,7 @@ t.test('silent hosts of direct mail take nothing of what a relay needs', async t
     numbers.flatMap(n => many(20, `silent${n}.com`).map(name => `hang-post-dot-${name}`)),
   )
   const arrived = () => silent.reduce((sum, { messages }) => sum + messages, 0)
-  await until(async () => arrived() === numbers.length + CONNECTIONS)
+  await waitUntil(() => arrived() === numbers.length + CONNECTIONS, 'every connection holds a message')
   await acceptTo(
     work,
     Array.from({ length: 20 }, (_, n) => `ok-${n}@d${n % 4}.com`),
@@ -211,7 +215,7 @@ t.test('a second host of a domain gets the mail when the first is silent', async
   zone['mx2.two-hosts.com'] = { A: ['127.0.0.73'] }
   const work = openWork(t, world, 'direct', { times: TIMES, timeouts: { ...PATIENT, silence: 100 } })
   await acceptTo(work, many(10, 'two-hosts.com'))
-  await until(async () => first.messages + second.messages === 10)
+  await waitUntil(() => first.messages + second.messages === 10, 'all of it has arrived')
   t.ok(first.messages <= CONNECTIONS, `${first.messages} wait at the first`)
 })
 
@@ -280,14 +284,14 @@ async function statesOf(ids: string[]): Promise<Record<string, number>> {
 
 async function untilState(ids: string[], states: Record<string, number>): Promise<void> {
   const wanted = JSON.stringify(states)
-  await until(async () => JSON.stringify(await statesOf(ids)) === wanted)
+  const found = async () => JSON.stringify(await statesOf(ids))
+  await waitUntil(
+    async () => (await found()) === wanted,
+    async () => `${wanted}; they are ${await found()}`,
+  )
 }
 
 async function reasonOf(ids: string[]): Promise<string> {
   const query = `SELECT reason FROM deliveries WHERE state = 'queued' AND email_id = ANY($1)`
   return (await pg.query(query, [ids])).rows[0].reason
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(20)
 }

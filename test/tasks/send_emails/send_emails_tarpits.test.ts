@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { type SinkOptions, startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMEOUTS, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -64,7 +64,7 @@ t.test('a destination that is slow holds up only its own mail', async t => {
     const emails = await Promise.all(fast.map(id => readEmail(world, account, id)))
     return emails.every(email => email.status === 'delivered')
   }
-  while (!(await isDone())) await sleep(20)
+  await waitUntil(isDone, 'the mail to the other destination is delivered')
   const hanging = sink.ledger.filter(entry => entry.rcpt.endsWith('@slow.com')).length
   t.ok(hanging < 100, `${hanging} of 100 slow ones were tried by then`)
   t.equal(sink.messages, 100 + hanging)

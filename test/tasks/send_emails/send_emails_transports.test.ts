@@ -6,6 +6,7 @@ import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sin
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 import { domainCommands } from '#workers/admin/domains.ts'
 
@@ -48,7 +49,8 @@ t.test('while all relays refuse our password nothing is accepted for them', asyn
   const work = openWork(t, world, urls.join(','))
   await deliver(work, id)
   shows(t, await readEmail(world, account, id), { queue: [{ state: 'queued', attempts: 1, reason }] })
-  await untilFault()
+  // Notes are written beside what they are of.
+  await waitUntil(async () => (await findPlatform(world.pool)).is_transport_unusable, 'the fault is noted')
   await t.rejects(acceptEmail(world, account), { name: 'sending_configuration_unavailable' })
   await t.resolves(acceptEmail(world, captured), 'but of domains whose mail goes elsewhere it is')
   await setTransportFault(world.pool, null)
@@ -181,9 +183,4 @@ async function command(account: TestAccount, kind: string): Promise<string> {
 
 function ofDomain(account: TestAccount) {
   return { account_id: account.id, id: account.domain_id }
-}
-
-/** Notes are written beside what they are of. */
-async function untilFault(): Promise<void> {
-  while (!(await findPlatform(world.pool)).is_transport_unusable) await new Promise(resolve => setTimeout(resolve, 20))
 }

@@ -8,10 +8,10 @@ import { layFoundation } from '#flows/process/run_process.ts'
 import { openGraphilePool } from '#sql/graphile.ts'
 import { migrate } from '#sql/migrate.ts'
 import { listMigrations } from '#sql/migrations.ts'
-import { waitUntil } from '#test/faults/support/upgrade.ts'
 import { createDatabase, createEmptyDatabase } from '#test/support/database/database.ts'
 import { ROOT } from '#test/support/root.ts'
 import { makeScratch } from '#test/support/scratch.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { SECRET_KEY, testConfig } from '#test/support/world.ts'
 
 /** Where the suite keeps the program once it is read (test/setup.ts). */
@@ -56,7 +56,7 @@ t.test('a pool of the job queue outlives its connections', async t => {
   const others = 'FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()'
   await connected(url, client => client.query(`SELECT pg_terminate_backend(pid) ${others}`))
   const isTold = async () => errors.length > 0
-  await waitUntil(isTold, () => 'the pool has heard of it')
+  await waitUntil(isTold, 'the pool has heard of it')
   t.match(errors[0], /^a connection was lost: terminating connection/)
   t.equal((await pool.query('SELECT 1')).rowCount, 1)
 })

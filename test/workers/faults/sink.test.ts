@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type SinkOptions, startSink } from '#test/faults/support/sink.ts'
 import { ROOT } from '#test/support/root.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 const HEADER = 'Message-ID: <1@x.com>\r\nSubject: one\r\n'
 const BODY = 'one\r\n.two\r\n\r\n..\r\n'
@@ -145,11 +146,9 @@ async function rcpt(t: Test, port: number, local: string): Promise<string> {
 async function deliver(t: Test, port: number, local: string) {
   const client = await dial(t, port)
   client.say(`MAIL FROM:<a@x.com>\r\nRCPT TO:<${local}@y.com>\r\nDATA\r\n`)
-  while (!client.heard.includes('354')) await sleep(5)
+  await waitUntil(() => client.heard.includes('354'), 'the message may come')
   client.say(CONTENT)
-  const isSilent = /^(drop|hang)/.test(local)
-  for (const limit = Date.now() + (isSilent ? 100 : 5_000); Date.now() < limit; await sleep(5)) {
-    if (/354.*\r\n\d/.test(client.heard)) break
-  }
+  if (/^(drop|hang)/.test(local)) await sleep(100)
+  else await waitUntil(() => /354.*\r\n\d/.test(client.heard), 'the message is answered')
   return client
 }

@@ -8,6 +8,7 @@ import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
 import { openClient, type SmtpClient } from '#test/support/smtp/smtp_client.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount, testConfig } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 
@@ -152,7 +153,7 @@ t.test('a bucket that hangs stops long messages alone, and each is stored or ref
   const open = () => openClient(t, port)
   s3.hang(/./)
   const hanging = Array.from({ length: 20 }, async (_, n) => (await open()).send(`a${n}@${account.domain}`, long(n)))
-  while (s3.requests.length < 20) await new Promise(setImmediate)
+  await waitUntil(() => s3.requests.length >= 20, 'the bucket has 20 requests')
 
   t.equal(
     await (await open()).send(`refused@${account.domain}`, long(20)),
@@ -239,10 +240,10 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
     const isDawdling = async () => (await query(dawdling)).length > 0
     const before = (await find(to)).length
     const answer = client.send(to, 'n: 2.5\r\n\r\n')
-    while (!(await isDawdling())) await new Promise(setImmediate)
+    await waitUntil(isDawdling, 'the statement is at work')
     proxy.cut()
     t.match(await answer, /^451 4\.3\.0 /)
-    while (await isDawdling()) await new Promise(setImmediate)
+    await waitUntil(async () => !(await isDawdling()), 'the statement has ended')
     t.equal((await find(to)).length, before, 'it is not stored later')
     await query('DROP FUNCTION dawdle CASCADE')
   })
@@ -293,7 +294,7 @@ t.test('a message that is not stored in time is answered 451, and stored once al
   t.match(await client.command('MAIL FROM:<a@y.com>'), /^421 4\.3\.2 /, 'others are told to come later')
   await holder.query('COMMIT')
   holder.release()
-  while ((await find(to)).length === 0) await new Promise(setImmediate)
+  await waitUntil(async () => (await find(to)).length > 0, 'the message is stored')
   const again = await openClient(t, port)
   t.match(await again.send(to, raw), /^250 /)
   t.equal((await find(to)).length, 1)

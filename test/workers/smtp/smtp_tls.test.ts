@@ -6,6 +6,7 @@ import t from 'tap'
 import { watchCertificate } from '#lib/receiving/smtp/certificate.ts'
 import { openClient } from '#test/support/smtp/smtp_client.ts'
 import { certificates } from '#test/support/tls/certificates.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 
@@ -70,11 +71,11 @@ t.test('the certificate is read again when it changes, and kept while its files 
   )
   t.teardown(() => watch.stop())
   await writeFile(watched.cert, certificates.two.cert)
-  while (failures.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
+  await waitUntil(() => failures.length > 0, 'the files are found not to fit')
   t.match(failures[0], { message: /^SMTP_TLS_CERT and SMTP_TLS_KEY \(.+\) cannot be used: .*key values mismatch/ })
   t.strictSame(changes, [])
   await write(certificates.two, watched)
-  while (changes.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
+  await waitUntil(() => changes.length > 0, 'the certificate is read again')
   t.equal(changes[0], certificates.two.cert)
 })
 

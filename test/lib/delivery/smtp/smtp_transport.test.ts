@@ -5,6 +5,7 @@ import { createSmtpTransport, relayServer } from '#lib/delivery/smtp/transport.t
 import type { Outcome, Transport } from '#lib/delivery/transport.ts'
 import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sink.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 const TIMEOUTS = { connect: 2_000, message: 2_000, dot: 2_000 }
 const never = new AbortController().signal
@@ -89,19 +90,19 @@ t.test('connections that have nothing to do are closed', async t => {
   const inbox = await startInbox(t, { onClose: () => closed++ })
   const transport = createSmtpTransport(relayServer(inbox.url, 'me.test'), TIMEOUTS, 5)
   await send(transport, 'ann')
-  for (let i = 0; i < 100 && closed === 0; i++) await sleep(100)
+  await waitUntil(() => closed > 0, 'the connection is closed')
   t.equal(closed, 1, 'after a while')
 
   await send(transport, 'ann')
   transport.close()
-  for (let i = 0; i < 200 && closed === 1; i++) await sleep(50)
+  await waitUntil(() => closed > 1, 'the other connection is closed')
   t.equal(closed, 2, 'at once when it closes')
 })
 
 t.test('at the end who waits for a reply to the final dot is in doubt', async t => {
   const { sink, transport } = await open(t)
   const waiting = send(transport, 'hang-post-dot')
-  while (sink.messages === 0) await sleep(10)
+  await waitUntil(() => sink.messages > 0, 'the message has arrived')
   transport.close()
   t.match(await waiting, { outcome: 'in_doubt', reason: /closed/ })
 })

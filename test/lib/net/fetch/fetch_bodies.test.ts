@@ -12,6 +12,7 @@ import {
   startServer,
   startTcpServer,
 } from '#test/support/http/fetching.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 const MB = 1024 * 1024
 
@@ -77,8 +78,12 @@ t.test('a reader who waits makes the server wait, so that nothing heaps up', asy
   const answer = await fetchSafely({ url, max_bytes: 1000 * MB, deadline_ms: 20_000 }, policyOf([port]))
   for await (const chunk of answer.body) {
     t.ok(chunk.length <= 64 * 1024)
-    let before = -1
-    for (; before !== sent(); await sleep(50)) before = sent()
+    const isStanding = async () => {
+      const before = sent()
+      await sleep(50)
+      return sent() === before
+    }
+    await waitUntil(isStanding, 'the server waits')
     // What the sockets of both sides hold.
     t.ok(sent() < 32 * MB, `${sent()} bytes were sent`)
     break

@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import { download, fetchSafely } from '#lib/net/fetch_safely.ts'
 import { ALLOWED, failureOf, policyOf, startServer } from '#test/support/http/fetching.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 const LIMITS = { max_bytes: 100_000, deadline_ms: 20_000 }
 
@@ -151,10 +152,7 @@ t.test('no connection is left when it is closed, read in part, read whole or not
   })
   const ask = (path: string, deadline_ms = 20_000) =>
     fetchSafely({ url: `http://${ALLOWED}:${port}${path}`, ...LIMITS, deadline_ms }, policyOf([port]))
-  const closed = async () => {
-    for (let n = 0; n < 200 && open > 0; n++) await new Promise(resolve => setTimeout(resolve, 20))
-    return open === 0
-  }
+  const closed = () => waitUntil(() => open === 0, 'every connection is closed')
   const { close } = await ask('/')
   close()
   t.ok(await closed(), 'closed')

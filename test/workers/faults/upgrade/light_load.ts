@@ -2,10 +2,10 @@ import type { Test } from 'tap'
 import { Load, type Post } from '#test/faults/support/load.ts'
 import type { Release } from '#test/faults/support/release.ts'
 import type { Sender } from '#test/faults/support/stage.ts'
-import { waitUntil } from '#test/faults/support/upgrade.ts'
 import type { Api } from '#test/support/api.ts'
 import { findFreePort } from '#test/support/free_port.ts'
 import { openClient } from '#test/support/smtp/smtp_client.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { at, plain, templated, withFile } from './mail.ts'
 
 const PAUSE_MS = 20
@@ -60,6 +60,6 @@ export async function receive(t: Test, port: number, domain: string, api: Api): 
     `Message-ID: <a@y.com>\r\nFrom: a@y.com\r\nTo: ${to}\r\nSubject: Hello\r\n\r\nHello`,
   )
   const isListed = async () => (await api.request('GET', '/api/emails/receiving')).text.includes('"Hello"')
-  await waitUntil(isListed, () => `the received email is listed; it was answered ${reply}`)
+  await waitUntil(isListed, `the received email is listed; it was answered ${reply}`)
   return reply
 }

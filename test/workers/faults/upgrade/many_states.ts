@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Child } from '#test/faults/support/child.ts'
 import type { Entry } from '#test/faults/support/sink_ledger.ts'
-import { readStates, type Upgrade, waitUntil } from '#test/faults/support/upgrade.ts'
+import { readStates, type Upgrade } from '#test/faults/support/upgrade.ts'
 import type { Answer, AnswerBody, Api } from '#test/support/api.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { at, createTemplate, plain, templated, withFile } from './mail.ts'
 
 type Post = { path: string; key: string; body: unknown; answer: AnswerBody }
@@ -46,11 +46,11 @@ export class ManyStates {
 
   /** Asks again while an earlier request with the key is under way. */
   async post(path: string, body: unknown, key: string): Promise<string> {
-    let answer = await this.#ask(path, body, key)
-    while (answer.status === 409) {
-      await sleep(100)
-      answer = await this.#ask(path, body, key)
+    const ask = async () => {
+      const answer = await this.#ask(path, body, key)
+      return answer.status !== 409 && answer
     }
+    const answer = await waitUntil(ask, `an answer with the key ${key}`)
     if (answer.status !== 200) throw new Error(answer.text)
     this.posts.push({ path, key, body, answer: answer.body })
     return answer.body.id
@@ -94,19 +94,19 @@ export class ManyStates {
     this.#ask('/api/emails/batch', this.batch, 'batch').catch(() => {})
     const asleep = `FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`
     const isAsleep = async () => (await pool.pg.query(`SELECT ${asleep}`)).rowCount
-    await waitUntil(isAsleep, () => 'the second half is being stored')
+    await waitUntil(isAsleep, 'the second half is being stored')
     const isDelivered = async () => {
       const states = Object.entries(await readStates(this.#upgrade))
       const batch = states.filter(([local_part]) => local_part.startsWith('ok-batch'))
       return batch.length > 0 && batch.every(([, state]) => state === 'delivered 1')
     }
-    await waitUntil(isDelivered, () => 'the first half is delivered')
+    await waitUntil(isDelivered, 'the first half is delivered')
     await this.send(plain({ account }, 'before_dot', at('stall-1')))
     await this.send(plain({ account }, 'after_dot', at('slow250-2000')))
     await this.#until({ 'stall-1': 'pre', 'slow250-2000': 'dot' })
     // The phase is stored before the message goes out.
     const hasArrived = async () => arrived.some(({ rcpt }) => rcpt === at('slow250-2000'))
-    await waitUntil(hasArrived, () => 'the slow receiver has the message')
+    await waitUntil(hasArrived, 'the slow receiver has the message')
     worker.kill('SIGKILL')
     await worker.ended
     await pool.pg.query(`SELECT pg_terminate_backend(pid) ${asleep}`)
