@@ -13,9 +13,7 @@ import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
-import { createPrepareDrafts } from '#flows/sending/prepare_drafts.ts'
-import { createSendBatch } from '#flows/sending/send_batch.ts'
-import { createSendEmail } from '#flows/sending/send_email.ts'
+import { createAcceptEmail } from '#flows/sending/accept_together.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { createDns } from '#lib/net/dns.ts'
 import { Connections } from '#lib/net/fetch/connections.ts'
@@ -33,16 +31,14 @@ export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()
   const readiness = { isStopping: false }
   const listener = openListener(foundation)
-  const sendBatch = createSendBatch({ ...foundation, listener })
   const blobs = createBlobs(foundation)
-  const prepareDrafts = createPrepareDrafts({ ...foundation, blobs })
-  const sendEmail = createSendEmail(foundation.pool, prepareDrafts)
+  const acceptEmail = createAcceptEmail(foundation.pool)
   const renderEmail = createRenderEmail(foundation.pool)
   const countSend = createCountSend(foundation)
   const requestLog = createRequestLog(foundation)
   const dns = createDns(foundation.config.DNS_SERVERS)
   const connections = new Connections(fetchPolicy(foundation.config))
-  const services = { sendEmail, prepareDrafts, sendBatch, renderEmail, blobs, dns, connections, countSend, readiness }
+  const services = { acceptEmail, listener, renderEmail, blobs, dns, connections, countSend, readiness }
   Object.assign(app.context, foundation, services)
 
   const api = routerOf(operations)

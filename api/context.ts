@@ -1,10 +1,8 @@
 import type { RouterContext, RouterMiddleware } from '@koa/router'
 import type { RenderEmail } from '#flows/contents/render_email.ts'
-import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
-import type { PrepareDrafts } from '#flows/sending/prepare_drafts.ts'
-import type { SendBatch } from '#flows/sending/send_batch.ts'
-import type { SendEmail } from '#flows/sending/send_email.ts'
+import type { BatchServices } from '#flows/sending/send_batch.ts'
+import type { SendingServices } from '#flows/sending/send_email.ts'
 import type { Dns } from '#lib/net/dns.ts'
 import type { Connections } from '#lib/net/fetch/connections.ts'
 import type { Caller } from '#sql/accounts/api_keys.ts'
@@ -14,18 +12,16 @@ import type { Use } from '#sql/accounts/rate_limits.ts'
 export type CountSend = (ctx: Context) => Promise<Use>
 
 /** What every route works with, besides Koa's own. */
-export type Services = Foundation & {
-  sendEmail: SendEmail
-  prepareDrafts: PrepareDrafts
-  renderEmail: RenderEmail
-  blobs: Blobs
-  dns: Dns
-  /** To endpoints of webhooks. */
-  connections: Connections
-  sendBatch: SendBatch
-  countSend: CountSend | null
-  readiness: { isStopping: boolean }
-}
+export type Services = Foundation &
+  SendingServices &
+  BatchServices & {
+    renderEmail: RenderEmail
+    dns: Dns
+    /** To endpoints of webhooks. */
+    connections: Connections
+    countSend: CountSend | null
+    readiness: { isStopping: boolean }
+  }
 
 /** `caller` is who the API key says; `body` the parsed JSON of the request, undefined without one. */
 export type State = { caller: Caller; body: unknown }

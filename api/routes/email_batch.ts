@@ -3,7 +3,9 @@ import type { Context } from '#api/context.ts'
 import { readRequestKey } from '#api/middleware/idempotency.ts'
 import { jsonWithFiles } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
-import { SEND_ERRORS } from '#api/send_email.ts'
+import { SEND_ERRORS } from '#api/send_requested.ts'
+import { sendBatch } from '#flows/sending/send_batch.ts'
+import { prepareDrafts } from '#flows/sending/send_email.ts'
 import { Turns } from '#lib/async/turns.ts'
 import { ApiError } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
@@ -34,8 +36,9 @@ export const emailBatch = [
     const { emails, indexes, errors } = await readEmails(ctx, is_permissive)
     const key = await readRequestKey(ctx, is_permissive ? '/emails/batch permissive' : '/emails/batch')
     const { account_id } = ctx.state.caller
-    const drafts = await ctx.prepareDrafts(ctx.state.caller, emails, null)
-    const { answer, replayed } = await ctx.sendBatch({ account_id, key, is_permissive, drafts, indexes, errors })
+    const drafts = await prepareDrafts(ctx, ctx.state.caller, emails, null)
+    const request = { account_id, key, is_permissive, drafts, indexes, errors }
+    const { answer, replayed } = await sendBatch(ctx, request)
     if (replayed) ctx.set('idempotent-replayed', 'true')
     return answer
   }),

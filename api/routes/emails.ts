@@ -5,7 +5,7 @@ import { json, jsonWithFiles } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
-import { SEND_ERRORS, sendEmail } from '#api/send_email.ts'
+import { SEND_ERRORS, sendRequested } from '#api/send_requested.ts'
 import { cancelEmail, rescheduleEmail } from '#flows/sending/change_schedule.ts'
 import { notFound, orNotFound } from '#lib/errors.ts'
 import { NewEmail, Reschedule } from '#lib/sending/new_email.ts'
@@ -25,7 +25,7 @@ export const emails = [
     body: jsonWithFiles(NewEmail),
     answers: { 200: z.object({ id: z.string() }) },
     errors: SEND_ERRORS,
-  }).handle(async (ctx, { body }) => ({ id: await sendEmail(ctx, body(), '/emails') })),
+  }).handle(async (ctx, { body }) => ({ id: await sendRequested(ctx, body(), '/emails') })),
 
   operation('GET /emails', {
     id: 'listEmails',

@@ -2,7 +2,7 @@ import { changed } from '#api/operations/answers.ts'
 import { jsonWithFiles } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
-import { SEND_ERRORS, sendEmail } from '#api/send_email.ts'
+import { SEND_ERRORS, sendRequested } from '#api/send_requested.ts'
 import { forwardEmail } from '#flows/receiving/forward_email.ts'
 import { replyToEmail } from '#flows/receiving/reply_to_email.ts'
 import { orNotFound } from '#lib/errors.ts'
@@ -28,7 +28,7 @@ export const receivedReplies = [
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     const original = orNotFound('Email', await findEmailToReplyTo(ctx.pool, { account_id, id }))
     const email = replyToEmail(original, body())
-    return { object: 'email', id: await sendEmail(ctx, email, `/emails/receiving/${id}/reply`) }
+    return { object: 'email', id: await sendRequested(ctx, email, `/emails/receiving/${id}/reply`) }
   }),
 
   operation('POST /emails/receiving/:id/forward', {
@@ -39,6 +39,6 @@ export const receivedReplies = [
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     const original = orNotFound('Email', await findEmailToForward(ctx.pool, { account_id, id }))
     const email = await forwardEmail(ctx.pool, account_id, original, body())
-    return { object: 'email', id: await sendEmail(ctx, email, `/emails/receiving/${id}/forward`) }
+    return { object: 'email', id: await sendRequested(ctx, email, `/emails/receiving/${id}/forward`) }
   }),
 ]

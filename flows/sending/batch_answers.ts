@@ -1,8 +1,8 @@
 import { ApiError } from '#lib/errors.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { Batch, BatchError } from '#sql/sending/batches.ts'
-import { unavailable } from './accept_emails.ts'
 import type { RequestKey } from './draft_emails.ts'
+import { unavailable } from './errors.ts'
 
 /** `indexes`: where in the request each draft is; `errors`: what a permissive request leaves out already. */
 export type BatchRequest = {

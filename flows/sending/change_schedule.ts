@@ -1,10 +1,11 @@
 import { ApiError, notFound } from '#lib/errors.ts'
-import type { Schedule, ScheduleFault } from '#lib/sending/schedule.ts'
+import type { Schedule } from '#lib/sending/schedule.ts'
 import { lockUsage } from '#sql/accounts/usage.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { announceEmails } from '#sql/sending/announce_emails.ts'
 import type { EmailId } from '#sql/sending/emails.ts'
 import { cancelScheduled, lockScheduled, moveScheduled, refundEmail } from '#sql/sending/scheduled_emails.ts'
+import { scheduleError } from './errors.ts'
 
 /** Moves an email that is still pending. @throws {ApiError} 404, or 422 when it is not pending or the time is not right */
 export async function rescheduleEmail(pool: Pool, email: EmailId, schedule: Schedule): Promise<void> {
@@ -39,12 +40,4 @@ async function requirePending(tx: Tx, email: EmailId, participle: string): Promi
   if (found.is_pending) return
   const state = found.status === 'scheduled' ? 'being sent' : found.status
   throw new ApiError('validation_error', `Only a scheduled email can be ${participle}; this one is ${state}.`)
-}
-
-export function scheduleError(fault: ScheduleFault): ApiError {
-  const message = {
-    schedule_past: '`scheduled_at` must be in the future.',
-    schedule_too_far: '`scheduled_at` must be within the next 30 days.',
-  }[fault]
-  return new ApiError('validation_error', message)
 }

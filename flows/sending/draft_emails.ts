@@ -1,15 +1,12 @@
-import { type SharedSource, shareContents } from '#flows/contents/share_contents.ts'
-import type { ReadHtml, ResolvedEmail } from '#flows/templates/render_parts.ts'
-import { resolveTemplates } from '#flows/templates/resolve_templates.ts'
+import type { ResolvedEmail } from '#flows/templates/render_parts.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { formatAddress } from '#lib/mail/address.ts'
 import { isReservedDomain } from '#lib/mail/reserved_domains.ts'
 import { simulatedOutcome } from '#lib/mail/simulator.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
-import type { Queryable } from '#sql/pool.ts'
 import type { Draft, DraftRecipient } from '#sql/sending/accept/drafts.ts'
-import { scheduleError } from './change_schedule.ts'
+import { scheduleError } from './errors.ts'
 import { storedParts } from './stored_parts.ts'
 
 /** Who sends: the account, and the domain its key is restricted to. */
@@ -18,27 +15,20 @@ export type SendingParty = { account_id: string; domain_id: string | null }
 /** The Idempotency-Key of a request. `fingerprint` is hex. */
 export type RequestKey = { route: string; key: string; fingerprint: string }
 
-/** `contents` are to be stored before the drafts, which refer to them. */
-export type DraftedEmails = { drafts: Draft[]; contents: SharedSource[] }
-
-/** Emails of one request as drafts without their files: filled in from their templates, or refused where that cannot be. */
-export async function draftEmails(
-  db: Queryable,
+/** Makes the drafts of one request, without their files. `resolved` has the email of each, or why it cannot be filled in. */
+export function draftEmails(
   party: SendingParty,
   emails: NewEmail[],
+  resolved: (ResolvedEmail | ApiError)[],
   request: RequestKey | null,
   simulator_domain: string,
-  readHtml: ReadHtml,
-): Promise<DraftedEmails> {
-  const resolved = await resolveTemplates(db, party.account_id, emails, readHtml)
-  const contents = shareContents(resolved.filter(isResolved))
-  const drafts = resolved.map((result, position) => {
+): Draft[] {
+  return resolved.map((result, position) => {
     if (!(result instanceof ApiError)) return toDraft(party, result, request, simulator_domain)
     const empty = { ...(emails[position] as NewEmail), ...NOTHING }
     const refusal = scheduleRefusal(empty) ?? result
     return { ...toDraft(party, empty, request, simulator_domain), refusal }
   })
-  return { drafts, contents }
 }
 
 /** In place of what a refused email was to have: nothing of it is stored. */
@@ -51,11 +41,7 @@ const NOTHING = {
   variables: undefined,
 }
 
-function isResolved(result: ResolvedEmail | ApiError): result is ResolvedEmail {
-  return !(result instanceof ApiError)
-}
-
-/** A complete email as `accept_emails` takes it: ids made here, recipients told apart. Files come in prepare_drafts.ts. */
+/** A complete email as `accept_emails` takes it: ids made here, recipients told apart. Files come in keep_files.ts. */
 export function toDraft(
   party: SendingParty,
   email: ResolvedEmail,

@@ -15,20 +15,18 @@ import {
   type NewBatch,
   updateBatchErrors,
 } from '#sql/sending/batches.ts'
-import { concurrent, keyConflict, unavailable } from './accept_emails.ts'
 import { answerOf, type BatchRequest, type SentBatch } from './batch_answers.ts'
 import type { RequestKey } from './draft_emails.ts'
-import { faultError } from './fault_errors.ts'
+import { concurrent, faultError, keyConflict, unavailable } from './errors.ts'
 import { waitUntilSettled } from './wait_for_batch.ts'
-
-export type SendBatch = (request: BatchRequest) => Promise<SentBatch>
 
 /** Emails in one commit at the most. */
 const MAX_SLICE = 50
 /** Characters in one commit, besides the longest email. Each slice reads all drafts anew: a long one makes not all short. */
 const MAX_SLICE_LENGTH = 4 << 20
 
-type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'> & { listener: Listener }
+/** `listener` hears which batches are stored. */
+export type BatchServices = Pick<Foundation, 'pool' | 'config' | 'log'> & { listener: Listener }
 
 /**
  * Sends a batch: judges all of its emails before any is stored, then waits until a worker has stored them, slice by
@@ -36,19 +34,16 @@ type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'> & { listener: Li
  *
  * @throws {ApiError} of the first email that cannot be sent; `batch_incomplete` with those that were sent in time
  */
-export function createSendBatch(deps: Dependencies): SendBatch {
-  const { pool, config, listener } = deps
-
-  return async request => {
-    const batch = newBatch(request, config.BATCH_DEADLINE_MS)
-    const news = await listener.follow(batch.id)
-    try {
-      if (!(await openOnce(pool, batch, request))) return await replay(pool, request)
-      const settled = await waitUntilSettled(deps, batch, news)
-      return { answer: answerOf(settled, request, false), replayed: false }
-    } finally {
-      news.end()
-    }
+export async function sendBatch(services: BatchServices, request: BatchRequest): Promise<SentBatch> {
+  const { pool, config, listener } = services
+  const batch = newBatch(request, config.BATCH_DEADLINE_MS)
+  const news = await listener.follow(batch.id)
+  try {
+    if (!(await openOnce(pool, batch, request))) return await replay(pool, request)
+    const settled = await waitUntilSettled(services, batch, news)
+    return { answer: answerOf(settled, request, false), replayed: false }
+  } finally {
+    news.end()
   }
 }
 
@@ -112,7 +107,7 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
 /** A fault of the whole request is told as it is, one of an email with its place in it. */
 function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number, detail: FaultDetail) {
   const index = indexes[position] as number
-  const error = faultError(fault, drafts[position] as Draft, detail)
+  const error = faultError({ fault, detail }, drafts[position] as Draft)
   const isOfRequest = RequestFault.safeParse(fault).success
   return { index, isOfRequest, error: isOfRequest ? error : errorAt(index, error) }
 }

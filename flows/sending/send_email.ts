@@ -1,25 +1,67 @@
+import { text } from 'node:stream/consumers'
+import { shareContents } from '#flows/contents/share_contents.ts'
+import type { Blobs } from '#flows/files/blobs.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import type { ReadHtml, ResolvedEmail } from '#flows/templates/render_parts.ts'
+import { resolveTemplates } from '#flows/templates/resolve_templates.ts'
+import { ApiError } from '#lib/errors.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
-import type { Pool } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import { type AcceptedEmail, createAcceptEmail } from './accept_emails.ts'
-import type { RequestKey, SendingParty } from './draft_emails.ts'
-import type { PrepareDrafts } from './prepare_drafts.ts'
+import type { AcceptedEmail } from './accept_emails.ts'
+import type { AcceptEmail } from './accept_together.ts'
+import { draftEmails, type RequestKey, type SendingParty } from './draft_emails.ts'
+import { faultError } from './errors.ts'
+import { keepReferredContents } from './keep_contents.ts'
+import { keepFiles } from './keep_files.ts'
 
-/** Last changes to a draft before it is accepted. */
+type DraftingServices = Pick<Foundation, 'pool' | 'config'> & { blobs: Blobs }
+
+/** `acceptEmail` gathers everybody who sends: a process has one. */
+export type SendingServices = DraftingServices & { acceptEmail: AcceptEmail }
+
+/** The last changes to a draft before it is accepted, if its caller has any. */
 type Finish = (draft: Draft) => Draft | Promise<Draft>
 
-/** Accepts one email to be sent, whoever asks for it: a request, a reply, a forward, an SMTP client. @throws {ApiError} */
-export type SendEmail = (
-  party: SendingParty,
+/**
+ * Sends an email, whoever asks for it: a request, a reply, a forward, an SMTP client. It is stored when this returns.
+ *
+ * Nothing that is wrong with the email ends this early. It becomes the `refusal` of the draft, since only the statement that
+ * accepts it finds whether the key has an answer already: a retry gets that, although its template is gone by now.
+ *
+ * @throws {ApiError}
+ */
+export async function sendEmail(
+  services: SendingServices,
+  caller: SendingParty,
   email: NewEmail,
   key: RequestKey | null,
-  finish?: Finish,
-) => Promise<AcceptedEmail>
+  finish: Finish = draft => draft,
+): Promise<AcceptedEmail> {
+  const [prepared] = await prepareDrafts(services, caller, [email], key)
+  const draft = await finish(prepared as Draft)
+  // In one statement: its key, domain, suppressions, pauses and quotas (sql/sending/accept/accept_emails.sql).
+  const outcome = await services.acceptEmail(draft)
+  if ('fault' in outcome) throw faultError(outcome, draft)
+  return outcome
+}
 
-export function createSendEmail(pool: Pool, prepareDrafts: PrepareDrafts): SendEmail {
-  const acceptEmail = createAcceptEmail(pool)
-  return async (party, email, key, finish = draft => draft) => {
-    const [draft] = await prepareDrafts(party, [email], key)
-    return acceptEmail(await finish(draft as Draft))
-  }
+/** Makes the drafts of a request, and stores what they refer to. One that cannot be sent has a refusal. */
+export async function prepareDrafts(
+  { pool, config, blobs }: DraftingServices,
+  caller: SendingParty,
+  emails: NewEmail[],
+  key: RequestKey | null,
+): Promise<Draft[]> {
+  const { account_id } = caller
+  const readHtml: ReadHtml = ({ blob_id }) => text(blobs.read(account_id, blob_id))
+  const results = await resolveTemplates(pool, account_id, emails, readHtml)
+  const contents = shareContents(results.filter(isResolved))
+  const drafts = draftEmails(caller, emails, results, key, config.SIMULATOR_DOMAIN)
+  await keepFiles({ config, blobs }, account_id, emails, drafts)
+  await keepReferredContents(pool, account_id, contents, drafts, readHtml)
+  return drafts
+}
+
+function isResolved(result: ResolvedEmail | ApiError): result is ResolvedEmail {
+  return !(result instanceof ApiError)
 }

@@ -2,7 +2,7 @@ import type { Log } from '#lib/log.ts'
 import type { Following } from '#sql/listener.ts'
 import type { Pool } from '#sql/pool.ts'
 import { type Batch, type BatchId, closeBatch, findBatch } from '#sql/sending/batches.ts'
-import { unavailable } from './accept_emails.ts'
+import { unavailable } from './errors.ts'
 import { processBatch } from './process_batch.ts'
 
 /** A batch that has got no further in this time is processed here: no worker runs, or it died. */

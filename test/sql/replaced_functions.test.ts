@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
-import { createAcceptEmail } from '#flows/sending/accept_emails.ts'
+import { createAcceptEmail } from '#flows/sending/accept_together.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { listMigrations } from '#sql/migrations.ts'

@@ -3,14 +3,15 @@ import { Sender, type SenderTimes } from '#flows/delivery/sender.ts'
 import { createTransport } from '#flows/delivery/transports.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
-import { acceptEmails } from '#flows/sending/accept_emails.ts'
-import { createPrepareDrafts } from '#flows/sending/prepare_drafts.ts'
+import { type AcceptedEmail, acceptEmails } from '#flows/sending/accept_emails.ts'
+import { sendEmail } from '#flows/sending/send_email.ts'
 import { WebhookSender } from '#flows/webhooks/sender.ts'
 import type { WebhookTimes } from '#flows/webhooks/times.ts'
 import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { decodeContents } from '#lib/files/upload/uploaded_content.ts'
 import { createDns } from '#lib/net/dns.ts'
 import { NewEmail } from '#lib/sending/new_email.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { type Email, findEmail } from '#sql/sending/emails.ts'
 import type { Work } from '#tasks/task.ts'
 import { HOOK_TIMES } from '#test/support/webhooks/webhook_receiver.ts'
@@ -55,11 +56,11 @@ export async function acceptEmail(
 ): Promise<string> {
   const body = { from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', ...structuredClone(fields) }
   decodeContents(body)
-  const prepareDrafts = createPrepareDrafts({ ...foundation, blobs: createBlobs(foundation) })
-  const drafts = await prepareDrafts({ account_id: account.id, domain_id: null }, [NewEmail.parse(body)], null)
-  const [accepted] = await acceptEmails(foundation.pool, drafts)
-  if (!accepted || accepted instanceof Error) throw accepted
-  return accepted.id
+  // In a statement of its own, so that its job is of it alone.
+  const acceptEmail = async (draft: Draft) => (await acceptEmails(foundation.pool, [draft]))[0] as AcceptedEmail
+  const services = { ...foundation, blobs: createBlobs(foundation), acceptEmail }
+  const { id } = await sendEmail(services, { account_id: account.id, domain_id: null }, NewEmail.parse(body), null)
+  return id
 }
 
 export async function readEmail({ pool }: Pick<Foundation, 'pool'>, account: TestAccount, id: string): Promise<Email> {

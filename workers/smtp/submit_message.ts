@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
+import { createAcceptEmail } from '#flows/sending/accept_together.ts'
 import type { RequestKey, SendingParty } from '#flows/sending/draft_emails.ts'
-import { createPrepareDrafts } from '#flows/sending/prepare_drafts.ts'
-import { createSendEmail } from '#flows/sending/send_email.ts'
+import { sendEmail } from '#flows/sending/send_email.ts'
 import { Semaphore } from '#lib/async/semaphore.ts'
 import { now } from '#lib/clock.ts'
 import { ApiError } from '#lib/errors.ts'
@@ -28,7 +28,7 @@ const LONG_AT_ONCE = 2
 type SubmitMessage = (party: SendingParty, envelope: Address[], content: IncomingContent) => Promise<string>
 
 export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits: SmtpLimits): SubmitMessage {
-  const sendEmail = createSendEmail(foundation.pool, createPrepareDrafts({ ...foundation, blobs }))
+  const services = { ...foundation, blobs, acceptEmail: createAcceptEmail(foundation.pool) }
   const long = new Semaphore(LONG_AT_ONCE)
 
   const accept = async (party: SendingParty, envelope: Address[], raw: Buffer): Promise<string> => {
@@ -37,11 +37,12 @@ export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits
     const refused = refuseAuthors(message)
     if (refused) throw new ApiError('invalid_from_address', refused)
     const email = parse(SubmittedEmail, submittedEmail(message, envelope))
-    // Without a Message-ID the same bytes may well be meant twice.
-    const { id } = await sendEmail(party, email, message.message_id === null ? null : key, async draft => {
+    const finish = async (draft: Draft) => {
       const refusal = draft.refusal ?? (await refuseSender(foundation.pool, party, email))
       return withOwnFields(toEnvelope({ ...draft, refusal }, envelope), message, email)
-    })
+    }
+    // Without a Message-ID the same bytes may well be meant twice.
+    const { id } = await sendEmail(services, party, email, message.message_id === null ? null : key, finish)
     return id
   }
 

@@ -92,6 +92,6 @@ export async function feed(stage: Stage, count: number, from = 0, behaviours = [
       })
       return toDraft({ account_id: account.id, domain_id: null }, email, null, config.SIMULATOR_DOMAIN)
     })
-    for (const answer of await acceptEmails(pool, drafts)) if (answer instanceof Error) throw answer
+    for (const answer of await acceptEmails(pool, drafts)) if ('fault' in answer) throw new Error(answer.fault)
   }
 }

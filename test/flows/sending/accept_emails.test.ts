@@ -1,13 +1,14 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { z } from 'zod'
-import { acceptEmails, createAcceptEmail } from '#flows/sending/accept_emails.ts'
+import { acceptEmails, type RefusedEmail } from '#flows/sending/accept_emails.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
+import { faultError } from '#flows/sending/errors.ts'
 import { notFound } from '#lib/errors.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
-import { createPool, sql } from '#sql/pool.ts'
+import { createPool, sql, type Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import { newAccount, openWorld } from '#test/support/world.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
@@ -15,106 +16,111 @@ const { pg } = world.pool
 const secondPool = createPool(world.config.DATABASE_URL as string)
 t.teardown(() => secondPool.end())
 
-function draft(subject: string, key: string | null = uuid()): Draft {
-  const email = CompleteEmail.parse({ from: `ann@${account.domain}`, to: ['bob@b.com'], subject })
+type Fields = { sender?: TestAccount; to?: string; subject?: string; key?: string | null }
+
+function draft({ sender = account, to = 'bob@b.com', subject = 'Hi', key = null }: Fields = {}): Draft {
+  const email = CompleteEmail.parse({ from: `ann@${sender.domain}`, to, subject })
   const request = key === null ? null : { route: '/emails', key, fingerprint: '00' }
-  return toDraft({ account_id: account.id, domain_id: null }, email, request, world.config.SIMULATOR_DOMAIN)
+  return toDraft({ account_id: sender.id, domain_id: null }, email, request, world.config.SIMULATOR_DOMAIN)
 }
 
-/** What is stored of these drafts: emails and deliveries by id, keys, and jobs that name one of them. */
-async function stored(drafts: Draft[]) {
+/** An account that may send so many emails a day. */
+async function newLimitedAccount(emails_per_day: number): Promise<TestAccount> {
+  const limited = await newAccount(world)
+  const plan = `plan ${uuid()}`
+  await pg.query('INSERT INTO plans VALUES ($1, $2, NULL)', [plan, emails_per_day])
+  await pg.query('UPDATE accounts SET plan = $1 WHERE id = $2', [plan, limited.id])
+  return limited
+}
+
+/** What is stored of an account's emails. `queued`: emails that jobs name. */
+async function countStored({ id }: TestAccount) {
   const { rows } = await pg.query(
-    `SELECT (SELECT count(*) FROM emails WHERE id = ANY ($1)) AS emails,
-      (SELECT count(*) FROM deliveries WHERE email_id = ANY ($1)) AS deliveries,
-      (SELECT count(*) FROM idempotency_keys WHERE key = ANY ($2)) AS keys,
-      (SELECT count(*) FROM graphile_worker._private_jobs WHERE payload::text LIKE ANY ($3)) AS jobs`,
-    [drafts.map(({ id }) => id), drafts.map(({ key }) => key), drafts.map(({ id }) => `%${id}%`)],
+    `SELECT (SELECT count(*)::int FROM emails WHERE account_id = $1) AS emails,
+      (SELECT count(*)::int FROM deliveries WHERE account_id = $1) AS deliveries,
+      (SELECT count(*)::int FROM idempotency_keys WHERE account_id = $1) AS keys,
+      (SELECT coalesce(sum(emails), 0)::int FROM usage_minutes WHERE account_id = $1) AS debited,
+      (SELECT count(*)::int FROM emails e JOIN (
+          SELECT json_array_elements_text(payload -> 'email_ids')::uuid AS id FROM graphile_worker._private_jobs
+        ) j ON j.id = e.id WHERE e.account_id = $1) AS queued`,
+    [id],
   )
   return rows[0]
 }
 
-/** Makes the statements that insert emails fail by turns, as a sequence counts them: it is not undone with them. */
-async function failByTurns(states: string[]): Promise<{ tries(): Promise<number> }> {
-  await pg.query(`
-    DROP SEQUENCE IF EXISTS tries;
-    CREATE SEQUENCE tries;
-    CREATE OR REPLACE FUNCTION fail_by_turns() RETURNS trigger LANGUAGE plpgsql AS $$
-    DECLARE
-      state text := ('{${states.join()}}'::text[])[nextval('tries')];
-    BEGIN
-      IF state IS NOT NULL THEN
-        RAISE 'by turns' USING ERRCODE = state;
-      END IF;
-      RETURN NULL;
-    END $$;
-    CREATE OR REPLACE TRIGGER fail_by_turns AFTER INSERT ON emails EXECUTE FUNCTION fail_by_turns()`)
-  return { tries: async () => (await pg.query('SELECT last_value FROM tries')).rows[0].last_value }
+function refusals(outcomes: Awaited<ReturnType<typeof acceptEmails>>): [number, RefusedEmail][] {
+  return outcomes.flatMap((outcome, at) => ('fault' in outcome ? [[at, outcome]] : []))
 }
 
-const unavailable = { statusCode: 503, name: 'sending_service_unavailable', headers: { 'retry-after': '5' } }
-
-for (const state of ['40001', '40P01']) {
-  t.test(`a statement that Postgres undoes as ${state} is run again, whole`, async t => {
-    const { tries } = await failByTurns([state, state])
-    const drafts = [draft('one'), draft('two')]
-    const accept = createAcceptEmail(world.pool)
-    t.match(
-      await Promise.all(drafts.map(accept)),
-      drafts.map(({ id }) => ({ id, replayed: false })),
-    )
-    t.match(await stored(drafts), { emails: 2, deliveries: 2, keys: 2, jobs: 1 })
-    t.equal(await tries(), 3)
-  })
-
-  t.test(`after the fourth ${state} the callers are told to come back, and nothing is stored`, async t => {
-    const { tries } = await failByTurns([state, state, state, state])
-    const drafts = [draft('one'), draft('two')]
-    const accept = createAcceptEmail(world.pool)
-    for (const outcome of await Promise.allSettled(drafts.map(accept))) t.match(outcome, { reason: unavailable })
-    t.match(await stored(drafts), { emails: 0, deliveries: 0, keys: 0, jobs: 0 })
-    t.equal(await tries(), 4)
-    t.match(await Promise.all(drafts.map(accept)), [{ replayed: false }, { replayed: false }])
-  })
+/** A transaction that counts its statements. */
+function counting(tx: Tx) {
+  const counted = { count: 0 }
+  const any: Tx['any'] = query => {
+    counted.count++
+    return tx.any(query)
+  }
+  return { counted, tx: { ...tx, any } }
 }
 
-t.test('one that Postgres refuses fails alone among fifty', async t => {
-  await failByTurns([])
-  await pg.query(`
-    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'poison' USING ERRCODE = '22000'; END $$;
-    CREATE TRIGGER refuse BEFORE INSERT ON emails FOR EACH ROW WHEN (NEW.subject = 'poison') EXECUTE FUNCTION refuse()`)
-  const fine = Array.from({ length: 49 }, (_, i) => draft(`fine ${i}`))
-  const poison = draft('poison')
-  const drafts = fine.toSpliced(17, 0, poison)
-  const accept = createAcceptEmail(world.pool)
-  const outcomes = await Promise.allSettled(drafts.map(accept))
-
-  outcomes.forEach((outcome, at) => {
-    if (drafts[at] === poison) t.match(outcome, { reason: { code: '22000' } })
-    else t.match(outcome, { value: { id: drafts[at]?.id, replayed: false } })
+t.test('acceptEmails accepts 1,000 drafts in one statement, and each that it refuses has its fault', async t => {
+  const limited = await newLimitedAccount(998)
+  await pg.query(
+    `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'gone@b.com', 'manual')`,
+    [limited.id],
+  )
+  const drafts = Array.from({ length: 1_000 }, (_, n) =>
+    draft({ sender: limited, to: n === 500 ? 'gone@b.com' : `to-${n}@b.com`, key: n === 1 ? 'of a campaign' : null }),
+  )
+  const outcomes = await world.pool.transaction(async given => {
+    const { counted, tx } = counting(given)
+    const outcomes = await acceptEmails(tx, drafts)
+    t.equal(counted.count, 1)
+    return outcomes
   })
-  t.match(await stored(fine), { emails: 49, deliveries: 49, keys: 49 })
-  t.match(await stored([poison]), { emails: 0, deliveries: 0, keys: 0, jobs: 0 })
+  t.strictSame(
+    outcomes.flatMap(outcome => ('id' in outcome ? [outcome] : [])),
+    drafts
+      .toSpliced(999, 1)
+      .toSpliced(500, 1)
+      .map(({ id }) => ({ id, replayed: false })),
+  )
+  const faults = refusals(outcomes).map(
+    ([
+      at,
+      {
+        fault,
+        detail: { limit, left, needed },
+      },
+    ]) => ({ at, fault, limit, left, needed }),
+  )
+  t.strictSame(faults, [
+    { at: 500, fault: 'all_suppressed', limit: undefined, left: undefined, needed: undefined },
+    { at: 999, fault: 'daily_quota_exceeded', limit: 998, left: 0, needed: 1 },
+  ])
+  t.strictSame(await countStored(limited), { emails: 998, deliveries: 998, keys: 1, debited: 998, queued: 998 })
 })
 
-t.test('what was stored before a later part failed is told to be', async t => {
-  await failByTurns(['22000', 'NULL', '53100'])
-  const drafts = [draft('one'), draft('two'), draft('three'), draft('four')]
-  const outcomes = await Promise.allSettled(drafts.map(createAcceptEmail(world.pool)))
-  const [one, two, ...others] = outcomes
-  t.match([one, two], [{ value: { id: drafts[0]?.id } }, { value: { id: drafts[1]?.id } }])
-  t.match(others, [{ reason: unavailable }, { reason: unavailable }])
-  t.match(await stored(drafts), { emails: 2, deliveries: 2, keys: 2 })
+t.test('acceptEmails leaves nothing when the transaction of its caller is rolled back', async t => {
+  const limited = await newLimitedAccount(1_000)
+  const drafts = Array.from({ length: 1_000 }, (_, n) => draft({ sender: limited, key: `key ${n}` }))
+  const other = new Error('what the caller stores besides')
+  const accepting = world.pool.transaction(async tx => {
+    t.strictSame(refusals(await acceptEmails(tx, drafts)), [])
+    throw other
+  })
+  await t.rejects(accepting, other)
+  t.strictSame(await countStored(limited), { emails: 0, deliveries: 0, keys: 0, debited: 0, queued: 0 })
+  t.strictSame(refusals(await acceptEmails(world.pool, drafts)), [], 'the same drafts may be accepted later')
 })
 
 t.test('two processes with the same keys in any order never deadlock, and make one email of each key', async t => {
-  await failByTurns([])
   const idsOf = new Map<string, Set<string>>()
   // A statement as it is, which nothing runs again: a deadlock would reject.
   const acceptShuffled = async (pool: typeof secondPool, keys: string[]) => {
     const shuffled = keys.toSorted(() => Math.random() - 0.5)
     const answers = await acceptEmails(
       pool,
-      shuffled.map(key => draft('once', key)),
+      shuffled.map(key => draft({ subject: 'once', key })),
     )
     answers.forEach((answer, at) => {
       const ids = idsOf.get(shuffled[at] as string) ?? new Set()
@@ -136,20 +142,18 @@ t.test('two processes with the same keys in any order never deadlock, and make o
 })
 
 t.test('accept_emails explains a quota once for many emails', async t => {
-  const limited = await newAccount(world)
-  const plan = `plan ${uuid()}`
-  await pg.query('INSERT INTO plans VALUES ($1, 1, NULL)', [plan])
-  await pg.query('UPDATE accounts SET plan = $1 WHERE id = $2', [plan, limited.id])
-  const email = CompleteEmail.parse({ from: `ann@${limited.domain}`, to: ['bob@b.com'], subject: 'Hi' })
-  const party = { account_id: limited.id, domain_id: null }
-  const drafts = Array.from({ length: 50 }, () => toDraft(party, email, null, world.config.SIMULATOR_DOMAIN))
+  const limited = await newLimitedAccount(1)
+  const drafts = Array.from({ length: 50 }, () => draft({ sender: limited }))
   const Calls = z.object({ calls: z.int() })
   await world.pool.transaction(async tx => {
     await tx.run(sql.unsafe`SET LOCAL track_functions = 'pl'`)
-    const answers = await acceptEmails(tx, drafts)
-    const messages = answers.flatMap(answer => ('id' in answer ? [] : answer.message.replace(/ There is room .*/, '')))
+    const refused = refusals(await acceptEmails(tx, drafts))
+    const messages = refused.map(([at, outcome]) => faultError(outcome, drafts[at] as Draft).message)
     const message = 'The request needs 1 email. Your plan allows 1 in any 24 hours, of which 0 are left.'
-    t.same(messages, Array(49).fill(message))
+    t.same(
+      messages.map(text => text.replace(/ There is room .*/, '')),
+      Array(49).fill(message),
+    )
     const { calls } = await tx.one(sql.type(Calls)`
       SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'explain_quota'
     `)
@@ -158,13 +162,24 @@ t.test('accept_emails explains a quota once for many emails', async t => {
 })
 
 t.test('a draft that cannot be sent is refused in its own words, but replays what its key is bound to', async t => {
-  await pg.query('DROP TRIGGER IF EXISTS fail_by_turns ON emails')
   const key = uuid()
-  const refusal = notFound('Template')
-  const before = { ...draft('Hi', key), refusal }
-  t.strictSame(await acceptEmails(world.pool, [before]), [refusal])
-  t.match(await stored([before]), { emails: '0', keys: '0', jobs: '0' })
+  const sender = await newAccount(world)
+  const refused = { ...draft({ sender, key }), refusal: notFound('Template') }
+  const [outcome] = await acceptEmails(world.pool, [refused])
+  t.match(outcome, { fault: 'refused' })
+  t.equal(faultError(outcome as RefusedEmail, refused), refused.refusal)
+  t.strictSame(await countStored(sender), { emails: 0, deliveries: 0, keys: 0, debited: 0, queued: 0 })
 
-  const [first] = await acceptEmails(world.pool, [draft('Hi', key)])
-  t.strictSame(await acceptEmails(world.pool, [{ ...draft('Hi', key), refusal }]), [{ ...first, replayed: true }])
+  const [first] = await acceptEmails(world.pool, [draft({ sender, key })])
+  const again = { ...draft({ sender, key }), refusal: notFound('Template') }
+  t.strictSame(await acceptEmails(world.pool, [again]), [{ ...first, replayed: true }])
+})
+
+t.test('a key that was used with another request is a fault of its draft alone', async t => {
+  const [key, sender] = [uuid(), await newAccount(world)]
+  const [first] = await acceptEmails(world.pool, [draft({ sender, key })])
+  const other = draft({ sender })
+  const outcomes = await acceptEmails(world.pool, [{ ...draft({ sender, key }), fingerprint: '01' }, other])
+  t.match(first, { replayed: false })
+  t.match(outcomes, [{ fault: 'key_conflict' }, { id: other.id, replayed: false }])
 })

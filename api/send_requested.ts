@@ -1,4 +1,5 @@
 import { readRequestKey } from '#api/middleware/idempotency.ts'
+import { sendEmail } from '#flows/sending/send_email.ts'
 import type { ErrorName } from '#lib/errors.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { Context } from './context.ts'
@@ -17,10 +18,10 @@ export const SEND_ERRORS: ErrorName[] = [
   ...(['reputation_paused', 'sending_service_unavailable', 'sending_configuration_unavailable'] as const),
 ]
 
-/** Accepts the email that a request asks for. Returns its id: that of the first request with the same key. */
-export async function sendEmail(ctx: Context, email: NewEmail, route: string): Promise<string> {
+/** Sends the email that a request asks for. Returns its id: that of the first request with the same key. */
+export async function sendRequested(ctx: Context, email: NewEmail, route: string): Promise<string> {
   const key = await readRequestKey(ctx, route)
-  const { id, replayed } = await ctx.sendEmail(ctx.state.caller, email, key)
+  const { id, replayed } = await sendEmail(ctx, ctx.state.caller, email, key)
   if (replayed) ctx.set('idempotent-replayed', 'true')
   return id
 }

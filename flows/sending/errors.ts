@@ -1,12 +1,65 @@
 import { now } from '#lib/clock.ts'
+import { isSendable } from '#lib/domains/domain_status.ts'
 import { ApiError } from '#lib/errors.ts'
-import type { FaultDetail, RequestFault } from '#sql/sending/accept/drafts.ts'
+import type { ScheduleFault } from '#lib/sending/schedule.ts'
+import type { Draft, FaultDetail, RequestFault } from '#sql/sending/accept/drafts.ts'
+import type { RefusedEmail } from './accept_emails.ts'
+
+export function keyConflict(): ApiError {
+  return new ApiError('invalid_idempotent_request', 'This idempotency key was used with another payload.')
+}
+
+export function concurrent(): ApiError {
+  const message = 'A request with this idempotency key is still in progress.'
+  return new ApiError('concurrent_idempotent_requests', message, { headers: { 'retry-after': '1' } })
+}
+
+export function unavailable(cause: unknown): ApiError {
+  const message = 'The request could not be stored in time. Retry it: with an idempotency key, nothing is sent twice.'
+  return new ApiError('sending_service_unavailable', message, { headers: { 'retry-after': '5' }, cause })
+}
+
+export function scheduleError(fault: ScheduleFault): ApiError {
+  const message = {
+    schedule_past: '`scheduled_at` must be in the future.',
+    schedule_too_far: '`scheduled_at` must be within the next 30 days.',
+  }[fault]
+  return new ApiError('validation_error', message)
+}
+
+/** Returns the error for the caller of a draft that is not stored. */
+export function faultError({ fault, detail }: RefusedEmail, draft: Draft): ApiError {
+  switch (fault) {
+    case 'key_conflict':
+      return keyConflict()
+    case 'schedule_past':
+    case 'schedule_too_far':
+      return scheduleError(fault)
+    case 'refused':
+      return draft.refusal as ApiError
+    case 'domain_not_verified':
+      return new ApiError('validation_error', `The ${draft.domain} domain ${whyNotDomain(detail)}`)
+    case 'domain_not_allowed':
+      return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
+    case 'all_suppressed':
+      return new ApiError('validation_error', 'All `to` recipients are suppressed.')
+    default:
+      return requestError(fault, draft.domain, detail)
+  }
+}
+
+/** Another account's domain is as unknown as any. */
+function whyNotDomain({ status, sending }: FaultDetail): string {
+  if (status === undefined) return 'is not verified: it is not one of your domains. Add it, then verify it.'
+  if (isSendable(status) && sending === false) return 'may not send: its `capabilities.sending` is `disabled`.'
+  return `is not verified: its status is \`${status}\`. Publish its DNS records, then verify it.`
+}
 
 /** How long a pause or a fault lasts nobody knows: often enough to notice its end, seldom enough to be no load. */
 const RETRY_SECONDS = 30
 
 /** Returns the error for a request that quotas or safety switches refuse. */
-export function requestError(fault: RequestFault, domain: string, detail: FaultDetail): ApiError {
+function requestError(fault: RequestFault, domain: string, detail: FaultDetail): ApiError {
   const headers = { 'retry-after': String(detail.retry_after ?? RETRY_SECONDS) }
   switch (fault) {
     case 'wrong_clock':

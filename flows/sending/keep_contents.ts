@@ -1,0 +1,28 @@
+import type { SharedSource } from '#flows/contents/share_contents.ts'
+import type { ReadHtml } from '#flows/templates/render_parts.ts'
+import { LongHtml } from '#lib/sending/long_html.ts'
+import { keepContents, type NewContent } from '#sql/contents/contents.ts'
+import type { Queryable } from '#sql/pool.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
+
+/** Stores the contents that drafts refer to: before the drafts, and none for those that are refused. */
+export async function keepReferredContents(
+  db: Queryable,
+  account_id: string,
+  contents: SharedSource[],
+  drafts: Draft[],
+  readHtml: ReadHtml,
+): Promise<void> {
+  const referred = new Set(drafts.flatMap(({ refusal, content_id }) => (refusal || !content_id ? [] : [content_id])))
+  const kept = contents.filter(({ id }) => referred.has(id))
+  const inMemory = kept.filter(hasHtmlInMemory)
+  if (inMemory.length > 0) await keepContents(db, account_id, inMemory)
+  // One after the other: together they may be longer than a process can hold.
+  for (const { html, ...content } of kept) {
+    if (html instanceof LongHtml) await keepContents(db, account_id, [{ ...content, html: await readHtml(html) }])
+  }
+}
+
+function hasHtmlInMemory(source: SharedSource): source is NewContent {
+  return !(source.html instanceof LongHtml)
+}
