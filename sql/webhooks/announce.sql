@@ -4,7 +4,8 @@ DROP FUNCTION IF EXISTS have_webhooks(uuid[]);
 DROP FUNCTION IF EXISTS iso_time(timestamptz);
 DROP FUNCTION IF EXISTS event_id(timestamptz, bigint);
 
--- Whether any webhook of an account has subscribed to a type of event.
+-- Returns whether any webhook of an account has subscribed to a type of event. A condition that takes nothing of a row
+-- is asked once for all of them.
 CREATE FUNCTION is_heard(account uuid, event_type text) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM webhooks w
@@ -34,7 +35,19 @@ $$;
 
 -- Writes events for the webhooks that have subscribed to them, in the transaction of what they tell of: an event is told
 -- if and only if it happened. One job for all; the worker that is at an endpoint already looks for more by itself.
--- given: in the order in which they happened; may be null.
+-- given: in the order in which they happened; may be null. The order is kept inside a call, not from one call to the next
+-- of the same transaction.
+--
+-- SQL that has the rows builds their events itself, all rows of an account in one statement, about a thousand at a time:
+--
+--   SELECT announce(ARRAY(
+--     SELECT ROW(r.account_id, 'contact.created', jsonb_build_object('id', r.id))::announcement
+--     FROM rows AS r WHERE is_heard(<account>, 'contact.created') ORDER BY r.position
+--   ))
+--
+-- <account> is a parameter, no column: so the webhooks are looked up once, and no event is built if nobody listens. For rows
+-- of several accounts is_heard takes the column, and is asked for each row (announce_emails.sql). Where only Node can tell
+-- what happened, it calls flows/webhooks/announce.ts.
 CREATE FUNCTION announce(given announcement[]) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$

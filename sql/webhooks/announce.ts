@@ -5,20 +5,17 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 /** Something that happened, which webhooks are told: `data` as contract 12.4 has it. */
 export type Announcement = { account_id: string; type: EventType; data: object }
 
-const Heard = z.object({ is_heard: z.boolean() })
+const Kind = z.object({ account_id: z.string(), type: z.string() })
 
-/** Returns for each, in the same order, whether any webhook has subscribed to it. */
-export async function listHeard(
-  db: Queryable,
-  events: Pick<Announcement, 'account_id' | 'type'>[],
-): Promise<boolean[]> {
-  const rows = await db.any(sql.type(Heard)`
-    SELECT is_heard(e.account_id, e.type)
-    FROM ROWS FROM (json_to_recordset(${JSON.stringify(events)}::json) AS (account_id uuid, type text)) WITH ORDINALITY
-      AS e(account_id, type, position)
-    ORDER BY e.position
+/** Events of one type and one account. */
+export type EventKind = z.infer<typeof Kind>
+
+/** Returns those to which any webhook has subscribed. */
+export async function listHeard(db: Queryable, kinds: EventKind[]): Promise<EventKind[]> {
+  return db.any(sql.type(Kind)`
+    SELECT account_id, type FROM json_to_recordset(${JSON.stringify(kinds)}::json) AS k(account_id uuid, type text)
+    WHERE is_heard(account_id, type)
   `)
-  return rows.map(row => row.is_heard)
 }
 
 /** In the order in which they happened. What nobody has subscribed to is not kept (sql/webhooks/announce.sql). */
