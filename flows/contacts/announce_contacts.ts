@@ -11,10 +11,10 @@ export async function announceContacts(
   type: ContactEventType,
   ids: string[],
 ): Promise<void> {
-  let events: ReturnType<typeof listContactEvents> | undefined
+  let byId: Promise<Map<string, object>> | undefined
   const data = async (id: string) => {
-    events ??= listContactEvents(tx, account_id, ids) // of all of them, when the first is heard
-    return (await events).find(event => event.id === id) as object
+    byId ??= listContactEvents(tx, account_id, ids).then(events => new Map(events.map(event => [event.id, event])))
+    return (await byId).get(id) as object
   }
   await announce(
     tx,

@@ -34,7 +34,7 @@ t.test(
     const [first, , last] = answers
     t.equal(first?.headers.get('retry-after'), null)
     t.equal(last?.headers.get('retry-after'), last?.headers.get('ratelimit-reset'))
-    t.match(last?.body, { statusCode: 429, name: 'rate_limit_exceeded', message: /2 a minute/ })
+    t.match(last?.body, { statusCode: 429, name: 'rate_limit_exceeded', message: /at most 2 per minute/ })
   },
 )
 
