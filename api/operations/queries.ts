@@ -63,6 +63,16 @@ const LIMIT: Record<number, string> = {
   [CEILING]: `Items of a page. Without it the list comes whole, up to ${CEILING}.`,
 }
 
+/** `true` or `false`. */
+export const flag = z
+  .string()
+  .transform((text, context) => {
+    if (text === 'true' || text === 'false') return text === 'true'
+    return refuse(context, 'validation_error', 'must be `true` or `false`')
+  })
+  .optional()
+  .meta({ type: 'boolean' })
+
 function cursor(shape: IdShape) {
   return z
     .string()

@@ -1,9 +1,10 @@
+import { z } from 'zod'
 import type { Context } from '#api/context.ts'
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
-import { wholeQuery } from '#api/operations/queries.ts'
+import { flag, wholeQuery } from '#api/operations/queries.ts'
 import { changeDomain } from '#flows/domains/change_domain.ts'
 import { createDomain } from '#flows/domains/create_domain.ts'
 import { findDomainWithRecords, PresentedDomain } from '#flows/domains/find_domain.ts'
@@ -74,10 +75,16 @@ export const domains = [
     access: 'full',
     params,
     summary: 'Delete a domain',
+    query: z.object({
+      with_contacts: flag.describe(
+        'Deletes the contacts of the domain with it. Without it, a domain with contacts is not deleted.',
+      ),
+    }),
     answers: { 200: deleted('domain') },
     errors: ['reputation_paused'],
-  }).handle(async (ctx, { account_id, params: { id } }) => {
-    await removeDomain(ctx, account_id, id)
+  }).handle(async (ctx, { account_id, params: { id }, query }) => {
+    orNotFound('Domain', await findDomain(ctx.pool, account_id, id))
+    await removeDomain(ctx, account_id, id, query().with_contacts === true)
     return { object: 'domain', id, deleted: true }
   }),
 

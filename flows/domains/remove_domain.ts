@@ -1,20 +1,39 @@
 import { ApiError, notFound } from '#lib/errors.ts'
+import { hasContacts } from '#sql/contacts/contacts.ts'
 import { deleteDomain, lockDomain } from '#sql/domains/domains.ts'
+import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { announceDomains } from './announce_domains.ts'
 
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 
-/** Deletes a domain; mail that it sent stays. @throws {ApiError} 404; `reputation_paused` */
-export async function removeDomain({ pool, config }: Dependencies, account_id: string, id: string): Promise<void> {
+/**
+ * Deletes a domain; mail that it sent stays. Its contacts are gone at once, and a job removes them.
+ *
+ * @throws {ApiError} 404; `reputation_paused`; 422 if it has contacts and `with_contacts` is false
+ */
+export async function removeDomain(
+  { pool, config }: Dependencies,
+  account_id: string,
+  id: string,
+  with_contacts: boolean,
+): Promise<void> {
   await pool.transaction(async tx => {
     if (!(await lockDomain(tx, account_id, id))) throw notFound('Domain')
     await announceDomains(tx, 'domain.deleted', [{ account_id, id }], config.SERVER_DOMAIN)
-    if (await deleteDomain(tx, account_id, id)) return
-    // Added anew it would not be paused any more.
-    throw new ApiError(
-      'reputation_paused',
-      'Sending is paused for this domain: it cannot be deleted until sending is resumed.',
-    )
+    if (!(await deleteDomain(tx, account_id, id))) throw paused()
+    // After it has waited for everybody who is writing contacts of the domain.
+    if (!with_contacts && (await hasContacts(tx, account_id, id))) {
+      throw new ApiError('validation_error', 'The domain has contacts: delete them with it by `?with_contacts=true`.')
+    }
+    await addJob(tx, 'remove_leftovers', { account_id, of: 'domain', id })
   })
+}
+
+/** Added anew it would not be paused any more. */
+function paused(): ApiError {
+  return new ApiError(
+    'reputation_paused',
+    'Sending is paused for this domain: it cannot be deleted until sending is resumed.',
+  )
 }

@@ -53,6 +53,13 @@ export async function findContact(db: Queryable, account_id: string, ref: Contac
   return db.maybeOne(sql.type(Contact)`SELECT ${contactColumns} FROM contacts c WHERE ${isContact(account_id, ref)}`)
 }
 
+export async function hasContacts(db: Queryable, account_id: string, domain_id: string): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (SELECT FROM contacts WHERE account_id = ${account_id} AND domain_id = ${domain_id}) AS found
+  `)
+  return found
+}
+
 /** The domains that have a contact of this address: two are enough to know that it is ambiguous. */
 export async function listDomainsOfAddress(db: Queryable, account_id: string, email: string): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ id: z.string() }))`

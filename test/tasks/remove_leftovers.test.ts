@@ -1,0 +1,94 @@
+import t from 'tap'
+import { newId } from '#lib/ids.ts'
+import { remove_leftovers } from '#tasks/remove_leftovers.ts'
+import { startApi } from '#test/support/api.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const work = openWork(t, world)
+const { pg } = world.pool
+
+const post = async (path: string, body: object) => (await api.request('POST', `/api${path}`, { body })).body
+const get = async (path: string) => (await api.request('GET', `/api${path}`)).body
+const remove = (path: string) => api.request('DELETE', `/api${path}`)
+
+/** Runs the jobs that wait, as a worker would. */
+async function runJobs(): Promise<void> {
+  const { rows } = await pg.query(
+    `SELECT p.payload FROM graphile_worker._private_jobs p JOIN graphile_worker._private_tasks t ON t.id = p.task_id
+     WHERE t.identifier = 'remove_leftovers' ORDER BY p.id`,
+  )
+  t.not(rows.length, 0)
+  for (const { payload } of rows) await remove_leftovers(payload, work)
+}
+
+/** More than a slice, each with a value of the property. */
+async function addContacts(domain_id: string, count: number): Promise<void> {
+  await pg.query(
+    `INSERT INTO contacts (account_id, id, domain_id, email, properties, source)
+     SELECT $1, gen_random_uuid(), $2, n || '@b.com', '{"plan": "pro"}', 'api' FROM generate_series(1, $3) n`,
+    [account.id, domain_id, count],
+  )
+}
+
+async function count(table: string, condition: string, id: string): Promise<number> {
+  const { rows } = await pg.query(`SELECT count(*)::int AS n FROM ${table} WHERE ${condition}`, [id])
+  return rows[0].n
+}
+
+t.test('a deleted property is hidden at once, and its values are removed', async t => {
+  const { id } = await post('/contact-properties', { key: 'plan', type: 'string' })
+  await addContacts(account.domain_id, 2_500)
+  shows(t, await get(`/contacts/1@b.com?domain=${account.domain}`), { properties: { plan: 'pro' } })
+  t.strictSame((await remove(`/contact-properties/${id}`)).body, { object: 'contact_property', id, deleted: true })
+  shows(t, await get(`/contacts/1@b.com?domain=${account.domain}`), { properties: {} })
+  t.equal((await remove(`/contact-properties/${id}`)).status, 404)
+
+  const again = await post('/contact-properties', { key: 'plan', type: 'number', fallback_value: 1 })
+  shows(t, await get(`/contacts/1@b.com?domain=${account.domain}`), { properties: { plan: 1 } })
+  await post('/contacts', { email: '1@b.com', domain: account.domain, properties: { plan: 7 } })
+  await runJobs()
+  await runJobs() // as if the worker had died before it said so
+  t.equal(await count('contacts', `account_id = $1 AND properties ? 'plan'`, account.id), 0)
+  t.equal(await count('contact_properties', 'account_id = $1', account.id), 1)
+  shows(t, await get(`/contacts/1@b.com?domain=${account.domain}`), { properties: { plan: 7 } })
+  shows(t, await get(`/contact-properties/${again.id}`), { key: 'plan', type: 'number', fallback_value: 1 })
+})
+
+t.test('a deleted audience leaves its contacts, and nothing else', async t => {
+  const audience = await post('/audiences', { name: 'News', domain: account.domain })
+  await pg.query('INSERT INTO audience_members SELECT account_id, $2, id FROM contacts WHERE account_id = $1', [
+    account.id,
+    audience.id,
+  ])
+  shows(t, await get(`/audiences/${audience.id}`), { contacts_count: 2_500 })
+  t.equal((await remove(`/audiences/${audience.id}`)).status, 200)
+  await runJobs()
+  for (const table of ['audience_members', 'audience_counts']) {
+    t.equal(await count(table, 'audience_id = $1', audience.id), 0, table)
+  }
+  shows(t, await get(`/audiences/${account.domain_id}`), { contacts_count: 2_500 })
+})
+
+t.test('a domain with contacts is deleted only with them', async t => {
+  const domain = { account_id: account.id, id: newId(), name: `gone-${account.domain}`, status: 'verified' as const }
+  await addDomain(world.pool, world.secrets, domain)
+  await addContacts(domain.id, 1_500)
+  const { id } = await post('/contacts', { email: 'out@b.com', domain: domain.name, unsubscribed: true })
+  const message = 'The domain has contacts: delete them with it by `?with_contacts=true`.'
+  shows(t, await remove(`/domains/${domain.id}`), { status: 422, body: { message } })
+  shows(t, await remove(`/domains/${domain.id}?with_contacts=yes`), { status: 422 })
+  shows(t, await get(`/audiences/${domain.id}`), { contacts_count: 1_501 })
+
+  t.equal((await remove(`/domains/${domain.id}?with_contacts=true`)).status, 200)
+  for (const path of [`/contacts/${id}`, `/audiences/${domain.id}`]) shows(t, await get(path), { name: 'not_found' })
+  t.equal(await count('contacts', 'domain_id = $1', domain.id), 1_501, 'they are removed later')
+  await runJobs()
+  for (const table of ['contacts', 'contact_optouts', 'contact_consents', 'audiences', 'segments']) {
+    t.equal(await count(table, 'domain_id = $1', domain.id), 0, table)
+  }
+})
