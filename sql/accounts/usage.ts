@@ -18,6 +18,8 @@ export async function deleteExpiredUsage(db: Queryable): Promise<number> {
 const AccountUsage = z.object({
   credits: z.int(),
   domains: z.int(),
+  contacts: z.int(),
+  segments: z.int(),
   domain_limit: z.int().nullable(),
   ai_used: z.int(),
   ai_limit: z.int().nullable(),
@@ -52,6 +54,10 @@ export async function findAccountUsage(db: Queryable, account_id: string): Promi
   return db.one(sql.type(AccountUsage)`
     SELECT u.credits, p.domains AS domain_limit, p.ai_credits AS ai_limit,
       (SELECT count(*) FROM domains d WHERE d.account_id = a.id) AS domains,
+      (SELECT count(*) FROM segments s WHERE s.account_id = a.id) AS segments,
+      (SELECT coalesce(sum(c.contacts), 0)::bigint FROM domains d
+        JOIN audience_counts c ON c.account_id = d.account_id AND c.audience_id = d.id
+        WHERE d.account_id = a.id) AS contacts, -- the default audience of a domain has its id and all its contacts
       coalesce(ai.used, 0) AS ai_used, ai.next_at AS ai_next_at
     FROM accounts a JOIN plans p ON p.name = a.plan JOIN account_usage u ON u.account_id = a.id
     CROSS JOIN LATERAL (

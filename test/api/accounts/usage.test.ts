@@ -40,7 +40,7 @@ t.test('GET /usage shows both windows, credits, AI credits and what is not there
     ai_credits: { used: 0, limit: 10, next_increase_at: null },
     automation_runs: { used: 0, limit: null },
     contacts: { used: 0, limit: null },
-    segments: { used: 0, limit: null },
+    segments: { used: 1, limit: null },
     broadcasts: { used: 0, limit: null },
     domains: { used: 1, limit: 4 },
     rate_limit: { limit: 1000, duration: '1m' },
