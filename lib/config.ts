@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { outgoing } from './config/outgoing.ts'
-import { receiving } from './config/receiving.ts'
+import { receiving, verdicts } from './config/receiving.ts'
 import { connections, sending } from './config/sending.ts'
-import { limits, operation, server } from './config/server.ts'
+import { limits, server, storage } from './config/server.ts'
 import { StartupError } from './errors.ts'
 
 /**
@@ -14,15 +14,20 @@ process.env.TZ = 'UTC'
 /** The environment is wrong. The message names every wrong key, one per line. */
 export class ConfigError extends StartupError {}
 
-/** All keys of the environment, with their meanings and defaults. A test compares `.env.example` with it. */
+/**
+ * All keys of the environment. Their descriptions are in Markdown: `npm run docs` makes docs/configuration.md and
+ * .env.example of them. `unset` says in words what holds without a value, `range` which values are allowed, where the
+ * schema does not say it or it depends on the host.
+ */
 export const Environment = z.object({
   ...server,
   ...sending,
-  ...limits,
-  ...outgoing,
   ...connections,
   ...receiving,
-  ...operation,
+  ...verdicts,
+  ...limits,
+  ...storage,
+  ...outgoing,
 })
 
 export type Config = Omit<z.output<typeof Environment>, 'BASE_URL' | 'SERVER_DOMAIN'> & {

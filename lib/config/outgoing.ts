@@ -1,27 +1,32 @@
 import { z } from 'zod'
-import { blobStore, httpUrl, networks, ports } from './values.ts'
+import { httpUrl, networks, ports, servers } from './values.ts'
 
-/** HTTP requests to other servers: files and webhooks, DNS providers, the store of attachments. */
+/** DNS, and HTTP requests to other servers: files, webhooks, DNS providers. */
 export const outgoing = {
-  FETCH_PORTS: ports.default([80, 443, 8080, 8443]).describe('Ports that attachments and webhooks by URL may be on.'),
-  FETCH_ALLOW: networks
-    .optional()
-    .describe('Addresses and networks they may be on although not public: 10.1.0.0/16 and so on. Default: none.'),
-  FETCH_DENY: networks
-    .optional()
-    .describe('Addresses and networks they may never be on. What is not public is denied.'),
+  DNS_SERVERS: servers.optional().meta({
+    description: 'Name servers to ask, separated by commas, such as `9.9.9.9,127.0.0.1:5353`.',
+    unset: 'those of the system',
+  }),
+  FETCH_PORTS: ports.default([80, 443, 8080, 8443]).describe('Ports that URLs of attachments and webhooks may use.'),
+  FETCH_ALLOW: networks.optional().meta({
+    description:
+      'Addresses and networks that such URLs may lead to although they are not public, such as `10.1.0.0/16`. Host names are looked up in DNS only, not in `/etc/hosts`.',
+    unset: 'none',
+  }),
+  FETCH_DENY: networks.optional().meta({
+    description:
+      'Addresses and networks that requests may never lead to. Addresses that are not public, and those of this host, are denied anyway.',
+    unset: 'none',
+  }),
   CLOUDFLARE_API: httpUrl
     .default('https://api.cloudflare.com/client/v4')
-    .describe('API that writes DNS records at Cloudflare, for callers who ask for it.'),
-  GODADDY_API: httpUrl.default('https://api.godaddy.com/v1').describe('The same at GoDaddy.'),
-  NAMECHEAP_API: httpUrl.default('https://api.namecheap.com/xml.response').describe('The same at Namecheap.'),
-  NAMECHEAP_CLIENT_IP: z
-    .ipv4()
-    .optional()
-    .describe('IPv4 address that Namecheap sees this server at. Default: its own, if it has a public one.'),
-  BLOB_STORE: blobStore
-    .default('postgres')
-    .describe(
-      'Where attachments lie: postgres, or s3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://...&region=...',
-    ),
+    .describe('API that writes DNS records at Cloudflare, for callers who give their credentials.'),
+  GODADDY_API: httpUrl.default('https://api.godaddy.com/v1').describe('API that writes DNS records at GoDaddy.'),
+  NAMECHEAP_API: httpUrl
+    .default('https://api.namecheap.com/xml.response')
+    .describe('API that writes DNS records at Namecheap.'),
+  NAMECHEAP_CLIENT_IP: z.ipv4().optional().meta({
+    description: 'IPv4 address that Namecheap sees this server at. Its users have to allow it there.',
+    unset: 'the address of this host, if it is public',
+  }),
 }

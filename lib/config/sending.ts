@@ -1,59 +1,72 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
-import { count, domain, networks, port, relays, servers, transport } from './values.ts'
+import { count, domain, networks, port, relays, transport } from './values.ts'
 
 /** How mail leaves, and under which names. */
 export const sending = {
   MAIL_TRANSPORT: transport
     .default('capture')
     .describe(
-      'capture (store, send nothing), direct (to the recipients’ servers), or a relay: smtp://user:pass@host:port, smtps://...; several in order, separated by commas.',
+      'How mail leaves: `capture` stores it and sends nothing, `direct` delivers it to the mail servers of the recipients, `relay` sends it through `RELAY_URL`. A relay URL, or several separated by commas, may stand here as well: `smtp://user:pass@host:port`.',
     ),
-  RELAY_URL: relays
-    .optional()
-    .describe(
-      'The same list, for MAIL_TRANSPORT=relay and for domains that the operator lets leave by it. Default: the URLs of MAIL_TRANSPORT.',
-    ),
-  SIMULATOR_DOMAIN: domain
-    .default('simulator.internal')
-    .describe('Mail to delivered@, bounced@, complained@ or suppressed@ here is simulated and never leaves.'),
-  HELO_NAME: z.string().min(1).default(hostname()).describe('Name given in EHLO. Default: this host’s name.'),
-  SERVER_DOMAIN: domain
-    .optional()
-    .describe(
-      'Your domain that the DNS records of senders lead to: inbound., feedback. and links. below it, and its SPF record. Default: HELO_NAME.',
-    ),
-  RETURN_PATH_DOMAIN: domain
-    .optional()
-    .describe(
-      'Domain of the envelope sender (where bounces return) while the return path of the sender is not verified. Default: the domain of the From address.',
-    ),
-  DNS_SERVERS: servers
-    .optional()
-    .describe('Name servers to ask: 9.9.9.9,127.0.0.1:5353 and so on. Default: the system’s.'),
+  RELAY_URL: relays.optional().meta({
+    description:
+      'Relay URLs, separated by commas and tried in this order: for `MAIL_TRANSPORT=relay`, and for domains that the operator sends through the relays.',
+    unset: 'the URLs in `MAIL_TRANSPORT`',
+  }),
+  HELO_NAME: z.string().min(1).default(hostname()).meta({
+    description:
+      'Name of this server in EHLO and in its SMTP greeting. Other servers expect that it resolves to the address of this host.',
+    unset: 'the host name',
+  }),
+  SERVER_DOMAIN: domain.optional().meta({
+    description:
+      'Domain of this server that the DNS records of senders point to: `inbound.`, `feedback.` and `links.` below it, and its SPF record.',
+    unset: '`HELO_NAME`',
+  }),
+  RETURN_PATH_DOMAIN: domain.optional().meta({
+    description:
+      'Domain of the envelope sender, where bounces return, for domains whose own return path is not verified.',
+    unset: 'the domain of `from`',
+  }),
   DKIM_ROTATE_DAYS: count
     .max(3650)
     .default(0)
-    .describe('Days after which a domain is given new DKIM keys, for its owner to publish. 0: only when asked to.'),
+    .describe('Days after which a domain gets new DKIM keys, whose records its owner publishes. `0`: only on request.'),
   IN_DOUBT: z
     .enum(['resend', 'hold'])
     .default('resend')
-    .describe('A reply that never came after the final dot: resend once after 15 minutes, or hold for a person.'),
+    .describe(
+      'If the connection breaks between the end of a message and the reply, so that it may have arrived: `resend` sends it once more after 15 minutes, `hold` waits for the operator’s decision.',
+    ),
+  SIMULATOR_DOMAIN: domain
+    .default('simulator.internal')
+    .describe(
+      'Domain of the simulator. Mail to `delivered@`, `bounced@`, `complained@` and `suppressed@` this domain gets that result and never leaves.',
+    ),
 }
 
 /** Connections to the servers that mail is sent to. */
 export const connections = {
-  SEND_CONNECTIONS: count.min(1).max(1000).default(40).describe('SMTP connections of one worker, to each relay.'),
+  SEND_CONNECTIONS: count
+    .min(1)
+    .max(1000)
+    .default(40)
+    .describe(
+      'SMTP connections of one worker: to each relay, and for direct delivery in total. Mail to one domain uses at most half of them. Up to as many more may wait for servers that do not reply.',
+    ),
   DESTINATION_CONNECTIONS: count
     .min(1)
     .max(1000)
     .default(20)
-    .describe('Of these to one mailbox provider at most, with MAIL_TRANSPORT=direct.'),
+    .describe('SMTP connections of one worker to one mailbox provider. Direct delivery only.'),
   DESTINATION_RATE: count
     .default(0)
-    .describe('Messages a minute from one worker to one mailbox provider, with MAIL_TRANSPORT=direct. 0: no limit.'),
-  MX_PORT: port.default(25).describe('Port of the recipients’ mail servers, with MAIL_TRANSPORT=direct.'),
-  MX_ALLOW: networks
-    .optional()
-    .describe('Addresses and networks that mail servers may be on although not public. Default: none.'),
+    .describe('Messages per minute from one worker to one mailbox provider. `0`: no limit. Direct delivery only.'),
+  MX_PORT: port.default(25).describe('Port of the recipients’ mail servers. Direct delivery only.'),
+  MX_ALLOW: networks.optional().meta({
+    description:
+      'Addresses and networks that mail servers may have although they are not public, such as `10.1.0.0/16`. Direct delivery only. `FETCH_DENY` takes precedence.',
+    unset: 'none',
+  }),
 }

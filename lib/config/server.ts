@@ -1,67 +1,95 @@
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
-import { count, databaseUrl, httpUrl, networks, percent, port } from './values.ts'
+import { blobStore, count, databaseUrl, httpUrl, networks, percent, port } from './values.ts'
 
 /** The database and the HTTP API. */
 export const server = {
-  DATABASE_URL: databaseUrl
-    .optional()
-    .describe('Postgres 16 or newer. Unset: npm start runs an embedded one in .data/.'),
+  DATABASE_URL: databaseUrl.optional().meta({
+    description: 'URL of a Postgres 16 or newer.',
+    unset: 'an embedded Postgres in `.data/`, with `npm start`',
+  }),
   SECRET_KEY: z
     .string()
     .min(32, 'must have at least 32 characters, for example from: openssl rand -base64 32')
     .optional()
-    .describe('Encrypts stored keys and signs tokens. Required with DATABASE_URL, else generated into .data/.'),
+    .meta({
+      description:
+        'Seals stored keys and signs tokens: at least 32 characters, for example from `openssl rand -base64 32`. Required with `DATABASE_URL`. It belongs to the database: without it the API keys and DKIM keys in there are lost.',
+      unset: 'generated into `.data/`',
+    }),
   PORT: port.default(3000).describe('Port of the HTTP API.'),
-  BASE_URL: httpUrl
-    .optional()
-    .describe('Public URL of this server; the API is BASE_URL + /api. Default http://localhost:PORT.'),
+  BASE_URL: httpUrl.optional().meta({
+    description: 'Public URL of this server. The base URL of the API is this with `/api` after it.',
+    unset: '`http://localhost:PORT`',
+  }),
+  WEB_CONCURRENCY: count
+    .min(1)
+    .max(availableParallelism() * 4)
+    .default(1)
+    .meta({
+      description: 'Web processes that `node api/server.ts` forks.',
+      range: 'An integer from 1 to four times the number of CPUs.',
+    }),
+  TRUSTED_PROXIES: networks.optional().meta({
+    description:
+      'Addresses and networks of the proxies in front, such as `10.0.0.0/8,fd00::1`. Their `X-Forwarded-For` header gives the address of the client.',
+    unset: 'none',
+  }),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe(
+      'Lowest level that is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent` for nothing. Each record is one line of JSON, without keys and without the bodies of requests.',
+    ),
 }
 
 /** Limits of requests and of senders. */
 export const limits = {
   SENDS_PER_MINUTE: count
     .default(60)
-    .describe('Send requests per minute and client address (an IPv6 /64 is one). 0 turns the limit off.'),
-  PAUSE_BOUNCE_RATE: percent
-    .default(10)
-    .describe('Percent of the recipients of 24 hours that bounced: over it an account or domain is paused. 0: never.'),
-  PAUSE_COMPLAINT_RATE: percent
-    .default(0.5)
-    .describe(
-      'Percent of the recipients of 24 hours that complained: over it an account or domain is paused. 0: never.',
-    ),
+    .describe('Send requests per minute from one client address. An IPv6 /64 counts as one address. `0`: no limit.'),
   BATCH_DEADLINE_MS: count
     .min(100)
     .max(100_000)
     .default(25_000)
-    .describe('How long a batch may take; what is not stored by then is not sent. Below the timeouts of proxies.'),
-  TRUSTED_PROXIES: networks
-    .optional()
-    .describe('Whose X-Forwarded-For tells the client address: 10.0.0.0/8,fd00::1 and so on. Default: nobody’s.'),
+    .describe(
+      'Time limit for storing a batch, in milliseconds. Emails that are not stored by then are not sent. Keep it below the timeouts of clients and proxies.',
+    ),
+  PAUSE_BOUNCE_RATE: percent
+    .default(10)
+    .describe(
+      'Bounce rate in percent of the recipients of the last 24 hours. Above it the account or the domain is paused. `0`: never.',
+    ),
+  PAUSE_COMPLAINT_RATE: percent
+    .default(0.5)
+    .describe(
+      'Complaint rate in percent of the recipients of the last 24 hours. Above it the account or the domain is paused. `0`: never.',
+    ),
 }
 
-/** How the processes run, and how long they keep what they log. */
-export const operation = {
-  WEB_CONCURRENCY: count
-    .min(1)
-    .max(availableParallelism() * 4)
-    .default(1)
-    .describe('Web processes forked on this host.'),
-  LOG_RETENTION_DAYS: count
-    .max(3650)
-    .default(30)
-    .describe('Days that the log of API requests is kept (GET /logs). 0: no request is logged.'),
-  RAW_RETENTION_DAYS: count
-    .max(3650)
-    .default(30)
-    .describe('Days that received mail is kept as it came; what was read of it stays. 0: for ever.'),
+/** Where files are stored, and how long mail and logs are kept. */
+export const storage = {
+  BLOB_STORE: blobStore
+    .default('postgres')
+    .describe(
+      'Where attachments and received messages are stored: `postgres`, or the URL of a bucket: `s3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://...&region=...`.',
+    ),
   EMAIL_RETENTION_DAYS: count
     .max(3650)
     .default(0)
-    .describe('Days that contents, recipients and events of sent mail are kept; what counts stays. 0: for ever.'),
-  LOG_LEVEL: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-    .default('info')
-    .describe('Least level logged.'),
+    .describe(
+      'Days after which contents, files, recipients and events of sent mail are deleted. Its status and what counts for quotas stay. `0`: never.',
+    ),
+  RAW_RETENTION_DAYS: count
+    .max(3650)
+    .default(30)
+    .describe(
+      'Days after which the raw message of a received email is deleted. What was parsed from it stays. `0`: never.',
+    ),
+  LOG_RETENTION_DAYS: count
+    .max(3650)
+    .default(30)
+    .describe(
+      'Days after which the records of API requests (`GET /api/logs`) are deleted. `0`: requests are not recorded.',
+    ),
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { setUp } from '#flows/accounts/create_sandbox.ts'
 import { addWebhook } from '#flows/webhooks/change_webhook.ts'
-import { Environment } from '#lib/config.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
@@ -35,41 +34,6 @@ const pages = Object.fromEntries(
 ) as Record<string, string>
 const all = [readme, ...Object.values(pages)].join('\n')
 const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-
-/** What a default is called that is not the same everywhere, or not set. */
-const described: Record<string, string> = {
-  DATABASE_URL: '',
-  SECRET_KEY: '',
-  RELAY_URL: 'the URLs of `MAIL_TRANSPORT`',
-  BASE_URL: '`http://localhost:PORT`',
-  HELO_NAME: 'this host’s name',
-  SERVER_DOMAIN: '`HELO_NAME`',
-  DNS_SERVERS: '',
-  RETURN_PATH_DOMAIN: 'the domain of `from`',
-  TRUSTED_PROXIES: '',
-  FETCH_ALLOW: '',
-  MX_ALLOW: '',
-  FETCH_DENY: '',
-  NAMECHEAP_CLIENT_IP: '',
-  RSPAMD_URL: '',
-  CLAMAV: '',
-  AI_URL: '',
-  AI_KEY: '',
-  AI_MODEL: '',
-  OPERATOR_ACCOUNT: '',
-  SMTP_TLS_CERT: '',
-  SMTP_TLS_KEY: '',
-}
-
-t.test('docs/configuration.md has every variable, in its order, with its default', async t => {
-  const defaults: Record<string, unknown> = Environment.parse({})
-  const expected = Object.keys(Environment.shape).map(key => [key, described[key] ?? `\`${defaults[key]}\``])
-  const rows = Array.from(
-    (pages.configuration as string).matchAll(/^\| `([A-Z_]+)` \|(.*?)\| .+ \|$/gm),
-    ([, key, value]) => [key, value?.trim()],
-  )
-  t.strictSame(rows, expected)
-})
 
 t.test('the docs name every script, and none that does not exist', async t => {
   const named = Array.from(

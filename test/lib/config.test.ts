@@ -140,14 +140,9 @@ t.test('a database of the operator’s own needs a secret of the operator’s ow
   t.match(refusal({ DATABASE_URL: 'postgres://localhost/x' }), [/^SECRET_KEY: required with DATABASE_URL/])
 })
 
-t.test('.env.example has every key with its description and default', async t => {
+t.test('.env.example has every key, and its values are the defaults', async t => {
   const text = await readFile(new URL('../../.env.example', import.meta.url), 'utf8')
-  const [, ...entries] = text.trim().split('\n\n')
-  const expected = Object.entries(Environment.shape).map(([key, schema]) => {
-    t.ok(schema.description, key)
-    // Of this host, so it is no use on another.
-    const value = key === 'HELO_NAME' ? '' : (schema.safeParse(undefined).data ?? '')
-    return `# ${schema.description}\n#${key}=${value}`
-  })
-  t.strictSame(entries, expected)
+  const given = Object.fromEntries(Array.from(text.matchAll(/^#([A-Z_]+)=(.*)$/gm), ([, key, value]) => [key, value]))
+  t.strictSame(Object.keys(given), Object.keys(Environment.shape))
+  t.strictSame(readConfig(given), readConfig({}))
 })

@@ -16,7 +16,8 @@ const LAYERS: Record<string, string[]> = {
   api: ['flows', 'sql', 'lib'],
   tasks: ['flows', 'sql', 'lib'],
   workers: ['api', 'tasks', 'flows', 'sql', 'lib'],
-  test: ['workers', 'api', 'tasks', 'flows', 'sql', 'lib'],
+  docs: ['api', 'lib'],
+  test: ['docs', 'workers', 'api', 'tasks', 'flows', 'sql', 'lib'],
 }
 
 /** Static imports, types too, imports in types or while running, and files that are started as threads. */

@@ -1,0 +1,10 @@
+import { configurationPage } from './configuration.ts'
+import { envExample } from './env_example.ts'
+
+/** Makes the texts that `npm run docs` writes, by their paths from the folder of package.json. */
+export function generateFiles(): Record<string, string> {
+  return {
+    'docs/configuration.md': configurationPage(),
+    '.env.example': envExample(),
+  }
+}
