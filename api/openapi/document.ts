@@ -5,6 +5,7 @@ import type { Header, Operation } from '#api/operations/operation.ts'
 import type { Resource } from '#api/routes/index.ts'
 import { type ErrorName, statusOf } from '#lib/errors.ts'
 import manifest from '#package.json' with { type: 'json' }
+import { Components } from './components.ts'
 import { errorsOf } from './errors.ts'
 import { answerSchema, type JsonSchema, requestSchema } from './json_schema.ts'
 
@@ -24,12 +25,14 @@ const HEADERS: Record<Header, JsonSchema> = {
 /** Describes the API (OpenAPI 3.1) by the schemas that check requests and, in tests, answers. */
 export function createDocument(resources: Resource[], base_url: string): Document {
   const paths: Document['paths'] = {}
+  const components = new Components()
+  components.add(open(answerSchema(ErrorAnswer)))
   for (const { name: tag, operations } of resources) {
     for (const one of operations) {
       for (const [n, path] of [one.path, ...(one.aliases ?? [])].entries()) {
         const shown = path.replaceAll(/:(\w+)/g, '{$1}')
         paths[shown] ??= {}
-        paths[shown][one.method.toLowerCase()] = describe(one, tag, n)
+        paths[shown][one.method.toLowerCase()] = describe(components, one, tag, n)
       }
     }
   }
@@ -46,21 +49,21 @@ export function createDocument(resources: Resource[], base_url: string): Documen
     paths,
     components: {
       securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `mb_...`' } },
-      schemas: { Error: errorSchema },
+      ...components.all,
     },
   }
 }
 
-const errorSchema = answerSchema(
-  z.looseObject({
+const ErrorAnswer = z
+  .looseObject({
     statusCode: z.int(),
     name: z.enum(Object.keys(statusOf) as [ErrorName, ...ErrorName[]]),
     message: z.string(),
-  }),
-)
+  })
+  .meta({ id: 'Error' })
 
 /** `n`: which of its paths it is; all but the first are aliases, since ids of operations are unique. */
-function describe(one: Operation, tag: string, n: number): JsonSchema {
+function describe(components: Components, one: Operation, tag: string, n: number): JsonSchema {
   const { id, summary, description, body } = one
   return {
     operationId: n === 0 ? id : `${id}Alias${n}`,
@@ -69,23 +72,23 @@ function describe(one: Operation, tag: string, n: number): JsonSchema {
     summary,
     ...(description ? { description } : {}),
     'x-access': one.access,
-    parameters: parametersOf(one),
-    ...(body ? { requestBody: describeBody(body) } : {}),
-    responses: { ...answersOf(one), ...describeErrors(one) },
+    parameters: parametersOf(components, one),
+    ...(body ? { requestBody: describeBody(components, body) } : {}),
+    responses: { ...answersOf(components, one), ...describeErrors(components, one) },
   }
 }
 
-function describeBody({ schema, limit }: Body<unknown>): JsonSchema {
-  const content = jsonOf(requestSchema(schema))
+function describeBody(components: Components, { schema, limit }: Body<unknown>): JsonSchema {
+  const content = jsonOf(components.add(requestSchema(schema)))
   return { required: !schema.isOptional(), description: `At most ${limit}.`, content }
 }
 
-function parametersOf({ params, query, headers = [] }: Operation): JsonSchema[] {
+function parametersOf(components: Components, { params, query, headers = [] }: Operation): JsonSchema[] {
   const inPath = Object.entries(params ?? {}).map(([name, { description }]) => ({
     ...{ name, in: 'path', required: true, description },
     schema: { type: 'string' },
   }))
-  const { properties = {}, required = [] } = query ? (requestSchema(query) as Properties) : {}
+  const { properties = {}, required = [] } = query ? (components.add(requestSchema(query)) as Properties) : {}
   const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
     ...{ name, in: 'query', required: required.includes(name), schema },
     ...(description ? { description } : {}),
@@ -95,15 +98,17 @@ function parametersOf({ params, query, headers = [] }: Operation): JsonSchema[] 
 
 type Properties = { properties?: Record<string, JsonSchema>; required?: string[] }
 
-function answersOf({ answers }: Operation): JsonSchema {
-  const described = Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)])
+function answersOf(components: Components, { answers }: Operation): JsonSchema {
+  const described = Object.entries(answers).map(([status, answer]) => [status, describeAnswer(components, answer)])
   return Object.fromEntries(described.filter(([, answer]) => answer !== null))
 }
 
 /** Published schemas let members come that they do not name, so that a client survives a later version. */
-function describeAnswer(answer: z.ZodType | Bytes): JsonSchema | null {
+function describeAnswer(components: Components, answer: z.ZodType | Bytes): JsonSchema | null {
   if (answer instanceof z.ZodNever) return null
-  if (answer instanceof z.ZodType) return { description: 'Success', content: jsonOf(open(answerSchema(answer))) }
+  if (answer instanceof z.ZodType) {
+    return { description: 'Success', content: jsonOf(components.add(open(answerSchema(answer)))) }
+  }
   const { content_type, description } = answer
   return { description, content: { [content_type]: { schema: { type: 'string', format: 'binary' } } } }
 }
@@ -113,13 +118,14 @@ function open(schema: unknown): JsonSchema {
   return JSON.parse(text)
 }
 
-function describeErrors(one: Operation): JsonSchema {
+function describeErrors(components: Components, one: Operation): JsonSchema {
   const byStatus = Map.groupBy(errorsOf(one), error => String(error.status))
   return Object.fromEntries(
     [...byStatus].map(([status, errors]) => {
       const names = [...new Set(errors.map(({ name }) => name))]
       const content = jsonOf({ $ref: '#/components/schemas/Error' })
-      return [status, { description: names.join(', '), 'x-error-names': names, content }]
+      const response = { description: names.join(', '), 'x-error-names': names, content }
+      return [status, components.addResponse([status, ...names].join('-'), response)]
     }),
   )
 }

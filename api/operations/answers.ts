@@ -7,15 +7,34 @@ export function bytes(content_type: string, description: string): Bytes {
   return { content_type, description }
 }
 
+/** A page of a list, named after its items: `ListOfEmails` has `Email`s or `ListedEmail`s. */
 export function listOf<Item extends z.ZodType>(item: Item) {
-  return z.object({ object: z.literal('list'), has_more: z.boolean(), data: z.array(item) })
+  const name = item.meta()?.id?.replace(/^Listed/, '')
+  if (!name) throw new Error('the items of a list have no name')
+  return z
+    .object({ object: z.literal('list'), has_more: z.boolean(), data: z.array(item) })
+    .meta({ id: `ListOf${name}s` })
+}
+
+/** A record by its id only. */
+export function refTo<Name extends string>(object: Name) {
+  return z.object({ object: z.literal(object), id: z.string() })
 }
 
 /** The answer to a change. */
 export function changed<Name extends string>(object: Name) {
-  return z.object({ object: z.literal(object), id: z.string() })
+  return refTo(object).meta({ id: `Changed${pascalCase(object)}` })
 }
 
 export function deleted<Name extends string>(object: Name) {
-  return changed(object).extend({ deleted: z.literal(true) })
+  return refTo(object)
+    .extend({ deleted: z.literal(true) })
+    .meta({ id: `Deleted${pascalCase(object)}` })
+}
+
+/** The answer to a send. */
+export const SentEmail = z.object({ id: z.string() }).meta({ id: 'SentEmail' })
+
+function pascalCase(name: string): string {
+  return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

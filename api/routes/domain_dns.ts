@@ -1,5 +1,5 @@
 import { z } from 'zod'
-
+import { refTo } from '#api/operations/answers.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { findZoneRecords } from '#flows/domains/find_domain.ts'
@@ -8,7 +8,6 @@ import { checkMx, MxCheck } from '#lib/domains/mx_check.ts'
 import { DetectedProvider, detectProvider } from '#lib/domains/providers/detect.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
 import { asciiDomain } from '#lib/mail/address.ts'
-
 import { requireDomain } from './domains.ts'
 
 const params = { id: uuidParam('Domain') }
@@ -20,13 +19,21 @@ const Hostname = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+const ShownMxCheck = MxCheck.extend({ object: z.literal('mx_check'), name: z.string() }).meta({ id: 'MxCheck' })
+const DomainDns = refTo('domain_dns')
+  .extend({ name: z.string(), ...DetectedProvider.shape })
+  .meta({ id: 'DomainDns' })
+const RecordsExport = refTo('domain_records_export')
+  .extend({ name: z.string(), format: z.enum(EXPORT_FORMATS), ...ExportedRecords.shape })
+  .meta({ id: 'RecordsExport' })
+
 export const domainDns = [
   operation('GET /domains/mx-check', {
     id: 'checkMx',
     access: 'full',
     summary: 'Look up the MX records of a name',
     query: z.object({ name: Hostname }),
-    answers: { 200: MxCheck.extend({ object: z.literal('mx_check'), name: z.string() }) },
+    answers: { 200: ShownMxCheck },
     errors: ['missing_required_field'],
   }).handle(async (ctx, { query }) => {
     const { name } = query()
@@ -40,9 +47,7 @@ export const domainDns = [
     access: 'full',
     params,
     summary: 'Find out where the DNS of a domain is kept',
-    answers: {
-      200: DetectedProvider.extend({ object: z.literal('domain_dns'), id: z.string(), name: z.string() }),
-    },
+    answers: { 200: DomainDns },
   }).handle(async (ctx, { params }) => {
     const { id, name } = await requireDomain(ctx, params.id)
     const found = await detectProvider(ctx.dns, name)
@@ -56,14 +61,7 @@ export const domainDns = [
     params,
     summary: 'Export the DNS records of a domain as a file',
     query: z.object({ format: z.enum(EXPORT_FORMATS).default('zone') }),
-    answers: {
-      200: ExportedRecords.extend({
-        object: z.literal('domain_records_export'),
-        id: z.string(),
-        name: z.string(),
-        format: z.enum(EXPORT_FORMATS),
-      }),
-    },
+    answers: { 200: RecordsExport },
   }).handle(async (ctx, { account_id, params, query }) => {
     const found = orNotFound('Domain', await findZoneRecords(ctx.pool, account_id, params.id, ctx.config.SERVER_DOMAIN))
     const { format } = query()

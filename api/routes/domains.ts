@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Context } from '#api/context.ts'
-import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { changed, deleted, listOf, refTo } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
@@ -94,7 +94,7 @@ export const domains = [
     params,
     summary: 'Check the DNS records of a domain',
     description: 'Starts a check and returns at once. The status changes when DNS has answered.',
-    answers: { 200: changed('domain').extend({ status: DomainStatus }) },
+    answers: { 200: refTo('domain').extend({ status: DomainStatus }).meta({ id: 'VerifyingDomain' }) },
     errors: ['plan_limit_reached', 'domain_conflict'],
   }).handle(async (ctx, { account_id, params: { id } }) => {
     const status = await requestVerification(ctx, account_id, id)

@@ -1,7 +1,6 @@
-import { z } from 'zod'
 import { beginReading, sendFile } from '#api/bodies/download.ts'
 import type { Context } from '#api/context.ts'
-import { bytes } from '#api/operations/answers.ts'
+import { bytes, listOf } from '#api/operations/answers.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { notFound, orNotFound } from '#lib/errors.ts'
@@ -18,7 +17,7 @@ export const emailAttachments = [
     params,
     summary: 'List the attachments of an email',
     answers: {
-      200: z.object({ object: z.literal('list'), has_more: z.literal(false), data: z.array(Attachment) }),
+      200: listOf(Attachment),
     },
   }).handle(async (ctx, { account_id, params: { id } }) => ({
     object: 'list',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Context } from '#api/context.ts'
 import { readRequestKey } from '#api/middleware/idempotency.ts'
+import { SentEmail } from '#api/operations/answers.ts'
 import { jsonWithFiles } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { SEND_ERRORS } from '#api/send_requested.ts'
@@ -15,6 +16,11 @@ import { BatchError } from '#sql/sending/batches.ts'
 
 const MAX_EMAILS = 100
 
+const NewBatch = z.array(NewEmail).min(1).max(MAX_EMAILS).meta({ id: 'NewBatch' })
+const SentBatch = z
+  .object({ data: z.array(SentEmail), errors: z.array(BatchError).optional() })
+  .meta({ id: 'SentBatch' })
+
 export const emailBatch = [
   operation('POST /emails/batch', {
     id: 'sendBatch',
@@ -26,9 +32,9 @@ export const emailBatch = [
       'out, and `errors` names them.',
     headers: ['Idempotency-Key', 'X-Batch-Validation'],
     // Only described by it: the emails are checked one by one, since a permissive request leaves out the wrong ones.
-    body: jsonWithFiles(z.array(NewEmail).min(1).max(MAX_EMAILS)),
+    body: jsonWithFiles(NewBatch),
     answers: {
-      200: z.object({ data: z.array(z.object({ id: z.string() })), errors: z.array(BatchError).optional() }),
+      200: SentBatch,
     },
     errors: [...SEND_ERRORS, 'batch_incomplete', { name: 'batch_incomplete', status: 422 }],
   }).handle(async ctx => {

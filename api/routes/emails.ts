@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { EmailQuery, emailFilters } from '#api/email_filters.ts'
-import { changed, listOf } from '#api/operations/answers.ts'
+import { listOf, refTo, SentEmail } from '#api/operations/answers.ts'
 import { json, jsonWithFiles } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
@@ -13,7 +13,7 @@ import { Email, findEmail, isEmail, ListedEmail } from '#sql/sending/emails.ts'
 import { listEmails } from '#sql/sending/search/email_list.ts'
 
 const params = { id: uuidParam('Email') }
-const ShownEmail = Email.omit({ content_id: true, variables: true, renderer: true })
+const ShownEmail = Email.omit({ content_id: true, variables: true, renderer: true }).meta({ id: 'Email' })
 
 export const emails = [
   operation('POST /emails', {
@@ -23,7 +23,7 @@ export const emails = [
     summary: 'Send an email',
     headers: ['Idempotency-Key'],
     body: jsonWithFiles(NewEmail),
-    answers: { 200: z.object({ id: z.string() }) },
+    answers: { 200: SentEmail },
     errors: SEND_ERRORS,
   }).handle(async (ctx, { body }) => ({ id: await sendRequested(ctx, body(), '/emails') })),
 
@@ -56,7 +56,7 @@ export const emails = [
     params,
     summary: 'Move a scheduled email',
     body: json(Reschedule),
-    answers: { 200: changed('email').extend({ scheduled_at: z.date() }) },
+    answers: { 200: refTo('email').extend({ scheduled_at: z.date() }).meta({ id: 'RescheduledEmail' }) },
     errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     if (!(await isEmail(ctx.pool, account_id, id))) throw notFound('Email')
@@ -70,7 +70,11 @@ export const emails = [
     access: 'full',
     params,
     summary: 'Cancel a scheduled email',
-    answers: { 200: changed('email').extend({ status: z.literal('canceled') }) },
+    answers: {
+      200: refTo('email')
+        .extend({ status: z.literal('canceled') })
+        .meta({ id: 'CanceledEmail' }),
+    },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await cancelEmail(ctx.pool, { account_id, id })
     return { object: 'email', id, status: 'canceled' }

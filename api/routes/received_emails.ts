@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { beginReading, sendFile } from '#api/bodies/download.ts'
-import { bytes, changed, deleted, listOf } from '#api/operations/answers.ts'
+import { bytes, deleted, listOf, refTo } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
@@ -20,7 +20,7 @@ import { deleteReceivedEmail, findRaw, isReceivedEmail, markRead } from '#sql/re
 const params = { id: uuidParam('Email') }
 
 /** Nothing makes an email unread again. */
-const ReadMark = z.object({ read: z.literal(true).optional() }).optional()
+const ReadMark = z.object({ read: z.literal(true).optional() }).meta({ id: 'ReadMark' })
 
 export const receivedEmails = [
   operation('GET /emails/receiving', {
@@ -49,8 +49,12 @@ export const receivedEmails = [
     access: 'full',
     params,
     summary: 'Mark a received email as read',
-    body: json(ReadMark),
-    answers: { 200: changed('received_email').extend({ read: z.literal(true), read_at: z.date() }) },
+    body: json(ReadMark.optional()),
+    answers: {
+      200: refTo('received_email')
+        .extend({ read: z.literal(true), read_at: z.date() })
+        .meta({ id: 'MarkedReceivedEmail' }),
+    },
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     if (!(await isReceivedEmail(ctx.pool, account_id, id))) throw notFound('Email')
     body()

@@ -1,4 +1,4 @@
-import { changed } from '#api/operations/answers.ts'
+import { refTo } from '#api/operations/answers.ts'
 import { jsonWithFiles } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
@@ -15,7 +15,7 @@ const common = {
   isSend: true,
   params: { id: uuidParam('Email') },
   headers: ['Idempotency-Key' as const],
-  answers: { 200: changed('email') },
+  answers: { 200: refTo('email').meta({ id: 'SentAnswer' }) },
   errors: SEND_ERRORS,
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Context } from '#api/context.ts'
-import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { deleted, listOf, refTo } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { uuid } from '#api/operations/ids.ts'
 import { operation } from '#api/operations/operation.ts'
@@ -33,6 +33,22 @@ const id: Param<SuppressionRef> = {
 }
 const params = { id }
 
+const AddedSuppressions = z
+  .object({ data: z.array(refTo('suppression').extend({ email: z.string() })) })
+  .meta({ id: 'AddedSuppressions' })
+const DeletedSuppressions = z
+  .object({
+    data: z.array(
+      z.object({
+        object: z.literal('suppression'),
+        id: z.string().nullable(),
+        email: z.string().nullable(),
+        deleted: z.boolean(),
+      }),
+    ),
+  })
+  .meta({ id: 'DeletedSuppressions' })
+
 export const suppressions = [
   operation('POST /suppressions', {
     id: 'createSuppression',
@@ -55,7 +71,7 @@ export const suppressions = [
     access: 'full',
     summary: 'Suppress up to 1,000 addresses',
     body: json(AddedAddresses),
-    answers: { 200: z.object({ data: z.array(changed('suppression').extend({ email: z.string() })) }) },
+    answers: { 200: AddedSuppressions },
     errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, body }) => {
     const rows = body().emails.map(email => ({ ...newRow(ctx, email), reason: 'manual' as const, expires_at: null }))
@@ -70,18 +86,7 @@ export const suppressions = [
     description:
       'Answers in the order of the request. One that does not exist is not `deleted`; named by its address, it has no id.',
     body: json(RemovedSuppressions),
-    answers: {
-      200: z.object({
-        data: z.array(
-          z.object({
-            object: z.literal('suppression'),
-            id: z.string().nullable(),
-            email: z.string().nullable(),
-            deleted: z.boolean(),
-          }),
-        ),
-      }),
-    },
+    answers: { 200: DeletedSuppressions },
   }).handle(async (ctx, { account_id, body }) => {
     const { emails, ids } = body()
     const addresses = emails?.map(({ address }) => address.toLowerCase())

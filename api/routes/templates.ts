@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Context } from '#api/context.ts'
-import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { changed, deleted, listOf, refTo } from '#api/operations/answers.ts'
 import { json, longJson } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import type { Param } from '#api/operations/params.ts'
@@ -100,7 +100,9 @@ export const templates = [
     params,
     summary: 'Publish the newest version of a template',
     answers: {
-      200: changed('template').extend({ current_version_id: z.string(), status: z.literal('published') }),
+      200: refTo('template')
+        .extend({ current_version_id: z.string(), status: z.literal('published') })
+        .meta({ id: 'PublishedTemplate' }),
     },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     const published = await publishTemplate(ctx.pool, account_id, id)

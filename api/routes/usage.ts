@@ -3,28 +3,30 @@ import { operation } from '#api/operations/operation.ts'
 import { now } from '#lib/clock.ts'
 import { findAccountUsage, findWindowUsage, type WindowUsage } from '#sql/accounts/usage.ts'
 
-const Limited = z.object({ used: z.number(), limit: z.number().nullable() })
+const Limited = z.object({ used: z.number(), limit: z.number().nullable() }).meta({ id: 'QuotaUse' })
 const WindowOfUsage = Limited.extend({
   sent: z.int(),
   received: z.int(),
   next_increase_at: z.date().nullable(),
   resets_at: z.date(),
-})
+}).meta({ id: 'WindowOfUsage' })
 
 /** The record of the resend package, with `credits` and `next_increase_at` of the emails besides (contract 17). */
-const Usage = z.object({
-  object: z.literal('usage'),
-  generated_at: z.date(),
-  emails: z.object({ daily: WindowOfUsage, monthly: WindowOfUsage }),
-  credits: z.object({ remaining: z.number() }),
-  contacts: Limited,
-  segments: Limited,
-  broadcasts: Limited,
-  ai_credits: Limited.extend({ next_increase_at: z.date().nullable() }),
-  automation_runs: Limited.extend({ resets_at: z.date() }),
-  domains: Limited,
-  rate_limit: z.object({ limit: z.int().nullable(), duration: z.literal('1m') }),
-})
+const Usage = z
+  .object({
+    object: z.literal('usage'),
+    generated_at: z.date(),
+    emails: z.object({ daily: WindowOfUsage, monthly: WindowOfUsage }),
+    credits: z.object({ remaining: z.number() }),
+    contacts: Limited,
+    segments: Limited,
+    broadcasts: Limited,
+    ai_credits: Limited.extend({ next_increase_at: z.date().nullable() }),
+    automation_runs: Limited.extend({ resets_at: z.date() }),
+    domains: Limited,
+    rate_limit: z.object({ limit: z.int().nullable(), duration: z.literal('1m') }),
+  })
+  .meta({ id: 'Usage' })
 
 /** For features that this version does not have. */
 const NOTHING = { used: 0, limit: null }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { changed, listOf } from '#api/operations/answers.ts'
+import { listOf, refTo } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { eventId } from '#api/operations/ids.ts'
 import { operation } from '#api/operations/operation.ts'
@@ -65,7 +65,7 @@ export const webhookEvents = [
     access: 'full',
     params: eventParams,
     summary: 'Send an event once more',
-    answers: { 200: changed('webhook_event') },
+    answers: { 200: refTo('webhook_event').meta({ id: 'ReplayedWebhookEvent' }) },
   }).handle(async (ctx, { account_id, params: { id, event_id } }) => {
     await replayEvent(ctx.pool, { account_id, webhook_id: id }, event_id)
     return { object: 'webhook_event', id: event_id }
@@ -77,7 +77,7 @@ export const webhookEvents = [
     params,
     summary: 'Send the events of a time range once more',
     body: json(WebhookReplay),
-    answers: { 200: changed('webhook').extend({ replayed: z.int() }) },
+    answers: { 200: refTo('webhook').extend({ replayed: z.int() }).meta({ id: 'ReplayedWebhook' }) },
     errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     const webhook = { account_id, webhook_id: id }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Context } from '#api/context.ts'
-import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { changed, deleted, listOf, refTo } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { numericId } from '#api/operations/ids.ts'
 import { operation } from '#api/operations/operation.ts'
@@ -22,7 +22,7 @@ export const webhooks = [
     access: 'full',
     summary: 'Add a webhook',
     body: json(NewWebhook),
-    answers: { 201: Webhook.extend(secret) },
+    answers: { 201: Webhook.extend(secret).meta({ id: 'WebhookWithSecret' }) },
     errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, body }) => addWebhook(ctx, account_id, withEndpoint(ctx, body()))),
 
@@ -74,7 +74,7 @@ export const webhooks = [
     params,
     summary: 'Replace the signing secret of a webhook',
     description: 'The secret that it had signs nothing any more.',
-    answers: { 200: changed('webhook').extend(secret) },
+    answers: { 200: refTo('webhook').extend(secret).meta({ id: 'WebhookSecret' }) },
   }).handle(async (ctx, { account_id, params: { id } }) => rotateSigningSecret(ctx, account_id, id)),
 
   operation('POST /webhooks/:id/test', {

@@ -7,20 +7,22 @@ import { findDomain } from '#sql/domains/domains.ts'
 import type { Queryable } from '#sql/pool.ts'
 
 /** A record to publish (contract 5.1): `name` as it is typed in where the zone is kept. */
-const PresentedRecord = z.object({
-  record: z.enum(RECORD_KINDS),
-  name: z.string(),
-  type: RecordCheck.shape.type,
-  value: z.string(),
-  ttl: z.literal('Auto'),
-  priority: z.int().optional(),
-  status: z.enum(['not_started', ...RecordCheck.shape.status.options]),
-  problem: z.string().optional().describe('The mistake in a record that is not verified.'),
-})
+const PresentedRecord = z
+  .object({
+    record: z.enum(RECORD_KINDS),
+    name: z.string(),
+    type: RecordCheck.shape.type,
+    value: z.string(),
+    ttl: z.literal('Auto'),
+    priority: z.int().optional(),
+    status: z.enum(['not_started', ...RecordCheck.shape.status.options]),
+    problem: z.string().optional().describe('The mistake in a record that is not verified.'),
+  })
+  .meta({ id: 'DomainRecord' })
 type PresentedRecord = z.infer<typeof PresentedRecord>
 
 /** A domain as GET /domains/:id shows it. */
-export const PresentedDomain = ListedDomain.extend({ records: z.array(PresentedRecord) })
+export const PresentedDomain = ListedDomain.extend({ records: z.array(PresentedRecord) }).meta({ id: 'Domain' })
 export type PresentedDomain = z.infer<typeof PresentedDomain>
 
 /** A domain with its records and what DNS last said of each. */

@@ -25,7 +25,7 @@ export const DnsResult = Applied.extend({
   id: z.string(),
   provider: z.string(),
   status: DomainStatus,
-})
+}).meta({ id: 'DnsResult' })
 export type DnsResult = z.infer<typeof DnsResult>
 
 /** From the first question to the last answer. */

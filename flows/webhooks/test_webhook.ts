@@ -14,13 +14,15 @@ import { openSigner } from './signing_secrets.ts'
 
 type Tester = { pool: Pool; log: Log; secrets: Secrets; connections: Connections }
 
-export const TestedWebhook = z.object({
-  object: z.literal('webhook_test'),
-  id: z.string(),
-  ok: z.boolean(),
-  status: z.int().describe('HTTP status of the reply; 0 without one.'),
-  error: z.string().optional().describe('Why it failed.'),
-})
+export const TestedWebhook = z
+  .object({
+    object: z.literal('webhook_test'),
+    id: z.string(),
+    ok: z.boolean(),
+    status: z.int().describe('HTTP status of the reply; 0 without one.'),
+    error: z.string().optional().describe('Why it failed.'),
+  })
+  .meta({ id: 'WebhookTest' })
 export type TestedWebhook = z.infer<typeof TestedWebhook>
 
 /**

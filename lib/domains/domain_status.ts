@@ -1,13 +1,8 @@
 import { z } from 'zod'
 
-export const DomainStatus = z.enum([
-  'not_started',
-  'pending',
-  'verified',
-  'partially_verified',
-  'partially_failed',
-  'failed',
-])
+export const DomainStatus = z
+  .enum(['not_started', 'pending', 'verified', 'partially_verified', 'partially_failed', 'failed'])
+  .meta({ id: 'DomainStatus' })
 export type DomainStatus = z.infer<typeof DomainStatus>
 
 /** Mail may be sent from a domain in one of these, and no other account may have its name. */

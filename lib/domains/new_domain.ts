@@ -33,13 +33,15 @@ export const DomainFields = z.object({
   region: z.enum(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1']).optional(),
   ...changeable,
 })
-export const NewDomain = withTwins(DomainFields)
+export const NewDomain = withTwins(DomainFields).meta({ id: 'NewDomain' })
 export type NewDomain = z.infer<typeof NewDomain>
 
 const Fixed = z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {} })
 
 /** What is to be different of a domain: what is left out stays. */
-export const DomainChange = withTwins(z.object({ name: Fixed, region: Fixed, ...changeable }))
+export const DomainChange = withTwins(z.object({ name: Fixed, region: Fixed, ...changeable })).meta({
+  id: 'DomainChange',
+})
 export type DomainChange = z.infer<typeof DomainChange>
 
 /** In characters, without the dot at its end (RFC 1035 section 2.3.4). */

@@ -12,7 +12,7 @@ export const NewDomainClaim = withTwins(
     click_tracking: true,
     tracking_subdomain: true,
   }),
-)
+).meta({ id: 'NewDomainClaim' })
 export type NewDomainClaim = z.infer<typeof NewDomainClaim>
 
 /** What a claim's record begins with; its token follows. */

@@ -6,10 +6,16 @@ import { z } from 'zod'
  */
 type JsonForm = { schema: z.ZodType; isAbsent?: boolean }
 
-export const jsonForms = new WeakMap<z.ZodType, JsonForm>()
+type Forms = { add(schema: z.ZodType, form: JsonForm): unknown; get(schema: z.ZodType): JsonForm | undefined }
+
+/**
+ * A registry, since `describe` and `meta` make another schema, which inherits what is registered. By a type of its own:
+ * that of registries goes through all types within schemas, which TypeScript gives up.
+ */
+export const jsonForms = z.registry<object>() as unknown as Forms
 
 function withForm<Schema extends z.ZodType>(schema: Schema, form: JsonForm): Schema {
-  jsonForms.set(schema, form)
+  jsonForms.add(schema, form)
   return schema
 }
 

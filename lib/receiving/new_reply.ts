@@ -29,7 +29,7 @@ export const NewReply = withTwins(
       const name = Object.keys(headers ?? {}).find(name => THREADING.test(name))
       if (name) context.addIssue({ code: 'custom', path: ['headers'], message: `has "${name}", which the reply sets` })
     }),
-)
+).meta({ id: 'NewReply' })
 export type NewReply = z.output<typeof NewReply>
 
 /** The body of POST /emails/receiving/:id/forward (contract 4.6). `html` and `text` are a note. */
@@ -40,7 +40,7 @@ export const NewForward = withTwins(
       if (forward.passthrough === false || !(forward.html || forward.text)) return
       refuseWhole(context, 'validation_error', 'A note in `html` or `text` needs `passthrough` to be `false`.')
     }),
-)
+).meta({ id: 'NewForward' })
 export type NewForward = z.output<typeof NewForward>
 
 /** Told before what is wrong, as all that is missing, but after a field that is missing by itself. */

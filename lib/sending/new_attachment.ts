@@ -38,7 +38,9 @@ const fields = z
     const refused = validateAttachment({ ...attachment, filename: filenameOf(attachment) })
     if (refused) context.addIssue({ code: 'custom', path: [refused.field], message: refused.reason })
   })
-const NewAttachment = withTwins(fields).transform(file => ({ ...file, filename: filenameOf(file) }))
+const NewAttachment = withTwins(fields)
+  .transform(file => ({ ...file, filename: filenameOf(file) }))
+  .meta({ id: 'NewAttachment' })
 export type NewAttachment = z.output<typeof NewAttachment>
 
 type Described = { filename?: string | null; path?: string | null; content_type?: string | null }

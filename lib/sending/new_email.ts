@@ -61,6 +61,7 @@ export type CompleteEmail = z.output<typeof CompleteEmail>
 const Template = z
   .object({ id: TemplateRef.nullish(), alias: Alias.nullish(), variables: Variables })
   .refine(({ id, alias }) => ((id ?? null) === null) !== ((alias ?? null) === null), 'must have either `id` or `alias`')
+  .meta({ id: 'EmailTemplate' })
 
 const html = z
   .unknown()
@@ -83,11 +84,11 @@ export const NewEmail = withTwins(
     template: Template.nullish(),
     variables: Variables,
   }).superRefine(checkTogether, { when: () => true }),
-)
+).meta({ id: 'NewEmail' })
 export type NewEmail = z.output<typeof NewEmail>
 
 /** The body of PATCH /emails/:id (contract 3.5). */
-export const Reschedule = withTwins(z.object({ scheduled_at: ScheduledAt }))
+export const Reschedule = withTwins(z.object({ scheduled_at: ScheduledAt })).meta({ id: 'Reschedule' })
 
 /**
  * What fields ask of each other: with a template `from` and `subject` may be missing, and `html` and `text` must be. Asked

@@ -24,7 +24,7 @@ export const NewSuppression = withTwins(
       .nullish()
       .transform(text => (text ? new Date(text).toISOString() : null)),
   }),
-)
+).meta({ id: 'NewSuppression' })
 export type NewSuppression = z.infer<typeof NewSuppression>
 
 /** Entries in each list of a batch (contract 17). */
@@ -35,12 +35,13 @@ function batch<Schema extends z.ZodType>(schema: Schema) {
 }
 
 /** The body of POST /suppressions/batch/add. */
-export const AddedAddresses = z.object({ emails: batch(Address) })
+export const AddedAddresses = z.object({ emails: batch(Address) }).meta({ id: 'NewSuppressions' })
 
 /** The body of POST /suppressions/batch/remove: by one or the other. */
 export const RemovedSuppressions = z
   .object({ emails: batch(Address).optional(), ids: batch(z.guid().toLowerCase()).optional() })
   .refine(({ emails, ids }) => !emails !== !ids, 'must have either `emails` or `ids`')
+  .meta({ id: 'RemovedSuppressions' })
 
 /** What is no address or domain is looked for as it is, and not found. */
 const line = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,320}$/u, 'must be one line of at most 320 characters')

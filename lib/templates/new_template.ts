@@ -21,7 +21,7 @@ const NewVariable = withTwins(
       path: ['fallback_value'],
       error: 'must be of the `type` of its variable',
     }),
-)
+).meta({ id: 'NewTemplateVariable' })
 
 const variables = z
   .array(NewVariable)
@@ -63,15 +63,15 @@ const fields = {
 }
 
 /** The body of POST /templates (contract 8). */
-export const NewTemplate = withTwins(z.object(fields))
+export const NewTemplate = withTwins(z.object(fields)).meta({ id: 'NewTemplate' })
 export type NewTemplate = z.output<typeof NewTemplate>
 
 /** The body of PATCH /templates/:id: what is left out stays, null clears. */
-export const TemplateChange = withTwins(z.object(fields).partial())
+export const TemplateChange = withTwins(z.object(fields).partial()).meta({ id: 'TemplateChange' })
 export type TemplateChange = z.output<typeof TemplateChange>
 
 /** The body of POST /templates/:id/duplicate, which may be left out. */
-export const TemplateCopy = z.object({ name: fields.name.nullish() }).nullish()
+export const TemplateCopy = z.object({ name: fields.name.nullish() }).nullish().meta({ id: 'TemplateCopy' })
 
 /** Not at those of a quoted name. */
 function splitAtCommas(text: string): string[] {

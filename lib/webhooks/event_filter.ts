@@ -23,4 +23,5 @@ export const WebhookReplay = z
     type: z.enum(EVENT_TYPES).optional(),
   })
   .refine(({ from, to }) => !to || from < to, { path: ['to'], message: 'must be later than `from`' })
+  .meta({ id: 'WebhookReplay' })
 export type WebhookReplay = z.infer<typeof WebhookReplay>

@@ -42,10 +42,11 @@ export function readEndpoint(endpoint: string, policy: FetchPolicy): string {
 }
 
 /** A webhook to be added (contract 12.2). */
-export const NewWebhook = z.object({ endpoint: Endpoint, events: Events })
+export const NewWebhook = z.object({ endpoint: Endpoint, events: Events }).meta({ id: 'NewWebhook' })
 export type NewWebhook = z.output<typeof NewWebhook>
 
 export const WebhookChange = z
   .object({ endpoint: Endpoint, events: Events, status: z.enum(['enabled', 'disabled']) })
   .partial()
+  .meta({ id: 'WebhookChange' })
 export type WebhookChange = z.output<typeof WebhookChange>

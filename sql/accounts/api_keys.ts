@@ -36,17 +36,19 @@ export async function findCaller(db: Queryable, hash: Buffer): Promise<Caller | 
   `)
 }
 
-export const ApiKey = z.object({
-  object: z.literal('api_key'),
-  id: z.string(),
-  name: z.string(),
-  prefix: z.string(),
-  permission: z.enum(['full_access', 'sending_access']),
-  domain_id: z.string().nullable(),
-  created_at: z.date(),
-  last_used_at: z.date().nullable(),
-  expires_at: z.date().nullable(),
-})
+export const ApiKey = z
+  .object({
+    object: z.literal('api_key'),
+    id: z.string(),
+    name: z.string(),
+    prefix: z.string(),
+    permission: z.enum(['full_access', 'sending_access']),
+    domain_id: z.string().nullable(),
+    created_at: z.date(),
+    last_used_at: z.date().nullable(),
+    expires_at: z.date().nullable(),
+  })
+  .meta({ id: 'ApiKey' })
 export type ApiKey = z.infer<typeof ApiKey>
 
 export async function listApiKeys(db: Queryable, account_id: string, position: Position): Promise<Page<ApiKey>> {

@@ -13,7 +13,7 @@ export const Domain = z.object({ id: z.string(), account_id: z.string(), name: z
 export type Domain = z.infer<typeof Domain>
 
 const Capability = z.enum(['enabled', 'disabled'])
-export const Capabilities = z.object({ sending: Capability, receiving: Capability })
+export const Capabilities = z.object({ sending: Capability, receiving: Capability }).meta({ id: 'Capabilities' })
 
 export const capabilities = sql.fragment`jsonb_build_object(
     'sending', CASE WHEN sending THEN 'enabled' ELSE 'disabled' END,
@@ -21,24 +21,26 @@ export const capabilities = sql.fragment`jsonb_build_object(
   ) AS capabilities`
 
 /** A domain as it is listed (contract 5.1): by itself it has its records too. */
-export const ListedDomain = z.object({
-  object: z.literal('domain'),
-  id: z.string(),
-  name: z.string(),
-  status: DomainStatus,
-  region: z.string(),
-  capabilities: Capabilities,
-  open_tracking: z.boolean(),
-  click_tracking: z.boolean(),
-  tracking_subdomain: z.string().nullable(),
-  tls: z.enum(['opportunistic', 'enforced']),
-  custom_return_path: z.string(),
-  /** The audience that all of its contacts are in. */
-  default_audience_id: z.string(),
-  verified_at: z.date().nullable(),
-  created_at: z.date(),
-  updated_at: z.date(),
-})
+export const ListedDomain = z
+  .object({
+    object: z.literal('domain'),
+    id: z.string(),
+    name: z.string(),
+    status: DomainStatus,
+    region: z.string(),
+    capabilities: Capabilities,
+    open_tracking: z.boolean(),
+    click_tracking: z.boolean(),
+    tracking_subdomain: z.string().nullable(),
+    tls: z.enum(['opportunistic', 'enforced']),
+    custom_return_path: z.string(),
+    /** The audience that all of its contacts are in. */
+    default_audience_id: z.string(),
+    verified_at: z.date().nullable(),
+    created_at: z.date(),
+    updated_at: z.date(),
+  })
+  .meta({ id: 'ListedDomain' })
 export type ListedDomain = z.infer<typeof ListedDomain>
 
 /** `is_trusted`: the operator vouches for it, DNS is never asked. */

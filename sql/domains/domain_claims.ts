@@ -16,19 +16,21 @@ const BlockedReason = z.enum(['grace_period', 'recent_owner_activity', 'pending_
 export type BlockedReason = z.infer<typeof BlockedReason>
 
 /** A claim as the API shows it (contract 5.2). */
-export const DomainClaim = z.object({
-  object: z.literal('domain_claim'),
-  id: z.string(),
-  name: z.string(),
-  status: ClaimStatus,
-  domain_id: z.string(),
-  region: z.string(),
-  record: z.object({ type: z.string(), name: z.string(), value: z.string(), ttl: z.string() }),
-  blocked_reason: BlockedReason.nullable(),
-  failure_reason: z.string().nullable(),
-  created_at: z.date(),
-  expires_at: z.date(),
-})
+export const DomainClaim = z
+  .object({
+    object: z.literal('domain_claim'),
+    id: z.string(),
+    name: z.string(),
+    status: ClaimStatus,
+    domain_id: z.string(),
+    region: z.string(),
+    record: z.object({ type: z.string(), name: z.string(), value: z.string(), ttl: z.string() }),
+    blocked_reason: BlockedReason.nullable(),
+    failure_reason: z.string().nullable(),
+    created_at: z.date(),
+    expires_at: z.date(),
+  })
+  .meta({ id: 'DomainClaim' })
 export type DomainClaim = z.infer<typeof DomainClaim>
 
 /** Whether a claim is still to be settled. */

@@ -6,18 +6,20 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
 /** A file, as its email and the list of its files show it. It has an address to be downloaded from while it is kept. */
-export const ReceivedAttachment = z.object({
-  object: z.literal('attachment'),
-  id: z.string(),
-  filename: z.string(),
-  content_type: z.string(),
-  content_disposition: z.enum(['attachment', 'inline']),
-  content_id: z.string().nullable(),
-  size: z.int(),
-  downloadable: z.boolean(),
-  download_url: z.string().optional(),
-  url: z.string().optional(),
-})
+export const ReceivedAttachment = z
+  .object({
+    object: z.literal('attachment'),
+    id: z.string(),
+    filename: z.string(),
+    content_type: z.string(),
+    content_disposition: z.enum(['attachment', 'inline']),
+    content_id: z.string().nullable(),
+    size: z.int(),
+    downloadable: z.boolean(),
+    download_url: z.string().optional(),
+    url: z.string().optional(),
+  })
+  .meta({ id: 'ReceivedAttachment' })
 
 export type ReceivedAttachment = z.infer<typeof ReceivedAttachment>
 

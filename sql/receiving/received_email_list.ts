@@ -15,42 +15,46 @@ const LISTED_SUBJECT = 1_000
  * As it is listed: the specification's received_email without html, text and headers. `attachments` are the first 20 of
  * `attachments_count`. `recipients_count` is there when addresses are left out: how many all its lists have together.
  */
-export const ListedReceivedEmail = z.object({
-  object: z.literal('received_email'),
-  id: z.string(),
-  domain_id: z.string().nullable(),
-  mail_from: z.string(),
-  to: z.array(z.string()),
-  from: z.string(),
-  from_name: z.string().nullable(),
-  subject: z.string(),
-  cc: absent(z.array(z.string())),
-  bcc: absent(z.array(z.string())),
-  reply_to: absent(z.array(z.string())),
-  received_for: absent(z.array(z.string())),
-  message_id: absent(z.string()),
-  category: z.string().nullable(),
-  reply_to_email_id: z.string().nullable(),
-  read: z.boolean(),
-  read_at: z.date().nullable(),
-  spf: absent(z.string()),
-  verdicts: absent(z.record(z.string(), z.string())),
-  raw_available: z.boolean(),
-  raw: absent(z.object({ download_url: z.string() })),
-  raw_url: absent(z.string()),
-  attachments: absent(z.array(ReceivedAttachment)),
-  attachments_count: absent(z.int()),
-  recipients_count: absent(z.int()),
-  parse_error: absent(z.string()),
-  created_at: z.date(),
-})
+export const ListedReceivedEmail = z
+  .object({
+    object: z.literal('received_email'),
+    id: z.string(),
+    domain_id: z.string().nullable(),
+    mail_from: z.string(),
+    to: z.array(z.string()),
+    from: z.string(),
+    from_name: z.string().nullable(),
+    subject: z.string(),
+    cc: absent(z.array(z.string())),
+    bcc: absent(z.array(z.string())),
+    reply_to: absent(z.array(z.string())),
+    received_for: absent(z.array(z.string())),
+    message_id: absent(z.string()),
+    category: z.string().nullable(),
+    reply_to_email_id: z.string().nullable(),
+    read: z.boolean(),
+    read_at: z.date().nullable(),
+    spf: absent(z.string()),
+    verdicts: absent(z.record(z.string(), z.string())),
+    raw_available: z.boolean(),
+    raw: absent(z.object({ download_url: z.string() })),
+    raw_url: absent(z.string()),
+    attachments: absent(z.array(ReceivedAttachment)),
+    attachments_count: absent(z.int()),
+    recipients_count: absent(z.int()),
+    parse_error: absent(z.string()),
+    created_at: z.date(),
+  })
+  .meta({ id: 'ListedReceivedEmail' })
 export type ListedReceivedEmail = z.infer<typeof ListedReceivedEmail>
 
-export const ReceivedEmail = ListedReceivedEmail.omit({ recipients_count: true }).extend({
-  html: absent(z.string()),
-  text: absent(z.string()),
-  headers: absent(z.record(z.string(), z.string())),
-})
+export const ReceivedEmail = ListedReceivedEmail.omit({ recipients_count: true })
+  .extend({
+    html: absent(z.string()),
+    text: absent(z.string()),
+    headers: absent(z.record(z.string(), z.string())),
+  })
+  .meta({ id: 'ReceivedEmail' })
 export type ReceivedEmail = z.infer<typeof ReceivedEmail>
 
 /** The columns of `received_emails r` without its lists of addresses and its attachments. */

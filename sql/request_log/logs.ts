@@ -48,11 +48,13 @@ const listed = {
 }
 
 /** A request as GET /logs shows it (contract 13). */
-export const ListedLog = z.object(listed)
+export const ListedLog = z.object(listed).meta({ id: 'ListedLog' })
 export type ListedLog = z.infer<typeof ListedLog>
 
 /** A request as GET /logs/:id shows it. A body is null when there was none, or none in JSON. */
-export const LogRecord = z.object({ ...listed, request_body: z.unknown(), response_body: z.unknown() })
+export const LogRecord = z
+  .object({ ...listed, request_body: z.unknown(), response_body: z.unknown() })
+  .meta({ id: 'Log' })
 export type LogRecord = z.infer<typeof LogRecord>
 
 const columns = sql.fragment`

@@ -6,21 +6,25 @@ import { type Queryable, sql } from '#sql/pool.ts'
 type EmailId = { account_id: string; id: string }
 
 /** An attachment as its email shows it (contract 3.4). `size` is null until it was fetched from where its path points. */
-export const ListedAttachment = z.object({
-  id: z.string(),
-  filename: z.string(),
-  content_type: z.string(),
-  content_disposition: z.enum(['attachment', 'inline']),
-  content_id: z.string().nullable(),
-  size: z.int().nullable(),
-})
+export const ListedAttachment = z
+  .object({
+    id: z.string(),
+    filename: z.string(),
+    content_type: z.string(),
+    content_disposition: z.enum(['attachment', 'inline']),
+    content_id: z.string().nullable(),
+    size: z.int().nullable(),
+  })
+  .meta({ id: 'ListedAttachment' })
 
 /** And by itself (contract 3.6). */
-export const Attachment = z.object({
-  object: z.literal('attachment'),
-  ...ListedAttachment.shape,
-  download_url: z.string(),
-})
+export const Attachment = z
+  .object({
+    object: z.literal('attachment'),
+    ...ListedAttachment.shape,
+    download_url: z.string(),
+  })
+  .meta({ id: 'Attachment' })
 export type Attachment = z.infer<typeof Attachment>
 
 /** `api_url`: what the address of its content begins with. */

@@ -32,7 +32,7 @@ const listed = {
 }
 
 /** An email as GET /emails shows it (contract 3.3). */
-export const ListedEmail = z.object(listed)
+export const ListedEmail = z.object(listed).meta({ id: 'ListedEmail' })
 export type ListedEmail = z.infer<typeof ListedEmail>
 
 /** Select list of a query from `emails e`. */
@@ -43,16 +43,18 @@ export const listedColumns = sql.fragment`
 `
 
 /** Why a recipient has not got it yet (contract 3.4). */
-const QueueEntry = z.object({
-  recipient: z.string(),
-  state: z.enum(['queued', 'sending', 'in_doubt', 'held']),
-  reason: z.string(),
-  attempts: z.int(),
-  next_attempt_at: timestamp.nullable(),
-  last_reply: z.string().nullable(),
-})
+const QueueEntry = z
+  .object({
+    recipient: z.string(),
+    state: z.enum(['queued', 'sending', 'in_doubt', 'held']),
+    reason: z.string(),
+    attempts: z.int(),
+    next_attempt_at: timestamp.nullable(),
+    last_reply: z.string().nullable(),
+  })
+  .meta({ id: 'QueueEntry' })
 
-const Event = z.looseObject({ type: z.string(), created_at: timestamp })
+const Event = z.looseObject({ type: z.string(), created_at: timestamp }).meta({ id: 'EmailEvent' })
 
 /**
  * An email as GET /emails/:id shows it (contract 3.4) once its parts are rendered (flows/contents/render_email.ts). `queue`

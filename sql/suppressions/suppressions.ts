@@ -11,19 +11,21 @@ const SuppressionOrigin = z.enum(['bounce', 'complaint', 'manual'])
 type SuppressionOrigin = z.infer<typeof SuppressionOrigin>
 
 /** An address that the account must not write to (contract 17). `cause`: what the server said. */
-export const Suppression = z.object({
-  object: z.literal('suppression'),
-  id: z.string(),
-  email: z.string(),
-  reason: SuppressionReason,
-  origin: SuppressionOrigin,
-  cause: z.string().nullable(),
-  source_email_id: z.string().nullable(),
-  source_id: z.string().nullable(),
-  scope: z.literal('account'),
-  expires_at: z.date().nullable(),
-  created_at: z.date(),
-})
+export const Suppression = z
+  .object({
+    object: z.literal('suppression'),
+    id: z.string(),
+    email: z.string(),
+    reason: SuppressionReason,
+    origin: SuppressionOrigin,
+    cause: z.string().nullable(),
+    source_email_id: z.string().nullable(),
+    source_id: z.string().nullable(),
+    scope: z.literal('account'),
+    expires_at: z.date().nullable(),
+    created_at: z.date(),
+  })
+  .meta({ id: 'Suppression' })
 export type Suppression = z.infer<typeof Suppression>
 
 export const suppressionColumns = sql.fragment`

@@ -2,14 +2,16 @@ import { z } from 'zod'
 import { timestamp } from '#lib/json/json_form.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-export const TemplateVariable = z.object({
-  id: z.string(),
-  key: z.string(),
-  type: z.enum(['string', 'number']),
-  fallback_value: z.union([z.string(), z.number()]).nullable(),
-  created_at: timestamp,
-  updated_at: timestamp,
-})
+export const TemplateVariable = z
+  .object({
+    id: z.string(),
+    key: z.string(),
+    type: z.enum(['string', 'number']),
+    fallback_value: z.union([z.string(), z.number()]).nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'TemplateVariable' })
 export type TemplateVariable = z.infer<typeof TemplateVariable>
 
 /** What a version holds. `sender` and `reply_to` are as `parseAddress` reads them. */

@@ -19,20 +19,22 @@ const listed = {
 }
 
 /** A template as GET /templates shows it (contract 8). */
-export const ListedTemplate = z.object(listed)
+export const ListedTemplate = z.object(listed).meta({ id: 'ListedTemplate' })
 export type ListedTemplate = z.infer<typeof ListedTemplate>
 
 /** A template as GET /templates/:id shows it: its newest version. */
-export const Template = z.object({
-  ...listed,
-  current_version_id: z.string(),
-  has_unpublished_versions: z.boolean(),
-  from: z.string(),
-  reply_to: z.string().nullable(),
-  html: z.string(),
-  text: z.string().nullable(),
-  variables: z.array(TemplateVariable),
-})
+export const Template = z
+  .object({
+    ...listed,
+    current_version_id: z.string(),
+    has_unpublished_versions: z.boolean(),
+    from: z.string(),
+    reply_to: z.string().nullable(),
+    html: z.string(),
+    text: z.string().nullable(),
+    variables: z.array(TemplateVariable),
+  })
+  .meta({ id: 'Template' })
 export type Template = z.infer<typeof Template>
 
 const listedColumns = sql.fragment`

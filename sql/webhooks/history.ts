@@ -15,11 +15,13 @@ const listed = {
   status: EventStatus,
 }
 
-export const ListedWebhookEvent = z.object(listed)
+export const ListedWebhookEvent = z.object(listed).meta({ id: 'ListedWebhookEvent' })
 export type ListedWebhookEvent = z.infer<typeof ListedWebhookEvent>
 
 /** An event, and what one webhook was told of it. `payload`: the body of its requests. */
-export const WebhookEvent = z.object({ ...listed, next_attempt_at: z.date().nullable(), payload: z.unknown() })
+export const WebhookEvent = z
+  .object({ ...listed, next_attempt_at: z.date().nullable(), payload: z.unknown() })
+  .meta({ id: 'WebhookEvent' })
 export type WebhookEvent = z.infer<typeof WebhookEvent>
 
 const history = ({ account_id, webhook_id }: WebhookPath) => sql.fragment`
@@ -76,16 +78,18 @@ export async function findWebhookEvent(db: Queryable, webhook: WebhookPath, id: 
 }
 
 /** `http_status_code` is 0 when there was no answer in HTTP. `response`: the beginning of its body. `attempt` counts from 1. */
-export const WebhookAttempt = z.object({
-  object: z.literal('webhook_attempt'),
-  id: z.string(),
-  attempt: z.int(),
-  http_status_code: z.int(),
-  response: z.string(),
-  error: z.string().nullable(),
-  ms: z.int(),
-  sent_at: z.date(),
-})
+export const WebhookAttempt = z
+  .object({
+    object: z.literal('webhook_attempt'),
+    id: z.string(),
+    attempt: z.int(),
+    http_status_code: z.int(),
+    response: z.string(),
+    error: z.string().nullable(),
+    ms: z.int(),
+    sent_at: z.date(),
+  })
+  .meta({ id: 'WebhookAttempt' })
 export type WebhookAttempt = z.infer<typeof WebhookAttempt>
 
 /** Newest first. */

@@ -6,19 +6,21 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { WebhookId } from './due_events.ts'
 
 /** A webhook as the API shows it (contract 12.1). Its secret is shown when it is made, and never again. */
-export const Webhook = z.object({
-  object: z.literal('webhook'),
-  id: textId,
-  endpoint: z.string(),
-  events: z.array(z.string()),
-  status: z.enum(['enabled', 'disabled']),
-  failure_count: z.int(),
-  last_delivery_status: z.enum(['success', 'failed']).nullable(),
-  last_delivery_at: z.date().nullable(),
-  disabled_reason: z.string().nullable(),
-  created_at: z.date(),
-  updated_at: z.date(),
-})
+export const Webhook = z
+  .object({
+    object: z.literal('webhook'),
+    id: textId,
+    endpoint: z.string(),
+    events: z.array(z.string()),
+    status: z.enum(['enabled', 'disabled']),
+    failure_count: z.int(),
+    last_delivery_status: z.enum(['success', 'failed']).nullable(),
+    last_delivery_at: z.date().nullable(),
+    disabled_reason: z.string().nullable(),
+    created_at: z.date(),
+    updated_at: z.date(),
+  })
+  .meta({ id: 'Webhook' })
 export type Webhook = z.infer<typeof Webhook>
 
 const columns = sql.fragment`

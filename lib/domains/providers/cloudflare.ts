@@ -8,9 +8,9 @@ import { ProviderError } from './provider_error.ts'
 import { type ProviderZone, plainName } from './zone.ts'
 
 /** A token of the API with the permission to edit the DNS of the zone. */
-export const CloudflareCredentials = z.object({
-  token: z.string().regex(/^[\x21-\x7e]{8,1000}$/, 'must be a Cloudflare API token'),
-})
+export const CloudflareCredentials = z
+  .object({ token: z.string().regex(/^[\x21-\x7e]{8,1000}$/, 'must be a Cloudflare API token') })
+  .meta({ id: 'CloudflareCredentials' })
 export type CloudflareCredentials = z.infer<typeof CloudflareCredentials>
 
 const Refusal = z.object({ errors: z.array(z.object({ message: z.string() })).min(1) })

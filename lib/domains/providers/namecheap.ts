@@ -11,7 +11,9 @@ const User = z.string().regex(/^[\x21-\x7e]{1,100}$/, 'must be a Namecheap user 
 const Key = z.string().regex(/^[\x21-\x7e]{8,1000}$/, 'must be a Namecheap API key')
 
 /** `user_name`: whose domain it is, if not of who calls. */
-export const NamecheapCredentials = withTwins(z.object({ api_key: Key, api_user: User, user_name: User.nullish() }))
+export const NamecheapCredentials = withTwins(
+  z.object({ api_key: Key, api_user: User, user_name: User.nullish() }),
+).meta({ id: 'NamecheapCredentials' })
 export type NamecheapCredentials = z.infer<typeof NamecheapCredentials>
 
 /** Seconds. */

@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
+import { Components } from '#api/openapi/components.ts'
 import { routesOf } from '#api/operations/router.ts'
 import { operations } from '#api/routes/index.ts'
 import { statusOf } from '#lib/errors.ts'
@@ -10,12 +11,18 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 
+type Json = Record<string, unknown>
 type Described = {
   operationId: string
   parameters: { name: string; in: string; schema: object }[]
-  responses: Record<string, { 'x-error-names'?: string[] }>
+  requestBody?: { content: Json }
+  responses: Record<string, { $ref?: string; content?: Json }>
 }
-type Document = { openapi: string; components: object; paths: Record<string, Record<string, Described>> }
+type Named = { schemas: Record<string, Json>; responses: Record<string, { 'x-error-names': string[] }> }
+type Document = { openapi: string; components: Named; paths: Record<string, Record<string, Described>> }
+
+const operationsOf = ({ paths }: Document) => Object.values(paths).flatMap(methods => Object.values(methods))
+const refersTo = (ref: string) => ref.split('/').at(-1) as string
 
 const read = async (headers: Record<string, string> = {}) => {
   const answer = await api.request('GET', '/api/openapi.json', { key: null, headers })
@@ -58,32 +65,61 @@ t.test('ids of operations are unique, and every parameter of a path is described
 })
 
 t.test('every schema is valid and says something', async t => {
-  const { body } = await read()
+  const { components, paths } = (await read()).body
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema({ $id: 'document', components })
+  for (const name of Object.keys(components.schemas)) {
+    t.doesNotThrow(() => ajv.compile({ $ref: `document#/components/schemas/${name}` }), name)
+  }
   const empty: string[] = []
   const walk = (value: unknown, place: string): void => {
     if (typeof value !== 'object' || value === null) return
     if (!Array.isArray(value) && Object.keys(value).length === 0) empty.push(place)
     for (const [key, member] of Object.entries(value)) {
-      if (key === 'schema') t.doesNotThrow(() => ajv.compile({ ...member, components: body.components }), place)
+      if (key === 'schema' && !member.$ref) t.doesNotThrow(() => ajv.compile(member), place)
       walk(member, `${place}/${key}`)
     }
   }
-  walk(body.paths, '')
+  walk({ paths, components }, '')
   const last = empty.map(place => place.split('/').at(-1))
   t.strictSame([...new Set(last)].sort(), ['additionalProperties', 'not', 'payload', 'request_body', 'response_body'])
 })
 
+t.test('every JSON body is a named schema, and every named schema is used', async t => {
+  const { body } = await read()
+  for (const { operationId, requestBody, responses } of operationsOf(body)) {
+    for (const { content } of [requestBody ?? {}, ...Object.values(responses)]) {
+      const { schema } = (content?.['application/json'] ?? {}) as { schema?: Json }
+      if (schema) t.strictSame(Object.keys(schema), ['$ref'], operationId)
+    }
+  }
+  const names = Array.from(JSON.stringify(body).matchAll(/"\$ref":"([^"]+)"/g), ([, ref]) => refersTo(ref as string))
+  const { schemas, responses } = body.components
+  t.strictSame([...new Set(names)].sort(), [...Object.keys(schemas), ...Object.keys(responses)].sort())
+  for (const name of Object.keys(schemas)) t.match(name, /^(?:[A-Z][a-z]+)+$/)
+})
+
+t.test('two schemas cannot have one name', t => {
+  const components = new Components()
+  const list = { $ref: '#/$defs/List', $defs: { List: { type: 'array' } } }
+  t.strictSame(components.add(list), { $ref: '#/components/schemas/List' })
+  components.add(list)
+  t.throws(() => components.add({ ...list, $defs: { List: { type: 'object' } } }), /two schemas have the name List/)
+  t.strictSame(components.all.schemas, list.$defs)
+  t.end()
+})
+
 t.test('every error name of the document is one of the API, with its status', async t => {
-  const { paths } = (await read()).body
-  for (const one of Object.values(paths).flatMap(methods => Object.values(methods))) {
-    for (const [status, { 'x-error-names': names = [] }] of Object.entries(one.responses)) {
-      for (const name of names) {
+  const { body } = await read()
+  for (const { operationId, responses } of operationsOf(body)) {
+    for (const [status, { $ref }] of Object.entries(responses)) {
+      const names = $ref ? body.components.responses[refersTo($ref)]?.['x-error-names'] : []
+      for (const name of names ?? [$ref]) {
         const isUsual = statusOf[name as keyof typeof statusOf] === Number(status)
         const isOther = ['403 validation_error', '409 validation_error', '422 batch_incomplete'].includes(
           `${status} ${name}`,
         )
-        t.ok(isUsual || isOther, `${one.operationId} ${status} ${name}`)
+        t.ok(isUsual || isOther, `${operationId} ${status} ${name}`)
       }
     }
   }

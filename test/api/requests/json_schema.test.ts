@@ -1,0 +1,51 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { z } from 'zod'
+import { answerSchema, requestSchema } from '#api/openapi/json_schema.ts'
+import { simplify } from '#api/openapi/simplify.ts'
+import { absent, timestamp } from '#lib/json/json_form.ts'
+
+const Inner = z.object({ at: timestamp.describe('When.') }).meta({ id: 'Inner' })
+const Outer = z.object({ inner: Inner.nullable(), more: absent(z.array(Inner)).describe('Others.') })
+
+t.test('an answer with an undeclared member is wrong, at any depth', t => {
+  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(answerSchema(Outer))
+  const inner = { at: '2026-11-21T09:19:04.123Z' }
+  for (const right of [{ inner }, { inner: null }, { inner, more: [inner] }]) t.ok(validate(right))
+  for (const wrong of [
+    { inner, other: 1 },
+    { inner: { ...inner, other: 1 } },
+    { inner, more: [{ ...inner, other: 1 }] },
+    { inner: { at: 'yesterday' } },
+    {},
+  ]) {
+    t.notOk(validate(wrong), JSON.stringify(wrong))
+  }
+  t.end()
+})
+
+t.test('a description stays beside the form of a value in JSON', t => {
+  const { properties } = answerSchema(Outer) as { properties: Record<string, object> }
+  t.strictSame(properties.more, { description: 'Others.', type: 'array', items: { $ref: '#/$defs/Inner' } })
+  t.end()
+})
+
+t.test('a published schema says the same in fewer words', t => {
+  const Request = z.object({
+    name: z.string().max(5).nullish(),
+    kind: z.enum(['a', 'b']).nullable().describe('Its kind.'),
+    id: z.guid(),
+    values: z.record(z.string(), z.int().min(0)),
+    either: z.union([z.string(), z.array(z.string())]).nullable(),
+    inner: Inner.nullable(),
+  })
+  t.strictSame(simplify(requestSchema(Request)).properties, {
+    name: { type: ['string', 'null'], maxLength: 5 },
+    kind: { description: 'Its kind.', type: ['string', 'null'], enum: ['a', 'b', null] },
+    id: { type: 'string', format: 'uuid' },
+    values: { type: 'object', additionalProperties: { type: 'integer', minimum: 0 } },
+    either: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }, { type: 'null' }] },
+    inner: { anyOf: [{ $ref: '#/$defs/Inner' }, { type: 'null' }] },
+  })
+  t.end()
+})
