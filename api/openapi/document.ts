@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import type { Bytes } from '#api/operations/answers.ts'
 import type { Body } from '#api/operations/bodies.ts'
 import type { Header, Operation } from '#api/operations/operation.ts'
 import type { Resource } from '#api/routes/index.ts'
 import { type ErrorName, statusOf } from '#lib/errors.ts'
 import manifest from '#package.json' with { type: 'json' }
 import { Components } from './components.ts'
-import { errorsOf } from './errors.ts'
-import { answerSchema, type JsonSchema, requestSchema } from './json_schema.ts'
+import { type Examples, examplesOf } from './examples.ts'
+import { type JsonSchema, requestSchema } from './json_schema.ts'
+import { jsonOf, publishedAnswer, responsesOf } from './responses.ts'
 
 type Document = Record<string, unknown> & { paths: Record<string, Record<string, unknown>> }
 
@@ -26,7 +26,7 @@ const HEADERS: Record<Header, JsonSchema> = {
 export function createDocument(resources: Resource[], base_url: string): Document {
   const paths: Document['paths'] = {}
   const components = new Components()
-  components.add(open(answerSchema(ErrorAnswer)))
+  publishedAnswer(components, ErrorAnswer)
   for (const { name: tag, operations } of resources) {
     for (const one of operations) {
       for (const [n, path] of [one.path, ...(one.aliases ?? [])].entries()) {
@@ -73,13 +73,17 @@ function describe(components: Components, one: Operation, tag: string, n: number
     ...(description ? { description } : {}),
     'x-access': one.access,
     parameters: parametersOf(components, one),
-    ...(body ? { requestBody: describeBody(components, body) } : {}),
-    responses: { ...answersOf(components, one), ...describeErrors(components, one) },
+    ...(body ? { requestBody: describeBody(components, body, examplesOf(id).request) } : {}),
+    responses: responsesOf(components, one),
   }
 }
 
-function describeBody(components: Components, { schema, limit }: Body<unknown>): JsonSchema {
-  const content = jsonOf(components.add(requestSchema(schema)))
+function describeBody(
+  components: Components,
+  { schema, limit }: Body<unknown>,
+  examples: Examples | undefined,
+): JsonSchema {
+  const content = jsonOf(components.add(requestSchema(schema)), examples)
   return { required: !schema.isOptional(), description: `At most ${limit}.`, content }
 }
 
@@ -97,39 +101,3 @@ function parametersOf(components: Components, { params, query, headers = [] }: O
 }
 
 type Properties = { properties?: Record<string, JsonSchema>; required?: string[] }
-
-function answersOf(components: Components, { answers }: Operation): JsonSchema {
-  const described = Object.entries(answers).map(([status, answer]) => [status, describeAnswer(components, answer)])
-  return Object.fromEntries(described.filter(([, answer]) => answer !== null))
-}
-
-/** Published schemas let members come that they do not name, so that a client survives a later version. */
-function describeAnswer(components: Components, answer: z.ZodType | Bytes): JsonSchema | null {
-  if (answer instanceof z.ZodNever) return null
-  if (answer instanceof z.ZodType) {
-    return { description: 'Success', content: jsonOf(components.add(open(answerSchema(answer)))) }
-  }
-  const { content_type, description } = answer
-  return { description, content: { [content_type]: { schema: { type: 'string', format: 'binary' } } } }
-}
-
-function open(schema: unknown): JsonSchema {
-  const text = JSON.stringify(schema, (key, value) => (key === 'additionalProperties' && !value ? undefined : value))
-  return JSON.parse(text)
-}
-
-function describeErrors(components: Components, one: Operation): JsonSchema {
-  const byStatus = Map.groupBy(errorsOf(one), error => String(error.status))
-  return Object.fromEntries(
-    [...byStatus].map(([status, errors]) => {
-      const names = [...new Set(errors.map(({ name }) => name))]
-      const content = jsonOf({ $ref: '#/components/schemas/Error' })
-      const response = { description: names.join(', '), 'x-error-names': names, content }
-      return [status, components.addResponse([status, ...names].join('-'), response)]
-    }),
-  )
-}
-
-function jsonOf(schema: JsonSchema): JsonSchema {
-  return { 'application/json': { schema } }
-}

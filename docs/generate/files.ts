@@ -1,3 +1,4 @@
+import { apiExamples } from './api_examples.ts'
 import { configurationPage } from './configuration.ts'
 import { envExample } from './env_example.ts'
 
@@ -6,5 +7,6 @@ export function generateFiles(): Record<string, string> {
   return {
     'docs/configuration.md': configurationPage(),
     '.env.example': envExample(),
+    'api/openapi/examples.json': apiExamples(),
   }
 }

@@ -16,9 +16,9 @@ type Described = {
   operationId: string
   parameters: { name: string; in: string; schema: object }[]
   requestBody?: { content: Json }
-  responses: Record<string, { $ref?: string; content?: Json }>
+  responses: Record<string, { $ref?: string; content?: Json; 'x-error-names'?: string[] }>
 }
-type Named = { schemas: Record<string, Json>; responses: Record<string, { 'x-error-names': string[] }> }
+type Named = { schemas: Record<string, Json>; responses: Record<string, { 'x-error-names'?: string[] }> }
 type Document = { openapi: string; components: Named; paths: Record<string, Record<string, Described>> }
 
 const operationsOf = ({ paths }: Document) => Object.values(paths).flatMap(methods => Object.values(methods))
@@ -112,9 +112,10 @@ t.test('two schemas cannot have one name', t => {
 t.test('every error name of the document is one of the API, with its status', async t => {
   const { body } = await read()
   for (const { operationId, responses } of operationsOf(body)) {
-    for (const [status, { $ref }] of Object.entries(responses)) {
-      const names = $ref ? body.components.responses[refersTo($ref)]?.['x-error-names'] : []
-      for (const name of names ?? [$ref]) {
+    for (const [status, { $ref, ...response }] of Object.entries(responses)) {
+      const { 'x-error-names': names = [] } = $ref ? (body.components.responses[refersTo($ref)] ?? {}) : response
+      t.equal(names.length > 0, Number(status) >= 400, `${operationId} ${status}`)
+      for (const name of names) {
         const isUsual = statusOf[name as keyof typeof statusOf] === Number(status)
         const isOther = ['403 validation_error', '409 validation_error', '422 batch_incomplete'].includes(
           `${status} ${name}`,

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import type { Bytes } from '#api/operations/answers.ts'
+import type { Operation, PossibleError } from '#api/operations/operation.ts'
+import type { Components } from './components.ts'
+import { errorsOf } from './errors.ts'
+import { type Examples, examplesOf } from './examples.ts'
+import { answerSchema, type JsonSchema } from './json_schema.ts'
+
+/** Describes what an operation responds with, by status. */
+export function responsesOf(components: Components, one: Operation): JsonSchema {
+  const { answers: examples = {} } = examplesOf(one.id)
+  const answers = Object.entries(one.answers).map(([status, answer]) => [
+    status,
+    describeAnswer(components, answer, examples[status]),
+  ])
+  const errors = Array.from(
+    Map.groupBy(errorsOf(one), error => String(error.status)),
+    ([status, errors]) => [status, describeErrors(components, status, errors, examples[status])],
+  )
+  return Object.fromEntries([...answers, ...errors].filter(([, response]) => response !== null))
+}
+
+/** Published schemas let members come that they do not name, so that a client survives a later version. */
+export function publishedAnswer(components: Components, schema: z.ZodType): JsonSchema {
+  const text = JSON.stringify(answerSchema(schema), (key, value) =>
+    key === 'additionalProperties' && !value ? undefined : value,
+  )
+  return components.add(JSON.parse(text))
+}
+
+/** A body of JSON with the examples of it. */
+export function jsonOf(schema: JsonSchema, examples: Examples | undefined): JsonSchema {
+  return { 'application/json': { schema, ...(examples ? { examples } : {}) } }
+}
+
+function describeAnswer(
+  components: Components,
+  answer: z.ZodType | Bytes,
+  examples: Examples | undefined,
+): JsonSchema | null {
+  if (answer instanceof z.ZodNever) return null
+  if (answer instanceof z.ZodType) {
+    return { description: 'Success', content: jsonOf(publishedAnswer(components, answer), examples) }
+  }
+  const { content_type, description } = answer
+  return { description, content: { [content_type]: { schema: { type: 'string', format: 'binary' } } } }
+}
+
+/** Many operations share a response with the same errors, but for one that has examples. */
+function describeErrors(
+  components: Components,
+  status: string,
+  errors: PossibleError[],
+  examples: Examples | undefined,
+): JsonSchema {
+  const names = [...new Set(errors.map(({ name }) => name))]
+  const content = jsonOf({ $ref: '#/components/schemas/Error' }, examples)
+  const response = { description: names.join(', '), 'x-error-names': names, content }
+  return examples ? response : components.addResponse([status, ...names].join('-'), response)
+}

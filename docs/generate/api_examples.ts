@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Examples, OperationExamples } from '#api/openapi/examples.ts'
+import type { Operation } from '#api/operations/operation.ts'
+import { routesOf } from '#api/operations/router.ts'
+import { operations } from '#api/routes/index.ts'
+import { type Example, readExamples } from './read_examples.ts'
+
+/** The body of a request, or of an answer by its status. */
+type Found = { operation: string; place: 'request' | number; summary: string; value: unknown }
+
+const PAGE = join(import.meta.dirname, '..', 'examples.md')
+
+/** `curl` with its options, the path, headers and the body, and a pipe that takes the answer away. */
+const CURL = /\bcurl ([^|"]*)"\$API([^"?]*)[^"]*"((?:\s+-[Hd] (?:"[^"]*"|'[^']*'))*)(\s*\|)?/g
+
+/** The status and the body of what `curl -i` shows. */
+const HTTP = /^HTTP\/1.1 (\d+)(?:.|\n)*\n(\{.*\})\s*$/
+
+const routes = routesOf(operations).map(operation => ({
+  operation,
+  pattern: new RegExp(`^${operation.path.replaceAll(/:\w+/g, '[^/]+')}$`),
+}))
+
+/** Makes api/openapi/examples.json: requests and answers of docs/examples.md by their operations. */
+export function apiExamples(): string {
+  const found = readExamples(readFileSync(PAGE, 'utf8')).flatMap(findBodies)
+  const byOperation = Map.groupBy(found, ({ operation }) => operation)
+  const all = Object.fromEntries(Array.from(byOperation, ([operation, found]) => [operation, gather(found)]))
+  return `${JSON.stringify(all, null, 2)}\n`
+}
+
+function findBodies({ title, code, answer }: Example): Found[] {
+  return [...code.matchAll(CURL)].flatMap(([, options = '', path = '', rest = '', pipe]) => {
+    const [, body] = /\s-d '([^']*)'/.exec(rest) ?? []
+    const [, method = body === undefined ? 'GET' : 'POST'] = /-X (\w+)/.exec(options) ?? []
+    const called = routes.find(({ operation, pattern }) => operation.method === method && pattern.test(path))
+    if (!called) throw new Error(`docs/examples.md: no operation is ${method} ${path}`)
+    const { id } = called.operation
+    const shown = pipe ? null : readAnswer(called.operation, answer)
+    if (shown?.error) return [{ operation: id, place: shown.status, summary: shown.error, value: shown.value }]
+    return [
+      ...(body === undefined
+        ? []
+        : [{ operation: id, place: 'request' as const, summary: title, value: JSON.parse(body) }]),
+      ...(shown ? [{ operation: id, place: shown.status, summary: title, value: shown.value }] : []),
+    ]
+  })
+}
+
+/** Null if there is none, or the page leaves something out of it. */
+function readAnswer({ answers }: Operation, text: string): { status: number; error?: string; value: unknown } | null {
+  const [, status, json = text] = HTTP.exec(text) ?? []
+  const value = parseJson(json) as { statusCode?: number; name?: string } | null
+  if (value?.statusCode) return { status: value.statusCode, error: String(value.name), value }
+  // Of several answers of success the last is that of a new record.
+  return value && { status: Number(status ?? Object.keys(answers).at(-1)), value }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function gather(found: Found[]): OperationExamples {
+  const { request, ...answers } = Object.fromEntries(
+    Array.from(
+      Map.groupBy(found, ({ place }) => place),
+      ([place, found]) => [place, nameThem(found)],
+    ),
+  )
+  return { ...(request ? { request } : {}), ...(Object.keys(answers).length > 0 ? { answers } : {}) }
+}
+
+/** By their summaries, with a number where one occurs again. The same body is not repeated. */
+function nameThem(found: Found[]): Examples {
+  const examples: Examples = {}
+  for (const { summary, value } of found) {
+    if (Object.values(examples).some(known => isDeepStrictEqual(known.value, value))) continue
+    const name = summary.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '-')
+    const count = Object.keys(examples).filter(known => known.replace(/-\d+$/, '') === name).length
+    examples[count === 0 ? name : `${name}-${count + 1}`] = { summary, value }
+  }
+  return examples
+}
