@@ -4,7 +4,7 @@ import { orList } from '#lib/json/requirements.ts'
 import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
 import { parseWideAddress } from '#lib/mail/wide_address.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
-import { refuse } from '#lib/zod_fields.ts'
+import { CREATED_AFTER, CREATED_BEFORE, refuse } from '#lib/zod_fields.ts'
 import type { EmailFilters } from '#sql/sending/search/email_list.ts'
 
 const folders: Record<string, string[] | undefined> = {
@@ -27,6 +27,9 @@ const EVENTS = ['opened', 'clicked']
 
 /** As long as a subject may be. */
 const MAX_TEXT = 998
+
+export const NO_CAMPAIGNS = 'Campaigns are not available yet: no email matches.'
+const FOLDERS = '`sent`, `failed` and so on are groups of statuses. `campaigns` and `automations` are empty.'
 
 const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 const isUuid = (text: string) => z.guid().safeParse(text).success
@@ -56,24 +59,30 @@ const timeParameter = parameter('must be an ISO 8601 date or a timestamp with an
 
 /** The filters of GET /emails (contract 3.3), of which `emailFilters` makes conditions. */
 export const EmailQuery = {
-  campaign_id: idParameter, // there are none yet
-  folder: parameter(`must be ${orList(Object.keys(folders))}`, text => (Object.hasOwn(folders, text) ? text : null)),
+  campaign_id: idParameter.describe(NO_CAMPAIGNS),
+  folder: parameter(`must be ${orList(Object.keys(folders))}`, text =>
+    Object.hasOwn(folders, text) ? text : null,
+  ).meta({ enum: Object.keys(folders), description: FOLDERS }),
   status: parameter(
     `must be one or several of ${[...STATUSES, ...EVENTS].join(', ')}, separated by commas`,
     readStatus,
+  ).describe(
+    `One or several of ${[...STATUSES, ...EVENTS].map(name => `\`${name}\``).join(', ')}, separated by commas.`,
   ),
-  q: textParameter,
-  search: textParameter,
-  query: textParameter,
-  domain: domainParameter,
-  template_id: parameter('must be the id or the alias of a template', readTemplate),
+  q: textParameter.describe('Text in the subject or an address, ignoring case, or the beginning of an id.'),
+  search: textParameter.describe('The same as `q`.'),
+  query: textParameter.describe('The same as `q`.'),
+  domain: domainParameter.describe('Only emails from this domain, by its name or id.'),
+  template_id: parameter('must be the id or the alias of a template', readTemplate).describe(
+    'Only emails from this template, by its id or alias.',
+  ),
   tag: parameter('must be the name of a tag, or `name:value`', text =>
     /^[\w-]{1,256}(?::[\w-]{1,256})?$/.test(text) ? text : null,
-  ),
-  from: mailboxParameter,
-  to: mailboxParameter,
-  created_after: timeParameter,
-  created_before: timeParameter,
+  ).describe('Only emails with this tag: `name` or `name:value`.'),
+  from: mailboxParameter.describe('Only emails from this address.'),
+  to: mailboxParameter.describe('Only emails to this address.'),
+  created_after: timeParameter.describe(CREATED_AFTER),
+  created_before: timeParameter.describe(CREATED_BEFORE),
 }
 type Given = z.output<z.ZodObject<typeof EmailQuery>>
 

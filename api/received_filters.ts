@@ -1,22 +1,31 @@
 import type { z } from 'zod'
 import { orList } from '#lib/json/requirements.ts'
 import type { ReceivedEmailFilters } from '#sql/receiving/received_email_filters.ts'
-import { domainParameter, idParameter, mailboxParameter, parameter, textParameter } from './email_filters.ts'
+import {
+  domainParameter,
+  idParameter,
+  mailboxParameter,
+  NO_CAMPAIGNS,
+  parameter,
+  textParameter,
+} from './email_filters.ts'
 
 const CATEGORIES = ['interested', 'neutral', 'not_interested', 'none'] as const
 type Category = (typeof CATEGORIES)[number]
 
 /** The filters of GET /emails/receiving (contract 4.1). */
 export const ReceivedQuery = {
-  campaign_id: idParameter, // there are none yet
-  domain: domainParameter,
-  from: mailboxParameter,
-  to: mailboxParameter,
-  q: textParameter,
-  read: parameter('must be `true` or `false`', text => (text === 'true' || text === 'false' ? text === 'true' : null)),
+  campaign_id: idParameter.describe(NO_CAMPAIGNS),
+  domain: domainParameter.describe('Only emails to this domain, by its name or id.'),
+  from: mailboxParameter.describe('Only emails from this address.'),
+  to: mailboxParameter.describe('Only emails to this address, in To, Cc or the envelope.'),
+  q: textParameter.describe('Text in the subject or an address, ignoring case.'),
+  read: parameter('must be `true` or `false`', text =>
+    text === 'true' || text === 'false' ? text === 'true' : null,
+  ).meta({ enum: ['true', 'false'], description: 'Only emails that are, or are not, marked as read.' }),
   category: parameter(`must be ${orList(CATEGORIES)}`, text =>
     CATEGORIES.includes(text as Category) ? (text as Category) : null,
-  ),
+  ).meta({ enum: CATEGORIES, description: 'Only replies of this category; `none`: all others.' }),
 }
 type Given = z.output<z.ZodObject<typeof ReceivedQuery>>
 

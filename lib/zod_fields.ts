@@ -50,6 +50,10 @@ export function record<Schema extends z.ZodType>(schema: Schema) {
   )
 }
 
+/** Descriptions of filters of lists. */
+export const CREATED_AFTER = 'Only what was created after this time: an ISO 8601 date or timestamp with an offset.'
+export const CREATED_BEFORE = 'Only what was created before this time: an ISO 8601 date or timestamp with an offset.'
+
 /** `2026-11-21T09:19:04Z`, with an offset, or a day, which begins at midnight UTC. */
 export const moment = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be an ISO 8601 date or a timestamp with an offset')

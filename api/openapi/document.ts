@@ -13,11 +13,11 @@ type Document = Record<string, unknown> & { paths: Record<string, Record<string,
 
 const HEADERS: Record<Header, JsonSchema> = {
   'Idempotency-Key': {
-    description: 'A request that is repeated with the same key and body within 24 hours gets the first answer.',
+    description: 'A request that is repeated with the same key and body within 24 hours gets the first response again.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
   'X-Batch-Validation': {
-    description: 'Whether one wrong email refuses the whole batch.',
+    description: '`strict`: an invalid email rejects the whole batch. `permissive`: it is left out.',
     schema: { type: 'string', enum: ['strict', 'permissive'], default: 'strict' },
   },
 }
@@ -56,9 +56,9 @@ export function createDocument(resources: Resource[], base_url: string): Documen
 
 const ErrorAnswer = z
   .looseObject({
-    statusCode: z.int(),
-    name: z.enum(Object.keys(statusOf) as [ErrorName, ...ErrorName[]]),
-    message: z.string(),
+    statusCode: z.int().describe('HTTP status of the response.'),
+    name: z.enum(Object.keys(statusOf) as [ErrorName, ...ErrorName[]]).describe('Branch on this.'),
+    message: z.string().describe('For people; it may change.'),
   })
   .meta({ id: 'Error' })
 

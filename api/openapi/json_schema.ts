@@ -39,7 +39,7 @@ function override(schema: z.ZodType, json: JsonSchema, io: 'input' | 'output', n
   if (schema instanceof z.ZodDate) Object.assign(json, { type: 'string', format: 'date-time' })
   // `meta` with `anyOf` takes the place of what zod derived.
   if (schema.meta()?.anyOf && json.type) for (const name of ['type', 'items']) delete json[name]
-  if (!(schema instanceof z.ZodObject) || io === 'input') return
+  if (!(schema instanceof z.ZodObject) || io === 'input' || !json.properties) return // a reference has none
   const isAbsent = (name: string) => jsonForms.get(schema.shape[name] as z.ZodType)?.isAbsent
   json.required = ((json.required ?? []) as string[]).filter(name => !isAbsent(name))
 }

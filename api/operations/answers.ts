@@ -12,7 +12,11 @@ export function listOf<Item extends z.ZodType>(item: Item) {
   const name = item.meta()?.id?.replace(/^Listed/, '')
   if (!name) throw new Error('the items of a list have no name')
   return z
-    .object({ object: z.literal('list'), has_more: z.boolean(), data: z.array(item) })
+    .object({
+      object: z.literal('list'),
+      has_more: z.boolean().describe('True if there are more items beyond this page.'),
+      data: z.array(item).describe('The items of this page.'),
+    })
     .meta({ id: `ListOf${name}s` })
 }
 

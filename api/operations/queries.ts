@@ -43,8 +43,8 @@ function listQuery<Filters extends Shape>(filters: Filters, unlimited: number, s
     .meta({ type: 'integer', minimum: 1, maximum: MAX_LIMIT, description: LIMIT[unlimited] })
   const page = {
     limit,
-    after: cursor(shape).meta({ description: 'Id of an item: the list begins after it.' }),
-    before: cursor(shape).meta({ description: 'Id of an item: the list ends before it.' }),
+    after: cursor(shape).meta({ description: 'Id of an item. The page begins after it.' }),
+    before: cursor(shape).meta({ description: 'Id of an item. The page ends before it.' }),
   }
   return z.object({ ...page, ...filters }).transform((query, context) => {
     const { limit, after, before, ...rest } = query as Given & Record<string, unknown>
@@ -59,8 +59,8 @@ function listQuery<Filters extends Shape>(filters: Filters, unlimited: number, s
 type Given = { limit?: number; after?: string; before?: string }
 
 const LIMIT: Record<number, string> = {
-  [DEFAULT_LIMIT]: `Items of a page. Without it ${DEFAULT_LIMIT}.`,
-  [CEILING]: `Items of a page. Without it the list comes whole, up to ${CEILING}.`,
+  [DEFAULT_LIMIT]: `Number of items per page. Default: ${DEFAULT_LIMIT}.`,
+  [CEILING]: `Number of items per page. Default: all, up to ${CEILING.toLocaleString('en')}.`,
 }
 
 /** `true` or `false`. */

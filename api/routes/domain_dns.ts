@@ -19,12 +19,16 @@ const Hostname = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-const ShownMxCheck = MxCheck.extend({ object: z.literal('mx_check'), name: z.string() }).meta({ id: 'MxCheck' })
+const DomainName = z.string().describe('The domain.')
+const ShownMxCheck = MxCheck.extend({
+  object: z.literal('mx_check'),
+  name: z.string().describe('The name that was looked up.'),
+}).meta({ id: 'MxCheck' })
 const DomainDns = refTo('domain_dns')
-  .extend({ name: z.string(), ...DetectedProvider.shape })
+  .extend({ name: DomainName, ...DetectedProvider.shape })
   .meta({ id: 'DomainDns' })
 const RecordsExport = refTo('domain_records_export')
-  .extend({ name: z.string(), format: z.enum(EXPORT_FORMATS), ...ExportedRecords.shape })
+  .extend({ name: DomainName, format: z.enum(EXPORT_FORMATS).describe('As requested.'), ...ExportedRecords.shape })
   .meta({ id: 'RecordsExport' })
 
 export const domainDns = [
@@ -32,7 +36,7 @@ export const domainDns = [
     id: 'checkMx',
     access: 'full',
     summary: 'Look up the MX records of a name',
-    query: z.object({ name: Hostname }),
+    query: z.object({ name: Hostname.describe('A host name such as `acme.com`.') }),
     answers: { 200: ShownMxCheck },
     errors: ['missing_required_field'],
   }).handle(async (ctx, { query }) => {
@@ -60,7 +64,7 @@ export const domainDns = [
     access: 'full',
     params,
     summary: 'Export the DNS records of a domain as a file',
-    query: z.object({ format: z.enum(EXPORT_FORMATS).default('zone') }),
+    query: z.object({ format: z.enum(EXPORT_FORMATS).default('zone').describe('`zone`: a zone file (RFC 1035).') }),
     answers: { 200: RecordsExport },
   }).handle(async (ctx, { account_id, params, query }) => {
     const found = orNotFound('Domain', await findZoneRecords(ctx.pool, account_id, params.id, ctx.config.SERVER_DOMAIN))

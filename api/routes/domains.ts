@@ -94,7 +94,11 @@ export const domains = [
     params,
     summary: 'Check the DNS records of a domain',
     description: 'Starts a check and returns at once. The status changes when DNS has answered.',
-    answers: { 200: refTo('domain').extend({ status: DomainStatus }).meta({ id: 'VerifyingDomain' }) },
+    answers: {
+      200: refTo('domain')
+        .extend({ status: DomainStatus.describe('Its status while it is checked.') })
+        .meta({ id: 'VerifyingDomain' }),
+    },
     errors: ['plan_limit_reached', 'domain_conflict'],
   }).handle(async (ctx, { account_id, params: { id } }) => {
     const status = await requestVerification(ctx, account_id, id)

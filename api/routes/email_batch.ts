@@ -18,7 +18,10 @@ const MAX_EMAILS = 100
 
 const NewBatch = z.array(NewEmail).min(1).max(MAX_EMAILS).meta({ id: 'NewBatch' })
 const SentBatch = z
-  .object({ data: z.array(SentEmail), errors: z.array(BatchError).optional() })
+  .object({
+    data: z.array(SentEmail).describe('The emails that are sent, in the order of the request.'),
+    errors: z.array(BatchError).optional().describe('The emails that a permissive batch left out.'),
+  })
   .meta({ id: 'SentBatch' })
 
 export const emailBatch = [
@@ -28,8 +31,8 @@ export const emailBatch = [
     isSend: true,
     summary: 'Send up to 100 emails',
     description:
-      'All emails are checked before any is sent. With `X-Batch-Validation: permissive` those that are wrong are left ' +
-      'out, and `errors` names them.',
+      'All emails are checked before any is sent. With `X-Batch-Validation: permissive`, invalid emails are left out and ' +
+      'listed in `errors`.',
     headers: ['Idempotency-Key', 'X-Batch-Validation'],
     // Only described by it: the emails are checked one by one, since a permissive request leaves out the wrong ones.
     body: jsonWithFiles(NewBatch),

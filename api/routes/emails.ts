@@ -9,7 +9,8 @@ import { SEND_ERRORS, sendRequested } from '#api/send_requested.ts'
 import { cancelEmail, rescheduleEmail } from '#flows/sending/change_schedule.ts'
 import { notFound, orNotFound } from '#lib/errors.ts'
 import { NewEmail, Reschedule } from '#lib/sending/new_email.ts'
-import { Email, findEmail, isEmail, ListedEmail } from '#sql/sending/emails.ts'
+import { Email, ListedEmail } from '#sql/sending/email_records.ts'
+import { findEmail, isEmail } from '#sql/sending/emails.ts'
 import { listEmails } from '#sql/sending/search/email_list.ts'
 
 const params = { id: uuidParam('Email') }
@@ -56,7 +57,11 @@ export const emails = [
     params,
     summary: 'Move a scheduled email',
     body: json(Reschedule),
-    answers: { 200: refTo('email').extend({ scheduled_at: z.date() }).meta({ id: 'RescheduledEmail' }) },
+    answers: {
+      200: refTo('email')
+        .extend({ scheduled_at: z.date().describe('When it is sent.') })
+        .meta({ id: 'RescheduledEmail' }),
+    },
     errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     if (!(await isEmail(ctx.pool, account_id, id))) throw notFound('Email')
@@ -72,7 +77,7 @@ export const emails = [
     summary: 'Cancel a scheduled email',
     answers: {
       200: refTo('email')
-        .extend({ status: z.literal('canceled') })
+        .extend({ status: z.literal('canceled').describe('Its new status.') })
         .meta({ id: 'CanceledEmail' }),
     },
   }).handle(async (ctx, { account_id, params: { id } }) => {

@@ -15,6 +15,7 @@ import { logs } from './logs.ts'
 import { receivedAttachments } from './received_attachments.ts'
 import { receivedEmails } from './received_emails.ts'
 import { receivedReplies } from './received_replies.ts'
+import { suppressionBatches } from './suppression_batches.ts'
 import { suppressions } from './suppressions.ts'
 import { templates } from './templates.ts'
 import { usage } from './usage.ts'
@@ -50,7 +51,11 @@ export const resources: Resource[] = [
     description: 'Named parts of the contacts of a domain.',
     operations: [...audiences, ...audienceContacts],
   },
-  { name: 'Suppressions', description: 'Addresses that are sent nothing.', operations: suppressions },
+  {
+    name: 'Suppressions',
+    description: 'Addresses that are sent nothing.',
+    operations: [...suppressions, ...suppressionBatches],
+  },
   { name: 'Templates', description: 'Subject, html and text with variables.', operations: templates },
   {
     name: 'Webhooks',

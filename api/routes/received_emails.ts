@@ -19,8 +19,9 @@ import { deleteReceivedEmail, findRaw, isReceivedEmail, markRead } from '#sql/re
 
 const params = { id: uuidParam('Email') }
 
-/** Nothing makes an email unread again. */
-const ReadMark = z.object({ read: z.literal(true).optional() }).meta({ id: 'ReadMark' })
+const ReadMark = z
+  .object({ read: z.literal(true).optional().describe('Nothing makes an email unread again.') })
+  .meta({ id: 'ReadMark' })
 
 export const receivedEmails = [
   operation('GET /emails/receiving', {
@@ -52,7 +53,10 @@ export const receivedEmails = [
     body: json(ReadMark.optional()),
     answers: {
       200: refTo('received_email')
-        .extend({ read: z.literal(true), read_at: z.date() })
+        .extend({
+          read: z.literal(true).describe('It is read now.'),
+          read_at: z.date().describe('When it was first marked as read.'),
+        })
         .meta({ id: 'MarkedReceivedEmail' }),
     },
   }).handle(async (ctx, { account_id, params: { id }, body }) => {

@@ -1,22 +1,16 @@
-import { z } from 'zod'
 import type { Context } from '#api/context.ts'
-import { deleted, listOf, refTo } from '#api/operations/answers.ts'
+import { deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { uuid } from '#api/operations/ids.ts'
 import { operation } from '#api/operations/operation.ts'
 import type { Param } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
-import { addSuppressions, removeSuppression, removeSuppressions } from '#flows/suppressions/change_suppressions.ts'
+import { addSuppressions, removeSuppression } from '#flows/suppressions/change_suppressions.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import { simulatedOutcome } from '#lib/mail/simulator.ts'
-import {
-  AddedAddresses,
-  NewSuppression,
-  RemovedSuppressions,
-  SuppressionQuery,
-} from '#lib/suppressions/new_suppression.ts'
+import { NewSuppression, SuppressionQuery } from '#lib/suppressions/new_suppression.ts'
 import type { AddedSuppression } from '#sql/suppressions/suppression_changes.ts'
 import { findSuppression, listSuppressions, Suppression, type SuppressionRef } from '#sql/suppressions/suppressions.ts'
 
@@ -33,22 +27,6 @@ const id: Param<SuppressionRef> = {
 }
 const params = { id }
 
-const AddedSuppressions = z
-  .object({ data: z.array(refTo('suppression').extend({ email: z.string() })) })
-  .meta({ id: 'AddedSuppressions' })
-const DeletedSuppressions = z
-  .object({
-    data: z.array(
-      z.object({
-        object: z.literal('suppression'),
-        id: z.string().nullable(),
-        email: z.string().nullable(),
-        deleted: z.boolean(),
-      }),
-    ),
-  })
-  .meta({ id: 'DeletedSuppressions' })
-
 export const suppressions = [
   operation('POST /suppressions', {
     id: 'createSuppression',
@@ -64,45 +42,6 @@ export const suppressions = [
     const { is_new, suppression } = added as AddedSuppression
     ctx.status = is_new ? 201 : 200
     return suppression
-  }),
-
-  operation('POST /suppressions/batch/add', {
-    id: 'createSuppressions',
-    access: 'full',
-    summary: 'Suppress up to 1,000 addresses',
-    body: json(AddedAddresses),
-    answers: { 200: AddedSuppressions },
-    errors: ['missing_required_field'],
-  }).handle(async (ctx, { account_id, body }) => {
-    const rows = body().emails.map(email => ({ ...newRow(ctx, email), reason: 'manual' as const, expires_at: null }))
-    const added = await addSuppressions(ctx.pool, account_id, rows)
-    return { data: added.map(({ suppression: { id, email } }) => ({ object: 'suppression' as const, id, email })) }
-  }),
-
-  operation('POST /suppressions/batch/remove', {
-    id: 'deleteSuppressions',
-    access: 'full',
-    summary: 'Remove up to 1,000 suppressions',
-    description:
-      'Answers in the order of the request. One that does not exist is not `deleted`; named by its address, it has no id.',
-    body: json(RemovedSuppressions),
-    answers: { 200: DeletedSuppressions },
-  }).handle(async (ctx, { account_id, body }) => {
-    const { emails, ids } = body()
-    const addresses = emails?.map(({ address }) => address.toLowerCase())
-    const removed = await removeSuppressions(ctx.pool, account_id, ids ? { ids } : { addresses })
-    const found = new Map(
-      removed.flatMap(one => [
-        [one.id, one],
-        [one.email, one],
-      ]),
-    )
-    return {
-      data: (ids ?? addresses ?? []).map(name => {
-        const { id, email } = found.get(name) ?? { id: ids ? name : null, email: ids ? null : name }
-        return { object: 'suppression' as const, id, email, deleted: found.has(name) }
-      }),
-    }
   }),
 
   operation('GET /suppressions', {
@@ -138,7 +77,8 @@ export const suppressions = [
   }),
 ]
 
-function newRow(ctx: Context, email: Address): { id: string; address: string } {
+/** The address of a new suppression with its id. @throws {ApiError} `validation_error` */
+export function newRow(ctx: Context, email: Address): { id: string; address: string } {
   if (simulatedOutcome(email, ctx.config.SIMULATOR_DOMAIN)) {
     throw new ApiError('validation_error', 'The simulator is never suppressed.')
   }

@@ -30,11 +30,12 @@ const ALIAS_TAKEN = { name: 'validation_error', status: 409 } as const
 
 /** One line, so that nothing is found across two fields. */
 const filters = {
-  status: TemplateStatus.optional(),
+  status: TemplateStatus.optional().describe('Only templates with this status.'),
   q: z
     .string()
     .regex(/^[^\p{Cc}]{0,200}$/u, 'must be one line of at most 200 characters')
-    .optional(),
+    .optional()
+    .describe('Text in the name, alias or subject, ignoring case.'),
 }
 
 export const templates = [
@@ -73,7 +74,7 @@ export const templates = [
     access: 'full',
     params,
     summary: 'Change a template',
-    description: 'What is sent changes when the template is published.',
+    description: 'Emails use the changed content once the template is published.',
     body: longJson(TemplateChange),
     answers: { 200: changed('template') },
     errors: ['invalid_from_address', ALIAS_TAKEN],
@@ -101,7 +102,10 @@ export const templates = [
     summary: 'Publish the newest version of a template',
     answers: {
       200: refTo('template')
-        .extend({ current_version_id: z.string(), status: z.literal('published') })
+        .extend({
+          current_version_id: z.string().describe('Id of the version that emails now use.'),
+          status: z.literal('published').describe('Its new status.'),
+        })
         .meta({ id: 'PublishedTemplate' }),
     },
   }).handle(async (ctx, { account_id, params: { id } }) => {

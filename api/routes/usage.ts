@@ -3,28 +3,54 @@ import { operation } from '#api/operations/operation.ts'
 import { now } from '#lib/clock.ts'
 import { findAccountUsage, findWindowUsage, type WindowUsage } from '#sql/accounts/usage.ts'
 
-const Limited = z.object({ used: z.number(), limit: z.number().nullable() }).meta({ id: 'QuotaUse' })
+const NOT_YET = 'Not available yet.'
+const Limited = z
+  .object({
+    used: z.number().describe('How much is used.'),
+    limit: z.number().nullable().describe('How much may be used; null: no limit.'),
+  })
+  .meta({ id: 'QuotaUse' })
 const WindowOfUsage = Limited.extend({
-  sent: z.int(),
-  received: z.int(),
-  next_increase_at: z.date().nullable(),
-  resets_at: z.date(),
+  sent: z.int().describe('Recipients of sent emails.'),
+  received: z.int().describe('Recipients of received emails.'),
+  next_increase_at: z
+    .date()
+    .nullable()
+    .describe('When the first of what is used is available again; null: nothing is used.'),
+  resets_at: z.date().describe('When all of what is used now is available again.'),
 }).meta({ id: 'WindowOfUsage' })
 
 /** The record of the resend package, with `credits` and `next_increase_at` of the emails besides (contract 17). */
 const Usage = z
   .object({
     object: z.literal('usage'),
-    generated_at: z.date(),
-    emails: z.object({ daily: WindowOfUsage, monthly: WindowOfUsage }),
-    credits: z.object({ remaining: z.number() }),
-    contacts: Limited,
-    segments: Limited,
-    broadcasts: Limited,
-    ai_credits: Limited.extend({ next_increase_at: z.date().nullable() }),
-    automation_runs: Limited.extend({ resets_at: z.date() }),
-    domains: Limited,
-    rate_limit: z.object({ limit: z.int().nullable(), duration: z.literal('1m') }),
+    generated_at: z.date().describe('Time of these figures.'),
+    emails: z
+      .object({
+        daily: WindowOfUsage.describe('The last 24 hours.'),
+        monthly: WindowOfUsage.describe('The last 30 days.'),
+      })
+      .describe('Emails sent and received. Each recipient counts as one.'),
+    credits: z
+      .object({ remaining: z.number().describe('How many are left.') })
+      .describe('Emails available beyond the monthly quota.'),
+    contacts: Limited.describe(NOT_YET),
+    segments: Limited.describe(NOT_YET),
+    broadcasts: Limited.describe(NOT_YET),
+    ai_credits: Limited.extend({
+      next_increase_at: z
+        .date()
+        .nullable()
+        .describe('When the first used credit is available again; null: none is used.'),
+    }).describe('AI credits used in the last 30 days to classify replies.'),
+    automation_runs: Limited.extend({ resets_at: z.date().describe(NOT_YET) }).describe(NOT_YET),
+    domains: Limited.describe('Domains of the account.'),
+    rate_limit: z
+      .object({
+        limit: z.int().nullable().describe('Send requests; null: no limit.'),
+        duration: z.literal('1m').describe('Per minute.'),
+      })
+      .describe('Limit of send requests per client address.'),
   })
   .meta({ id: 'Usage' })
 

@@ -77,7 +77,11 @@ export const webhookEvents = [
     params,
     summary: 'Send the events of a time range once more',
     body: json(WebhookReplay),
-    answers: { 200: refTo('webhook').extend({ replayed: z.int() }).meta({ id: 'ReplayedWebhook' }) },
+    answers: {
+      200: refTo('webhook')
+        .extend({ replayed: z.int().describe('Number of events that are sent again.') })
+        .meta({ id: 'ReplayedWebhook' }),
+    },
     errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     const webhook = { account_id, webhook_id: id }

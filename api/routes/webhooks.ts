@@ -73,7 +73,7 @@ export const webhooks = [
     access: 'full',
     params,
     summary: 'Replace the signing secret of a webhook',
-    description: 'The secret that it had signs nothing any more.',
+    description: 'The previous secret is not used any more.',
     answers: { 200: refTo('webhook').extend(secret).meta({ id: 'WebhookSecret' }) },
   }).handle(async (ctx, { account_id, params: { id } }) => rotateSigningSecret(ctx, account_id, id)),
 
@@ -82,7 +82,7 @@ export const webhooks = [
     access: 'full',
     params,
     summary: 'Send a test event to a webhook',
-    description: 'Waits for the reply of the endpoint, which counts for nothing.',
+    description: 'Waits for the response of the endpoint. It counts neither as a success nor as a failure.',
     answers: { 200: TestedWebhook },
   }).handle(async (ctx, { account_id, params: { id } }) => testWebhook(ctx, { account_id, webhook_id: id })),
 ]

@@ -9,20 +9,24 @@ import type { Queryable } from '#sql/pool.ts'
 /** A record to publish (contract 5.1): `name` as it is typed in where the zone is kept. */
 const PresentedRecord = z
   .object({
-    record: z.enum(RECORD_KINDS),
-    name: z.string(),
-    type: RecordCheck.shape.type,
-    value: z.string(),
-    ttl: z.literal('Auto'),
-    priority: z.int().optional(),
-    status: z.enum(['not_started', ...RecordCheck.shape.status.options]),
+    record: z.enum(RECORD_KINDS).describe('Purpose of the record.'),
+    name: z.string().describe('Name within the zone.'),
+    type: RecordCheck.shape.type.describe('Type in DNS.'),
+    value: z.string().describe('Text or host name.'),
+    ttl: z.literal('Auto').describe('Any value.'),
+    priority: z.int().optional().describe('Priority of an MX record.'),
+    status: z
+      .enum(['not_started', ...RecordCheck.shape.status.options])
+      .describe('Result of the last check of DNS. `temporary_failure`: name servers did not answer.'),
     problem: z.string().optional().describe('The mistake in a record that is not verified.'),
   })
   .meta({ id: 'DomainRecord' })
 type PresentedRecord = z.infer<typeof PresentedRecord>
 
 /** A domain as GET /domains/:id shows it. */
-export const PresentedDomain = ListedDomain.extend({ records: z.array(PresentedRecord) }).meta({ id: 'Domain' })
+export const PresentedDomain = ListedDomain.extend({
+  records: z.array(PresentedRecord).describe('DNS records to publish.'),
+}).meta({ id: 'Domain' })
 export type PresentedDomain = z.infer<typeof PresentedDomain>
 
 /** A domain with its records and what DNS last said of each. */

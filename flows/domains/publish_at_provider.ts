@@ -23,8 +23,8 @@ export type DnsHelper = {
 export const DnsResult = Applied.extend({
   object: z.literal('domain_dns_result'),
   id: z.string(),
-  provider: z.string(),
-  status: DomainStatus,
+  provider: z.string().describe('Where the records were written.'),
+  status: DomainStatus.describe('Its status while it is checked.'),
 }).meta({ id: 'DnsResult' })
 export type DnsResult = z.infer<typeof DnsResult>
 

@@ -18,7 +18,7 @@ export const TestedWebhook = z
   .object({
     object: z.literal('webhook_test'),
     id: z.string(),
-    ok: z.boolean(),
+    ok: z.boolean().describe('True if the response was `2xx`.'),
     status: z.int().describe('HTTP status of the reply; 0 without one.'),
     error: z.string().optional().describe('Why it failed.'),
   })

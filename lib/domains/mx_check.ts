@@ -3,9 +3,16 @@ import type { Dns } from '#lib/net/dns.ts'
 
 /** Where mail to a name goes. `ours`: to our host, and nowhere else. */
 export const MxCheck = z.object({
-  has_mx: z.boolean(),
-  ours: z.boolean(),
-  records: z.array(z.object({ exchange: z.string(), priority: z.int() })),
+  has_mx: z.boolean().describe('True if the name has a mail server.'),
+  ours: z.boolean().describe('True if all its MX records lead to this server.'),
+  records: z
+    .array(
+      z.object({
+        exchange: z.string().describe('Host name of the mail server; empty if the domain accepts no mail.'),
+        priority: z.int().describe('The lowest number is tried first.'),
+      }),
+    )
+    .describe('Its MX records.'),
 })
 export type MxCheck = z.infer<typeof MxCheck>
 

@@ -18,25 +18,44 @@ const Subdomain = z
   )
 
 const changeable = {
-  custom_return_path: Subdomain.optional(),
-  capabilities: z.object({ sending: Capability.optional(), receiving: Capability.optional() }).optional(),
-  open_tracking: z.boolean().optional(),
-  click_tracking: z.boolean().optional(),
-  tls: z.enum(['opportunistic', 'enforced']).optional(),
-  /** Null: the usual one. */
-  tracking_subdomain: Subdomain.nullish(),
+  custom_return_path: Subdomain.optional().describe('Subdomain of the return path. Default of a new domain: `send`.'),
+  capabilities: z
+    .object({
+      sending: Capability.optional().describe('Send mail from it. Default of a new domain: `enabled`.'),
+      receiving: Capability.optional().describe('Receive mail at it. Default of a new domain: `disabled`.'),
+    })
+    .optional()
+    .describe('Use of the domain. At least one must be enabled.'),
+  open_tracking: z
+    .boolean()
+    .optional()
+    .describe('Add the Tracking record. Nothing is tracked yet. Default of a new domain: `false`.'),
+  click_tracking: z.boolean().optional().describe('The same, for clicks.'),
+  tls: z
+    .enum(['opportunistic', 'enforced'])
+    .optional()
+    .describe('`enforced`: mail of this domain is never sent without TLS. Default of a new domain: `opportunistic`.'),
+  tracking_subdomain: Subdomain.nullish().describe(
+    'Subdomain of the Tracking record. Default of a new domain, and with null: `track`.',
+  ),
 }
 
 /** A domain to add (contract 5.2). */
 export const DomainFields = z.object({
-  name: z.string(),
-  region: z.enum(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1']).optional(),
+  name: z.string().describe('The domain, such as `news.acme.com`.'),
+  region: z
+    .enum(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1'])
+    .optional()
+    .describe('Stored and returned, without effect. Default: `us-east-1`.'),
   ...changeable,
 })
 export const NewDomain = withTwins(DomainFields).meta({ id: 'NewDomain' })
 export type NewDomain = z.infer<typeof NewDomain>
 
-const Fixed = z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {} })
+const Fixed = z
+  .undefined({ error: 'cannot be changed' })
+  .optional()
+  .meta({ not: {}, description: 'Cannot be changed.' })
 
 /** What is to be different of a domain: what is left out stays. */
 export const DomainChange = withTwins(z.object({ name: Fixed, region: Fixed, ...changeable })).meta({

@@ -25,7 +25,7 @@ function explain(text: string): string {
 export function addresses(name: ErrorName, { min = 0, max = MAX_RECIPIENTS } = {}) {
   const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name)))
   // For the description of the API: zod cannot tell that a string is taken too.
-  const text = { type: 'string', description: '`email@domain` or `Name <email@domain>`' } as const
+  const text = { type: 'string' } as const
   return counted(min, max, 'addresses', list).meta({ anyOf: [text, { type: 'array', items: text, maxItems: max }] })
 }
 

@@ -18,12 +18,19 @@ const fields = CompleteEmail.pick({
   scheduled_at: true,
   track_opens: true,
   track_clicks: true,
-}).extend({ subject: Subject.nullish() })
+}).extend({ subject: Subject.nullish().describe('One line of up to 998 characters. Default: from the original.') })
 
 /** The body of POST /emails/receiving/:id/reply (contract 4.5). */
 export const NewReply = withTwins(
   fields
-    .extend({ from: From, attachments: CompleteEmail.shape.attachments, reply_all: z.boolean().nullish() })
+    .extend({
+      from: CompleteEmail.shape.from,
+      attachments: CompleteEmail.shape.attachments,
+      reply_all: z
+        .boolean()
+        .nullish()
+        .describe('Send it to the other recipients of the original as well. Default: `false`.'),
+    })
     .superRefine(requireContent, { when: () => true })
     .superRefine(({ headers }, context) => {
       const name = Object.keys(headers ?? {}).find(name => THREADING.test(name))
@@ -35,7 +42,16 @@ export type NewReply = z.output<typeof NewReply>
 /** The body of POST /emails/receiving/:id/forward (contract 4.6). `html` and `text` are a note. */
 export const NewForward = withTwins(
   fields
-    .extend({ from: From.nullish(), to: CompleteEmail.shape.to, passthrough: z.boolean().nullish() })
+    .extend({
+      from: From.nullish().describe('Sender. Default: the address that received the original.'),
+      to: CompleteEmail.shape.to,
+      passthrough: z
+        .boolean()
+        .nullish()
+        .describe(
+          '`true` (default): send its content and files. `false`: attach it, below `html` or `text` of your own.',
+        ),
+    })
     .superRefine((forward, context) => {
       if (forward.passthrough === false || !(forward.html || forward.text)) return
       refuseWhole(context, 'validation_error', 'A note in `html` or `text` needs `passthrough` to be `false`.')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findUnstorable } from '#lib/json/unstorable_json.ts'
-import { moment } from '#lib/zod_fields.ts'
+import { CREATED_AFTER, CREATED_BEFORE, moment } from '#lib/zod_fields.ts'
 
 const text = z
   .string()
@@ -16,11 +16,16 @@ const status = z
 
 /** The filters of GET /logs, as its query gives them (contract 13). `q` is sought whatever its case. */
 export const LogFilter = z.object({
-  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).optional(),
-  status: status.optional(),
-  endpoint: text.startsWith('/').optional(),
-  q: text.optional(),
-  created_after: moment.optional(),
-  created_before: moment.optional(),
+  method: z
+    .enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+    .optional()
+    .describe('Only requests with this method.'),
+  status: status
+    .optional()
+    .describe('Only responses with this status, such as `422`, or of this class, such as `4xx`.'),
+  endpoint: text.startsWith('/').optional().describe('Only paths that begin with this, such as `/emails`.'),
+  q: text.optional().describe('Text in the path or the User-Agent, ignoring case.'),
+  created_after: moment.optional().describe(CREATED_AFTER),
+  created_before: moment.optional().describe(CREATED_BEFORE),
 })
 export type LogFilter = z.infer<typeof LogFilter>

@@ -16,20 +16,27 @@ const content = z.unknown().transform((value, context): UploadedContent | null =
   const reason = value instanceof WrongContent ? value.fault : 'must be base64: a string'
   return refuse(context, 'validation_error', reason)
 })
-const Content = content.optional().meta({ type: ['string', 'null'], contentEncoding: 'base64' })
+const Content = content.optional().meta({
+  ...{ type: ['string', 'null'], contentEncoding: 'base64' },
+  description: 'The file in base64. Give either `content` or `path`.',
+})
 
 const fields = z
   .object({
-    filename: z.string().nullish(),
+    filename: z.string().nullish().describe('Default: the last segment of `path`, or `attachment`.'),
     content: Content,
-    path: z.string().max(MAX_PATH).nullish(),
-    content_type: z.string().nullish(),
-    content_disposition: z.enum(['attachment', 'inline']).nullish(),
+    path: z.string().max(MAX_PATH).nullish().describe('URL that the file is fetched from when the email is sent.'),
+    content_type: z.string().nullish().describe('MIME type. Default: by the extension of the filename.'),
+    content_disposition: z
+      .enum(['attachment', 'inline'])
+      .nullish()
+      .describe('Default: `inline` with a `content_id`, else `attachment`.'),
     // As in a Content-ID field, or without its brackets.
     content_id: z
       .string()
       .transform(id => id.replace(/^<(.*)>$/s, '$1'))
-      .nullish(),
+      .nullish()
+      .describe('Lets the HTML show an image, as `cid:CONTENT_ID`.'),
   })
   .superRefine((attachment, context) => {
     if (!attachment.content === !attachment.path) {

@@ -20,6 +20,10 @@ const headers = record(z.string()).superRefine((given, context) => {
   if (refused) context.addIssue({ code: 'custom', message: `has ${clip(refused.name)}, which ${refused.reason}` })
 })
 
+const HTML = 'HTML part.'
+const SCHEDULED_AT =
+  'When to send it: an ISO 8601 timestamp, or a phrase such as `in 2 hours` or `tomorrow at 9am` (UTC), at most 30 days ahead.'
+
 const MOMENT = 'must be an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am"'
 
 /** By the database's clock. A moment that cannot be is refused later, after the Idempotency-Key (contract 1). */
@@ -35,31 +39,46 @@ const tracking = z
   .boolean()
   .refine(is_on => !is_on, 'cannot be `true` yet: tracking is not available')
   .nullish()
+  .describe('Not available yet: must not be `true`.')
+
+const Tag = z.object({
+  name: token.describe('1 to 256 letters, digits, `_` or `-`.'),
+  value: token.describe('The same.'),
+})
 
 /** An email as it is to be sent: nothing is left to be filled in. `template_id` tells where its parts came from. */
 export const CompleteEmail = z.object({
-  from: From,
-  to: recipients(1),
-  subject: Subject,
-  html: z.string().nullish(),
-  text: z.string().nullish(),
-  cc: recipients().nullish(),
-  bcc: recipients().nullish(),
-  reply_to: addresses('validation_error').nullish(),
-  headers: counted(0, MAX_HEADERS, 'headers', headers.nullish()),
-  tags: counted(0, MAX_TAGS, 'tags', z.array(z.object({ name: token, value: token })).nullish()),
-  attachments: NewAttachments.nullish(),
-  scheduled_at: ScheduledAt.nullish(),
+  from: From.describe('Sender: `email@domain` or `Name <email@domain>`, at a domain of the account that can send.'),
+  to: recipients(1).describe('1 to 50 recipients: a list of `email@domain` or `Name <email@domain>`, or a single one.'),
+  subject: Subject.describe('One line of up to 998 characters.'),
+  html: z.string().nullish().describe(HTML),
+  text: z
+    .string()
+    .nullish()
+    .describe('Plain-text part. Default: derived from `html`. An empty string: no plain-text part.'),
+  cc: recipients().nullish().describe('Up to 50 recipients of copies, like `to`.'),
+  bcc: recipients().nullish().describe('Up to 50 recipients of copies that the others do not see, like `to`.'),
+  reply_to: addresses('validation_error').nullish().describe('Up to 50 addresses that replies go to, like `to`.'),
+  headers: counted(0, MAX_HEADERS, 'headers', headers.nullish()).describe(
+    'Up to 100 additional headers. Those that Mailbrook writes itself are rejected, such as `From`, `Date` and `Message-ID`.',
+  ),
+  tags: counted(0, MAX_TAGS, 'tags', z.array(Tag).nullish()).describe('Up to 50 tags, by which emails can be found.'),
+  attachments: NewAttachments.nullish().describe('Up to 100 files: each at most 25 MiB, all together at most 40 MiB.'),
+  scheduled_at: ScheduledAt.nullish().describe(SCHEDULED_AT),
   template_id: z.guid().nullish(),
-  topic_id: z.guid().nullish(),
+  topic_id: z.guid().nullish().describe('Not available yet: no topic exists.'),
   track_opens: tracking,
   track_clicks: tracking,
-  poll: notYet,
+  poll: notYet.describe('Not available yet: must be null.'),
 })
 export type CompleteEmail = z.output<typeof CompleteEmail>
 
 const Template = z
-  .object({ id: TemplateRef.nullish(), alias: Alias.nullish(), variables: Variables })
+  .object({
+    id: TemplateRef.nullish().describe('Id or alias of the template. Give either `id` or `alias`.'),
+    alias: Alias.nullish().describe('Alias of the template.'),
+    variables: Variables.describe('Values of variables by key. Those of the email take precedence.'),
+  })
   .refine(({ id, alias }) => ((id ?? null) === null) !== ((alias ?? null) === null), 'must have either `id` or `alias`')
   .meta({ id: 'EmailTemplate' })
 
@@ -72,23 +91,29 @@ const html = z
     return z.NEVER
   })
   .optional()
-  .meta({ type: ['string', 'null'] })
+  .meta({ type: ['string', 'null'], description: HTML })
 
 /** The body of POST /emails: its shape only, nothing that depends on rows or time (contract 3.1). */
 export const NewEmail = withTwins(
   CompleteEmail.extend({
-    from: From.nullish(),
-    subject: Subject.nullish(),
+    from: From.nullish().describe(`${CompleteEmail.shape.from.description} Required unless a template has one.`),
+    subject: Subject.nullish().describe('One line of up to 998 characters. Required unless a template has one.'),
     html,
-    template_id: TemplateRef.nullish(),
-    template: Template.nullish(),
-    variables: Variables,
+    template_id: TemplateRef.nullish().describe('Id or alias of a published template. Excludes `html` and `text`.'),
+    template: Template.nullish().describe(
+      'A published template, in place of `template_id`. Excludes `html` and `text`.',
+    ),
+    variables: Variables.describe(
+      'Up to 50 values for placeholders by key: strings of up to 2,000 characters, or numbers.',
+    ),
   }).superRefine(checkTogether, { when: () => true }),
 ).meta({ id: 'NewEmail' })
 export type NewEmail = z.output<typeof NewEmail>
 
 /** The body of PATCH /emails/:id (contract 3.5). */
-export const Reschedule = withTwins(z.object({ scheduled_at: ScheduledAt })).meta({ id: 'Reschedule' })
+export const Reschedule = withTwins(z.object({ scheduled_at: ScheduledAt.describe(SCHEDULED_AT) })).meta({
+  id: 'Reschedule',
+})
 
 /**
  * What fields ask of each other: with a template `from` and `subject` may be missing, and `html` and `text` must be. Asked

@@ -16,13 +16,14 @@ const Reason = z.enum(['bounce', 'complaint', 'manual', 'import'])
 /** An address that is to get no more mail (contract 17). Without `expires_at` for good. */
 export const NewSuppression = withTwins(
   z.object({
-    email: Address,
-    reason: Reason.default('manual'),
+    email: Address.describe('The address, without a name.'),
+    reason: Reason.default('manual').describe('Why it is suppressed.'),
     expires_at: z.iso
       .datetime({ offset: true, error: 'must be an ISO 8601 timestamp with an offset, such as 2027-01-31T12:00:00Z' })
       .refine(text => new Date(text) > now(), 'must be in the future')
       .nullish()
-      .transform(text => (text ? new Date(text).toISOString() : null)),
+      .transform(text => (text ? new Date(text).toISOString() : null))
+      .describe('When the suppression ends: an ISO 8601 timestamp with an offset. Default: never.'),
   }),
 ).meta({ id: 'NewSuppression' })
 export type NewSuppression = z.infer<typeof NewSuppression>
@@ -35,11 +36,16 @@ function batch<Schema extends z.ZodType>(schema: Schema) {
 }
 
 /** The body of POST /suppressions/batch/add. */
-export const AddedAddresses = z.object({ emails: batch(Address) }).meta({ id: 'NewSuppressions' })
+export const AddedAddresses = z
+  .object({ emails: batch(Address).describe('1 to 1,000 addresses, without names.') })
+  .meta({ id: 'NewSuppressions' })
 
 /** The body of POST /suppressions/batch/remove: by one or the other. */
 export const RemovedSuppressions = z
-  .object({ emails: batch(Address).optional(), ids: batch(z.guid().toLowerCase()).optional() })
+  .object({
+    emails: batch(Address).optional().describe('1 to 1,000 addresses. Give either `emails` or `ids`.'),
+    ids: batch(z.guid().toLowerCase()).optional().describe('1 to 1,000 ids of suppressions.'),
+  })
   .refine(({ emails, ids }) => !emails !== !ids, 'must have either `emails` or `ids`')
   .meta({ id: 'RemovedSuppressions' })
 
@@ -47,8 +53,14 @@ export const RemovedSuppressions = z
 const line = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,320}$/u, 'must be one line of at most 320 characters')
 
 export const SuppressionQuery = z.object({
-  email: line.transform(text => parseAddress(text)?.address ?? text).optional(),
-  domain: line.transform(text => asciiDomain(text) ?? text).optional(),
-  reason: Reason.optional(),
-  origin: z.enum(['bounce', 'complaint', 'manual']).optional(),
+  email: line
+    .transform(text => parseAddress(text)?.address ?? text)
+    .optional()
+    .describe('Only this address, ignoring case.'),
+  domain: line
+    .transform(text => asciiDomain(text) ?? text)
+    .optional()
+    .describe('Only addresses at this domain.'),
+  reason: Reason.optional().describe('Only suppressions with this reason.'),
+  origin: z.enum(['bounce', 'complaint', 'manual']).optional().describe('Only suppressions of this origin.'),
 })

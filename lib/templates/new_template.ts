@@ -13,9 +13,11 @@ export const MAX_NAME = 255
 const NewVariable = withTwins(
   z
     .object({
-      key: VariableKey,
-      type: z.enum(['string', 'number']).default('string'),
-      fallback_value: VariableValue.nullish().transform(value => value ?? null),
+      key: VariableKey.describe('1 to 50 letters, digits or `_`.'),
+      type: z.enum(['string', 'number']).default('string').describe('Type of its values.'),
+      fallback_value: VariableValue.nullish()
+        .transform(value => value ?? null)
+        .describe('Value for emails that give none, of the `type` of the variable.'),
     })
     .refine(({ type, fallback_value: value }) => value === null || typeof value === type, {
       path: ['fallback_value'],
@@ -52,14 +54,22 @@ const replyTo = z.preprocess(
 )
 
 const fields = {
-  name: z.string().min(1).max(MAX_NAME),
-  html: part,
-  subject: emptyIsNull(Subject.nullish()),
-  text: part.nullish(),
-  from: emptyIsNull(withoutPlaceholders('invalid_from_address', From.nullish())),
-  reply_to: emptyIsNull(withoutPlaceholders('validation_error', replyTo)),
-  alias: Alias.nullish(),
-  variables: counted(0, MAX_VARIABLES, 'variables', variables.nullish()),
+  name: z.string().min(1).max(MAX_NAME).describe('Name for people, of 1 to 255 characters.'),
+  html: part.describe('HTML part, with placeholders such as `{{first_name|friend}}`.'),
+  subject: emptyIsNull(Subject.nullish()).describe('Subject of emails that have none; may have placeholders.'),
+  text: part.nullish().describe('Plain-text part; may have placeholders. Without it, it is derived from `html`.'),
+  from: emptyIsNull(withoutPlaceholders('invalid_from_address', From.nullish())).describe(
+    'Sender of emails that have none: `email@domain` or `Name <email@domain>`.',
+  ),
+  reply_to: emptyIsNull(withoutPlaceholders('validation_error', replyTo)).describe(
+    'Up to 50 addresses for replies: a list, or one text with commas between them.',
+  ),
+  alias: Alias.nullish().describe(
+    'Name that requests may use in place of the id: 1 to 64 lower-case letters, digits, `_` or `-`. Unique per account.',
+  ),
+  variables: counted(0, MAX_VARIABLES, 'variables', variables.nullish()).describe(
+    'Up to 50 variables. Without any, they are derived from the placeholders.',
+  ),
 }
 
 /** The body of POST /templates (contract 8). */
@@ -71,7 +81,12 @@ export const TemplateChange = withTwins(z.object(fields).partial()).meta({ id: '
 export type TemplateChange = z.output<typeof TemplateChange>
 
 /** The body of POST /templates/:id/duplicate, which may be left out. */
-export const TemplateCopy = z.object({ name: fields.name.nullish() }).nullish().meta({ id: 'TemplateCopy' })
+export const TemplateCopy = z
+  .object({
+    name: fields.name.nullish().describe('Name of the copy. Default: `Copy of` and the name of the original.'),
+  })
+  .nullish()
+  .meta({ id: 'TemplateCopy' })
 
 /** Not at those of a quoted name. */
 function splitAtCommas(text: string): string[] {

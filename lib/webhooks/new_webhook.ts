@@ -12,23 +12,28 @@ const known = new Set<string>(EVENT_TYPES)
 const all = new Set<string>([ALL_EVENTS, 'all'])
 
 /** In the order of the catalogue; `*` or `all`, alone or among them, stands for all there are (contract 12.2). */
-const Events = z.preprocess(
-  given => (typeof given === 'string' && all.has(given) ? [given] : given),
-  counted(
-    1,
-    MAX_EVENTS,
-    'events',
-    z.array(
-      z.string().refine(name => known.has(name) || all.has(name), {
-        error: ({ input }) => `is ${clip(String(input))}, which is not an event`,
-      }),
+const Events = z
+  .preprocess(
+    given => (typeof given === 'string' && all.has(given) ? [given] : given),
+    counted(
+      1,
+      MAX_EVENTS,
+      'events',
+      z.array(
+        z
+          .string()
+          .refine(name => known.has(name) || all.has(name), {
+            error: ({ input }) => `is ${clip(String(input))}, which is not an event`,
+          })
+          .meta({ enum: [...all, ...EVENT_TYPES] }),
+      ),
+    ).transform(names =>
+      names.some(name => all.has(name)) ? [ALL_EVENTS] : EVENT_TYPES.filter(type => names.includes(type)),
     ),
-  ).transform(names =>
-    names.some(name => all.has(name)) ? [ALL_EVENTS] : EVENT_TYPES.filter(type => names.includes(type)),
-  ),
-)
+  )
+  .describe('Events to subscribe to, such as `email.delivered`. `*`: all events.')
 
-const Endpoint = z.string().max(MAX_URL)
+const Endpoint = z.string().max(MAX_URL).describe('URL (http or https) that events are posted to, on a public host.')
 
 /**
  * Returns the URL of an endpoint as it is stored. `policy`: where the operator lets requests go to.
@@ -46,7 +51,11 @@ export const NewWebhook = z.object({ endpoint: Endpoint, events: Events }).meta(
 export type NewWebhook = z.output<typeof NewWebhook>
 
 export const WebhookChange = z
-  .object({ endpoint: Endpoint, events: Events, status: z.enum(['enabled', 'disabled']) })
+  .object({
+    endpoint: Endpoint,
+    events: Events,
+    status: z.enum(['enabled', 'disabled']).describe('`enabled` resets its failures.'),
+  })
   .partial()
   .meta({ id: 'WebhookChange' })
 export type WebhookChange = z.output<typeof WebhookChange>

@@ -40,13 +40,13 @@ export const ApiKey = z
   .object({
     object: z.literal('api_key'),
     id: z.string(),
-    name: z.string(),
-    prefix: z.string(),
-    permission: z.enum(['full_access', 'sending_access']),
-    domain_id: z.string().nullable(),
+    name: z.string().describe('Name for people.'),
+    prefix: z.string().describe('First characters of the key.'),
+    permission: z.enum(['full_access', 'sending_access']).describe('`sending_access`: it can only send.'),
+    domain_id: z.string().nullable().describe('Id of the domain that it is limited to; null: all.'),
     created_at: z.date(),
-    last_used_at: z.date().nullable(),
-    expires_at: z.date().nullable(),
+    last_used_at: z.date().nullable().describe('When it was last used, to the minute; null: never.'),
+    expires_at: z.date().nullable().describe('When it expires; null: never.'),
   })
   .meta({ id: 'ApiKey' })
 export type ApiKey = z.infer<typeof ApiKey>

@@ -13,7 +13,12 @@ export const Domain = z.object({ id: z.string(), account_id: z.string(), name: z
 export type Domain = z.infer<typeof Domain>
 
 const Capability = z.enum(['enabled', 'disabled'])
-export const Capabilities = z.object({ sending: Capability, receiving: Capability }).meta({ id: 'Capabilities' })
+export const Capabilities = z
+  .object({
+    sending: Capability.describe('Mail can be sent from it.'),
+    receiving: Capability.describe('Mail to it is received.'),
+  })
+  .meta({ id: 'Capabilities' })
 
 export const capabilities = sql.fragment`jsonb_build_object(
     'sending', CASE WHEN sending THEN 'enabled' ELSE 'disabled' END,
@@ -25,18 +30,19 @@ export const ListedDomain = z
   .object({
     object: z.literal('domain'),
     id: z.string(),
-    name: z.string(),
-    status: DomainStatus,
-    region: z.string(),
-    capabilities: Capabilities,
-    open_tracking: z.boolean(),
-    click_tracking: z.boolean(),
-    tracking_subdomain: z.string().nullable(),
-    tls: z.enum(['opportunistic', 'enforced']),
-    custom_return_path: z.string(),
-    /** The audience that all of its contacts are in. */
-    default_audience_id: z.string(),
-    verified_at: z.date().nullable(),
+    name: z.string().describe('The domain.'),
+    status: DomainStatus.describe(
+      'Mail can be sent from it if it is `verified`, `partially_verified` or `partially_failed`.',
+    ),
+    region: z.string().describe('As given; without effect.'),
+    capabilities: Capabilities.describe('Use of the domain.'),
+    open_tracking: z.boolean().describe('True if it has the Tracking record. Nothing is tracked yet.'),
+    click_tracking: z.boolean().describe('The same, for clicks.'),
+    tracking_subdomain: z.string().nullable().describe('Subdomain of the Tracking record; null: `track`.'),
+    tls: z.enum(['opportunistic', 'enforced']).describe('`enforced`: its mail is never sent without TLS.'),
+    custom_return_path: z.string().describe('Subdomain of the return path.'),
+    default_audience_id: z.string().describe('Id of the audience that has all of its contacts.'),
+    verified_at: z.date().nullable().describe('When it was verified.'),
     created_at: z.date(),
     updated_at: z.date(),
   })

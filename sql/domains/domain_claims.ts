@@ -20,15 +20,22 @@ export const DomainClaim = z
   .object({
     object: z.literal('domain_claim'),
     id: z.string(),
-    name: z.string(),
-    status: ClaimStatus,
-    domain_id: z.string(),
-    region: z.string(),
-    record: z.object({ type: z.string(), name: z.string(), value: z.string(), ttl: z.string() }),
-    blocked_reason: BlockedReason.nullable(),
-    failure_reason: z.string().nullable(),
+    name: z.string().describe('The domain name.'),
+    status: ClaimStatus.describe('`verified`: the record was found. `blocked`: the owner still uses the name.'),
+    domain_id: z.string().describe('Id of the domain that gets the name.'),
+    region: z.string().describe('As given; without effect.'),
+    record: z
+      .object({
+        type: z.string().describe('Always `TXT`.'),
+        name: z.string().describe('Name of the record.'),
+        value: z.string().describe('Text of the record.'),
+        ttl: z.string().describe('`Auto`: any value.'),
+      })
+      .describe('The DNS record that proves the claim.'),
+    blocked_reason: BlockedReason.nullable().describe('How the owner still uses the name.'),
+    failure_reason: z.string().nullable().describe('Why the claim failed.'),
     created_at: z.date(),
-    expires_at: z.date(),
+    expires_at: z.date().describe('When the claim expires if the record is not found.'),
   })
   .meta({ id: 'DomainClaim' })
 export type DomainClaim = z.infer<typeof DomainClaim>

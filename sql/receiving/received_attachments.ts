@@ -10,14 +10,14 @@ export const ReceivedAttachment = z
   .object({
     object: z.literal('attachment'),
     id: z.string(),
-    filename: z.string(),
-    content_type: z.string(),
-    content_disposition: z.enum(['attachment', 'inline']),
-    content_id: z.string().nullable(),
-    size: z.int(),
-    downloadable: z.boolean(),
-    download_url: z.string().optional(),
-    url: z.string().optional(),
+    filename: z.string().describe('Name of the file.'),
+    content_type: z.string().describe('MIME type.'),
+    content_disposition: z.enum(['attachment', 'inline']).describe('As the sender wrote it, or `attachment`.'),
+    content_id: z.string().nullable().describe('Name that the HTML shows it by, as `cid:CONTENT_ID`.'),
+    size: z.int().describe('Bytes.'),
+    downloadable: z.boolean().describe('True while the file is stored.'),
+    download_url: z.string().optional().describe('URL of the file. It needs the API key.'),
+    url: z.string().optional().describe('The same without the host.'),
   })
   .meta({ id: 'ReceivedAttachment' })
 

@@ -11,6 +11,8 @@ const LISTED_ATTACHMENTS = 20
 const LISTED_ADDRESSES = 16 * 1024
 const LISTED_SUBJECT = 1_000
 
+const Addresses = z.array(z.string())
+
 /**
  * As it is listed: the specification's received_email without html, text and headers. `attachments` are the first 20 of
  * `attachments_count`. `recipients_count` is there when addresses are left out: how many all its lists have together.
@@ -19,30 +21,37 @@ export const ListedReceivedEmail = z
   .object({
     object: z.literal('received_email'),
     id: z.string(),
-    domain_id: z.string().nullable(),
-    mail_from: z.string(),
-    to: z.array(z.string()),
-    from: z.string(),
-    from_name: z.string().nullable(),
-    subject: z.string(),
-    cc: absent(z.array(z.string())),
-    bcc: absent(z.array(z.string())),
-    reply_to: absent(z.array(z.string())),
-    received_for: absent(z.array(z.string())),
-    message_id: absent(z.string()),
-    category: z.string().nullable(),
-    reply_to_email_id: z.string().nullable(),
-    read: z.boolean(),
-    read_at: z.date().nullable(),
-    spf: absent(z.string()),
-    verdicts: absent(z.record(z.string(), z.string())),
-    raw_available: z.boolean(),
-    raw: absent(z.object({ download_url: z.string() })),
-    raw_url: absent(z.string()),
-    attachments: absent(z.array(ReceivedAttachment)),
-    attachments_count: absent(z.int()),
-    recipients_count: absent(z.int()),
-    parse_error: absent(z.string()),
+    domain_id: z.string().nullable().describe('Id of the first domain that received it; null after it was deleted.'),
+    mail_from: z.string().describe('Envelope sender; empty for bounces.'),
+    to: Addresses.describe('Addresses in To.'),
+    from: z.string().describe('Address in From.'),
+    from_name: z.string().nullable().describe('Name in From.'),
+    subject: z.string().describe('Subject; in lists the first 1,000 characters.'),
+    cc: absent(Addresses).describe('Addresses in Cc.'),
+    bcc: absent(Addresses).describe('Addresses in Bcc.'),
+    reply_to: absent(Addresses).describe('Addresses in Reply-To.'),
+    received_for: absent(Addresses).describe('Addresses of the account in the envelope.'),
+    message_id: absent(z.string()).describe('Message-ID header.'),
+    category: z
+      .string()
+      .nullable()
+      .describe('Meaning of a reply: `interested`, `neutral` or `not_interested`; null if unclear, or no reply.'),
+    reply_to_email_id: z.string().nullable().describe('Id of the sent email that it replies to.'),
+    read: z.boolean().describe('True if it was marked as read.'),
+    read_at: z.date().nullable().describe('When it was first marked as read.'),
+    spf: absent(z.string()).describe('Result of SPF in the terms of RFC 7208, such as `pass` or `softfail`.'),
+    verdicts: absent(z.record(z.string(), z.string())).describe(
+      'Results of `spf`, `dkim`, `dmarc`, `spam` and `virus`: `PASS`, `FAIL`, `GRAY`, `PROCESSING_FAILED` or `DISABLED`.',
+    ),
+    raw_available: z.boolean().describe('True while the raw message is stored.'),
+    raw: absent(
+      z.object({ download_url: z.string().describe('URL of the raw message. It needs the API key.') }),
+    ).describe('The raw message.'),
+    raw_url: absent(z.string()).describe('URL of the raw message without the host.'),
+    attachments: absent(z.array(ReceivedAttachment)).describe('Files; in lists the first 20.'),
+    attachments_count: absent(z.int()).describe('Number of files.'),
+    recipients_count: absent(z.int()).describe('Number of all addresses, if the lists above are cut.'),
+    parse_error: absent(z.string()).describe('Why a part of it could not be parsed.'),
     created_at: z.date(),
   })
   .meta({ id: 'ListedReceivedEmail' })
@@ -50,9 +59,9 @@ export type ListedReceivedEmail = z.infer<typeof ListedReceivedEmail>
 
 export const ReceivedEmail = ListedReceivedEmail.omit({ recipients_count: true })
   .extend({
-    html: absent(z.string()),
-    text: absent(z.string()),
-    headers: absent(z.record(z.string(), z.string())),
+    html: absent(z.string()).describe('HTML part.'),
+    text: absent(z.string()).describe('Plain-text part.'),
+    headers: absent(z.record(z.string(), z.string())).describe('Headers by their names in lower case.'),
   })
   .meta({ id: 'ReceivedEmail' })
 export type ReceivedEmail = z.infer<typeof ReceivedEmail>

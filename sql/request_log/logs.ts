@@ -37,14 +37,16 @@ export async function insertLogs(pool: Pool, logs: NewLog[]): Promise<void> {
   })
 }
 
+const BODY = 'The first 64 KiB of the body, with secrets replaced by `[redacted]`; null without a body.'
+
 const listed = {
   object: z.literal('log'),
   id: textId,
   created_at: z.date(),
-  endpoint: z.string(),
-  method: z.string(),
-  response_status: z.int(),
-  user_agent: z.string(),
+  endpoint: z.string().describe('Path below `/api`, without the query.'),
+  method: z.string().describe('HTTP method.'),
+  response_status: z.int().describe('HTTP status of the response.'),
+  user_agent: z.string().describe('User-Agent header of the request.'),
 }
 
 /** A request as GET /logs shows it (contract 13). */
@@ -53,7 +55,7 @@ export type ListedLog = z.infer<typeof ListedLog>
 
 /** A request as GET /logs/:id shows it. A body is null when there was none, or none in JSON. */
 export const LogRecord = z
-  .object({ ...listed, request_body: z.unknown(), response_body: z.unknown() })
+  .object({ ...listed, request_body: z.unknown().describe(BODY), response_body: z.unknown().describe(BODY) })
   .meta({ id: 'Log' })
 export type LogRecord = z.infer<typeof LogRecord>
 

@@ -9,11 +9,11 @@ type EmailId = { account_id: string; id: string }
 export const ListedAttachment = z
   .object({
     id: z.string(),
-    filename: z.string(),
-    content_type: z.string(),
-    content_disposition: z.enum(['attachment', 'inline']),
-    content_id: z.string().nullable(),
-    size: z.int().nullable(),
+    filename: z.string().describe('Name of the file.'),
+    content_type: z.string().describe('MIME type.'),
+    content_disposition: z.enum(['attachment', 'inline']).describe('`inline`: shown within the content.'),
+    content_id: z.string().nullable().describe('Name that the HTML shows it by, as `cid:CONTENT_ID`.'),
+    size: z.int().nullable().describe('Bytes; null until a file with a `path` is fetched.'),
   })
   .meta({ id: 'ListedAttachment' })
 
@@ -22,7 +22,7 @@ export const Attachment = z
   .object({
     object: z.literal('attachment'),
     ...ListedAttachment.shape,
-    download_url: z.string(),
+    download_url: z.string().describe('URL of the file. It needs the API key.'),
   })
   .meta({ id: 'Attachment' })
 export type Attachment = z.infer<typeof Attachment>

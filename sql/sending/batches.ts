@@ -5,7 +5,12 @@ import { type Draft, draftsJson, Fault, FaultDetail, RequestFault } from './acce
 export type BatchId = { account_id: string; id: string }
 
 /** An email of a request that is not sent, by its place in the request. */
-export const BatchError = z.object({ index: z.int(), message: z.string() }).meta({ id: 'BatchError' })
+export const BatchError = z
+  .object({
+    index: z.int().describe('Position of the email in the request, from 0.'),
+    message: z.string().describe('Why it is not sent.'),
+  })
+  .meta({ id: 'BatchError' })
 export type BatchError = z.infer<typeof BatchError>
 
 export type NewBatch = BatchId & {

@@ -1,39 +1,8 @@
 import { z } from 'zod'
-import { absent, timestamp } from '#lib/json/json_form.ts'
-import { StoredParts } from '#sql/contents/contents.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-import { ListedAttachment } from './attachments.ts'
+import { Email } from './email_records.ts'
 
 export type EmailId = { account_id: string; id: string }
-
-const listed = {
-  object: z.literal('email'),
-  id: z.string(),
-  domain_id: z.string().nullable(),
-  message_id: z.string(),
-  from: z.string(),
-  to: z.array(z.string()),
-  cc: z.array(z.string()),
-  bcc: z.array(z.string()),
-  reply_to: z.array(z.string()),
-  subject: z.string(),
-  status: z.string(),
-  last_event: z.string(),
-  tags: z.array(z.object({ name: z.string(), value: z.string() })),
-  topic_id: z.null(),
-  template_id: z.string().nullable(),
-  campaign_id: z.null(),
-  automation_id: z.null(),
-  contact_id: z.null(),
-  scheduled_at: z.date().nullable(),
-  sent_at: z.date().nullable(),
-  created_at: z.date(),
-  updated_at: z.date(),
-}
-
-/** An email as GET /emails shows it (contract 3.3). */
-export const ListedEmail = z.object(listed).meta({ id: 'ListedEmail' })
-export type ListedEmail = z.infer<typeof ListedEmail>
 
 /** Select list of a query from `emails e`. */
 export const listedColumns = sql.fragment`
@@ -41,34 +10,6 @@ export const listedColumns = sql.fragment`
   e.bcc, e.reply_to, e.subject, e.status, e.last_event, e.tags, NULL AS topic_id, e.template_id,
   NULL AS campaign_id, NULL AS automation_id, NULL AS contact_id, e.scheduled_at, e.sent_at, e.created_at, e.updated_at
 `
-
-/** Why a recipient has not got it yet (contract 3.4). */
-const QueueEntry = z
-  .object({
-    recipient: z.string(),
-    state: z.enum(['queued', 'sending', 'in_doubt', 'held']),
-    reason: z.string(),
-    attempts: z.int(),
-    next_attempt_at: timestamp.nullable(),
-    last_reply: z.string().nullable(),
-  })
-  .meta({ id: 'QueueEntry' })
-
-const Event = z.looseObject({ type: z.string(), created_at: timestamp }).meta({ id: 'EmailEvent' })
-
-/**
- * An email as GET /emails/:id shows it (contract 3.4) once its parts are rendered (flows/contents/render_email.ts). `queue`
- * is absent once every recipient is settled.
- */
-export const Email = z.object({
-  ...listed,
-  ...StoredParts.shape,
-  headers: z.record(z.string(), z.string()),
-  events: z.array(Event),
-  attachments: z.array(ListedAttachment),
-  queue: absent(z.array(QueueEntry)),
-})
-export type Email = z.infer<typeof Email>
 
 export async function findEmail(db: Queryable, account_id: string, id: string): Promise<Email | null> {
   return db.maybeOne(sql.type(Email)`

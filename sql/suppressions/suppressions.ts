@@ -15,14 +15,14 @@ export const Suppression = z
   .object({
     object: z.literal('suppression'),
     id: z.string(),
-    email: z.string(),
-    reason: SuppressionReason,
-    origin: SuppressionOrigin,
-    cause: z.string().nullable(),
-    source_email_id: z.string().nullable(),
-    source_id: z.string().nullable(),
-    scope: z.literal('account'),
-    expires_at: z.date().nullable(),
+    email: z.string().describe('The address.'),
+    reason: SuppressionReason.describe('Why it is suppressed.'),
+    origin: SuppressionOrigin.describe('Like `reason`, as the `resend` package has it: `import` is `manual`.'),
+    cause: z.string().nullable().describe('Reply of the server, or the reason given in a report.'),
+    source_email_id: z.string().nullable().describe('Id of the email that caused it.'),
+    source_id: z.string().nullable().describe('The same as `source_email_id`.'),
+    scope: z.literal('account').describe('It applies to all domains of the account.'),
+    expires_at: z.date().nullable().describe('When it ends; null: never.'),
     created_at: z.date(),
   })
   .meta({ id: 'Suppression' })

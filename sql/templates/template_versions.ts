@@ -5,9 +5,9 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 export const TemplateVariable = z
   .object({
     id: z.string(),
-    key: z.string(),
-    type: z.enum(['string', 'number']),
-    fallback_value: z.union([z.string(), z.number()]).nullable(),
+    key: z.string().describe('Name in placeholders.'),
+    type: z.enum(['string', 'number']).describe('Type of its values.'),
+    fallback_value: z.union([z.string(), z.number()]).nullable().describe('Value for emails that give none.'),
     created_at: timestamp,
     updated_at: timestamp,
   })

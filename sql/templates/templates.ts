@@ -9,11 +9,11 @@ export type TemplateStatus = z.infer<typeof TemplateStatus>
 const listed = {
   object: z.literal('template'),
   id: z.string(),
-  alias: z.string().nullable(),
-  name: z.string(),
-  status: TemplateStatus,
-  subject: z.string(),
-  published_at: z.date().nullable(),
+  alias: z.string().nullable().describe('Name that requests may use in place of the id.'),
+  name: z.string().describe('Name for people.'),
+  status: TemplateStatus.describe('`draft`: it was never published, and no email can use it.'),
+  subject: z.string().describe('Subject of emails that have none; empty if there is none.'),
+  published_at: z.date().nullable().describe('When it was last published.'),
   created_at: z.date(),
   updated_at: z.date(),
 }
@@ -26,13 +26,13 @@ export type ListedTemplate = z.infer<typeof ListedTemplate>
 export const Template = z
   .object({
     ...listed,
-    current_version_id: z.string(),
-    has_unpublished_versions: z.boolean(),
-    from: z.string(),
-    reply_to: z.string().nullable(),
-    html: z.string(),
-    text: z.string().nullable(),
-    variables: z.array(TemplateVariable),
+    current_version_id: z.string().describe('Id of the newest version, which is shown here.'),
+    has_unpublished_versions: z.boolean().describe('True if emails use an older version, or none.'),
+    from: z.string().describe('Sender of emails that have none; empty if there is none.'),
+    reply_to: z.string().nullable().describe('Addresses for replies, with commas between them.'),
+    html: z.string().describe('HTML part, with placeholders.'),
+    text: z.string().nullable().describe('Plain-text part; null: derived from `html`.'),
+    variables: z.array(TemplateVariable).describe('Variables of this version.'),
   })
   .meta({ id: 'Template' })
 export type Template = z.infer<typeof Template>

@@ -10,7 +10,7 @@ export type WebhookPath = { account_id: string; webhook_id: string }
 const listed = {
   object: z.literal('webhook_event'),
   id: z.string(),
-  type: z.string(),
+  type: z.string().describe('Type of the event, such as `email.delivered`.'),
   created_at: z.date(),
   status: EventStatus,
 }
@@ -20,7 +20,11 @@ export type ListedWebhookEvent = z.infer<typeof ListedWebhookEvent>
 
 /** An event, and what one webhook was told of it. `payload`: the body of its requests. */
 export const WebhookEvent = z
-  .object({ ...listed, next_attempt_at: z.date().nullable(), payload: z.unknown() })
+  .object({
+    ...listed,
+    next_attempt_at: z.date().nullable().describe('When it is sent again; null: never.'),
+    payload: z.unknown().describe('Body of its requests.'),
+  })
   .meta({ id: 'WebhookEvent' })
 export type WebhookEvent = z.infer<typeof WebhookEvent>
 
@@ -82,12 +86,12 @@ export const WebhookAttempt = z
   .object({
     object: z.literal('webhook_attempt'),
     id: z.string(),
-    attempt: z.int(),
-    http_status_code: z.int(),
-    response: z.string(),
-    error: z.string().nullable(),
-    ms: z.int(),
-    sent_at: z.date(),
+    attempt: z.int().describe('Number of the attempt, from 1.'),
+    http_status_code: z.int().describe('Status of the response; 0 without one.'),
+    response: z.string().describe('The first 1 KB of the response.'),
+    error: z.string().nullable().describe('Why it failed.'),
+    ms: z.int().describe('Duration in milliseconds.'),
+    sent_at: z.date().describe('When it was sent.'),
   })
   .meta({ id: 'WebhookAttempt' })
 export type WebhookAttempt = z.infer<typeof WebhookAttempt>

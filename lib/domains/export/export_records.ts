@@ -6,7 +6,11 @@ import { zoneOf } from './zone.ts'
 export const EXPORT_FORMATS = ['zone', 'csv', 'json'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-export const ExportedRecords = z.object({ filename: z.string(), content_type: z.string(), content: z.string() })
+export const ExportedRecords = z.object({
+  filename: z.string().describe('Name for the file.'),
+  content_type: z.string().describe('MIME type of the file.'),
+  content: z.string().describe('The file.'),
+})
 export type ExportedRecords = z.infer<typeof ExportedRecords>
 
 /** Seconds. Where records are typed in it says Auto, which no file can. */

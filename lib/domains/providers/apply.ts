@@ -5,14 +5,17 @@ import { ProviderError } from './provider_error.ts'
 import type { ProviderZone } from './zone.ts'
 
 /** A record as it is typed in where the zone is kept. */
-const Named = z.object({ type: z.string(), name: z.string() })
-const NamedWhy = Named.extend({ message: z.string() })
+const Named = z.object({
+  type: z.string().describe('`TXT`, `MX` or `CNAME`.'),
+  name: z.string().describe('Name within the zone.'),
+})
+const NamedWhy = Named.extend({ message: z.string().describe('Why it was not written.') })
 
 /** What became of each record: written, left as it was, or refused by the provider. */
 export const Applied = z.object({
-  applied: z.array(Named),
-  skipped: z.array(NamedWhy),
-  failed: z.array(NamedWhy),
+  applied: z.array(Named).describe('Records that were written.'),
+  skipped: z.array(NamedWhy).describe('Records that exist already, or that another record is in the way of.'),
+  failed: z.array(NamedWhy).describe('Records that the provider refused.'),
 })
 export type Applied = z.infer<typeof Applied>
 

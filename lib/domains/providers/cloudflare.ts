@@ -9,7 +9,12 @@ import { type ProviderZone, plainName } from './zone.ts'
 
 /** A token of the API with the permission to edit the DNS of the zone. */
 export const CloudflareCredentials = z
-  .object({ token: z.string().regex(/^[\x21-\x7e]{8,1000}$/, 'must be a Cloudflare API token') })
+  .object({
+    token: z
+      .string()
+      .regex(/^[\x21-\x7e]{8,1000}$/, 'must be a Cloudflare API token')
+      .describe('API token that may edit the DNS of the zone.'),
+  })
   .meta({ id: 'CloudflareCredentials' })
 export type CloudflareCredentials = z.infer<typeof CloudflareCredentials>
 

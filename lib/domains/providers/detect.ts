@@ -16,8 +16,8 @@ const PROVIDERS = [
 const UNIDENTIFIED = 'Unidentified'
 
 export const DetectedProvider = z.object({
-  provider: z.enum([...PROVIDERS.map(({ name }) => name), UNIDENTIFIED]),
-  nameservers: z.array(z.string()),
+  provider: z.enum([...PROVIDERS.map(({ name }) => name), UNIDENTIFIED]).describe('Provider of the name servers.'),
+  nameservers: z.array(z.string()).describe('Name servers of the zone.'),
   auto_configurable: z.boolean().describe('True if this server can write the records at the provider.'),
 })
 export type DetectedProvider = z.infer<typeof DetectedProvider>

@@ -9,7 +9,9 @@ import { hostIn, nameIn, type ProviderZone, plainName } from './zone.ts'
 
 const Secret = z.string().regex(/^[\x21-\x39\x3b-\x7e]{8,1000}$/, 'must be a GoDaddy API key or secret')
 
-export const GodaddyCredentials = z.object({ key: Secret, secret: Secret }).meta({ id: 'GodaddyCredentials' })
+export const GodaddyCredentials = z
+  .object({ key: Secret.describe('API key.'), secret: Secret.describe('Secret of the key.') })
+  .meta({ id: 'GodaddyCredentials' })
 export type GodaddyCredentials = z.infer<typeof GodaddyCredentials>
 
 const Refusal = z.object({

@@ -12,7 +12,11 @@ const Key = z.string().regex(/^[\x21-\x7e]{8,1000}$/, 'must be a Namecheap API k
 
 /** `user_name`: whose domain it is, if not of who calls. */
 export const NamecheapCredentials = withTwins(
-  z.object({ api_key: Key, api_user: User, user_name: User.nullish() }),
+  z.object({
+    api_key: Key.describe('API key.'),
+    api_user: User.describe('User that the key belongs to.'),
+    user_name: User.nullish().describe('User that the domain belongs to. Default: `api_user`.'),
+  }),
 ).meta({ id: 'NamecheapCredentials' })
 export type NamecheapCredentials = z.infer<typeof NamecheapCredentials>
 

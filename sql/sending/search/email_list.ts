@@ -5,7 +5,8 @@ import { searchedTerms } from '#lib/sending/search_terms.ts'
 import { findDomainByName } from '#sql/domains/domains.ts'
 import { type Ids, type Page, type Position, readHeavyPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-import { ListedEmail, listedColumns } from '#sql/sending/emails.ts'
+import { ListedEmail } from '#sql/sending/email_records.ts'
+import { listedColumns } from '#sql/sending/emails.ts'
 import { findTemplateId } from '#sql/templates/templates.ts'
 
 /** What an email must be to be listed (contract 3.3). All that is given applies. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import type { ListedEmail } from '#sql/sending/emails.ts'
+import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { idsOf, openVariedEmails, statuses } from '#test/support/varied_emails.ts'
 
 const { account, api, second, templates, stranger, everything, list, shows } = await openVariedEmails(t)
