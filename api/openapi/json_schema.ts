@@ -39,7 +39,13 @@ function override(schema: z.ZodType, json: JsonSchema, io: 'input' | 'output', n
   if (schema instanceof z.ZodDate) Object.assign(json, { type: 'string', format: 'date-time' })
   // `meta` with `anyOf` takes the place of what zod derived.
   if (schema.meta()?.anyOf && json.type) for (const name of ['type', 'items']) delete json[name]
-  if (!(schema instanceof z.ZodObject) || io === 'input' || !json.properties) return // a reference has none
-  const isAbsent = (name: string) => jsonForms.get(schema.shape[name] as z.ZodType)?.isAbsent
-  json.required = ((json.required ?? []) as string[]).filter(name => !isAbsent(name))
+  if (!(schema instanceof z.ZodObject) || !json.properties) return // a reference has none
+  const member = (name: string) => schema.shape[name] as z.ZodType
+  // zod takes for optional what is preprocessed and then transformed.
+  const isRequired = (name: string) => !member(name).safeParse(undefined).success
+  const required = (json.required ?? []) as string[]
+  json.required =
+    io === 'input'
+      ? Object.keys(schema.shape).filter(isRequired)
+      : required.filter(name => !jsonForms.get(member(name))?.isAbsent)
 }

@@ -9,13 +9,14 @@ export function simplify<Schema extends JsonSchema>(schema: Schema): Schema {
 
 /** Members are simple already: `JSON.parse` comes to them first. */
 function simplifyOne(json: JsonSchema): JsonSchema {
-  const { propertyNames, minimum, maximum, pattern, ...rest } = json
+  const { propertyNames, minimum, maximum, pattern, required, ...rest } = json
   return withNull({
     ...rest,
     // Names of members are strings anyway, and numbers of JSON are no greater.
     ...(isObject(propertyNames) && Object.keys(propertyNames).join() !== 'type' ? { propertyNames } : {}),
     ...(minimum === undefined || minimum === -MAX ? {} : { minimum }),
     ...(maximum === undefined || maximum === MAX ? {} : { maximum }),
+    ...(required === undefined || (Array.isArray(required) && required.length === 0) ? {} : { required }),
     // A format says it already.
     ...(pattern === undefined || typeof json.format === 'string' ? {} : { pattern }),
   })

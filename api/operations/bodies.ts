@@ -21,6 +21,6 @@ export function jsonWithFiles<Content>(schema: z.ZodType<Content>): Body<Content
   return {
     schema,
     read: readEmailBody,
-    limit: '160 MB, of which 10 MB beside the content of attachments and the html of batches',
+    limit: '160 MB, and 10 MB without the content of attachments and the html of batches',
   }
 }

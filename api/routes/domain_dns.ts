@@ -50,7 +50,7 @@ export const domainDns = [
     id: 'detectDnsProvider',
     access: 'full',
     params,
-    summary: 'Find out where the DNS of a domain is kept',
+    summary: 'Detect the DNS provider of a domain',
     answers: { 200: DomainDns },
   }).handle(async (ctx, { params }) => {
     const { id, name } = await requireDomain(ctx, params.id)

@@ -28,12 +28,12 @@ export type Resource = { name: string; description: string; operations: Operatio
 export const resources: Resource[] = [
   {
     name: 'Emails',
-    description: 'Send email: now or later, one or a hundred, and see what became of it.',
+    description: 'Send email now or later, single emails or batches, and see their status.',
     operations: [...emails, ...emailBatch, ...emailAttachments],
   },
   {
     name: 'Received emails',
-    description: 'Read, answer and forward what your domains receive.',
+    description: 'Read, answer and forward email that your domains receive.',
     operations: [...receivedEmails, ...receivedAttachments, ...receivedReplies],
   },
   {
@@ -56,14 +56,14 @@ export const resources: Resource[] = [
     description: 'Addresses that are sent nothing.',
     operations: [...suppressions, ...suppressionBatches],
   },
-  { name: 'Templates', description: 'Subject, html and text with variables.', operations: templates },
+  { name: 'Templates', description: 'Content with variables, for many emails.', operations: templates },
   {
     name: 'Webhooks',
     description: 'Requests that tell your server of events.',
     operations: [...webhooks, ...webhookEvents],
   },
   { name: 'Logs', description: 'Requests to this API.', operations: logs },
-  { name: 'Usage', description: 'Quotas and what is used of them.', operations: usage },
+  { name: 'Usage', description: 'Quotas and how much of them is used.', operations: usage },
   { name: 'API keys', description: 'Keys of the account. They are managed by the operator.', operations: apiKeys },
 ]
 

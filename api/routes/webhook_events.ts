@@ -64,7 +64,7 @@ export const webhookEvents = [
     id: 'replayWebhookEvent',
     access: 'full',
     params: eventParams,
-    summary: 'Send an event once more',
+    summary: 'Send an event again',
     answers: { 200: refTo('webhook_event').meta({ id: 'ReplayedWebhookEvent' }) },
   }).handle(async (ctx, { account_id, params: { id, event_id } }) => {
     await replayEvent(ctx.pool, { account_id, webhook_id: id }, event_id)
@@ -75,7 +75,7 @@ export const webhookEvents = [
     id: 'replayWebhookEvents',
     access: 'full',
     params,
-    summary: 'Send the events of a time range once more',
+    summary: 'Send the events of a time range again',
     body: json(WebhookReplay),
     answers: {
       200: refTo('webhook')

@@ -1,4 +1,5 @@
 import { apiExamples } from './api_examples.ts'
+import { apiPage } from './api_page.ts'
 import { configurationPage } from './configuration.ts'
 import { envExample } from './env_example.ts'
 
@@ -6,6 +7,7 @@ import { envExample } from './env_example.ts'
 export function generateFiles(): Record<string, string> {
   return {
     'docs/configuration.md': configurationPage(),
+    'docs/api.md': apiPage(),
     '.env.example': envExample(),
     'api/openapi/examples.json': apiExamples(),
   }

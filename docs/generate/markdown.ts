@@ -10,3 +10,11 @@ function cellOf(text: string): string {
 
 /** Names the script, for those who open a file to edit it. */
 export const GENERATED = '<!-- Written by `npm run docs`: edit the sources, not this file. -->'
+
+/** The anchor of a heading, as GitHub makes it. */
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(' ', '-')
+}

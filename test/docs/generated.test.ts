@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { operations } from '#api/routes/index.ts'
+import { apiPage } from '#docs/generate/api_page.ts'
 import { generateFiles } from '#docs/generate/files.ts'
+import { anchorOf } from '#docs/generate/markdown.ts'
 import { sections } from '#docs/generate/variables.ts'
 import { Environment } from '#lib/config.ts'
 import { ROOT } from '#test/support/root.ts'
@@ -11,6 +14,21 @@ for (const [path, text] of Object.entries(generateFiles())) {
     t.equal(await readFile(join(ROOT, path), 'utf8'), text)
   })
 }
+
+t.test('the links within docs/api.md lead to its headings, and it has every operation', async t => {
+  const page = apiPage()
+  const headings = Array.from(page.matchAll(/^#+ (.+)$/gm), ([, heading]) => anchorOf(heading as string))
+  t.equal(new Set(headings).size, headings.length, 'no heading occurs twice')
+  const targets = new Set(Array.from(page.matchAll(/\]\(#([^)]+)\)/g), ([, target]) => target))
+  t.ok(targets.size > 30, `${targets.size} targets`)
+  t.strictSame(
+    [...targets].filter(target => !headings.includes(target as string)),
+    [],
+  )
+  for (const { summary, method, path } of operations) {
+    t.match(page, `### ${summary}\n\n\`${method} ${path}\``)
+  }
+})
 
 t.test('docs/configuration.md has every variable, with a description and a default', async t => {
   const variables = sections.flatMap(section => section.variables)

@@ -20,6 +20,7 @@ const readme = await read('README.md')
 const pages = Object.fromEntries(
   await Promise.all(
     [
+      'api',
       'architecture',
       'configuration',
       'direct',

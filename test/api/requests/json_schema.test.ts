@@ -38,14 +38,19 @@ t.test('a published schema says the same in fewer words', t => {
     values: z.record(z.string(), z.int().min(0)),
     either: z.union([z.string(), z.array(z.string())]).nullable(),
     inner: Inner.nullable(),
+    list: z.preprocess(value => value, z.array(z.string())).transform(list => new Set(list)),
   })
-  t.strictSame(simplify(requestSchema(Request)).properties, {
+  const { properties, required } = simplify(requestSchema(Request))
+  t.strictSame(required, ['kind', 'id', 'values', 'either', 'inner', 'list'])
+  t.strictSame(simplify(requestSchema(Request.partial())).required, undefined)
+  t.strictSame(properties, {
     name: { type: ['string', 'null'], maxLength: 5 },
     kind: { description: 'Its kind.', type: ['string', 'null'], enum: ['a', 'b', null] },
     id: { type: 'string', format: 'uuid' },
     values: { type: 'object', additionalProperties: { type: 'integer', minimum: 0 } },
     either: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }, { type: 'null' }] },
     inner: { anyOf: [{ $ref: '#/$defs/Inner' }, { type: 'null' }] },
+    list: { type: 'array', items: { type: 'string' } },
   })
   t.end()
 })

@@ -1,0 +1,58 @@
+import { SEND_ERRORS } from '#api/send_email.ts'
+import { type ErrorName, statusOf } from '#lib/errors.ts'
+import { table } from './markdown.ts'
+
+/** Errors in words. Names that no route has yet are missing. */
+const MEANINGS: Partial<Record<ErrorName, string>> = {
+  missing_api_key: 'The request has no API key.',
+  restricted_api_key: 'The key may only send.',
+  invalid_api_key: 'The key is unknown, revoked or expired.',
+  dashboard_only: 'No API key may do this: API keys are managed by the operator.',
+  validation_error:
+    'A field or a parameter is invalid, or the record is not in a state that allows this. `403`: the request has no User-Agent. `409`: the alias is taken.',
+  missing_required_field: 'A required field is missing.',
+  not_found: 'The route or the record does not exist.',
+  invalid_idempotency_key: 'The `Idempotency-Key` must be 1 to 255 printable ASCII characters.',
+  invalid_idempotent_request: 'The `Idempotency-Key` was used with a different body.',
+  concurrent_idempotent_requests:
+    'The first request with this `Idempotency-Key` is still in progress. Retry after `retry-after`.',
+  invalid_from_address: 'The sender is not a valid address.',
+  invalid_to_address: 'A recipient is not a valid address.',
+  invalid_attachment: 'An attachment must have either `content` or `path`.',
+  reserved_recipient: 'A recipient is at a domain that nobody can own, such as `example.com`.',
+  rate_limit_exceeded: 'Too many send requests from this client address. Retry after `retry-after`.',
+  daily_quota_exceeded: 'The email does not fit into the quota of 24 hours.',
+  monthly_quota_exceeded: 'The email does not fit into the quota of 30 days.',
+  reputation_limit_exceeded: 'The domain is new and may not send more yet. Retry after `retry-after`.',
+  reputation_paused: 'Sending is paused for the account or the domain.',
+  plan_limit_reached: 'The plan allows no more domains.',
+  domain_conflict: 'The domain, or one above or below it, belongs to another account.',
+  batch_incomplete:
+    'Time ran out before all emails of the batch were stored. `sent` has those that are sent. `422` without an `Idempotency-Key`.',
+  sending_service_unavailable:
+    'Nothing can be sent now: the server is overloaded, cannot reach its database, or is paused. Retry after `retry-after`.',
+  sending_configuration_unavailable:
+    'The configuration of the server does not let it send email of this domain. Retry after `retry-after`.',
+  internal_server_error: 'An error of the server.',
+}
+
+/** Errors that any route can respond with. */
+export const usualErrors: ReadonlySet<ErrorName> = new Set<ErrorName>([
+  ...(['missing_api_key', 'restricted_api_key', 'invalid_api_key', 'not_found', 'validation_error'] as const),
+  'internal_server_error',
+])
+
+/** Errors that any route that sends email can respond with. */
+export const sendErrors: ReadonlySet<ErrorName> = new Set<ErrorName>(['rate_limit_exceeded', ...SEND_ERRORS])
+
+/** Makes a table of the errors of a kind that routes have. */
+export function errorTable(used: ReadonlySet<ErrorName>, kind: 'usual' | 'send' | 'other'): string {
+  const kindOf = (name: ErrorName) => (usualErrors.has(name) ? 'usual' : sendErrors.has(name) ? 'send' : 'other')
+  const names = (Object.keys(statusOf) as ErrorName[]).filter(name => used.has(name) && kindOf(name) === kind)
+  const rows = names.map(name => {
+    const meaning = MEANINGS[name]
+    if (!meaning) throw new Error(`${name} has no description in docs/generate/error_meanings.ts`)
+    return [`\`${name}\``, String(statusOf[name]), meaning]
+  })
+  return table(['Error', 'Status', 'Meaning'], rows)
+}
