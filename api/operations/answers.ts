@@ -17,7 +17,7 @@ export function listOf<Item extends z.ZodType>(item: Item) {
       has_more: z.boolean().describe('True if there are more items beyond this page.'),
       data: z.array(item).describe('The items of this page.'),
     })
-    .meta({ id: `ListOf${name}s` })
+    .meta({ id: `ListOf${plural(name)}` })
 }
 
 /** A record by its id only. */
@@ -38,6 +38,10 @@ export function deleted<Name extends string>(object: Name) {
 
 /** The answer to a send. */
 export const SentEmail = z.object({ id: z.string() }).meta({ id: 'SentEmail' })
+
+function plural(name: string): string {
+  return name.endsWith('y') ? `${name.slice(0, -1)}ies` : `${name}s`
+}
 
 function pascalCase(name: string): string {
   return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())

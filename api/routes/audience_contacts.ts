@@ -80,7 +80,7 @@ export const audienceContacts = [
     params,
     summary: 'Take a contact out of an audience',
     description: 'It stays a contact of the domain. Taken out of the default audience, it is deleted.',
-    answers: { 200: deleted('contact') },
+    answers: { 200: deleted('contact').extend({}).meta({ id: 'RemovedContact' }) },
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params }) => {
     const id = await leaveAudience(ctx.pool, { account_id, ref: await refIn(ctx, account_id, params) })

@@ -32,7 +32,7 @@ export const audiences = [
     id: 'listAudiences',
     access: 'full',
     summary: 'List audiences, newest first',
-    query: pagedQuery({ domain: z.string().optional() }),
+    query: pagedQuery({ domain: z.string().optional().describe('Only audiences of this domain, by its name or id.') }),
     answers: { 200: listOf(Audience) },
   }).handle(async (ctx, { account_id, query }) => {
     const { filters, position } = query()

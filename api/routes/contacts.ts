@@ -7,18 +7,24 @@ import { wholeQuery } from '#api/operations/queries.ts'
 import { changeContact, removeContact } from '#flows/contacts/change_contact.ts'
 import { contactPlace, requireDomain } from '#flows/contacts/contact_domain.ts'
 import { saveContact } from '#flows/contacts/save_contact.ts'
-import { ContactChange, NewContact } from '#lib/contacts/new_contact.ts'
+import { ADDRESS_DOMAIN, ContactChange, NewContact } from '#lib/contacts/new_contact.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { Consent, listConsents } from '#sql/contacts/consents.ts'
 import { Contact, findContact, listContacts } from '#sql/contacts/contacts.ts'
 
 const params = { id: contactParam }
 
-/** The newest 100 are shown. */
-const ContactWithConsents = Contact.extend({ consents: z.array(Consent) })
+const ContactWithConsents = Contact.extend({
+  consents: z.array(Consent).describe('The newest 100 opt-ins and opt-outs of the address.'),
+}).meta({ id: 'ContactWithConsents' })
 
 /** Beside an address in the path: the domain that it is on. */
-const DomainQuery = z.object({ domain: z.string().optional() })
+const DomainQuery = z.object({ domain: z.string().optional().describe(ADDRESS_DOMAIN) })
+
+const LISTED_DOMAIN = 'Name or id of the domain. Required, unless the API key has a default domain.'
+const DeletedContact = deleted('contact')
+  .extend({ contact: z.string().describe('The same as `id`.') })
+  .meta({ id: 'DeletedContact' })
 
 export const contacts = [
   operation('POST /contacts', {
@@ -41,7 +47,7 @@ export const contacts = [
     id: 'listContacts',
     access: 'full',
     summary: 'List the contacts of a domain, newest first',
-    query: wholeQuery({ domain: z.string().optional() }),
+    query: wholeQuery({ domain: z.string().optional().describe(LISTED_DOMAIN) }),
     answers: { 200: listOf(Contact) },
   }).handle(async (ctx, { account_id, query }) => {
     const { filters, position } = query()
@@ -85,7 +91,7 @@ export const contacts = [
     summary: 'Delete a contact',
     description: 'Its opt-outs stay: a contact that is created for the address again has them.',
     query: DomainQuery,
-    answers: { 200: deleted('contact').extend({ contact: z.string() }) },
+    answers: { 200: DeletedContact },
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params, query }) => {
     const ref = await contactRef(ctx, params.id, query().domain)

@@ -64,12 +64,13 @@ function valuesOf(values: unknown[]): string {
 
 function wordFor(type: string, schema: Schema, show: ShowRecord): string {
   const { items, additionalProperties, format = '', minimum, maximum } = schema
-  if (type === 'array') return `list of ${plural(typeOf(items ?? {}, show))}`
-  if (type === 'object' && additionalProperties) return `object of ${plural(typeOf(additionalProperties, show))}`
+  if (type === 'array') return `list of ${pluralOf(items ?? {}, show)}`
+  if (type === 'object' && additionalProperties) return `object of ${pluralOf(additionalProperties, show)}`
   if (type === 'string') return FORMATS[format] ?? type
   return minimum !== undefined && maximum !== undefined ? `${type} from ${minimum} to ${maximum}` : type
 }
 
-function plural(words: string): string {
-  return words.replaceAll(/\b(string|number|integer|object|time|UUID)\b(?!`)/g, '$1s')
+function pluralOf(schema: Schema, show: ShowRecord): string {
+  const words = typeOf(schema, show).replaceAll(/\b(string|number|integer|object|time|UUID)\b(?!`)/g, '$1s')
+  return words.includes(' or ') ? `(${words})` : words
 }

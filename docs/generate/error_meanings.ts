@@ -1,4 +1,4 @@
-import { SEND_ERRORS } from '#api/send_email.ts'
+import { SEND_ERRORS } from '#api/send_requested.ts'
 import { type ErrorName, statusOf } from '#lib/errors.ts'
 import { table } from './markdown.ts'
 
@@ -9,7 +9,7 @@ const MEANINGS: Partial<Record<ErrorName, string>> = {
   invalid_api_key: 'The key is unknown, revoked or expired.',
   dashboard_only: 'No API key may do this: API keys are managed by the operator.',
   validation_error:
-    'A field or a parameter is invalid, or the record is not in a state that allows this. `403`: the request has no User-Agent. `409`: the alias is taken.',
+    'A field or a parameter is invalid, or the record is not in a state that allows this. `403`: the request has no User-Agent. `409`: the name, key or alias is taken.',
   missing_required_field: 'A required field is missing.',
   not_found: 'The route or the record does not exist.',
   invalid_idempotency_key: 'The `Idempotency-Key` must be 1 to 255 printable ASCII characters.',
@@ -27,6 +27,8 @@ const MEANINGS: Partial<Record<ErrorName, string>> = {
   reputation_paused: 'Sending is paused for the account or the domain.',
   plan_limit_reached: 'The plan allows no more domains.',
   domain_conflict: 'The domain, or one above or below it, belongs to another account.',
+  contacts_busy: 'Contacts of the account are being written. Nothing was changed. Retry after `retry-after`.',
+  contacts_timeout: 'Writing contacts took too long. Nothing was changed. Retry after `retry-after`.',
   batch_incomplete:
     'Time ran out before all emails of the batch were stored. `sent` has those that are sent. `422` without an `Idempotency-Key`.',
   sending_service_unavailable:

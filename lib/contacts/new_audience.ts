@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
+import { IMPLIED_DOMAIN } from './new_contact.ts'
 
 /** In characters. */
 const MAX_NAME = 255
@@ -10,8 +11,12 @@ const GroupName = z
   .max(MAX_NAME)
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*\S[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line of text')
 
+const NAME = 'One line of 1 to 255 characters. Unique among the audiences of the domain.'
+
 /** The body of POST /audiences (contract 6.1). */
-export const NewAudience = withTwins(z.object({ name: GroupName, domain: z.string().nullish() }))
+export const NewAudience = withTwins(
+  z.object({ name: GroupName.describe(NAME), domain: z.string().nullish().describe(IMPLIED_DOMAIN) }),
+).meta({ id: 'NewAudience' })
 
 /** The body of PATCH /audiences/:id. */
-export const AudienceChange = z.object({ name: GroupName })
+export const AudienceChange = z.object({ name: GroupName.describe(NAME) }).meta({ id: 'AudienceChange' })

@@ -29,45 +29,65 @@ const Name = z
 const Properties = counted(0, MAX_PROPERTIES, 'properties', record(PropertyValue.nullable()).nullish())
 
 const fields = {
-  first_name: Name,
-  last_name: Name,
-  unsubscribed: z.boolean().nullish(),
-  properties: Properties,
+  first_name: Name.describe('One line of up to 255 characters. Null clears it.'),
+  last_name: Name.describe('One line of up to 255 characters. Null clears it.'),
+  unsubscribed: z
+    .boolean()
+    .nullish()
+    .describe('`true`: the contact gets no campaigns. Only an explicit `false` undoes an opt-out.'),
+  properties: Properties.describe('Values by the keys of contact properties. A value of null removes it.'),
 }
 const domain = z.string().nullish()
 const SegmentRef = z.union(
   [z.guid(), z.object({ id: z.guid() }).transform(({ id }) => id)],
   'must be the id of a segment',
 )
-const segments = counted(0, MAX_SEGMENTS, 'segments', z.array(SegmentRef).nullish())
+const segments = counted(0, MAX_SEGMENTS, 'segments', z.array(SegmentRef).nullish()).describe(
+  'Up to 100 segments to add it to: ids, or objects with an `id`.',
+)
 
 export const Subscription = z.enum(['opt_in', 'opt_out'])
 export type Subscription = z.infer<typeof Subscription>
 
-const TopicChoice = z.object({ id: z.guid(), subscription: Subscription })
+const TopicChoice = z.object({
+  id: z.guid().describe('Id of the topic.'),
+  subscription: Subscription.describe('Choice of the contact.'),
+})
 const topics = counted(0, MAX_TOPICS, 'topics', z.array(TopicChoice))
 export type TopicChoice = z.infer<typeof TopicChoice>
 
+const Email = ContactAddress.describe('The address, without a name. Unique among the contacts of the domain.')
+const TOPICS = 'Up to 100 choices about topics.'
+
+/** Descriptions of `domain`: where it has a default, and where it belongs to an address in the path. */
+export const IMPLIED_DOMAIN = 'Name or id of the domain. Default: that of the API key, or the only one of the account.'
+export const ADDRESS_DOMAIN = 'Name or id of the domain, if the path has an address. Default: that of the API key.'
+
 /** The body of POST /audiences/:audience_id/contacts (contract 6.1). */
 export const NewAudienceContact = withTwins(
-  z.object({ email: ContactAddress, ...fields, segments, topics: topics.nullish() }),
-)
+  z.object({ email: Email, ...fields, segments, topics: topics.nullish().describe(TOPICS) }),
+).meta({ id: 'NewAudienceContact' })
 
 /** The body of POST /contacts: on the domain that it names or implies. */
 export const NewContact = withTwins(
   z.object({
-    email: ContactAddress,
+    email: Email,
     ...fields,
     segments,
-    topics: topics.nullish(),
-    domain,
-    audience_id: z.guid().nullish(),
+    topics: topics.nullish().describe(TOPICS),
+    domain: domain.describe(IMPLIED_DOMAIN),
+    audience_id: z.guid().nullish().describe('Id of an audience to join. It implies the domain.'),
   }),
-)
+).meta({ id: 'NewContact' })
 export type NewContact = z.output<typeof NewContact>
 
-const Fixed = z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {} })
+const Fixed = z
+  .undefined({ error: 'cannot be changed' })
+  .optional()
+  .meta({ not: {}, description: 'Cannot be changed.' })
 
 /** The body of PATCH /contacts/:id. */
-export const ContactChange = withTwins(z.object({ email: Fixed, ...fields, domain }))
+export const ContactChange = withTwins(
+  z.object({ email: Fixed, ...fields, domain: domain.describe(ADDRESS_DOMAIN) }),
+).meta({ id: 'ContactChange' })
 export type ContactChange = z.output<typeof ContactChange>

@@ -27,18 +27,29 @@ const PropertyKey = z
 export const NewProperty = withTwins(
   z
     .object({
-      key: PropertyKey,
-      type: PropertyType,
-      fallback_value: PropertyValue.nullish().transform(value => value ?? null),
+      key: PropertyKey.describe('1 to 50 letters, digits or `_`. Unique per account.'),
+      type: PropertyType.describe('Type of its values.'),
+      fallback_value: PropertyValue.nullish()
+        .transform(value => value ?? null)
+        .describe('Value for contacts that have none, of the `type` of the property.'),
     })
     .refine(({ type, fallback_value: value }) => value === null || typeof value === type, {
       path: ['fallback_value'],
       error: 'must be of the `type` of the property',
     }),
-)
+).meta({ id: 'NewContactProperty' })
 export type NewProperty = z.output<typeof NewProperty>
 
-const Fixed = z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {} })
+const Fixed = z
+  .undefined({ error: 'cannot be changed' })
+  .optional()
+  .meta({ not: {}, description: 'Cannot be changed.' })
 
 /** The body of PATCH /contact-properties/:id. */
-export const PropertyChange = withTwins(z.object({ key: Fixed, type: Fixed, fallback_value: PropertyValue.nullable() }))
+export const PropertyChange = withTwins(
+  z.object({
+    key: Fixed,
+    type: Fixed,
+    fallback_value: PropertyValue.nullable().describe('Value for contacts that have none; null: none.'),
+  }),
+).meta({ id: 'ContactPropertyChange' })

@@ -3,16 +3,18 @@ import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /** A named part of the contacts of a domain. The default audience has all of them. */
-export const Audience = z.object({
-  object: z.literal('audience'),
-  id: z.string(),
-  name: z.string(),
-  domain_id: z.string(),
-  domain: z.string(),
-  contacts_count: z.int(),
-  created_at: z.date(),
-  updated_at: z.date(),
-})
+export const Audience = z
+  .object({
+    object: z.literal('audience'),
+    id: z.string(),
+    name: z.string().describe('Name of the audience.'),
+    domain_id: z.string().describe('Id of its domain; the default audience of the domain has the same id.'),
+    domain: z.string().describe('Name of its domain.'),
+    contacts_count: z.int().describe('Number of its contacts.'),
+    created_at: z.date(),
+    updated_at: z.date(),
+  })
+  .meta({ id: 'Audience' })
 export type Audience = z.infer<typeof Audience>
 
 const columns = sql.fragment`

@@ -29,14 +29,16 @@ export async function insertConsents(
 }
 
 /** An opt-in or opt-out as a contact shows it. */
-export const Consent = z.object({
-  topic_id: z.string().nullable(),
-  subscription: z.enum(['opt_in', 'opt_out']),
-  how: z.enum(['api', 'import', 'page', 'one_click', 'email', 'complaint']),
-  source_id: z.string().nullable(),
-  client_address: z.string().nullable(),
-  created_at: z.date(),
-})
+export const Consent = z
+  .object({
+    topic_id: z.string().nullable().describe('Id of the topic; null: all campaigns.'),
+    subscription: z.enum(['opt_in', 'opt_out']).describe('The choice.'),
+    how: z.enum(['api', 'import', 'page', 'one_click', 'email', 'complaint']).describe('How it came about.'),
+    source_id: z.string().nullable().describe('Id of the API key, import or email that it came from.'),
+    client_address: z.string().nullable().describe('IP address that it came from.'),
+    created_at: z.date(),
+  })
+  .meta({ id: 'Consent' })
 export type Consent = z.infer<typeof Consent>
 
 const MAX_CONSENTS = 100

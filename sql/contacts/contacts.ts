@@ -4,19 +4,23 @@ import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 /** A person on one domain. `audience_ids` begins with the default audience of the domain. */
-export const Contact = z.object({
-  object: z.literal('contact'),
-  id: z.string(),
-  email: z.string(),
-  first_name: z.string().nullable(),
-  last_name: z.string().nullable(),
-  unsubscribed: z.boolean(),
-  properties: z.record(z.string(), PropertyValue),
-  domain_id: z.string(),
-  audience_ids: z.array(z.string()),
-  created_at: z.date(),
-  updated_at: z.date(),
-})
+export const Contact = z
+  .object({
+    object: z.literal('contact'),
+    id: z.string(),
+    email: z.string().describe('The address, in lower case.'),
+    first_name: z.string().nullable().describe('First name.'),
+    last_name: z.string().nullable().describe('Last name.'),
+    unsubscribed: z.boolean().describe('True if it gets no campaigns.'),
+    properties: z
+      .record(z.string(), PropertyValue)
+      .describe('Values by key, with the fallback values of properties that it has none for.'),
+    domain_id: z.string().describe('Id of its domain.'),
+    audience_ids: z.array(z.string()).describe('Ids of its audiences. The default audience of the domain comes first.'),
+    created_at: z.date(),
+    updated_at: z.date(),
+  })
+  .meta({ id: 'Contact' })
 export type Contact = z.infer<typeof Contact>
 
 /** Select list of a query from `contacts c`. */

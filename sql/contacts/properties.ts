@@ -4,15 +4,17 @@ import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /** A property that contacts of an account can have (contract 7.1). */
-export const ContactProperty = z.object({
-  object: z.literal('contact_property'),
-  id: z.string(),
-  key: z.string(),
-  type: PropertyType,
-  fallback_value: PropertyValue.nullable(),
-  created_at: z.date(),
-  updated_at: z.date(),
-})
+export const ContactProperty = z
+  .object({
+    object: z.literal('contact_property'),
+    id: z.string(),
+    key: z.string().describe('Name of the property.'),
+    type: PropertyType.describe('Type of its values.'),
+    fallback_value: PropertyValue.nullable().describe('Value for contacts that have none; null: none.'),
+    created_at: z.date(),
+    updated_at: z.date(),
+  })
+  .meta({ id: 'ContactProperty' })
 export type ContactProperty = z.infer<typeof ContactProperty>
 
 const columns = sql.fragment`

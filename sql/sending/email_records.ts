@@ -59,16 +59,16 @@ const Event = z
   .looseObject({
     type: z.string().describe('A status, `in_doubt` or `replied`.'),
     created_at: timestamp,
-    recipient: z.string().optional().describe('Address of the recipient, if it is about one.'),
     via: z.string().optional().describe('How it was sent: `relay`, `direct`, `capture` and so on.'),
-    reply: z.string().optional().describe('Reply of the server.'),
-    reason: z.string().optional().describe('Explanation, for people.'),
     class: z
       .string()
       .optional()
       .describe(
         'Cause of a refusal: `recipient`, `policy`, `content`, `size`, `sender`, `infrastructure` or `transient`.',
       ),
+    reply: z.string().optional().describe('Reply of the server.'),
+    reason: z.string().optional().describe('Explanation, for people.'),
+    recipient: z.string().optional().describe('Address of the recipient, if it is about one.'),
   })
   .meta({ id: 'EmailEvent' })
 

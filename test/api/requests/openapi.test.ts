@@ -99,6 +99,8 @@ t.test('every JSON body is a named schema, and every named schema is used', asyn
   for (const name of Object.keys(schemas)) t.match(name, /^(?:[A-Z][a-z]+)+$/)
 })
 
+type Schema = Json & { properties?: Record<string, Schema>; items?: Schema; anyOf?: Schema[] }
+
 /** Members that mean the same in every record. */
 const PLAIN = new Set(['created_at', 'deleted', 'id', 'object', 'updated_at'])
 
@@ -106,14 +108,13 @@ t.test('every other member of a body and every parameter has a description', asy
   const { body } = await read()
   const undescribed: string[] = []
   const isPlain = (text: unknown) => typeof text === 'string' && /^[A-Z0-9`].*[.]$/.test(text)
-  const walk = (value: unknown, place: string): void => {
-    if (typeof value !== 'object' || value === null) return
-    for (const [name, member] of Object.entries((value as Json).properties ?? {})) {
-      if (!PLAIN.has(name) && !isPlain((member as Json).description)) undescribed.push(`${place} ${name}`)
+  const walk = ({ properties = {}, items, anyOf = [] }: Schema, place: string): void => {
+    for (const [name, member] of Object.entries(properties)) {
+      if (!PLAIN.has(name) && !isPlain(member.description)) undescribed.push(`${place} ${name}`)
     }
-    for (const member of Object.values(value)) walk(member, place)
+    for (const member of [...Object.values(properties), ...anyOf, ...(items ? [items] : [])]) walk(member, place)
   }
-  for (const [name, schema] of Object.entries(body.components.schemas)) walk(schema, name)
+  for (const [name, schema] of Object.entries(body.components.schemas)) walk(schema as Schema, name)
   for (const { operationId, parameters } of operationsOf(body)) {
     for (const { name, description } of parameters)
       if (!isPlain(description)) undescribed.push(`${operationId} ${name}`)
