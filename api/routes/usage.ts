@@ -34,7 +34,7 @@ const Usage = z
     credits: z
       .object({ remaining: z.number().describe('How many are left.') })
       .describe('Emails available beyond the monthly quota.'),
-    contacts: Limited.describe(NOT_YET),
+    contacts: Limited.describe('Contacts of the account.'),
     segments: Limited.describe(NOT_YET),
     broadcasts: Limited.describe(NOT_YET),
     ai_credits: Limited.extend({

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import type { z } from 'zod'
-import { type JsonSchema, requestSchema } from '#api/openapi/json_schema.ts'
+import { type JsonSchema, type NamedSchemas, requestSchema } from '#api/openapi/json_schema.ts'
 import type { Operation } from '#api/operations/operation.ts'
 import { readQuery } from '#api/operations/queries.ts'
 import { operations } from '#api/routes/index.ts'
@@ -61,7 +61,7 @@ function* messagesOf({ id, body, query }: Operation): Generator<string> {
     }
   }
   if (!body) return
-  for (const put of places(requestSchema(body.schema), RIGHT[id] ?? {})) {
+  for (const put of places(withoutReferences(requestSchema(body.schema)), RIGHT[id] ?? {})) {
     for (const value of WRONG) yield* refusal(() => parse(body.schema, put(value)))
   }
 }
@@ -69,6 +69,15 @@ function* messagesOf({ id, body, query }: Operation): Generator<string> {
 /** A parameter of a query string is text, or a list of texts when it is given several times. */
 function isText(value: unknown): value is string | string[] {
   return [value].flat().every(item => typeof item === 'string')
+}
+
+/** Puts named schemas where they are referred to. */
+function withoutReferences({ $defs = {}, ...schema }: NamedSchemas): JsonSchema {
+  const replace = (_: string, value: unknown): unknown => {
+    const { $ref, ...more } = Object(value) as JsonSchema
+    return typeof $ref === 'string' ? { ...$defs[$ref.replace('#/$defs/', '')], ...more } : value
+  }
+  return JSON.parse(JSON.stringify({ schema }, replace)).schema
 }
 
 /** Yields a function for the body as a whole and for each of its fields: it returns the body with a value put there. */
