@@ -7,7 +7,7 @@ let cache: string | undefined
 
 /** Before the first test file: what is put into the environment here reaches all of them. */
 export async function globalSetup(): Promise<void> {
-  process.env.TAP_TIMEOUT ??= '120' // s for a whole file, which tap takes for one test
+  process.env.TAP_TIMEOUT ??= '600' // s for a whole file, which tap takes for one test: only one that hangs takes so long
   // Every file, and every process that one starts, reads the same program: half of what most of them do.
   cache = await makeScratch('mailbrook-cache-')
   process.env.NODE_COMPILE_CACHE = cache

@@ -34,7 +34,7 @@ export async function resolveTemplates(
 
 /** Bytes of all that one request sends: to render a hundred emails of the longest template would take a minute. */
 const MAX_TOGETHER = 60_000_000
-const TOO_LONG = `What one request sends may be ${MAX_TOGETHER.toLocaleString('en')} bytes long together.`
+const TOO_LONG = `The emails of one request must have at most ${MAX_TOGETHER.toLocaleString('en')} bytes of content together.`
 
 function lengthOf(email: ResolvedEmail | ApiError): number {
   if (email instanceof ApiError) return 0
