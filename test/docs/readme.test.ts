@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { globSync } from 'node:fs'
 import { access, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { setUp } from '#flows/accounts/create_sandbox.ts'
 import { addWebhook } from '#flows/webhooks/change_webhook.ts'
@@ -23,6 +24,7 @@ const pages = Object.fromEntries(
       'api',
       'architecture',
       'configuration',
+      'contacts',
       'direct',
       'domains',
       'operating',
@@ -140,12 +142,23 @@ t.test('the receiver of docs/webhooks.md knows what comes from here, and nothing
   }
 })
 
-t.test('the README is short, and every link of the docs leads somewhere', async t => {
+t.test('the README is short, and every link of the docs leads to a page and a heading of it', async t => {
   t.ok(readme.split('\n').length <= 120, `${readme.split('\n').length} lines`)
-  for (const [name, text] of [['README', readme], ...Object.entries(pages)] as const) {
-    const folder = name === 'README' ? '' : 'docs'
-    for (const [, target = ''] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
-      await t.resolves(access(join(ROOT, folder, target)), `${name}: ${target}`)
+  for (const path of ['README.md', ...globSync('docs/*.md', { cwd: ROOT })]) {
+    for (const [, target = '', anchor] of (await read(path)).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+      const linked = target === '' ? path : join(dirname(path), target)
+      await t.resolves(access(join(ROOT, linked)), `${path}: ${target}`)
+      if (anchor) t.ok(anchorsOf(await read(linked)).includes(anchor), `${path}: ${target}#${anchor}`)
     }
   }
 })
+
+/** The anchors that GitHub gives to the headings of a page. */
+function anchorsOf(markdown: string): string[] {
+  return Array.from(markdown.matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
