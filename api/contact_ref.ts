@@ -2,8 +2,9 @@ import { uuid } from '#api/operations/ids.ts'
 import type { Param } from '#api/operations/params.ts'
 import { findContactRef, requireDomain } from '#flows/contacts/contact_domain.ts'
 import { ContactAddress } from '#lib/contacts/new_contact.ts'
+import { ApiError, orNotFound } from '#lib/errors.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
-import type { ContactRef } from '#sql/contacts/contacts.ts'
+import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
 import { clientAddress } from './client_address.ts'
 import type { Context } from './context.ts'
 
@@ -39,6 +40,26 @@ export async function contactRef(
   const given = { caller: ctx.state.caller, domain }
   if (isStrict) return { ...named, domain_id: await requireDomain(ctx.pool, given) }
   return findContactRef(ctx.pool, given, named.email)
+}
+
+type ContactFilter = { contact_id?: string | undefined }
+
+/**
+ * The contact that a list of emails is asked for, or null if it is asked for none.
+ *
+ * @param excluded parameters that the contact stands for
+ * @throws {ApiError} 404; 422 if one of them is given too
+ */
+export async function contactOfFilter<Filters extends ContactFilter>(
+  ctx: Context,
+  filters: Filters,
+  excluded: (keyof Filters & string)[],
+): Promise<Contact | null> {
+  const { contact_id: id } = filters
+  if (id === undefined) return null
+  const both = excluded.find(name => filters[name] !== undefined)
+  if (both) throw new ApiError('validation_error', `\`contact_id\` and \`${both}\` cannot be combined.`)
+  return orNotFound('Contact', await findContact(ctx.pool, ctx.state.caller.account_id, { id }))
 }
 
 /** Who opts in or out by a request of the API. */

@@ -5,6 +5,7 @@ import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
 import { parseWideAddress } from '#lib/mail/wide_address.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
 import { CREATED_AFTER, CREATED_BEFORE, refuse } from '#lib/zod_fields.ts'
+import type { Contact } from '#sql/contacts/contacts.ts'
 import type { EmailFilters } from '#sql/sending/search/email_list.ts'
 
 const folders: Record<string, string[] | undefined> = {
@@ -79,6 +80,7 @@ export const EmailQuery = {
   tag: parameter('must be the name of a tag, or `name:value`', text =>
     /^[\w-]{1,256}(?::[\w-]{1,256})?$/.test(text) ? text : null,
   ).describe('Only emails with this tag: `name` or `name:value`.'),
+  contact_id: idParameter.describe('Only emails to this contact from its domain. Excludes `to` and `domain`.'),
   from: mailboxParameter.describe('Only emails from this address.'),
   to: mailboxParameter.describe('Only emails to this address.'),
   created_after: timeParameter.describe(CREATED_AFTER),
@@ -86,10 +88,14 @@ export const EmailQuery = {
 }
 type Given = z.output<z.ZodObject<typeof EmailQuery>>
 
-/** @throws {ApiError} when text is given by two of its names */
-export function emailFilters({ campaign_id, folder, search, query, template_id, q, ...filters }: Given): EmailFilters {
+/** `contact`: that of `contact_id`. @throws {ApiError} when text is given by two of its names */
+export function emailFilters(
+  { campaign_id, contact_id: _, folder, search, query, template_id, q, ...filters }: Given,
+  contact: Contact | null,
+): EmailFilters {
   return {
     ...filters,
+    ...(contact ? { to: contact.email, domain: { id: contact.domain_id } } : {}),
     folder: campaign_id !== undefined ? [] : folder === undefined ? undefined : folders[folder],
     q: searchedText({ q, search, query }),
     template: template_id,

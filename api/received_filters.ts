@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { orList } from '#lib/json/requirements.ts'
+import type { Contact } from '#sql/contacts/contacts.ts'
 import type { ReceivedEmailFilters } from '#sql/receiving/received_email_filters.ts'
 import {
   domainParameter,
@@ -17,6 +18,7 @@ type Category = (typeof CATEGORIES)[number]
 export const ReceivedQuery = {
   campaign_id: idParameter.describe(NO_CAMPAIGNS),
   domain: domainParameter.describe('Only emails to this domain, by its name or id.'),
+  contact_id: idParameter.describe('Only emails from this contact to its domain. Excludes `from` and `domain`.'),
   from: mailboxParameter.describe('Only emails from this address.'),
   to: mailboxParameter.describe('Only emails to this address, in To, Cc or the envelope.'),
   q: textParameter.describe('Text in the subject or an address, ignoring case.'),
@@ -29,6 +31,11 @@ export const ReceivedQuery = {
 }
 type Given = z.output<z.ZodObject<typeof ReceivedQuery>>
 
-export function receivedFilters({ campaign_id, q, ...filters }: Given): ReceivedEmailFilters {
-  return { ...filters, q: q || undefined, isNone: campaign_id !== undefined }
+/** `contact`: that of `contact_id`. */
+export function receivedFilters(
+  { campaign_id, contact_id: _, q, ...filters }: Given,
+  contact: Contact | null,
+): ReceivedEmailFilters {
+  const ofContact = contact ? { from: contact.email, domain: { id: contact.domain_id } } : {}
+  return { ...filters, ...ofContact, q: q || undefined, isNone: campaign_id !== undefined }
 }

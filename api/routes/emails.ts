@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { contactOfFilter } from '#api/contact_ref.ts'
 import { EmailQuery, emailFilters } from '#api/email_filters.ts'
 import { listOf, refTo, SentEmail } from '#api/operations/answers.ts'
 import { json, jsonWithFiles } from '#api/operations/bodies.ts'
@@ -34,9 +35,11 @@ export const emails = [
     summary: 'List sent emails, newest first',
     query: pagedQuery(EmailQuery),
     answers: { 200: listOf(ListedEmail) },
+    errors: ['not_found'],
   }).handle(async (ctx, { account_id, query }) => {
     const { position, filters } = query()
-    return listEmails(ctx.pool, account_id, position, emailFilters(filters))
+    const contact = await contactOfFilter(ctx, filters, ['to', 'domain'])
+    return listEmails(ctx.pool, account_id, position, emailFilters(filters, contact))
   }),
 
   operation('GET /emails/:id', {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { beginReading, sendFile } from '#api/bodies/download.ts'
+import { contactOfFilter } from '#api/contact_ref.ts'
 import { bytes, deleted, listOf, refTo } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
@@ -30,9 +31,12 @@ export const receivedEmails = [
     summary: 'List received emails, newest first',
     query: wholeQuery(ReceivedQuery),
     answers: { 200: listOf(ListedReceivedEmail) },
+    errors: ['not_found'],
   }).handle(async (ctx, { account_id, query }) => {
     const { position, filters } = query()
-    return listReceivedEmails(ctx.pool, account_id, position, ctx.config.BASE_URL, receivedFilters(filters))
+    const contact = await contactOfFilter(ctx, filters, ['from', 'domain'])
+    const found = receivedFilters(filters, contact)
+    return listReceivedEmails(ctx.pool, account_id, position, ctx.config.BASE_URL, found)
   }),
 
   operation('GET /emails/receiving/:id', {
