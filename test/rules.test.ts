@@ -18,7 +18,7 @@ import { findUnusedExports } from '#test/support/unused_exports.ts'
 /** The words of the API and its docs, from left to right. */
 const SUBJECTS =
   'process files webhooks domains templates suppressions accounts safety request_log contacts topics polls tracking contents ' +
-  'sending delivery receiving segments campaigns events automations members config doctor'
+  'sending delivery receiving erasure segments campaigns events automations members config doctor'
 
 /**
  * Rooms from left to right. `top` are the files beside the rooms: lib/errors.ts, sql/pool.ts and so on. lib/config.ts is

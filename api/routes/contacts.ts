@@ -3,10 +3,11 @@ import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, contactRef } from '#api/
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
-import { wholeQuery } from '#api/operations/queries.ts'
+import { flag, wholeQuery } from '#api/operations/queries.ts'
 import { changeContact, removeContact } from '#flows/contacts/change_contact.ts'
 import { contactPlace, requireDomain } from '#flows/contacts/contact_domain.ts'
 import { saveContact } from '#flows/contacts/save_contact.ts'
+import { eraseContact } from '#flows/erasure/erase_contact.ts'
 import { ADDRESS_DOMAIN, ContactChange, NewContact } from '#lib/contacts/new_contact.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { Consent, listConsents } from '#sql/contacts/consents.ts'
@@ -22,8 +23,23 @@ const ContactWithConsents = Contact.extend({
 const DomainQuery = z.object({ domain: z.string().optional().describe(ADDRESS_DOMAIN) })
 
 const LISTED_DOMAIN = 'Name or id of the domain. Required, unless the API key has a default domain.'
+
+const ERASE =
+  '`true` erases the person: also the contents of email to this address alone, received email from it, and its suppression.'
+const Erased = z
+  .object({
+    emails: z.int().describe('Sent emails whose contents, recipients and events were deleted.'),
+    pending_emails: z.int().describe('Emails that are still to be sent and were not changed.'),
+    received_emails: z.int().describe('Received emails that were deleted.'),
+    suppressions: z.int().describe('1 if the address was suppressed, else 0.'),
+  })
+  .meta({ id: 'ErasedPerson' })
+
 const DeletedContact = deleted('contact')
-  .extend({ contact: z.string().describe('The same as `id`.') })
+  .extend({
+    contact: z.string().describe('The same as `id`.'),
+    erased: Erased.optional().describe('With `erase`: how much was erased.'),
+  })
   .meta({ id: 'DeletedContact' })
 
 export const contacts = [
@@ -90,11 +106,16 @@ export const contacts = [
     params,
     summary: 'Delete a contact',
     description: 'Its opt-outs stay: a contact that is created for the address again has them.',
-    query: DomainQuery,
+    query: DomainQuery.extend({ erase: flag.describe(ERASE) }),
     answers: { 200: DeletedContact },
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params, query }) => {
-    const ref = await contactRef(ctx, params.id, query().domain)
+    const { domain, erase } = query()
+    const ref = await contactRef(ctx, params.id, domain)
+    if (erase) {
+      const { id, erased } = await eraseContact(ctx, account_id, ref)
+      return { object: 'contact', id, contact: id, deleted: true, erased }
+    }
     const id = await removeContact(ctx.pool, { account_id, ref })
     return { object: 'contact', id, contact: id, deleted: true }
   }),

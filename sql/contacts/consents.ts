@@ -28,6 +28,23 @@ export async function insertConsents(
   `)
 }
 
+/** Keeps only that the address wants no mail, by its hash, and nothing of how that came about. */
+export async function keepOptOutOnly(
+  tx: Tx,
+  { account_id, domain_id, email }: { account_id: string; domain_id: string; email: string },
+  is_suppressed: boolean,
+): Promise<void> {
+  const hash = sql.fragment`sha256(convert_to(${email}, 'UTF8'))`
+  await tx.run(sql.unsafe`
+    DELETE FROM contact_consents WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND email_hash = ${hash}
+  `)
+  if (!is_suppressed) return
+  await tx.run(sql.unsafe`
+    INSERT INTO contact_optouts (account_id, domain_id, email_hash) VALUES (${account_id}, ${domain_id}, ${hash})
+    ON CONFLICT DO NOTHING
+  `)
+}
+
 /** An opt-in or opt-out as a contact shows it. */
 export const Consent = z
   .object({

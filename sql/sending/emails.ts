@@ -65,9 +65,19 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
   `)
 }
 
+const Count = z.object({ count: z.int() })
+
+/** Deletes contents, files, events and recipients of those emails that are settled; returns how many they were. */
+export async function forgetSettledEmails(db: Queryable, account_id: string, ids: string[]): Promise<number> {
+  const { count } = await db.one(sql.type(Count)`
+    SELECT forget_settled_emails(${account_id}, ${sql.array(ids, 'uuid')}) AS count
+  `)
+  return count
+}
+
 /** Deletes what EMAIL_RETENTION_DAYS says of sent mail (forget_expired_emails.sql); returns of how many emails. */
 export async function forgetExpiredEmails(db: Queryable, days: number, limit: number): Promise<number> {
-  const { count } = await db.one(sql.type(z.object({ count: z.int() }))`
+  const { count } = await db.one(sql.type(Count)`
     SELECT forget_expired_emails(${days}, ${limit}) AS count
   `)
   return count

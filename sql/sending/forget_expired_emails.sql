@@ -30,6 +30,17 @@ BEGIN
     RETURN 0;
   END IF;
 
+  PERFORM forget_emails(accounts, ids);
+  RETURN cardinality(ids);
+END
+$$;
+
+DROP FUNCTION IF EXISTS forget_emails(uuid[], uuid[]);
+
+-- The same for given emails, which are locked.
+CREATE FUNCTION forget_emails(accounts uuid[], ids uuid[]) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
   DELETE FROM email_events v USING unnest(accounts, ids) AS x(account_id, id)
   WHERE v.account_id = x.account_id AND v.email_id = x.id;
   DELETE FROM attachments f USING unnest(accounts, ids) AS x(account_id, id)
@@ -41,6 +52,23 @@ BEGIN
   UPDATE emails e SET "to" = '{}', cc = '{}', bcc = '{}', reply_to = '{}', subject = '', updated_at = now()
   FROM unnest(accounts, ids) AS x(account_id, id) WHERE e.account_id = x.account_id AND e.id = x.id;
   PERFORM empty_blocks_of(accounts, ids);
+END
+$$;
+
+DROP FUNCTION IF EXISTS forget_settled_emails(uuid, uuid[]);
+
+-- The same for those of an account's emails that nothing more happens to. Returns how many.
+CREATE FUNCTION forget_settled_emails(account uuid, given uuid[]) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  ids uuid[];
+BEGIN
+  SELECT coalesce(array_agg(e.id), '{}') INTO ids FROM (
+    SELECT m.id FROM emails m WHERE m.account_id = account AND m.id = ANY (given) AND NOT EXISTS (
+      SELECT FROM deliveries d WHERE d.account_id = account AND d.email_id = m.id AND d.state IN ('queued', 'sending', 'in_doubt')
+    )
+    ORDER BY m.id FOR NO KEY UPDATE
+  ) e;
+  PERFORM forget_emails(array_fill(account, ARRAY[cardinality(ids)]), ids);
   RETURN cardinality(ids);
 END
 $$;

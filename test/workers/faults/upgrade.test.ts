@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { canonicalJson } from '#lib/json/canonical_json.ts'
 import { findEarlierRelease, NoEarlierRelease, unpackRelease } from '#test/faults/support/earlier_release.ts'
 import { checkKeys } from '#test/faults/support/load.ts'
 import { findViolations } from '#test/faults/support/oracle.ts'
@@ -144,8 +145,9 @@ async function readEmails(api: Api): Promise<Map<string, string>> {
   const read = async (path: string) => {
     const { status, text } = await api.request('GET', path)
     if (status !== 200) throw new Error(`${path}: ${text}`)
-    answers.set(path, text.replaceAll(/"reason":"It is [^"]*"/g, ''))
-    return JSON.parse(text)
+    const answer = JSON.parse(text)
+    answers.set(path, canonicalJson(answer).replaceAll(/"reason":"It is [^"]*"/g, ''))
+    return answer
   }
   const { data } = await read('/api/emails?limit=100')
   for (const { id } of data) await read(`/api/emails/${id}`)

@@ -1,0 +1,82 @@
+import { announceContacts } from '#flows/contacts/announce_contacts.ts'
+import { writeContacts } from '#flows/contacts/write_contacts.ts'
+import { announce } from '#flows/webhooks/announce.ts'
+import { orNotFound } from '#lib/errors.ts'
+import { keepOptOutOnly } from '#sql/contacts/consents.ts'
+import { deleteContact, lockContact } from '#sql/contacts/contact_changes.ts'
+import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
+import type { Pool } from '#sql/pool.ts'
+import { listReceivedEmails } from '#sql/receiving/received_email_list.ts'
+import { deleteReceivedEmail } from '#sql/receiving/received_emails.ts'
+import { forgetSettledEmails } from '#sql/sending/emails.ts'
+import { listEmails } from '#sql/sending/search/email_list.ts'
+import { deleteSuppressions } from '#sql/suppressions/suppression_changes.ts'
+
+/** Counts of what was erased. `pending_emails` are still to be sent, and keep their recipients and contents. */
+export type Erased = { emails: number; pending_emails: number; received_emails: number; suppressions: number }
+
+type Dependencies = { pool: Pool; config: { BASE_URL: string } }
+
+/**
+ * Erases a person from a domain: the contact, the contents of mail to its address alone, received mail from it, and its
+ * suppression. Only opt-outs stay, by the hash of the address. The contact goes last, so that a call that was interrupted can
+ * be repeated.
+ *
+ * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
+ */
+export async function eraseContact(
+  { pool, config }: Dependencies,
+  account_id: string,
+  ref: ContactRef,
+): Promise<{ id: string; erased: Erased }> {
+  const contact = orNotFound('Contact', await findContact(pool, account_id, ref))
+  const sent = await forgetSent(pool, account_id, contact)
+  const received_emails = await deleteReceived(pool, account_id, contact, config.BASE_URL)
+  const suppressions = await eraseRow(pool, account_id, contact)
+  return { id: contact.id, erased: { ...sent, received_emails, suppressions } }
+}
+
+/** Of a page of a list. */
+const PAGE = 100
+
+async function forgetSent(pool: Pool, account_id: string, { email, domain_id }: Contact) {
+  const filters = { to: email, domain: { id: domain_id } }
+  const count = { emails: 0, pending_emails: 0 }
+  for (let after: string | undefined; ; ) {
+    const { data, has_more } = await listEmails(pool, account_id, { limit: PAGE, after }, filters)
+    const alone = data.filter(({ to, cc, bcc }) => [...to, ...cc, ...bcc].length === 1).map(({ id }) => id)
+    const forgotten = await forgetSettledEmails(pool, account_id, alone)
+    count.emails += forgotten
+    count.pending_emails += alone.length - forgotten
+    after = data.at(-1)?.id
+    if (!has_more) return count
+  }
+}
+
+async function deleteReceived(pool: Pool, account_id: string, { email, domain_id }: Contact, base_url: string) {
+  const filters = { from: email, domain: { id: domain_id } }
+  let count = 0
+  for (let after: string | undefined; ; ) {
+    const { data, has_more } = await listReceivedEmails(pool, account_id, { limit: PAGE, after }, base_url, filters)
+    for (const { id } of data) if (await deleteReceivedEmail(pool, account_id, id)) count++
+    after = data.at(-1)?.id
+    if (!has_more) return count
+  }
+}
+
+/** Returns how many suppressions there were: none or one. */
+async function eraseRow(pool: Pool, account_id: string, { id, email, domain_id }: Contact): Promise<number> {
+  const place = { account_id, domain_id }
+  return writeContacts(pool, place, async tx => {
+    orNotFound('Contact', await lockContact(tx, account_id, { id }))
+    await announceContacts(tx, account_id, 'contact.deleted', [id])
+    await deleteContact(tx, account_id, id)
+    const removed = await deleteSuppressions(tx, account_id, { addresses: [email] })
+    await keepOptOutOnly(tx, { ...place, email }, removed.length > 0)
+    await announce(
+      tx,
+      removed.map(suppression => ({ account_id, type: 'suppression.removed' as const, data: () => suppression })),
+    )
+    return removed.length
+  })
+}

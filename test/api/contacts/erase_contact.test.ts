@@ -1,0 +1,46 @@
+import t from 'tap'
+import { send_emails } from '#tasks/send_emails.ts'
+import { startApi } from '#test/support/api.ts'
+import { compose, receive } from '#test/support/receiving.ts'
+import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const work = openWork(t, world, 'capture')
+const get = async (path: string) => (await api.request('GET', `/api${path}`)).body
+const post = (path: string, body: object) => api.request('POST', `/api${path}`, { body })
+
+t.test('DELETE /contacts/:id?erase=true erases a person', async t => {
+  const person = 'ann@erase.com'
+  const { id } = (await post('/contacts', { email: person, domain: account.domain, first_name: 'Ann' })).body
+  const alone = await acceptEmail(world, account, { to: person, subject: 'To Ann', text: 'For Ann alone' })
+  const together = await acceptEmail(world, account, { to: [person, 'bob@y.com'], subject: 'To both' })
+  await send_emails({ email_ids: [alone, together] }, work)
+  await work.sender.idle()
+  const scheduled = await acceptEmail(world, account, { to: person, scheduled_at: 'in 2 hours' })
+  const received = await receive(work, account, await compose({ from: person, text: 'From Ann' }))
+  const other = await receive(work, account, await compose({ from: 'bob@y.com', text: 'From Bob' }))
+  await post('/suppressions', { email: person })
+
+  const erased = { emails: 1, pending_emails: 1, received_emails: 1, suppressions: 1 }
+  const { body } = await api.request('DELETE', `/api/contacts/${id}?erase=true`)
+  t.strictSame(body, { object: 'contact', id, contact: id, deleted: true, erased })
+
+  shows(t, await get(`/contacts/${id}`), { name: 'not_found' })
+  shows(t, await get(`/emails/${alone}`), { to: [], subject: '', html: null, text: null, events: [{ type: 'sent' }] })
+  shows(t, await get(`/emails/${together}`), { to: [person, 'bob@y.com'], subject: 'To both' })
+  shows(t, await get(`/emails/${scheduled}`), { to: [person], status: 'scheduled' })
+  shows(t, await get(`/emails/receiving/${received}`), { name: 'not_found' })
+  shows(t, await get(`/emails/receiving/${other}`), { id: other })
+  shows(t, await get(`/suppressions/${person}`), { name: 'not_found' })
+  for (const table of ['contacts', 'contact_consents', 'suppressions']) {
+    const { rows } = await world.pool.pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
+    t.equal(rows.length, 0, table)
+  }
+
+  const again = await post('/contacts', { email: person, domain: account.domain })
+  shows(t, again.body, { first_name: null, unsubscribed: true })
+})
