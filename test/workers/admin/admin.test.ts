@@ -82,6 +82,9 @@ t.test('key create prints a key that the API takes, and nothing else', async t =
   t.match(await callerOf(sending_key), limited)
   const { rows } = await pool.pg.query("SELECT name, expires_at FROM api_keys WHERE permission = 'sending_access'")
   t.match(rows.at(-1), { name: 'sending', expires_at: new Date('2199-01-31T10:00:00Z') })
+
+  const defaulted = await prints(t, /^mb_\w{49}\n$/, ...create, 'app', '--default-domain', account.domain)
+  t.match(await callerOf(defaulted), { domain_id: null, default_domain_id: account.domain_id })
 })
 
 t.test('key revoke takes a key, or the id of one', async t => {
