@@ -13,6 +13,7 @@ import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
+import { createListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
 import { createAcceptEmail } from '#flows/sending/accept_together.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { createDns } from '#lib/net/dns.ts'
@@ -35,11 +36,12 @@ export function createApp(foundation: Foundation): App {
   const acceptEmail = createAcceptEmail(foundation.pool)
   const renderEmail = createRenderEmail(foundation.pool)
   const countSend = createCountSend(foundation)
+  const listSegmentContacts = createListSegmentContacts(foundation.pool)
   const requestLog = createRequestLog(foundation)
   const dns = createDns(foundation.config.DNS_SERVERS)
   const connections = new Connections(fetchPolicy(foundation.config))
-  const services = { acceptEmail, listener, renderEmail, blobs, dns, connections, countSend, readiness }
-  Object.assign(app.context, foundation, services)
+  const services = { acceptEmail, listener, renderEmail, listSegmentContacts, blobs, dns, connections, countSend }
+  Object.assign(app.context, foundation, services, { readiness })
 
   const api = routerOf(operations)
 

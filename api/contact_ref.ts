@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { uuid } from '#api/operations/ids.ts'
 import type { Param } from '#api/operations/params.ts'
 import { findContactRef, requireDomain } from '#flows/contacts/contact_domain.ts'
@@ -21,6 +22,13 @@ export const contactParam: Param<NamedContact> = {
   },
   description: 'Id of the contact, or its email address.',
 }
+
+/** Query of lists of contacts. */
+export const segmentFilter = z
+  .guid()
+  .toLowerCase()
+  .optional()
+  .describe('Id of a segment: only contacts that are in it.')
 
 /** Errors of every operation that writes contacts. */
 export const CONTACT_WRITE_ERRORS = ['contacts_busy', 'contacts_timeout'] as const

@@ -1,6 +1,7 @@
 import type { RouterContext, RouterMiddleware } from '@koa/router'
 import type { RenderEmail } from '#flows/contents/render_email.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
+import type { ListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
 import type { BatchServices } from '#flows/sending/send_batch.ts'
 import type { SendingServices } from '#flows/sending/send_email.ts'
 import type { Dns } from '#lib/net/dns.ts'
@@ -16,6 +17,7 @@ export type Services = Foundation &
   SendingServices &
   BatchServices & {
     renderEmail: RenderEmail
+    listSegmentContacts: ListSegmentContacts
     dns: Dns
     /** To endpoints of webhooks. */
     connections: Connections

@@ -18,6 +18,7 @@ export const jobs = {
     of: z.enum(['domain', 'audience', 'segment', 'topic', 'property']),
     id: z.uuid(),
   }),
+  count_segment: z.object({ account_id: z.uuid(), id: z.uuid() }),
 } as const
 
 export type JobName = keyof typeof jobs

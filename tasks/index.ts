@@ -3,6 +3,7 @@ import { type JobName, jobs } from '#lib/jobs.ts'
 import { check_claim } from './check_claim.ts'
 import { check_domains } from './check_domains.ts'
 import { check_reputation } from './check_reputation.ts'
+import { count_segment } from './count_segment.ts'
 import { deliver_webhooks } from './deliver_webhooks.ts'
 import { parse_email } from './parse_email.ts'
 import { process_batch } from './process_batch.ts'
@@ -28,6 +29,7 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   check_reputation,
   release_deliveries,
   remove_leftovers,
+  count_segment,
 }
 
 /** The two runners of a worker process (workers/worker.ts). */
@@ -50,6 +52,7 @@ const runners: { [Name in JobName]: RunnerName } = {
   check_reputation: 'slow',
   release_deliveries: 'slow',
   remove_leftovers: 'slow',
+  count_segment: 'slow',
 }
 
 /** The tasks of one runner in the form that graphile-worker takes, with their payloads checked. */

@@ -1,4 +1,4 @@
-import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, type NamedContact } from '#api/contact_ref.ts'
+import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, type NamedContact, segmentFilter } from '#api/contact_ref.ts'
 import type { Context } from '#api/context.ts'
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
@@ -39,11 +39,13 @@ export const audienceContacts = [
     access: 'full',
     params: audience,
     summary: 'List the contacts of an audience, newest first',
-    query: wholeQuery({}),
+    query: wholeQuery({ segment_id: segmentFilter }),
     answers: { 200: listOf(Contact) },
   }).handle(async (ctx, { account_id, params: { audience_id }, query }) => {
     const { domain_id } = await requireAudience(ctx, account_id, audience_id)
-    const { position } = query()
+    const { filters, position } = query()
+    const { segment_id } = filters
+    if (segment_id) return ctx.listSegmentContacts({ account_id, segment_id, domain_id, audience_id }, position)
     const named = audience_id === domain_id ? { domain_id } : { domain_id, audience_id }
     return listContacts(ctx.pool, account_id, named, position)
   }),

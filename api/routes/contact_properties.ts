@@ -3,7 +3,8 @@ import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
-import { changeFallback, createProperty, removeProperty } from '#flows/contacts/change_property.ts'
+import { changeFallback, createProperty } from '#flows/contacts/change_property.ts'
+import { removeProperty } from '#flows/segments/remove_property.ts'
 import { NewProperty, PropertyChange } from '#lib/contacts/new_property.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { ContactProperty, findProperty, listProperties } from '#sql/contacts/properties.ts'
@@ -57,6 +58,7 @@ export const contactProperties = [
     access: 'full',
     params,
     summary: 'Delete a contact property and its values',
+    description: 'One that a segment uses cannot be deleted.',
     answers: { 200: deleted('contact_property') },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await removeProperty(ctx.pool, account_id, id)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, contactRef } from '#api/contact_ref.ts'
+import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, contactRef, segmentFilter } from '#api/contact_ref.ts'
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
@@ -63,11 +63,14 @@ export const contacts = [
     id: 'listContacts',
     access: 'full',
     summary: 'List the contacts of a domain, newest first',
-    query: wholeQuery({ domain: z.string().optional().describe(LISTED_DOMAIN) }),
+    query: wholeQuery({ domain: z.string().optional().describe(LISTED_DOMAIN), segment_id: segmentFilter }),
     answers: { 200: listOf(Contact) },
+    errors: ['not_found'],
   }).handle(async (ctx, { account_id, query }) => {
     const { filters, position } = query()
-    const domain_id = await requireDomain(ctx.pool, { caller: ctx.state.caller, domain: filters.domain })
+    const { domain, segment_id } = filters
+    const domain_id = await requireDomain(ctx.pool, { caller: ctx.state.caller, domain })
+    if (segment_id) return ctx.listSegmentContacts({ account_id, segment_id, domain_id }, position)
     return listContacts(ctx.pool, account_id, { domain_id }, position)
   }),
 

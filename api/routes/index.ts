@@ -3,6 +3,7 @@ import { apiKeys } from './api_keys.ts'
 import { audienceContacts } from './audience_contacts.ts'
 import { audiences } from './audiences.ts'
 import { contactProperties } from './contact_properties.ts'
+import { contactSegments } from './contact_segments.ts'
 import { contacts } from './contacts.ts'
 import { domainClaims } from './domain_claims.ts'
 import { domainDns } from './domain_dns.ts'
@@ -15,6 +16,7 @@ import { logs } from './logs.ts'
 import { receivedAttachments } from './received_attachments.ts'
 import { receivedEmails } from './received_emails.ts'
 import { receivedReplies } from './received_replies.ts'
+import { segments } from './segments.ts'
 import { suppressionBatches } from './suppression_batches.ts'
 import { suppressions } from './suppressions.ts'
 import { templates } from './templates.ts'
@@ -44,13 +46,14 @@ export const resources: Resource[] = [
   {
     name: 'Contacts',
     description: 'The people that you write to, with their properties, in audiences.',
-    operations: [...contacts, ...contactProperties],
+    operations: [...contacts, ...contactSegments, ...contactProperties],
   },
   {
     name: 'Audiences',
     description: 'Named parts of the contacts of a domain.',
     operations: [...audiences, ...audienceContacts],
   },
+  { name: 'Segments', description: 'Contacts that a filter finds.', operations: segments },
   {
     name: 'Suppressions',
     description: 'Addresses that are sent nothing.',

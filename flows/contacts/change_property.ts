@@ -1,14 +1,7 @@
 import type { NewProperty, PropertyValue } from '#lib/contacts/new_property.ts'
 import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
-import {
-  type ContactProperty,
-  findProperty,
-  insertProperty,
-  markPropertyDeleted,
-  updateFallback,
-} from '#sql/contacts/properties.ts'
-import { addJob } from '#sql/jobs.ts'
+import { type ContactProperty, findProperty, insertProperty, updateFallback } from '#sql/contacts/properties.ts'
 import type { Pool } from '#sql/pool.ts'
 import { isDuplicate } from '#sql/retry.ts'
 
@@ -32,12 +25,4 @@ export async function changeFallback(
     throw new ApiError('validation_error', `\`fallback_value\` must be a ${type}.`)
   }
   if ((await updateFallback(pool, account_id, id, value)) === 0) throw notFound('Contact property')
-}
-
-/** Hides a property at once; a job removes its values. @throws {ApiError} 404 */
-export async function removeProperty(pool: Pool, account_id: string, id: string): Promise<void> {
-  await pool.transaction(async tx => {
-    if ((await markPropertyDeleted(tx, account_id, id)) === 0) throw notFound('Contact property')
-    await addJob(tx, 'remove_leftovers', { account_id, of: 'property', id })
-  })
 }

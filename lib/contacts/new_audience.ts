@@ -6,7 +6,7 @@ import { IMPLIED_DOMAIN } from './new_contact.ts'
 const MAX_NAME = 255
 
 /** The name of an audience or segment: one line that is not blank. */
-const GroupName = z
+export const GroupName = z
   .string()
   .max(MAX_NAME)
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*\S[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line of text')

@@ -1,3 +1,4 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { PropertyValue } from '#lib/contacts/new_property.ts'
 import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
@@ -46,11 +47,16 @@ export function isContact(account_id: string, ref: ContactRef) {
   const member =
     audience_id === undefined
       ? sql.fragment`true`
-      : sql.fragment`(c.domain_id = ${audience_id} OR EXISTS (
-      SELECT FROM audience_members m
-      WHERE m.account_id = c.account_id AND m.audience_id = ${audience_id} AND m.contact_id = c.id))`
+      : sql.fragment`(c.domain_id = ${audience_id} OR ${isInAudience(audience_id)})`
   return sql.fragment`c.account_id = ${account_id} AND ${named} AND ${member}
     AND EXISTS (SELECT FROM domains d WHERE d.account_id = c.account_id AND d.id = c.domain_id)`
+}
+
+/** A condition on `contacts c`: who is in an audience that is not the default. */
+export function isInAudience(audience_id: string) {
+  return sql.fragment`EXISTS (
+    SELECT FROM audience_members m
+    WHERE m.account_id = c.account_id AND m.audience_id = ${audience_id} AND m.contact_id = c.id)`
 }
 
 export async function findContact(db: Queryable, account_id: string, ref: ContactRef): Promise<Contact | null> {
@@ -89,8 +95,28 @@ export async function listContacts(
     type: Contact,
     ids: (where, order, limit) =>
       sql.fragment`SELECT id FROM (${from}) listed WHERE ${where} ORDER BY ${order} LIMIT ${limit}`,
-    row: id =>
-      sql.fragment`SELECT ${contactColumns} FROM contacts c WHERE c.account_id = ${account_id} AND c.id = ${id}`,
+    row: rowOf(account_id),
     name: audience_id ? 'list_audience' : 'list_contacts',
+  })
+}
+
+function rowOf(account_id: string) {
+  return (id: FragmentSqlToken) =>
+    sql.fragment`SELECT ${contactColumns} FROM contacts c WHERE c.account_id = ${account_id} AND c.id = ${id}`
+}
+
+/** A page of contacts that were found already: at most one more than its limit, in the order of its direction. */
+export async function listContactsById(
+  db: Queryable,
+  account_id: string,
+  position: Position,
+  ids: string[],
+): Promise<Page<Contact>> {
+  return readHeavyPage(db, position, {
+    type: Contact,
+    ids: () =>
+      sql.fragment`SELECT g.id FROM unnest(${sql.array(ids, 'uuid')}) WITH ORDINALITY AS g (id, n) ORDER BY g.n`,
+    row: rowOf(account_id),
+    name: 'list_found_contacts',
   })
 }

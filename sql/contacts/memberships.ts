@@ -14,14 +14,14 @@ export async function listForeignSegments(db: Queryable, { account_id, domain_id
   `)
 }
 
-/** Adds contacts to segments by hand; those that are in them already stay. */
+/** Adds contacts to segments by hand; those that are in them already stay. Returns how many rows are new. */
 export async function addToSegments(
   tx: Tx,
   account_id: string,
   segment_ids: string[],
   contact_ids: string[],
-): Promise<void> {
-  await tx.run(sql.unsafe`
+): Promise<number> {
+  return tx.run(sql.unsafe`
     INSERT INTO segment_members (account_id, segment_id, contact_id)
     SELECT ${account_id}, s, c
     FROM unnest(${sql.array(segment_ids, 'uuid')}) AS s, unnest(${sql.array(contact_ids, 'uuid')}) AS c ORDER BY s, c

@@ -46,6 +46,7 @@ const unbound = [
     'audience_counts.audience_id',
     'segment_members.segment_id',
   ],
+  ...['campaigns.domain_id', 'campaign_recipients.campaign_id', 'campaign_recipients.contact_id'],
   ...['contact_topics.topic_id', 'contact_optouts.domain_id', 'contact_optouts.topic_id'],
   ...['contact_consents.domain_id', 'contact_consents.topic_id', 'contact_consents.source_id', 'contacts.source_id'],
 ]
@@ -149,6 +150,9 @@ async function fillContacts({ id, domain_id }: TestAccount): Promise<void> {
     `INSERT INTO contacts (account_id, id, domain_id, email, source) VALUES ($1, $2, $3, 'a@b.co', 'api')`,
     [...[id, contact, domain_id]],
   )
+  await pg.query('INSERT INTO campaigns VALUES ($1, $2, $3)', [id, topic, domain_id])
+  await pg.query('INSERT INTO campaign_recipients VALUES ($1, $2, $3)', [id, topic, contact])
+  await pg.query('INSERT INTO contact_engagement VALUES ($1, $2)', [id, contact])
   await pg.query('INSERT INTO audience_members VALUES ($1, $2, $3)', [id, domain_id, contact])
   await pg.query('INSERT INTO segment_members VALUES ($1, $2, $3)', [id, domain_id, contact])
   await pg.query(`INSERT INTO topics VALUES ($1, $2, $3, 'a', NULL, 'opt_in', 'public')`, [id, topic, domain_id])

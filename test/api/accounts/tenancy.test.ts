@@ -109,6 +109,13 @@ const foreignIds: Record<string, string[]> = {
   'GET /contacts/:id': [ofThem.contact],
   'PATCH /contacts/:id': [ofThem.contact],
   'DELETE /contacts/:id': [ofThem.contact],
+  'GET /contacts/:id/segments': [ofThem.contact],
+  'POST /contacts/:id/segments/:segment_id': [ofThem.contact],
+  'DELETE /contacts/:id/segments/:segment_id': [ofThem.contact],
+  'GET /segments/:id': [theirs.domain_id, ofThem.segment],
+  'PATCH /segments/:id': [theirs.domain_id, ofThem.segment],
+  'DELETE /segments/:id': [theirs.domain_id, ofThem.segment],
+  'GET /segments/:id/contacts': [theirs.domain_id, ofThem.segment, ofThem.audience],
   'GET /audiences/:id': [theirs.domain_id, ofThem.audience],
   'PATCH /audiences/:id': [theirs.domain_id, ofThem.audience],
   'DELETE /audiences/:id': [theirs.domain_id, ofThem.audience],
@@ -201,6 +208,7 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
 /** One of mine, and a part of the like of theirs. */
 function withParts(path: string): [string, string] {
   if (path.includes('/audiences/')) return [ofMe.contact, ofThem.audience]
+  if (path.includes('/segments/')) return [ofMe.contact, ofThem.segment]
   if (path.includes('/webhooks/')) return [mineWebhook, events[0].id]
   return path.includes('/receiving/') ? [mineReceived, receivedFiles[0].id] : [mineWithFile, files[0].id]
 }
@@ -252,13 +260,17 @@ t.test('another account’s suppression list drops nothing of mine', async t => 
   t.match(await send(theirs.key, theirs.domain), { status: 422 })
 })
 
-/** A property, and a contact in an audience. */
+/** A property, a segment, and a contact in an audience. */
 async function makeContact({ key, domain_id }: TestAccount) {
   const post = async (path: string, body: object) => (await api.request('POST', `/api${path}`, { key, body })).body.id
   const audience = await post('/audiences', { name: 'News' })
   const email = `ann@${domain_id.slice(-6)}.com`
   const contact = await post(`/audiences/${audience}/contacts`, { email })
-  return { property: await post('/contact-properties', { key: 'plan', type: 'string' }), audience, contact, email }
+  const segment = await post('/segments', { name: 'Members', domain: domain_id, filter: { status: 'members_only' } })
+  return {
+    ...{ property: await post('/contact-properties', { key: 'plan', type: 'string' }), audience, contact, email },
+    segment,
+  }
 }
 
 async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {

@@ -1,0 +1,120 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
+import {
+  type Condition,
+  type Criteria,
+  conditionsOf,
+  type EngagementEvent,
+  type EngagementScope,
+  type Rules,
+} from '#lib/segments/conditions.ts'
+import { sql } from '#sql/pool.ts'
+import { compareProperty } from './compare_property.ts'
+import { containsText } from './contains_text.ts'
+import { engaged } from './engaged.ts'
+import type { Look } from './look.ts'
+import type { Terms } from './terms.ts'
+
+const nobody = sql.fragment`false`
+
+/**
+ * A condition on `contacts c`: who is found by the filter and the rules of a segment. It does not look at members by hand,
+ * whom `isMember` finds.
+ */
+export function isFound({ filter, rules }: Criteria, terms: Terms, how: Look): FragmentSqlToken {
+  if (filter.status === 'members_only') return nobody
+  const compiled = { terms, how }
+  const all = conditionsOf(filter).map(({ condition }) => compileRules(condition, compiled))
+  return joined(rules ? [...all, compileRules(rules, compiled)] : all, sql.fragment` AND `, sql.fragment`true`)
+}
+
+/** A condition on `contacts c`: who was added to a segment by hand. */
+export function isMember(segment_id: string, how: Look): FragmentSqlToken {
+  return sql.fragment`EXISTS (
+    SELECT FROM segment_members m
+    WHERE m.account_id = c.account_id AND m.segment_id = ${segment_id} AND m.contact_id = c.id ${how})`
+}
+
+type Compiled = { terms: Terms; how: Look }
+
+/**
+ * A negation moves down to the conditions: what names something that was deleted finds nobody, negated or not. Anywhere else
+ * null is false, so only a negated condition has to mind it.
+ */
+function compileRules(rules: Rules, compiled: Compiled, isNegated = false): FragmentSqlToken {
+  if ('not' in rules) return compileRules(rules.not, compiled, !isNegated)
+  if ('and' in rules || 'or' in rules) {
+    const children = 'and' in rules ? rules.and : rules.or
+    const isAnd = 'and' in rules !== isNegated
+    const parts = children.map(child => compileRules(child, compiled, isNegated))
+    return joined(parts, isAnd ? sql.fragment` AND ` : sql.fragment` OR `, nobody)
+  }
+  const condition = compileCondition(rules, compiled)
+  if (condition === null) return nobody
+  return isNegated ? sql.fragment`(${condition}) IS NOT TRUE` : condition
+}
+
+function joined(parts: FragmentSqlToken[], glue: FragmentSqlToken, none: FragmentSqlToken): FragmentSqlToken {
+  return parts.length === 0 ? none : sql.fragment`(${sql.join(parts, glue)})`
+}
+
+/** Null if it names something that was deleted. */
+function compileCondition(condition: Condition, { terms, how }: Compiled): FragmentSqlToken | null {
+  switch (condition.field) {
+    case 'email': {
+      const address = condition.value.toLowerCase()
+      // By LIKE, which the index of addresses can find.
+      if (condition.operator === 'contains') return sql.fragment`c.email LIKE ${`%${escapeLike(address)}%`}`
+      return sql.fragment`c.email = ${address}`
+    }
+    case 'first_name':
+    case 'last_name': {
+      const name = condition.field === 'first_name' ? sql.fragment`c.first_name` : sql.fragment`c.last_name`
+      if (condition.operator === 'exists') return sql.fragment`${name} IS NOT NULL`
+      if (condition.operator === 'eq') return sql.fragment`${name} = ${condition.value}`
+      return containsText(name, condition.value)
+    }
+    case 'created_at':
+      if (condition.operator === 'within_days') return sql.fragment`c.created_at >= ${daysAgo(condition.value)}`
+      if (condition.operator === 'before') return sql.fragment`c.created_at < ${condition.value}::timestamptz`
+      return sql.fragment`c.created_at > ${condition.value}::timestamptz`
+    case 'unsubscribed':
+      return condition.value ? sql.fragment`c.unsubscribed` : sql.fragment`NOT c.unsubscribed`
+    case 'topic':
+      return compileTopic(condition.value, terms, how)
+    case 'segment': {
+      const segment = terms.segments.get(condition.value)
+      if (!segment) return null
+      // Which names no segment itself.
+      const found = isFound(segment, { ...terms, segments: new Map() }, how)
+      return sql.fragment`(${found} OR ${isMember(segment.id, how)})`
+    }
+    case 'engagement':
+      return compileEngagement(condition.operator, condition.value, { terms, how })
+    default:
+      return compareProperty(condition, terms)
+  }
+}
+
+/** Who gets mail about a topic: one who has not unsubscribed from everything, by their own choice or by the default. */
+function compileTopic(id: string, terms: Terms, how: Look): FragmentSqlToken | null {
+  const topic = terms.topics.get(id)
+  if (!topic) return null
+  const chose = (subscription: string) => sql.fragment`EXISTS (
+    SELECT FROM contact_topics t WHERE t.account_id = c.account_id AND t.contact_id = c.id AND t.topic_id = ${id}
+      AND t.subscription = ${subscription} ${how})`
+  const isIn = topic.default_subscription === 'opt_in' ? sql.fragment`NOT ${chose('opt_out')}` : chose('opt_in')
+  return sql.fragment`(NOT c.unsubscribed AND ${isIn})`
+}
+
+function compileEngagement(event: EngagementEvent, scope: EngagementScope, { terms, how }: Compiled) {
+  return 'campaign_id' in scope && !terms.campaigns.has(scope.campaign_id) ? null : engaged(event, scope, how)
+}
+
+/** Days of 24 hours, whatever the time zone of the session. */
+function daysAgo(days: number): FragmentSqlToken {
+  return sql.fragment`now() - make_interval(hours => ${days * 24})`
+}
+
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&')
+}

@@ -1,0 +1,37 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
+import { z } from 'zod'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import { isMember } from './compile.ts'
+import { LOOK } from './look.ts'
+
+const Hits = z.object({ hits: z.array(z.boolean()) })
+
+/** Tells for each segment, with the condition that its filter makes, whether a contact is in it. */
+export async function isInSegments(
+  db: Queryable,
+  account_id: string,
+  contact_id: string,
+  segments: { id: string; isFound: FragmentSqlToken }[],
+): Promise<boolean[]> {
+  const conditions = segments.map(
+    ({ id, isFound }) => sql.fragment`(${isFound} OR ${isMember(id, LOOK.atFew)}) IS TRUE`,
+  )
+  const found = await db.maybeOne(sql.type(Hits)`
+    SELECT ARRAY[${sql.join(conditions, sql.fragment`, `)}]::boolean[] AS hits
+    FROM contacts c WHERE c.account_id = ${account_id} AND c.id = ${contact_id}
+  `)
+  return found?.hits ?? []
+}
+
+/** Takes a contact that was added by hand out of a segment; returns how many there were: none or one. */
+export async function removeMember(
+  tx: Tx,
+  account_id: string,
+  segment_id: string,
+  contact_id: string,
+): Promise<number> {
+  return tx.run(sql.unsafe`
+    DELETE FROM segment_members
+    WHERE account_id = ${account_id} AND segment_id = ${segment_id} AND contact_id = ${contact_id}
+  `)
+}
