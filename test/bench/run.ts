@@ -14,6 +14,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   webhooks: async () => (await import('./webhooks.ts')).benchWebhooks(),
   list: async () => (await import('./list_emails.ts')).benchListEmails(),
   received: async () => (await import('./list_received.ts')).benchListReceived(),
+  segments: async () => (await import('./segments.ts')).benchSegments(),
   bodies: async () => (await import('./bodies.ts')).benchBodies(),
 }
 
