@@ -19,10 +19,10 @@ export async function fillContacts({ pool }: Stage, account_id: string, name: st
   const slice = 50_000
   for (let from = 1; from <= count; from += slice) {
     const upto = Math.min(count, from + slice - 1)
-    await pool.pg.query(CONTACTS, [account_id, domain_id, from, upto])
+    await unlimited(pool.pg, CONTACTS, [account_id, domain_id, from, upto])
   }
-  await pool.pg.query(RECIPIENTS, [account_id, domain_id, campaign_id, 2])
-  await pool.pg.query(RECIPIENTS, [account_id, domain_id, rare_campaign_id, 500])
+  await unlimited(pool.pg, RECIPIENTS, [account_id, domain_id, campaign_id, 2])
+  await unlimited(pool.pg, RECIPIENTS, [account_id, domain_id, rare_campaign_id, 500])
   return { account_id, domain_id, campaign_id, rare_campaign_id }
 }
 
@@ -48,11 +48,12 @@ export async function dropIndexes({ pg }: Pool): Promise<() => Promise<void>> {
   }
 }
 
-async function unlimited(pg: Pool['pg'], statement: string): Promise<void> {
+/** Whatever time it takes. */
+async function unlimited(pg: Pool['pg'], text: string, values: unknown[] = []): Promise<void> {
   const client = await pg.connect()
   await client.query('SET statement_timeout = 0')
   await client.query("SET maintenance_work_mem = '512MB'")
-  await client.query({ text: statement, query_timeout: 0 } as never)
+  await client.query({ text, values, query_timeout: 0 } as never)
   client.release(true)
 }
 
