@@ -6,7 +6,7 @@ import { type ContactRef, findContact } from '#sql/contacts/contacts.ts'
 import { addToSegments } from '#sql/contacts/memberships.ts'
 import type { Pool, Queryable, Tx } from '#sql/pool.ts'
 import { isFound } from '#sql/segments/compile.ts'
-import { isInSegments, removeMember } from '#sql/segments/contact_segments.ts'
+import { isInSegments, keepSegment, removeMember } from '#sql/segments/contact_segments.ts'
 import { LOOK } from '#sql/segments/look.ts'
 import type { Segment } from '#sql/segments/segment_records.ts'
 import { findSegment } from '#sql/segments/segments.ts'
@@ -22,6 +22,8 @@ type Membership = { contact_id: string; segment_id: string }
  */
 export async function joinSegment(pool: Pool, named: Named): Promise<Membership> {
   return writeMembership(pool, named, async (tx, { account_id, contact_id, segment_id }) => {
+    // Its members are removed after it is deleted: none may come later.
+    if ((await keepSegment(tx, account_id, segment_id)) === 0) throw notFound('Segment')
     const count = await addToSegments(tx, account_id, [segment_id], [contact_id])
     if (count > 0) await announceContacts(tx, account_id, 'contact.updated', [contact_id])
   })

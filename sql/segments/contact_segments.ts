@@ -35,3 +35,10 @@ export async function removeMember(
     WHERE account_id = ${account_id} AND segment_id = ${segment_id} AND contact_id = ${contact_id}
   `)
 }
+
+/** Keeps a segment from being deleted until the transaction ends; returns how many there were: none or one. */
+export async function keepSegment(tx: Tx, account_id: string, segment_id: string): Promise<number> {
+  return tx.run(sql.unsafe`
+    SELECT FROM segments WHERE account_id = ${account_id} AND id = ${segment_id} FOR KEY SHARE
+  `)
+}
