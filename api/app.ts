@@ -5,6 +5,7 @@ import { answerErrors } from '#api/middleware/errors.ts'
 import { createRequestLog, logRequests } from '#api/middleware/log_requests.ts'
 import { createCountSend } from '#api/middleware/rate_limit.ts'
 import { routerOf } from '#api/operations/router.ts'
+import { unsubscribePages } from '#api/public/unsubscribe.ts'
 import { health } from '#api/routes/health.ts'
 import { home } from '#api/routes/home.ts'
 import { operations } from '#api/routes/index.ts'
@@ -13,6 +14,7 @@ import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
+import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { createListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
 import { createAcceptEmail } from '#flows/sending/accept_together.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
@@ -52,6 +54,7 @@ export function createApp(foundation: Foundation): App {
   app.use(answerErrors as Koa.Middleware)
   app.use(requireHost as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
+  app.use(unsubscribePages(createReadTokenKeys(foundation)) as Koa.Middleware)
   for (const router of [home, health, openapiRouter(foundation.config.BASE_URL)]) {
     app.use(router.routes() as unknown as Koa.Middleware)
   }

@@ -1,4 +1,5 @@
 import type { RouterContext, RouterMiddleware } from '@koa/router'
+import type { ImportFile } from '#flows/contacts/import/create_import.ts'
 import type { RenderEmail } from '#flows/contents/render_email.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import type { ListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
@@ -25,8 +26,8 @@ export type Services = Foundation &
     readiness: { isStopping: boolean }
   }
 
-/** `caller` is who the API key says; `body` the parsed JSON of the request, undefined without one. */
-export type State = { caller: Caller; body: unknown }
+/** `caller` is who the API key says; `body` the parsed JSON of the request, undefined without one; `file` that of a form. */
+export type State = { caller: Caller; body: unknown; file?: ImportFile }
 
 export type Context = RouterContext<State, Services>
 export type Middleware = RouterMiddleware<State, Services>

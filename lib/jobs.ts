@@ -13,6 +13,7 @@ export const jobs = {
   purge: z.object({}),
   check_reputation: z.object({}),
   release_deliveries: z.object({}),
+  import_contacts: z.object({ account_id: z.uuid(), import_id: z.uuid() }),
   remove_leftovers: z.object({
     account_id: z.uuid(),
     of: z.enum(['domain', 'audience', 'segment', 'topic', 'property']),

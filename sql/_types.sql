@@ -69,19 +69,21 @@ CREATE TYPE draft AS (
   rendered_size integer, -- bytes of them with their values
   renderer smallint,     -- version of what makes the parts of the message from them
   template_id uuid,
+  topic_id uuid,
   scheduled_at timestamptz,
   attachments draft_attachment[], -- in order
   recipients draft_recipient[]
 );
 
 -- Of drafts whose positions count from 0 without a gap. faults, domain_ids: one for each draft, by position. fault: bound |
--- wrong_clock | schedule_past | schedule_too_far | refused | domain_not_verified | domain_not_allowed | all_suppressed |
--- platform_paused | account_paused | domain_paused | transport_unusable | signing_key_unusable | daily_quota_exceeded |
--- monthly_quota_exceeded | reputation_limit_exceeded, or null.
+-- wrong_clock | schedule_past | schedule_too_far | refused | domain_not_verified | domain_not_allowed | topic_unknown |
+-- all_suppressed | platform_paused | account_paused | domain_paused | transport_unusable | signing_key_unusable |
+-- daily_quota_exceeded | monthly_quota_exceeded | reputation_limit_exceeded, or null.
 CREATE TYPE judgement AS (
   faults text[],
   domain_ids uuid[],
   dropped uuid[],            -- recipients that get nothing
+  unsubscribed uuid[],       -- those of them that are only not subscribed to the topic; null: none
   decisions quota_decision[] -- of those whose account has a quota or a domain that warms up
 );
 

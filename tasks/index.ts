@@ -5,6 +5,7 @@ import { check_domains } from './check_domains.ts'
 import { check_reputation } from './check_reputation.ts'
 import { count_segment } from './count_segment.ts'
 import { deliver_webhooks } from './deliver_webhooks.ts'
+import { import_contacts } from './import_contacts.ts'
 import { parse_email } from './parse_email.ts'
 import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
@@ -28,6 +29,7 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   purge,
   check_reputation,
   release_deliveries,
+  import_contacts,
   remove_leftovers,
   count_segment,
 }
@@ -51,6 +53,7 @@ const runners: { [Name in JobName]: RunnerName } = {
   purge: 'slow',
   check_reputation: 'slow',
   release_deliveries: 'slow',
+  import_contacts: 'quick',
   remove_leftovers: 'slow',
   count_segment: 'slow',
 }

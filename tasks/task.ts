@@ -1,3 +1,4 @@
+import type { Importer } from '#flows/contacts/import/importer.ts'
 import type { Sender } from '#flows/delivery/sender.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { WebhookSender } from '#flows/webhooks/sender.ts'
@@ -16,6 +17,7 @@ export type Work = {
   secrets: Secrets
   sender: Sender
   webhooks: WebhookSender
+  importer: Importer
   blobs: Blobs
   dns: Dns
 }

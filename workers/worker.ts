@@ -1,3 +1,4 @@
+import { IMPORT_TIMES, Importer, type ImportTimes } from '#flows/contacts/import/importer.ts'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { SENDER_TIMES, Sender, type SenderTimes } from '#flows/delivery/sender.ts'
 import { createTransport } from '#flows/delivery/transports.ts'
@@ -15,7 +16,7 @@ import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { createDns } from '#lib/net/dns.ts'
 import { deleteHeartbeats, upsertHeartbeats } from '#sql/process/worker_heartbeats.ts'
 import type { Work } from '#tasks/task.ts'
-import { startRunner, stopRunners } from './runners.ts'
+import { type Runner, startRunner, stopRunners } from './runners.ts'
 
 /** Times of a worker process; tests make them shorter. */
 export type WorkerTimes = SenderTimes & {
@@ -24,6 +25,7 @@ export type WorkerTimes = SenderTimes & {
   pool_beat_ms: number
   pool_dead_seconds: number
   webhooks: WebhookTimes
+  imports: ImportTimes
 }
 
 const WORKER_TIMES: WorkerTimes = {
@@ -33,6 +35,7 @@ const WORKER_TIMES: WorkerTimes = {
   pool_beat_ms: 15_000,
   pool_dead_seconds: 60,
   webhooks: WEBHOOK_TIMES,
+  imports: IMPORT_TIMES,
 }
 
 type Options = { times?: WorkerTimes; timeouts?: SmtpTimeouts }
@@ -45,7 +48,9 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   const blobs = createBlobs(foundation)
   const sender = new Sender({ ...foundation, transport, blobs, times })
   const webhooks = new WebhookSender({ ...foundation, times: times.webhooks })
-  const work: Work = { config, pool, log, secrets, sender, webhooks, blobs, dns: createDns(config.DNS_SERVERS) }
+  const importer = new Importer({ pool, log, blobs, times: times.imports })
+  const dns = createDns(config.DNS_SERVERS)
+  const work: Work = { config, pool, log, secrets, sender, webhooks, importer, blobs, dns }
   const pool_ids = new Set<string>()
   const quick = await startRunner('quick', foundation, work, pool_ids)
   const slow = await startRunner('slow', foundation, work, pool_ids)
@@ -57,6 +62,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   await beat()
   sender.start()
   webhooks.start()
+  importer.start()
   const clock = startClockSync(pool, log)
   const indexer = startIndexer(pool, log, times.index_ms)
   const timers = [
@@ -68,24 +74,28 @@ export async function startWorker(foundation: Foundation, options: Options = {})
     every(times.sweep_ms, 'the sweep of jobs', () => sweepPools(pool, log, times.pool_dead_seconds)),
   ]
 
-  // A runner that settles before the stop has given up, even if it resolves: the process must be replaced.
-  const failed = Promise.race([quick.promise, slow.promise]).then(() => {
-    if (isStopping) return new Promise<never>(() => {})
-    throw new Error('the job queue stopped by itself')
-  })
-  failed.catch(() => {})
-
   return {
-    failed,
+    failed: failureOf([quick, slow], () => isStopping),
     async stop() {
       isStopping = true
       for (const timer of timers) clearInterval(timer)
       clock.stop()
-      await Promise.all([stopRunners([quick, slow], log), sender.stop(), webhooks.stop(), indexer.stop()])
+      const loops = [sender.stop(), webhooks.stop(), importer.stop(), indexer.stop()]
+      await Promise.all([stopRunners([quick, slow], log), ...loops])
       blobs.close()
       await deleteHeartbeats(pool, [...pool_ids]).catch(error => log.warn({ err: error }, 'heartbeats are left'))
     },
   }
+}
+
+/** A runner that settles before the stop has given up, even if it resolves: the process must be replaced. */
+function failureOf(runners: Runner[], isStopping: () => boolean): Promise<never> {
+  const failed = Promise.race(runners.map(({ promise }) => promise)).then(() => {
+    if (isStopping()) return new Promise<never>(() => {})
+    throw new Error('the job queue stopped by itself')
+  })
+  failed.catch(() => {})
+  return failed
 }
 
 if (import.meta.main) await superviseProcess(() => startOnFoundation(startWorker))

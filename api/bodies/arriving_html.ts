@@ -2,6 +2,7 @@ import type { Blobs } from '#flows/files/blobs.ts'
 import { type StringPart, TooLargeError } from '#lib/files/upload/extract_strings.ts'
 import { GrowingBuffer } from '#lib/files/upload/growing_buffer.ts'
 import { LongHtml } from '#lib/sending/long_html.ts'
+import { MAX_LINK_KEY, mentionsLink } from '#lib/templates/personal_links.ts'
 import { ArrivingBlob } from './arriving_blob.ts'
 
 /** Bytes of the html of one batch that are kept in memory; the rest is stored as it arrives. */
@@ -18,6 +19,9 @@ export class ArrivingHtml {
   #blob: ArrivingBlob | null = null
   #length = 0
   #hasNul = false
+  #mentionsLink = false
+  /** The end of what has arrived: a name may begin in one part and end in the next. */
+  #tail: Buffer = Buffer.alloc(0)
 
   /** @param max_bytes bytes that one html may have */
   constructor(blobs: Blobs, account_id: string, max_bytes: number) {
@@ -31,6 +35,7 @@ export class ArrivingHtml {
     this.#length += bytes.length
     if (this.#length > this.#max_bytes) throw new TooLargeError(`html of more than ${this.#max_bytes} bytes`)
     this.#hasNul ||= bytes.includes(0)
+    this.#lookForLink(bytes)
     if (this.#blob) await this.#blob.write(bytes)
     else if (this.kept + this.#length <= MAX_KEPT) this.#bytes.append(bytes)
     else await this.#beginBlob(bytes)
@@ -55,15 +60,23 @@ export class ArrivingHtml {
     await this.#blob.write(bytes)
   }
 
+  #lookForLink(bytes: Buffer): void {
+    const seen = Buffer.concat([this.#tail, bytes])
+    this.#mentionsLink ||= mentionsLink(seen)
+    this.#tail = seen.subarray(-MAX_LINK_KEY)
+  }
+
   async #end(): Promise<string | LongHtml> {
-    const length = this.#length
+    const { length, mentions } = { length: this.#length, mentions: this.#mentionsLink }
     this.#length = 0
+    this.#mentionsLink = false
+    this.#tail = Buffer.alloc(0)
     if (!this.#blob) {
       this.kept += length
       return this.#bytes.take().toString()
     }
     const blob = await this.#blob.end()
     this.#blob = null
-    return new LongHtml(blob)
+    return new LongHtml(blob, mentions)
   }
 }

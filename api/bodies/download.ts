@@ -1,6 +1,12 @@
 import { Readable } from 'node:stream'
 import type { Context } from '#api/context.ts'
 
+const PRIVATE = {
+  'content-security-policy': "sandbox; default-src 'none'",
+  'cache-control': 'private, no-store',
+  'x-content-type-options': 'nosniff',
+}
+
 type File = { filename: string; content_type: string; size: number }
 
 /** Answers a file as it is, and so that no browser opens it in our name: whatever it holds was written by strangers. */
@@ -9,10 +15,15 @@ export function sendFile(ctx: Context, { filename, content_type, size }: File, c
   ctx.set({
     'content-type': content_type,
     'content-length': String(size),
-    'content-security-policy': "sandbox; default-src 'none'",
-    'cache-control': 'private, no-store',
-    'x-content-type-options': 'nosniff',
+    ...PRIVATE,
   })
+  ctx.body = content
+}
+
+/** Answers a CSV file that is written while it is sent. */
+export function sendExport(ctx: Context, filename: string, content: Readable): void {
+  ctx.attachment(filename)
+  ctx.set({ 'content-type': 'text/csv; charset=utf-8', ...PRIVATE })
   ctx.body = content
 }
 

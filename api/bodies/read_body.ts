@@ -4,12 +4,15 @@ import type { Middleware } from '#api/context.ts'
 import { Turns } from '#lib/async/turns.ts'
 import { ApiError } from '#lib/errors.ts'
 import { parseJson } from '#lib/json/parse_json.ts'
-import { JsonLimitError } from '#lib/json/scanner.ts'
+import { JsonLimitError, type JsonLimits } from '#lib/json/scanner.ts'
 import { findUnstorable, MAX_DEPTH } from '#lib/json/unstorable_json.ts'
 import { holdBody } from './budget.ts'
 
 /** Limit for an email, a template or a whole batch of emails, without the files in it. */
 export const MAX_BODY_BYTES = 10 * 1024 * 1024
+
+/** Limit for a batch of contacts. */
+const MAX_CONTACTS_BYTES = 20 * 1024 * 1024
 
 /** Limit for all other bodies. */
 const MAX_OTHER_BYTES = 1024 * 1024
@@ -17,20 +20,24 @@ const MAX_OTHER_BYTES = 1024 * 1024
 /** An email has 2,000 keys and values at most, ten times as many are parsed in 20 ms; a batch has a hundred emails. */
 const LIMITS = { depth: MAX_DEPTH, values: 20_000, total: 400_000 }
 
+/** Ten thousand contacts with a hundred properties. */
+const CONTACTS_LIMITS = { depth: MAX_DEPTH, values: 2_200_000, total: 2_200_000 }
+
 export const NOT_WHOLE = 'The body did not arrive whole.'
 export const NOT_JSON = 'The body is not valid JSON.'
 
 /** Reads a JSON body into `ctx.state.body`; none, of any content type, is undefined. */
 export const readBody: Middleware = bodyReader(MAX_OTHER_BYTES)
 export const readTemplateBody: Middleware = bodyReader(MAX_BODY_BYTES)
+export const readContactsBody: Middleware = bodyReader(MAX_CONTACTS_BYTES, CONTACTS_LIMITS)
 
-function bodyReader(max_bytes: number): Middleware {
+function bodyReader(max_bytes: number, limits: JsonLimits = LIMITS): Middleware {
   return async (ctx, next) => {
     requireIdentity(ctx.req)
     const length = Number(ctx.get('content-length') || max_bytes)
     const release = await holdBody(ctx, Math.min(length, max_bytes))
     try {
-      ctx.state.body = await parseBody(await readBytes(ctx.req, max_bytes))
+      ctx.state.body = await parseBody(await readBytes(ctx.req, max_bytes), findUnstorable, limits)
       await next()
     } finally {
       release()
@@ -63,12 +70,13 @@ export async function readBytes(request: IncomingMessage, max_bytes: number): Pr
 export async function parseBody(
   bytes: Buffer,
   check: (value: unknown) => string | null = findUnstorable,
+  limits: JsonLimits = LIMITS,
 ): Promise<unknown> {
   if (bytes.length === 0) return undefined
   const turns = new Turns()
   let value: unknown
   try {
-    value = await parseJson(bytes, LIMITS, turns)
+    value = await parseJson(bytes, limits, turns)
   } catch (cause) {
     const message = cause instanceof JsonLimitError ? `The body ${cause.message}.` : NOT_JSON
     throw new ApiError('validation_error', message, { cause })

@@ -24,9 +24,13 @@ const PASSING = [NotConnectedError, NoAnswerError, BlobStoreError, NoRoomError]
 // Lost connections, a standby in place of the primary, conflicts, what is exhausted, locks, shutdowns, the disk.
 const PASSING_STATES = /^(08|25006|40|53|55P03|57|58)/
 
+/** Tells whether a request that failed with this error may succeed in a moment. */
+export function isPassing(error: unknown): boolean {
+  return PASSING.some(kind => error instanceof kind) || PASSING_STATES.test(sqlState(error) ?? '')
+}
+
 function unexpected(error: unknown, ctx: Context): ApiError {
-  const isPassing = PASSING.some(kind => error instanceof kind) || PASSING_STATES.test(sqlState(error) ?? '')
-  if (!isPassing) return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
+  if (!isPassing(error)) return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
   const isSend = ctx.method === 'POST' && /^\/api\/emails(\/batch)?\/?$/i.test(ctx.path)
   const name = isSend ? 'sending_service_unavailable' : 'internal_server_error'
   return new ApiError(name, 'The service is overloaded. Retry later.', { headers: { 'retry-after': '5' } })

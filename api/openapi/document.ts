@@ -80,10 +80,13 @@ function describe(components: Components, one: Operation, tag: string, n: number
 
 function describeBody(
   components: Components,
-  { schema, limit }: Body<unknown>,
+  { schema, form, limit }: Body<unknown>,
   examples: Examples | undefined,
 ): JsonSchema {
-  const content = jsonOf(components.add(requestSchema(schema)), examples)
+  const content = {
+    ...jsonOf(components.add(requestSchema(schema)), examples),
+    ...(form ? { 'multipart/form-data': { schema: components.add(requestSchema(form)) } } : {}),
+  }
   return { required: !schema.isOptional(), description: `At most ${limit}.`, content }
 }
 

@@ -11,7 +11,7 @@ export function responsesOf(components: Components, one: Operation): JsonSchema 
   const { answers: examples = {} } = examplesOf(one.id)
   const answers = Object.entries(one.answers).map(([status, answer]) => [
     status,
-    describeAnswer(components, answer, examples[status]),
+    describeAnswer(components, answer, examples[status], one.file),
   ])
   const errors = Array.from(
     Map.groupBy(errorsOf(one), error => String(error.status)),
@@ -37,13 +37,18 @@ function describeAnswer(
   components: Components,
   answer: z.ZodType | Bytes,
   examples: Examples | undefined,
+  file: Bytes | undefined,
 ): JsonSchema | null {
   if (answer instanceof z.ZodNever) return null
   if (answer instanceof z.ZodType) {
-    return { description: 'Success', content: jsonOf(publishedAnswer(components, answer), examples) }
+    const content = { ...jsonOf(publishedAnswer(components, answer), examples), ...(file ? bytesOf(file) : {}) }
+    return { description: 'Success', content }
   }
-  const { content_type, description } = answer
-  return { description, content: { [content_type]: { schema: { type: 'string', format: 'binary' } } } }
+  return { description: answer.description, content: bytesOf(answer) }
+}
+
+function bytesOf({ content_type }: Bytes): JsonSchema {
+  return { [content_type]: { schema: { type: 'string', format: 'binary' } } }
 }
 
 /** Many operations share a response with the same errors, but for one that has examples. */

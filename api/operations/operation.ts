@@ -39,6 +39,8 @@ type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
   headers?: Header[]
   body?: Body<Given>
   answers: Answers<Answer>
+  /** Sent in place of the JSON, if the query asks for it. */
+  file?: Bytes
   /** Errors besides those that follow from the rest (api/openapi/errors.ts), with a status where it is not the usual one of the name. */
   errors?: readonly (ErrorName | PossibleError)[]
 }

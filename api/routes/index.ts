@@ -2,8 +2,11 @@ import type { Operation } from '#api/operations/operation.ts'
 import { apiKeys } from './api_keys.ts'
 import { audienceContacts } from './audience_contacts.ts'
 import { audiences } from './audiences.ts'
+import { contactBatches } from './contact_batches.ts'
+import { contactImports } from './contact_imports.ts'
 import { contactProperties } from './contact_properties.ts'
 import { contactSegments } from './contact_segments.ts'
+import { contactTopics } from './contact_topics.ts'
 import { contacts } from './contacts.ts'
 import { domainClaims } from './domain_claims.ts'
 import { domainDns } from './domain_dns.ts'
@@ -12,6 +15,7 @@ import { domains } from './domains.ts'
 import { emailAttachments } from './email_attachments.ts'
 import { emailBatch } from './email_batch.ts'
 import { emails } from './emails.ts'
+import { contactExports, suppressionExports } from './exports.ts'
 import { logs } from './logs.ts'
 import { receivedAttachments } from './received_attachments.ts'
 import { receivedEmails } from './received_emails.ts'
@@ -20,6 +24,7 @@ import { segments } from './segments.ts'
 import { suppressionBatches } from './suppression_batches.ts'
 import { suppressions } from './suppressions.ts'
 import { templates } from './templates.ts'
+import { topics } from './topics.ts'
 import { usage } from './usage.ts'
 import { webhookEvents } from './webhook_events.ts'
 import { webhooks } from './webhooks.ts'
@@ -46,7 +51,15 @@ export const resources: Resource[] = [
   {
     name: 'Contacts',
     description: 'The people that you write to, with their properties, in audiences.',
-    operations: [...contacts, ...contactSegments, ...contactProperties],
+    operations: [
+      ...contacts,
+      ...contactBatches,
+      ...contactImports,
+      ...contactExports,
+      ...contactSegments,
+      ...contactTopics,
+      ...contactProperties,
+    ],
   },
   {
     name: 'Audiences',
@@ -54,10 +67,11 @@ export const resources: Resource[] = [
     operations: [...audiences, ...audienceContacts],
   },
   { name: 'Segments', description: 'Contacts that a filter finds.', operations: segments },
+  { name: 'Topics', description: 'Subjects that contacts choose to get mail about.', operations: topics },
   {
     name: 'Suppressions',
     description: 'Addresses that are sent nothing.',
-    operations: [...suppressions, ...suppressionBatches],
+    operations: [...suppressions, ...suppressionBatches, ...suppressionExports],
   },
   { name: 'Templates', description: 'Content with variables, for many emails.', operations: templates },
   {

@@ -1,10 +1,10 @@
 import { orNotFound } from '#lib/errors.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
-import { deleteContact, lockContact, removeFromAudience } from '#sql/contacts/contact_changes.ts'
+import { announceContacts, deleteContact, lockContact, removeFromAudience } from '#sql/contacts/contact_changes.ts'
 import { type ContactRef, findContact } from '#sql/contacts/contacts.ts'
 import type { Pool } from '#sql/pool.ts'
-import { announceContacts } from './announce_contacts.ts'
-import { type ContactFields, storeContact } from './save_contact.ts'
+import type { ContactFields } from './given_contact.ts'
+import { storeContact } from './save_contact.ts'
 import { writeContacts } from './write_contacts.ts'
 
 type Named = { account_id: string; ref: ContactRef }

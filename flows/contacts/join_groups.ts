@@ -44,7 +44,7 @@ export async function joinGroups(
 }
 
 /** One event per contact, with the topics that it has changed. */
-async function announceTopics(tx: Tx, account_id: string, changed: ChangedTopic[]): Promise<void> {
+export async function announceTopics(tx: Tx, account_id: string, changed: ChangedTopic[]): Promise<void> {
   const events = [...Map.groupBy(changed, ({ contact_id }) => contact_id)].map(([id, choices]) => ({
     account_id,
     type: 'contact.topics.updated' as const,

@@ -4,6 +4,7 @@ import {
   deleteConsentsOfDomain,
   deleteContactsOfDomain,
   deleteCounts,
+  deleteImportsOfDomain,
   deleteMembers,
   deleteProperty,
   removeValues,
@@ -19,6 +20,7 @@ export async function removeLeftovers(pool: Pool, { of, ...deleted }: JobPayload
     case 'domain':
       await inSlices(() => deleteContactsOfDomain(pool, deleted, SLICE))
       await deleteConsentsOfDomain(pool, deleted)
+      await inSlices(() => deleteImportsOfDomain(pool, deleted, SLICE))
       return deleteCounts(pool, deleted)
     case 'audience':
       await inSlices(() => deleteMembers(pool, of, deleted, SLICE))

@@ -1,13 +1,12 @@
-import type { NewContact } from '#lib/contacts/new_contact.ts'
 import { storedValues } from '#lib/contacts/stored_values.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'
-import { type UpsertedContact, upsertContacts } from '#sql/contacts/contact_changes.ts'
+import { announceContacts, type UpsertedContact, upsertContacts } from '#sql/contacts/contact_changes.ts'
 import { type Contact, findContact } from '#sql/contacts/contacts.ts'
 import { listStoredProperties } from '#sql/contacts/properties.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
-import { announceContacts } from './announce_contacts.ts'
+import { type ContactFields, toGivenContact } from './given_contact.ts'
 import { type ContactPlace, type Groups, joinGroups, requireGroups } from './join_groups.ts'
 import { writeContacts } from './write_contacts.ts'
 
@@ -32,9 +31,6 @@ export async function saveContact(
   })
 }
 
-/** What a request gives of a contact; undefined leaves a member as it is. */
-export type ContactFields = Pick<NewContact, 'first_name' | 'last_name' | 'unsubscribed' | 'properties'>
-
 /** As `saveContact`, in a transaction of `writeContacts`. */
 export async function storeContact(
   tx: Tx,
@@ -45,10 +41,7 @@ export async function storeContact(
   const { account_id } = place
   await requireGroups(tx, place, given)
   const properties = storedValues(given.properties ?? {}, await listStoredProperties(tx, account_id))
-  const row = {
-    ...{ id: newId(), email: given.email, unsubscribed: given.unsubscribed ?? null, properties },
-    ...{ first_name: cleared(given.first_name), last_name: cleared(given.last_name) },
-  }
+  const row = toGivenContact(newId(), given, properties)
   const options = { ...place, on_conflict: 'upsert', may_resubscribe: true, source: 'api' } as const
   const [saved] = (await upsertContacts(tx, [row], { ...options, source_id: origin.source_id })) as [UpsertedContact]
   await joinGroups(tx, place, given, [saved.id], origin)
@@ -58,13 +51,8 @@ export async function storeContact(
   return saved
 }
 
-/** Undefined leaves a name as it is, null and the empty string clear it. */
-function cleared(name: string | null | undefined): string | null {
-  return name === undefined ? null : (name ?? '')
-}
-
 /** Notes who has unsubscribed or subscribed. */
-async function noteConsents(
+export async function noteConsents(
   tx: Tx,
   place: ContactPlace,
   saved: UpsertedContact[],

@@ -3,6 +3,8 @@ import { lockContacts } from '#sql/contacts/contact_changes.ts'
 import { type Pool, sqlState, type Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 
+const RETRY_AFTER = { 'retry-after': '2' }
+
 /** SQLSTATE of a lock that was not to be had in time, and of a statement that was canceled for its time. */
 const NO_LOCK = '55P03'
 const CANCELED = '57014'
@@ -30,7 +32,7 @@ export async function writeContacts<T>(
 }
 
 function contactError(error: unknown): unknown {
-  const options = { headers: { 'retry-after': '2' }, cause: error }
+  const options = { headers: RETRY_AFTER, cause: error }
   switch (sqlState(error)) {
     case NO_LOCK:
       return new ApiError(
@@ -39,12 +41,17 @@ function contactError(error: unknown): unknown {
         options,
       )
     case CANCELED:
-      return new ApiError(
-        'contacts_timeout',
-        'The contacts were not stored in time, and nothing was changed. Send fewer of them at a time.',
-        options,
-      )
+      return contactsTimeout(error)
     default:
       return error
   }
+}
+
+/** Thrown in a transaction, it undoes it. */
+export function contactsTimeout(cause?: unknown): ApiError {
+  return new ApiError(
+    'contacts_timeout',
+    'The contacts were not stored in time, and nothing was changed. Send fewer of them at a time.',
+    { headers: RETRY_AFTER, cause },
+  )
 }

@@ -20,15 +20,17 @@ const RELEASE_SECONDS = 10
 /** An email in doubt is sent again after this time (reliability 3.1). */
 export const RESEND_AFTER_SECONDS = 15 * 60
 
-/** The same reason as for recipients dropped at acceptance (sql/sending/accept/store_drafts.sql). */
+/** The same reasons as for recipients dropped at acceptance (sql/sending/accept/store_drafts.sql). */
 const RESERVED = 'The domain is reserved for documentation and tests.'
+const SUPPRESSED = 'The address is on the suppression list.'
+const UNSUBSCRIBED = 'The recipient is not subscribed to the topic.'
 
 /** Only for the simulator: it suppresses no address. */
 const NO_SUCH_USER = judgeReply('550 5.1.1 Simulated: no such user', 'rcpt')
 
 /**
- * Decides what needs no message: simulated recipients, domains that no mail may go to, and addresses suppressed since the
- * email was accepted. Null: it must be sent.
+ * Decides what needs no message: simulated recipients, domains that no mail may go to, and addresses that were suppressed
+ * or left the topic since the email was accepted. Null: it must be sent.
  */
 export function decideUnsent(delivery: ClaimedDelivery, config: Config): DeliveryResult | null {
   const address = { address: delivery.recipient, domain: delivery.destination }
@@ -36,7 +38,8 @@ export function decideUnsent(delivery: ClaimedDelivery, config: Config): Deliver
     case null:
       // Acceptance checks this too; this is the last check, for whatever else puts deliveries into the queue.
       if (isReservedDomain(delivery.destination)) return { outcome: 'suppressed', reason: RESERVED }
-      if (delivery.suppressed) return { outcome: 'suppressed', reason: 'The address is on the suppression list.' }
+      if (delivery.suppressed) return { outcome: 'suppressed', reason: SUPPRESSED }
+      if (delivery.unsubscribed) return { outcome: 'suppressed', reason: UNSUBSCRIBED }
       return null
     case 'delivered':
       return { outcome: 'delivered', reply: '250 2.0.0 Simulated', via: 'simulator' }

@@ -1,12 +1,7 @@
 import type { Config } from '#lib/config.ts'
 import type { Log } from '#lib/log.ts'
-import {
-  type DeliveryResult,
-  listDoubtfulDeliveries,
-  listLostDeliveries,
-  type Stray,
-  settleDeliveries,
-} from '#sql/delivery/deliveries.ts'
+import { type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import { listDoubtfulDeliveries, listLostDeliveries, type Stray } from '#sql/delivery/stray_deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
 import { RESEND_AFTER_SECONDS } from './decide_outcome.ts'
 

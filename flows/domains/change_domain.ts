@@ -1,3 +1,4 @@
+import type { Brand } from '#lib/domains/brand.ts'
 import { type DomainRecord, domainRecords } from '#lib/domains/domain_records.ts'
 import { isSendable } from '#lib/domains/domain_status.ts'
 import { type DomainChange, whyNotSettings } from '#lib/domains/new_domain.ts'
@@ -55,7 +56,16 @@ function merge(before: DomainSettings, { capabilities, ...change }: DomainChange
     tls: change.tls ?? before.tls,
     custom_return_path: change.custom_return_path ?? before.custom_return_path,
     tracking_subdomain: change.tracking_subdomain === undefined ? before.tracking_subdomain : change.tracking_subdomain,
+    brand: mergeBrand(before.brand, change.brand),
   }
+}
+
+/** What is left out stays, null clears. */
+function mergeBrand(before: Brand, change: DomainChange['brand']): Brand {
+  if (change === undefined) return before
+  if (change === null) return { name: null, color: null, logo_url: null }
+  const { name = before.name, color = before.color, logo_url = before.logo_url } = change
+  return { name, color, logo_url }
 }
 
 type Change = { before: LockedDomain; after: LockedDomain; had: DomainRecord[]; wanted: DomainRecord[] }

@@ -1,4 +1,6 @@
+import type { ReadTokenKeys } from '#flows/process/token_keys.ts'
 import type { Config } from '#lib/config.ts'
+import { parseUnsubscribeLocal } from '#lib/contacts/unsubscribe_token.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import { parseReturnPathLocal } from '#lib/mail/return_path.ts'
 import { isWithin } from '#lib/net/domain_name.ts'
@@ -7,18 +9,40 @@ import type { Pool } from '#sql/pool.ts'
 import { findReportedDelivery, type ReportedDelivery } from '#sql/receiving/reports.ts'
 import type { ReceivingParty } from './receive_email.ts'
 
-type Dependencies = { pool: Pool; secrets: Secrets; config: Pick<Config, 'RETURN_PATH_DOMAIN'> }
+type Places = { pool: Pool; config: Pick<Config, 'RETURN_PATH_DOMAIN'> }
+type Dependencies = Places & { secrets: Secrets }
 
 /**
  * The delivery whose return path this is. Null: nothing that we have signed, or not at a domain that its bounces can come
  * back to: RETURN_PATH_DOMAIN, the domain it was from, or a label below that.
  */
-export async function findReturnPath(
-  { pool, secrets, config }: Dependencies,
+export function findReturnPath(
+  { secrets, ...places }: Dependencies,
   address: string,
 ): Promise<ReportedDelivery | null> {
+  return findDelivery(places, address, local => parseReturnPathLocal(local, secrets))
+}
+
+/** An address that mail to unsubscribe is sent to; the keys are read for nothing else. */
+const UNSUBSCRIBE_FORM = /^u-[a-z2-7]{42}@/i
+
+/** The delivery whose recipient unsubscribes by mail to this address; null as for return paths. */
+export async function findUnsubscribing(
+  { readTokenKeys, ...places }: Places & { readTokenKeys: ReadTokenKeys },
+  address: string,
+): Promise<ReportedDelivery | null> {
+  if (!UNSUBSCRIBE_FORM.test(address)) return null
+  const keys = await readTokenKeys()
+  return findDelivery(places, address, local => parseUnsubscribeLocal(local, keys))
+}
+
+async function findDelivery(
+  { pool, config }: Places,
+  address: string,
+  parseLocal: (local: string) => string | null,
+): Promise<ReportedDelivery | null> {
   const parsed = parseAddress(address)
-  const id = parsed && parseReturnPathLocal(parsed.address.replace(/@.*$/, ''), secrets)
+  const id = parsed && parseLocal(parsed.address.replace(/@.*$/, ''))
   const delivery = id && (await findReportedDelivery(pool, id))
   if (!delivery) return null
   const from = parseAddress(delivery.sender)?.domain
@@ -26,9 +50,15 @@ export async function findReturnPath(
   return isOurs ? delivery : null
 }
 
-/** Whose report comes to this address; null when it is no return path. The domain that it was from must still be there. */
-export async function findReturnPathParty(dependencies: Dependencies, address: string): Promise<ReceivingParty | null> {
-  const delivery = await findReturnPath(dependencies, address)
+/**
+ * The account that a report or a mail to unsubscribe is for; null for any other address. The domain that the email was from
+ * must still be there.
+ */
+export async function findReturnPathParty(
+  dependencies: Dependencies & { readTokenKeys: ReadTokenKeys },
+  address: string,
+): Promise<ReceivingParty | null> {
+  const delivery = (await findReturnPath(dependencies, address)) ?? (await findUnsubscribing(dependencies, address))
   if (!delivery?.domain_id) return null
   return { account_id: delivery.account_id, domain_id: delivery.domain_id, recipient: address.toLowerCase() }
 }

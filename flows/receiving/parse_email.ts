@@ -1,8 +1,5 @@
 import type { Blobs } from '#flows/files/blobs.ts'
 import { Semaphore } from '#lib/async/semaphore.ts'
-import { newId } from '#lib/ids.ts'
-import type { ParsedAddress, ParsedFile, ParsedMessage } from '#lib/receiving/parse/parsed_message.ts'
-import { stripOwnResults } from '#lib/receiving/verdicts/own_results.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import { announceReceivedEmails } from '#sql/receiving/announce_received_emails.ts'
 import {
@@ -10,17 +7,17 @@ import {
   type EmailToParse,
   haveBeenTried,
   type Judgement,
-  markParsed,
   markUnreadable,
   resetParseTries,
 } from '#sql/receiving/emails_to_parse.ts'
-import { insertReceivedAttachments, type ParsedAttachment } from '#sql/receiving/received_attachments.ts'
 import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 import { insertUnappliedReport } from '#sql/receiving/unapplied_reports.ts'
 import type { ClassifyWork } from './classify_reply.ts'
 import { type Judge, judgeMessage } from './judge_message.ts'
-import { findRelation, isForInbox, linkReply, type Relation } from './link_reply.ts'
-import { parseRaw } from './parse_raw.ts'
+import { findRelation, isForInbox, UNRELATED } from './link_reply.ts'
+import { parseRaw } from './parse/parse_raw.ts'
+import { storeParsed } from './parse/store_parsed.ts'
+import { unsubscribeByEmail } from './unsubscribe_by_email.ts'
 
 type Work = ClassifyWork & Pick<Judge, 'judge_times'> & { blobs: Blobs; secrets: Secrets }
 
@@ -54,7 +51,8 @@ export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<v
 async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   const email = await claimEmailToParse(work.pool, id)
   if (!email) return // deleted, or read by an earlier run
-  if (email.parse_tries > MAX_DEATHS) return giveUp(work, email, 'Whatever tried to read it died of it.', null)
+  const isDone = await unsubscribeByEmail(work, email).catch(error => tryAgain(work, id, error))
+  if (email.parse_tries > MAX_DEATHS) return giveUp(work, email, 'Whatever tried to read it died of it.', null, isDone)
   await room.acquire(email.size)
   try {
     const parsed = await parseRaw(work.blobs, email)
@@ -62,86 +60,40 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
     const raw = Buffer.from(buffer, byteOffset, length)
     const judgement = await judgeMessage(work, email, raw)
     if ('refused' in parsed) {
-      await giveUp(work, email, parsed.refused, judgement)
+      await giveUp(work, email, parsed.refused, judgement, isDone)
     } else {
-      const relation = await findRelation(work, email, parsed.message, raw)
-      await store(work, email, parsed.message, judgement, relation)
+      const relation = isDone ? UNRELATED : await findRelation(work, email, parsed.message, raw)
+      await storeParsed(work, email, parsed.message, judgement, relation)
       if (relation.fault) work.log.warn({ ...id, reason: relation.fault }, UNAPPLIED)
     }
   } catch (error) {
-    await resetParseTries(work.pool, id)
-    throw error
+    await tryAgain(work, id, error)
   } finally {
     room.release(email.size)
   }
 }
 
-async function giveUp(work: Work, email: EmailToParse, why: string, judgement: Judgement | null): Promise<void> {
+async function tryAgain(work: Work, id: ReceivedEmailId, error: unknown): Promise<never> {
+  await resetParseTries(work.pool, id)
+  throw error
+}
+
+/** `isDone`: it was sent to unsubscribe, and has done that. */
+async function giveUp(
+  work: Work,
+  email: EmailToParse,
+  why: string,
+  judgement: Judgement | null,
+  isDone: boolean,
+): Promise<void> {
   const id = { account_id: email.account_id, id: email.id }
-  const isListed = await isForInbox(work, email)
+  const isListed = !isDone && (await isForInbox(work, email))
+  const isUnapplied = !isListed && !isDone
   const isNew = await work.pool.transaction(async tx => {
     if (!(await markUnreadable(tx, id, { why, judgement, isListed }))) return false
-    if (!isListed) await insertUnappliedReport(tx, id, why)
+    if (isUnapplied) await insertUnappliedReport(tx, id, why)
     await announceReceivedEmails(tx, [id])
     return true
   })
-  if (isNew && !isListed) work.log.warn({ ...id, reason: why }, UNAPPLIED)
-}
-
-async function store(
-  { pool, blobs, config }: Work,
-  { account_id, id }: EmailToParse,
-  message: ParsedMessage,
-  judgement: Judgement,
-  relation: Relation,
-): Promise<void> {
-  const attachments: ParsedAttachment[] = []
-  // Each file is released as soon as it is stored.
-  for (let file = message.files.shift(); file; file = message.files.shift()) {
-    attachments.push(await storeFile(blobs, account_id, file))
-  }
-  await pool.transaction(async tx => {
-    const isNew = await markParsed(
-      tx,
-      { account_id, id },
-      {
-        from: message.from?.address ?? '',
-        from_name: message.from?.name || null,
-        to: listAddresses(message.to),
-        cc: listAddresses(message.cc),
-        bcc: listAddresses(message.bcc),
-        reply_to: listAddresses(message.reply_to),
-        subject: message.subject,
-        message_id: message.message_id,
-        headers: stripOwnResults(message.headers, [config.HELO_NAME, config.SERVER_DOMAIN]),
-        html: message.html,
-        text: message.text,
-        parse_error: message.cut,
-      },
-      judgement,
-    )
-    if (!isNew) return
-    await insertReceivedAttachments(tx, { account_id, id }, attachments)
-    await linkReply(tx, { account_id, id }, relation)
-    await announceReceivedEmails(tx, [{ account_id, id }])
-  })
-}
-
-async function storeFile(blobs: Blobs, account_id: string, file: ParsedFile): Promise<ParsedAttachment> {
-  const { buffer, byteOffset, length } = file.content
-  const blob = await blobs.put(account_id, Buffer.from(buffer, byteOffset, length))
-  return {
-    id: newId(),
-    filename: file.filename ?? 'attachment',
-    content_type: file.content_type,
-    content_disposition: file.disposition,
-    content_id: file.content_id,
-    size: blob.size,
-    blob_id: blob.id,
-  }
-}
-
-/** Leaves out names without an address, and `<>`. */
-function listAddresses(mailboxes: ParsedAddress[]): string[] {
-  return mailboxes.map(({ address }) => address).filter(address => address !== '')
+  if (isNew && isUnapplied) work.log.warn({ ...id, reason: why }, UNAPPLIED)
 }

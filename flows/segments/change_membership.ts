@@ -1,7 +1,6 @@
-import { announceContacts } from '#flows/contacts/announce_contacts.ts'
 import { writeContacts } from '#flows/contacts/write_contacts.ts'
 import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
-import { lockContact } from '#sql/contacts/contact_changes.ts'
+import { announceContacts, lockContact } from '#sql/contacts/contact_changes.ts'
 import { type ContactRef, findContact } from '#sql/contacts/contacts.ts'
 import { addToSegments } from '#sql/contacts/memberships.ts'
 import type { Pool, Queryable, Tx } from '#sql/pool.ts'

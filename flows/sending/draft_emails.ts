@@ -1,5 +1,5 @@
 import type { ResolvedEmail } from '#flows/templates/render_parts.ts'
-import { ApiError, notFound } from '#lib/errors.ts'
+import { ApiError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { formatAddress } from '#lib/mail/address.ts'
 import { isReservedDomain } from '#lib/mail/reserved_domains.ts'
@@ -71,6 +71,7 @@ export function toDraft(
     tags: email.tags ?? [],
     ...storedParts(email),
     template_id: email.template_id ?? null,
+    topic_id: email.topic_id ?? null,
     scheduled_at: schedule && !schedule.is_now ? schedule.at : null,
     attachments: [],
     recipients,
@@ -80,7 +81,6 @@ export function toDraft(
 function refusalOf(email: ResolvedEmail, recipients: DraftRecipient[]): ApiError | null {
   const late = scheduleRefusal(email)
   if (late) return late
-  if (email.topic_id) return notFound('Topic') // nobody has topics yet: each is as unknown as any other
   const { scheduled_at: schedule } = email
   if (!schedule || schedule.is_now || !recipients.some(({ simulated }) => simulated)) return null
   return new ApiError('validation_error', 'The simulator cannot be combined with `scheduled_at`.')

@@ -1,6 +1,6 @@
 import { now } from '#lib/clock.ts'
 import { isSendable } from '#lib/domains/domain_status.ts'
-import { ApiError } from '#lib/errors.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
 import type { ScheduleFault } from '#lib/sending/schedule.ts'
 import type { Draft, FaultDetail, RequestFault } from '#sql/sending/accept/drafts.ts'
 import type { RefusedEmail } from './accept_emails.ts'
@@ -27,6 +27,9 @@ export function scheduleError(fault: ScheduleFault): ApiError {
   return new ApiError('validation_error', message)
 }
 
+const ALL_SUPPRESSED = 'All `to` recipients are suppressed.'
+const NOBODY_SUBSCRIBED = 'All `to` recipients are suppressed or not subscribed to the topic.'
+
 /** Returns the error for the caller of a draft that is not stored. */
 export function faultError({ fault, detail }: RefusedEmail, draft: Draft): ApiError {
   switch (fault) {
@@ -41,8 +44,10 @@ export function faultError({ fault, detail }: RefusedEmail, draft: Draft): ApiEr
       return new ApiError('validation_error', `The ${draft.domain} domain ${whyNotDomain(detail)}`)
     case 'domain_not_allowed':
       return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
+    case 'topic_unknown':
+      return notFound('Topic')
     case 'all_suppressed':
-      return new ApiError('validation_error', 'All `to` recipients are suppressed.')
+      return new ApiError('validation_error', draft.topic_id === null ? ALL_SUPPRESSED : NOBODY_SUBSCRIBED)
     default:
       return requestError(fault, draft.domain, detail)
   }

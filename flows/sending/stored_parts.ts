@@ -1,6 +1,7 @@
 import { type ResolvedEmail, sizeOf } from '#flows/templates/render_parts.ts'
-import { derivesText, RENDERER } from '#lib/contents/compile_content.ts'
+import { derivesText, PERSONAL_RENDERER, RENDERER } from '#lib/contents/compile_content.ts'
 import { LongHtml } from '#lib/sending/long_html.ts'
+import { hasUnsubscribeHeader } from '#lib/topics/list_headers.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 
 /** The part of a draft that the parts of its message are made from (flows/contents/render_email.ts). */
@@ -10,13 +11,19 @@ export function storedParts(
   const { text = null, content_id, variables } = email
   // Long html is always shared: the email has a content.
   const html = email.html instanceof LongHtml ? null : (email.html ?? null)
-  if (!content_id && !variables) {
+  const renderer = isPersonalMail(email) ? PERSONAL_RENDERER : RENDERER
+  if (!content_id && !variables && !email.has_links) {
     // An empty text next to html asks for no text part.
-    const isRendered = derivesText(email) || (html && text === '')
-    return { html, text, renderer: isRendered ? RENDERER : undefined }
+    const isRendered = derivesText(email) || (html && text === '') || renderer === PERSONAL_RENDERER
+    return { html, text, renderer: isRendered ? renderer : undefined }
   }
   const source = content_id ? { html: null, text: null, content_id } : { html, text }
-  return { ...source, variables, rendered_size: sizeOfParts(email), renderer: RENDERER }
+  return { ...source, variables, rendered_size: sizeOfParts(email), renderer }
+}
+
+/** Mail of a topic has a header to unsubscribe by, unless whoever sends it gives one. */
+function isPersonalMail({ has_links, topic_id, headers }: ResolvedEmail): boolean {
+  return Boolean(has_links) || (Boolean(topic_id) && !hasUnsubscribeHeader(headers ?? {}))
 }
 
 /** Bytes that the parts take at most: a text part that is derived is hardly ever longer than its html. */

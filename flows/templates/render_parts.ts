@@ -3,7 +3,8 @@ import { ApiError } from '#lib/errors.ts'
 import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
 import { LongHtml } from '#lib/sending/long_html.ts'
 import type { CompleteEmail } from '#lib/sending/new_email.ts'
-import { type Lookup, type Part, render } from '#lib/templates/render.ts'
+import { LINK_SAMPLE, mentionsLink, personalLink } from '#lib/templates/personal_links.ts'
+import { AS_WRITTEN, type Lookup, type Part, render } from '#lib/templates/render.ts'
 
 /**
  * An email whose `html` and `text` are sources: `variables` are put in when it is sent, as they are now. Without them the
@@ -15,6 +16,8 @@ export type ResolvedEmail = Omit<CompleteEmail, 'html'> & {
   content_id?: string | undefined
   /** Bytes of the rendered parts, of one that is rendered. */
   sizes?: { html: number; text: number } | undefined
+  /** The parts have links that differ for each recipient. */
+  has_links?: boolean | undefined
 }
 
 /** Reads html that was stored while it arrived. */
@@ -28,12 +31,8 @@ export function sizeOf(source: string | LongHtml | null | undefined): number {
 }
 
 /** Puts the variables into the subject, and into the parts to see that it can be done. @throws {ApiError} */
-export async function renderParts(
-  email: ResolvedEmail,
-  lookup: Lookup,
-  { readHtml, turns }: Rendering,
-): Promise<ResolvedEmail> {
-  const subject = await inTurns(render(email.subject, 'subject', lookup), turns)
+export async function renderParts(email: ResolvedEmail, lookup: Lookup, rendering: Rendering): Promise<ResolvedEmail> {
+  const subject = await inTurns(render(email.subject, 'subject', lookup), rendering.turns)
   if (subject.length > MAX_SUBJECT_LENGTH) {
     throw new ApiError(
       'validation_error',
@@ -42,15 +41,49 @@ export async function renderParts(
   }
   const values = new Map<string, string>()
   let isTemplate = false
-  const recording: Lookup = (key, has_fallback) => {
+  const measured = await measureParts(email, rendering, (key, has_fallback) => {
     isTemplate = true
     const value = lookup(key, has_fallback)
-    if (value !== undefined) values.set(key, String(value))
+    if (typeof value === 'string' || typeof value === 'number') values.set(key, String(value))
     return value
+  })
+  return { ...measured, subject, variables: isTemplate ? Object.fromEntries(values) : undefined }
+}
+
+/** An email without variables: of all placeholders only those of links of its recipient are replaced. @throws {ApiError} */
+export async function findLinks(email: ResolvedEmail, rendering: Rendering): Promise<ResolvedEmail> {
+  if (!mayHaveLink(email.html) && !mayHaveLink(email.text)) return email
+  const lookup: Lookup = key => (personalLink(key, LINK_SAMPLE) === undefined ? AS_WRITTEN : undefined)
+  const measured = await measureParts(email, rendering, lookup, mayHaveLink)
+  return measured.has_links ? measured : email
+}
+
+type PartSource = ResolvedEmail['html']
+
+function mayHaveLink(source: PartSource): boolean {
+  if (source instanceof LongHtml) return source.mentions_link
+  return source ? mentionsLink(source) : false
+}
+
+/** A key that `lookup` knows nothing of may be a link of the recipient. `isRendered`: other parts are sent as they are. */
+async function measureParts(
+  email: ResolvedEmail,
+  { readHtml, turns }: Rendering,
+  lookup: Lookup,
+  isRendered: (source: PartSource) => boolean = Boolean,
+): Promise<ResolvedEmail> {
+  let has_links = false
+  const recording: Lookup = (key, has_fallback) => {
+    const value = lookup(key, has_fallback)
+    const link = value === undefined ? personalLink(key, LINK_SAMPLE) : undefined
+    has_links ||= link !== undefined
+    return value ?? link
   }
-  const measure = async (source: string | null | undefined, part: Part) =>
-    source ? Buffer.byteLength(await inTurns(render(source, part, recording), turns)) : 0
-  const html = email.html instanceof LongHtml ? await readHtml(email.html) : email.html
-  const sizes = { html: await measure(html, 'html'), text: await measure(email.text, 'text') }
-  return { ...email, subject, sizes, variables: isTemplate ? Object.fromEntries(values) : undefined }
+  const measure = async (source: PartSource, part: Part) => {
+    if (!source || !isRendered(source)) return sizeOf(source)
+    const text = source instanceof LongHtml ? await readHtml(source) : source
+    return Buffer.byteLength(await inTurns(render(text, part, recording), turns))
+  }
+  const sizes = { html: await measure(email.html, 'html'), text: await measure(email.text, 'text') }
+  return { ...email, sizes, has_links }
 }

@@ -6,7 +6,7 @@ import type { Lookup } from '#lib/templates/render.ts'
 import type { Variables } from '#lib/templates/variables.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { listSentTemplates, type SentTemplate, type TemplateVariable } from '#sql/templates/template_versions.ts'
-import { type ReadHtml, type Rendering, type ResolvedEmail, renderParts, sizeOf } from './render_parts.ts'
+import { findLinks, type ReadHtml, type Rendering, type ResolvedEmail, renderParts, sizeOf } from './render_parts.ts'
 
 /**
  * Fills emails in from the templates they name, and renders each once to see that it can be sent. Each gets its result,
@@ -24,7 +24,7 @@ export async function resolveTemplates(
   let length = 0
   const turns = new Turns()
   for (const email of emails) {
-    const result = asGiven(email) ?? (await tryToComplete(email, templates, { readHtml, turns }))
+    const result = await tryToComplete(email, templates, { readHtml, turns })
     length += lengthOf(result)
     results.push(length > MAX_TOGETHER ? new ApiError('validation_error', TOO_LONG) : result)
     if (turns.isOver) await turns.rest()
@@ -59,13 +59,10 @@ function refOf({ template_id, template }: NewEmail): string | null {
   return template_id ?? template?.id ?? template?.alias ?? null
 }
 
-/** An email that names no template and has no variables; the shape says that it has a sender and a subject then. */
-function asGiven(email: NewEmail): ResolvedEmail | null {
-  return refOf(email) === null && !email.variables ? (email as ResolvedEmail) : null
-}
-
 async function complete(email: NewEmail, templates: SentTemplate[], rendering: Rendering): Promise<ResolvedEmail> {
   const ref = refOf(email)
+  // The shape says that one without a template has a sender and a subject.
+  if (ref === null && !email.variables) return findLinks(email as ResolvedEmail, rendering)
   const { template: named, variables, template_id: _, ...fields } = email
   if (ref === null) return renderParts(fields as ResolvedEmail, lookupIn(variables ?? {}), rendering)
 

@@ -55,6 +55,14 @@ export const limits = {
     .describe(
       'Time limit for storing a batch, in milliseconds. Emails that are not stored by then are not sent. Keep it below the timeouts of clients and proxies.',
     ),
+  CONTACT_WRITE_MS: count
+    .min(100)
+    .max(100_000)
+    .default(10_000)
+    .describe(
+      'Time limit for storing a batch of contacts, in milliseconds. One that takes longer is undone and gets the error `contacts_timeout`. Keep it below the timeouts of clients and proxies.',
+    ),
+  IMPORT_MAX_MB: count.min(1).max(10_000).default(500).describe('Size limit of a file of contacts, in MB.'),
   PAUSE_BOUNCE_RATE: percent
     .default(10)
     .describe(

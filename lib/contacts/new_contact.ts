@@ -28,7 +28,8 @@ const Name = z
 /** Values by key; null removes one. Keys and types are checked by the properties of the account. */
 const Properties = counted(0, MAX_PROPERTIES, 'properties', record(PropertyValue.nullable()).nullish())
 
-const fields = {
+/** Members of a contact beside its address. */
+export const contactFields = {
   first_name: Name.describe('One line of up to 255 characters. Null clears it.'),
   last_name: Name.describe('One line of up to 255 characters. Null clears it.'),
   unsubscribed: z
@@ -37,46 +38,55 @@ const fields = {
     .describe('`true`: the contact gets no campaigns. Only an explicit `false` undoes an opt-out.'),
   properties: Properties.describe('Values by the keys of contact properties. A value of null removes it.'),
 }
-const domain = z.string().nullish()
 const SegmentRef = z.union(
   [z.guid(), z.object({ id: z.guid() }).transform(({ id }) => id)],
   'must be the id of a segment',
-)
-const segments = counted(0, MAX_SEGMENTS, 'segments', z.array(SegmentRef).nullish()).describe(
-  'Up to 100 segments to add it to: ids, or objects with an `id`.',
 )
 
 export const Subscription = z.enum(['opt_in', 'opt_out'])
 export type Subscription = z.infer<typeof Subscription>
 
-const TopicChoice = z.object({
+export const TopicChoice = z.object({
   id: z.guid().describe('Id of the topic.'),
   subscription: Subscription.describe('Choice of the contact.'),
 })
-const topics = counted(0, MAX_TOPICS, 'topics', z.array(TopicChoice))
 export type TopicChoice = z.infer<typeof TopicChoice>
+export const TopicChoices = counted(0, MAX_TOPICS, 'topics', z.array(TopicChoice))
 
-const Email = ContactAddress.describe('The address, without a name. Unique among the contacts of the domain.')
-const TOPICS = 'Up to 100 choices about topics.'
+/** Segments that a contact is added to, and its choices about topics. */
+export const groupFields = {
+  segments: counted(0, MAX_SEGMENTS, 'segments', z.array(SegmentRef).nullish()).describe(
+    'Up to 100 segments to add it to: ids, or objects with an `id`.',
+  ),
+  topics: TopicChoices.nullish().describe('Up to 100 choices about topics.'),
+}
+
+export const ContactEmail = ContactAddress.describe(
+  'The address, without a name. Unique among the contacts of the domain.',
+)
 
 /** Descriptions of `domain`: where it has a default, and where it belongs to an address in the path. */
 export const IMPLIED_DOMAIN = 'Name or id of the domain. Default: that of the API key, or the only one of the account.'
 export const ADDRESS_DOMAIN = 'Name or id of the domain, if the path has an address. Default: that of the API key.'
 
+/** Where a contact is put: on the domain that it names or implies. */
+export const placeFields = {
+  domain: z.string().nullish().describe(IMPLIED_DOMAIN),
+  audience_id: z.guid().nullish().describe('Id of an audience to join. It implies the domain.'),
+}
+
 /** The body of POST /audiences/:audience_id/contacts (contract 6.1). */
-export const NewAudienceContact = withTwins(
-  z.object({ email: Email, ...fields, segments, topics: topics.nullish().describe(TOPICS) }),
-).meta({ id: 'NewAudienceContact' })
+export const NewAudienceContact = withTwins(z.object({ email: ContactEmail, ...contactFields, ...groupFields })).meta({
+  id: 'NewAudienceContact',
+})
 
 /** The body of POST /contacts: on the domain that it names or implies. */
 export const NewContact = withTwins(
   z.object({
-    email: Email,
-    ...fields,
-    segments,
-    topics: topics.nullish().describe(TOPICS),
-    domain: domain.describe(IMPLIED_DOMAIN),
-    audience_id: z.guid().nullish().describe('Id of an audience to join. It implies the domain.'),
+    email: ContactEmail,
+    ...contactFields,
+    ...groupFields,
+    ...placeFields,
   }),
 ).meta({ id: 'NewContact' })
 export type NewContact = z.output<typeof NewContact>
@@ -88,6 +98,6 @@ const Fixed = z
 
 /** The body of PATCH /contacts/:id. */
 export const ContactChange = withTwins(
-  z.object({ email: Fixed, ...fields, domain: domain.describe(ADDRESS_DOMAIN) }),
+  z.object({ email: Fixed, ...contactFields, domain: z.string().nullish().describe(ADDRESS_DOMAIN) }),
 ).meta({ id: 'ContactChange' })
 export type ContactChange = z.output<typeof ContactChange>

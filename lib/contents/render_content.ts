@@ -1,5 +1,13 @@
 import { Threads } from '#lib/async/threads.ts'
-import { type CompiledContent, compileContent, renderCompiled, type Source, type Values } from './compile_content.ts'
+import {
+  type CompiledContent,
+  compileContent,
+  type Filling,
+  type Links,
+  renderCompiled,
+  type Source,
+  type Values,
+} from './compile_content.ts'
 import type { ContentWork } from './content_thread.ts'
 
 /** Characters up to which a source is handled on the main thread, which it holds up for some 2 ms. */
@@ -12,15 +20,16 @@ const LIMITS = { count: 1, deadline_ms: 60_000, heap_mb: 512, idle_ms: 10_000 }
 let threads: Threads<ContentWork, CompiledContent | Source> | null = null
 
 /** `compileContent`, in a thread if the source is long. */
-export async function compile(source: Source, is_template: boolean): Promise<CompiledContent> {
-  if (!isLong(source)) return compileContent(source, is_template)
-  return (await inThread({ compile: source, is_template })) as CompiledContent
+export async function compile(source: Source, filling: Filling): Promise<CompiledContent> {
+  if (!isLong(source)) return compileContent(source, filling)
+  return (await inThread({ compile: source, filling })) as CompiledContent
 }
 
 /** `renderCompiled`, in a thread if the content is long or has many placeholders. */
-export async function renderContent(content: CompiledContent, values: Values): Promise<Source> {
-  if (!values || !(isLong(content) || hasManyPlaceholders(content))) return renderCompiled(content, values)
-  return (await inThread({ render: content, values })) as Source
+export async function renderContent(content: CompiledContent, values: Values, links: Links): Promise<Source> {
+  const isBare = !values && !links
+  if (isBare || !(isLong(content) || hasManyPlaceholders(content))) return renderCompiled(content, values, links)
+  return (await inThread({ render: content, values, links })) as Source
 }
 
 function isLong({ html, text }: Source): boolean {

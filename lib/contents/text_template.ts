@@ -1,3 +1,4 @@
+import { isReservedLink } from '#lib/templates/personal_links.ts'
 import { placeholders } from '#lib/templates/placeholders.ts'
 import { deriveText } from './derive_text.ts'
 
@@ -7,16 +8,17 @@ const TOKEN = /[\u{F0000}-\u{FFFFD}]/gu
 
 /**
  * Returns the text of HTML with its placeholders left whole, as a template of the text part; null where the text depends
- * on the values: where one is put in unescaped (`{{{key}}}`), or where tags stand between the braces of a placeholder.
+ * on the values: where one is put in unescaped (`{{{key}}}`), or where tags stand between the braces of a placeholder. A link of
+ * ours (`is_personal`) has nothing to escape.
  */
-export function textTemplate(html: string): string | null {
+export function textTemplate(html: string, is_personal: boolean): string | null {
   if (html.search(TOKEN) >= 0) return null
   const tokens = new Map<string, string>() // of a placeholder as it stands there
   const pieces: string[] = []
   let end = 0
   for (const found of placeholders(html)) {
     if (!found) continue
-    if (found.is_raw) return null
+    if (found.is_raw && !(is_personal && isReservedLink(found.key))) return null
     const written = html.slice(found.start, found.next)
     const token = tokens.get(written) ?? String.fromCodePoint(FIRST_TOKEN + tokens.size)
     tokens.set(written, token)

@@ -3,6 +3,7 @@ import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { asciiDomain } from '#lib/mail/address.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
 import { clip } from '#lib/zod_fields.ts'
+import { BrandChange } from './brand.ts'
 import { type RecordedDomain, TRACKING_SUBDOMAIN } from './domain_records.ts'
 
 const Capability = z.enum(['enabled', 'disabled'])
@@ -57,8 +58,10 @@ const Fixed = z
   .optional()
   .meta({ not: {}, description: 'Cannot be changed.' })
 
+const brand = BrandChange.nullish().describe('Look of the pages on which recipients unsubscribe. Null: the default.')
+
 /** What is to be different of a domain: what is left out stays. */
-export const DomainChange = withTwins(z.object({ name: Fixed, region: Fixed, ...changeable })).meta({
+export const DomainChange = withTwins(z.object({ name: Fixed, region: Fixed, ...changeable, brand })).meta({
   id: 'DomainChange',
 })
 export type DomainChange = z.infer<typeof DomainChange>

@@ -19,7 +19,8 @@ export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, 
 }
 
 function isMissing(issue: z.core.$ZodIssue): boolean {
-  return issue.input === undefined && issue.path.length > 0 && issue.code === 'invalid_type'
+  const isOfType = issue.code === 'invalid_type' || issue.code === 'invalid_value'
+  return issue.input === undefined && issue.path.length > 0 && isOfType
 }
 
 /** @param field the path of the value that is wrong; empty for the whole body */

@@ -4,27 +4,44 @@ import type { Secrets } from '#lib/secrets.ts'
 // RFC 4648 6, in lower case: local parts lose their case on the way back.
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 const ID_BYTES = 16
-const MAC_BYTES = 10
-const FORM = /^b-[a-z2-7]{42}$/
+const TAG_BYTES = 10
+const FORM = /^[a-z]-[a-z2-7]{42}$/
 
 type Signer = Pick<Secrets, 'sign'>
 
-/**
- * The local part that bounces of one delivery come back to: `b-` and 42 base32 digits of its id (a UUID, 16 bytes) and a
- * 10-byte HMAC, 44 characters of the 64 that RFC 5321 4.5.3.1.1 allows.
- */
+/** The local part that bounces of one delivery come back to: `b-` and the id of the delivery, signed. */
 export function returnPathLocal(delivery_id: string, secrets: Signer): string {
-  const id = Buffer.from(delivery_id.replaceAll('-', ''), 'hex')
-  return `b-${base32(Buffer.concat([id, secrets.sign('return_path', id).subarray(0, MAC_BYTES)]))}`
+  return writeSignedLocal('b', delivery_id, signWith(secrets))
 }
 
 /** The id that `returnPathLocal` was given, in any case of letters, or null when we did not write it. */
 export function parseReturnPathLocal(local: string, secrets: Signer): string | null {
+  return parseSignedLocal('b', local, signWith(secrets))
+}
+
+function signWith(secrets: Signer): SignId {
+  return id => secrets.sign('return_path', id)
+}
+
+/** Signs the bytes of an id, with 10 bytes or more. */
+export type SignId = (id: Buffer) => Buffer
+
+/**
+ * A local part that names a row: a letter, `-` and 42 base32 digits of the row's id (a UUID, 16 bytes) and a 10-byte
+ * signature, 44 characters of the 64 that RFC 5321 4.5.3.1.1 allows.
+ */
+export function writeSignedLocal(letter: string, id: string, sign: SignId): string {
+  const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
+  return `${letter}-${base32(Buffer.concat([bytes, sign(bytes).subarray(0, TAG_BYTES)]))}`
+}
+
+/** The id that `writeSignedLocal` was given, in any case of letters, or null when we did not write it. */
+export function parseSignedLocal(letter: string, local: string, sign: SignId): string | null {
   const written = local.toLowerCase()
-  if (!FORM.test(written)) return null
+  if (!FORM.test(written) || !written.startsWith(letter)) return null
   const hex = fromBase32(written.slice(2)).toString('hex', 0, ID_BYTES)
   const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
-  return timingSafeEqual(Buffer.from(written), Buffer.from(returnPathLocal(id, secrets))) ? id : null
+  return timingSafeEqual(Buffer.from(written), Buffer.from(writeSignedLocal(letter, id, sign))) ? id : null
 }
 
 function base32(bytes: Buffer): string {

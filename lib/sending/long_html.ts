@@ -4,11 +4,14 @@ export class LongHtml {
   readonly sha256: string
   /** Bytes. */
   readonly size: number
+  /** Whether it has the name of a link that differs for each recipient (lib/templates/personal_links.ts). */
+  readonly mentions_link: boolean
   readonly #blob_id: string
 
-  constructor({ id, sha256, size }: { id: string; sha256: string; size: number }) {
+  constructor({ id, sha256, size }: { id: string; sha256: string; size: number }, mentions_link: boolean) {
     this.sha256 = sha256
     this.size = size
+    this.mentions_link = mentions_link
     this.#blob_id = id
   }
 

@@ -46,6 +46,9 @@ const Tag = z.object({
   value: token.describe('The same.'),
 })
 
+const TOPIC =
+  'Id of a topic. Recipients who are not subscribed to it are dropped, and each other one gets headers to unsubscribe by.'
+
 /** An email as it is to be sent: nothing is left to be filled in. `template_id` tells where its parts came from. */
 export const CompleteEmail = z.object({
   from: From.describe('Sender: `email@domain` or `Name <email@domain>`, at a domain of the account that can send.'),
@@ -66,7 +69,7 @@ export const CompleteEmail = z.object({
   attachments: NewAttachments.nullish().describe('Up to 100 files: each at most 25 MiB, all together at most 40 MiB.'),
   scheduled_at: ScheduledAt.nullish().describe(SCHEDULED_AT),
   template_id: z.guid().nullish(),
-  topic_id: z.guid().nullish().describe('Not available yet: no topic exists.'),
+  topic_id: z.guid().nullish().describe(TOPIC),
   track_opens: tracking,
   track_clicks: tracking,
   poll: notYet.describe('Not available yet: must be null.'),

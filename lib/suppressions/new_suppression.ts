@@ -13,20 +13,32 @@ const Address = z.string().transform((text, context) => {
 
 const Reason = z.enum(['bounce', 'complaint', 'manual', 'import'])
 
+const ExpiresAt = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 timestamp with an offset, such as 2027-01-31T12:00:00Z' })
+  .refine(text => new Date(text) > now(), 'must be in the future')
+  .nullish()
+  .transform(text => (text ? new Date(text).toISOString() : null))
+
 /** An address that is to get no more mail (contract 17). Without `expires_at` for good. */
 export const NewSuppression = withTwins(
   z.object({
     email: Address.describe('The address, without a name.'),
     reason: Reason.default('manual').describe('Why it is suppressed.'),
-    expires_at: z.iso
-      .datetime({ offset: true, error: 'must be an ISO 8601 timestamp with an offset, such as 2027-01-31T12:00:00Z' })
-      .refine(text => new Date(text) > now(), 'must be in the future')
-      .nullish()
-      .transform(text => (text ? new Date(text).toISOString() : null))
-      .describe('When the suppression ends: an ISO 8601 timestamp with an offset. Default: never.'),
+    expires_at: ExpiresAt.describe('When the suppression ends: an ISO 8601 timestamp with an offset. Default: never.'),
   }),
 ).meta({ id: 'NewSuppression' })
 export type NewSuppression = z.infer<typeof NewSuppression>
+
+/** In characters. */
+const MAX_CSV = 5_000_000
+
+/** The body of POST /suppressions/import. */
+export const SuppressionFile = z
+  .object({ csv: z.string().max(MAX_CSV).describe('The text of the file.') })
+  .meta({ id: 'SuppressionFile' })
+
+/** A record of such a file. */
+export const SuppressionRow = z.object({ email: Address, reason: Reason.default('import'), expires_at: ExpiresAt })
 
 /** Entries in each list of a batch (contract 17). */
 const MAX_BATCH = 1_000

@@ -5,11 +5,14 @@ export type Value = string | number
 /** Each part has an escaping of its own. */
 export type Part = 'subject' | 'html' | 'text'
 
+/** In place of a value: the placeholder stays as it is written. */
+export const AS_WRITTEN = Symbol('as written')
+
 /**
  * What a key stands for; undefined when nothing is known. `has_fallback`: the placeholder brings a value of its own for
  * that case, which beats some (contract 8.1, lookup order).
  */
-export type Lookup = (key: string, has_fallback: boolean) => Value | undefined
+export type Lookup = (key: string, has_fallback: boolean) => Value | typeof AS_WRITTEN | undefined
 
 /** Characters of a rendered part. */
 export const MAX_PART = 5_000_000
@@ -64,6 +67,7 @@ export function* render(source: string, part: Part, lookup: Lookup): Generator<v
     }
     const { start, next, key, fallback, is_raw } = found
     const value = lookup(key, fallback !== undefined) ?? fallback
+    if (value === AS_WRITTEN) continue
     if (value === undefined) throw refusal(`Missing value for the variable \`${key}\`.`)
     put(source.slice(end, start))
     put(write(String(value), part, is_raw))

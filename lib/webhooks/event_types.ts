@@ -18,6 +18,7 @@ export const EVENT_TYPES = [
   'contact.updated',
   'contact.deleted',
   'contact.topics.updated',
+  'contact_import.completed',
   'domain.created',
   'domain.updated',
   'domain.deleted',

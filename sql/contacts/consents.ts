@@ -28,7 +28,7 @@ export async function insertConsents(
   `)
 }
 
-/** Keeps only that the address wants no mail, by its hash, and nothing of how that came about. */
+/** Keeps only that the address wants no mail, by its hash, and nothing of how that came about or of its imports. */
 export async function keepOptOutOnly(
   tx: Tx,
   { account_id, domain_id, email }: { account_id: string; domain_id: string; email: string },
@@ -37,6 +37,11 @@ export async function keepOptOutOnly(
   const hash = sql.fragment`sha256(convert_to(${email}, 'UTF8'))`
   await tx.run(sql.unsafe`
     DELETE FROM contact_consents WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND email_hash = ${hash}
+  `)
+  await tx.run(sql.unsafe`
+    DELETE FROM import_errors e USING contact_imports i
+    WHERE i.account_id = ${account_id} AND i.domain_id = ${domain_id}
+      AND e.account_id = i.account_id AND e.import_id = i.id AND lower(e.email) = ${email}
   `)
   if (!is_suppressed) return
   await tx.run(sql.unsafe`

@@ -16,6 +16,29 @@ export async function lockContacts(tx: Tx, account_id: string, domain_id: string
   return is_there
 }
 
+/** Bounds each statement that follows in the transaction: SQLSTATE 57014 after so long. */
+export async function limitStatements(tx: Tx, ms: number): Promise<void> {
+  await tx.run(sql.unsafe`SELECT set_config('statement_timeout', ${String(Math.max(1, Math.ceil(ms)))}, true)`)
+}
+
+/**
+ * Counts what this transaction adds in a shard that few others use (sql/contacts/count_contacts.sql): it holds the shard for
+ * seconds.
+ */
+export async function countApart(tx: Tx): Promise<void> {
+  await tx.run(sql.unsafe`SELECT set_config('mailbrook.count_shard', (1000 + pg_backend_pid() % 100)::text, true)`)
+}
+
+/** Tells webhooks of contacts as they are at this moment, so call it before they are deleted. */
+export async function announceContacts(
+  tx: Tx,
+  account_id: string,
+  type: 'contact.created' | 'contact.updated' | 'contact.deleted',
+  ids: string[],
+): Promise<void> {
+  await tx.run(sql.unsafe`SELECT announce_contacts(${account_id}, ${type}, ${sql.array(ids, 'uuid')})`)
+}
+
 /** Null leaves a member as it is; an empty name and a property that is null clear it. `properties` by `stored_as`. */
 export type GivenContact = {
   id: string

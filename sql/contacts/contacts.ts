@@ -25,7 +25,7 @@ export const Contact = z
 export type Contact = z.infer<typeof Contact>
 
 /** Select list of a query from `contacts c`. */
-export const contactColumns = sql.fragment`
+const contactColumns = sql.fragment`
   'contact' AS object, c.id, c.email, c.first_name, c.last_name, c.unsubscribed,
   shown_properties(c.account_id, c.properties) AS properties, c.domain_id,
   c.domain_id || ARRAY(

@@ -40,6 +40,19 @@ export async function deleteConsentsOfDomain(db: Queryable, { account_id, id }: 
   }
 }
 
+/** Deletes imports into a deleted domain that have ended; returns how many: fewer than `limit` when none are left. */
+export async function deleteImportsOfDomain(
+  db: Queryable,
+  { account_id, id }: Deleted,
+  limit: number,
+): Promise<number> {
+  return db.run(sql.unsafe`
+    DELETE FROM contact_imports WHERE account_id = ${account_id} AND id = ANY (ARRAY(
+      SELECT id FROM contact_imports
+      WHERE account_id = ${account_id} AND domain_id = ${id} AND status IN ('completed', 'failed') LIMIT ${limit}))
+  `)
+}
+
 /** Deletes the counts of a deleted audience, or of the default audience of a deleted domain. */
 export async function deleteCounts(db: Queryable, { account_id, id }: Deleted): Promise<void> {
   await db.run(sql.unsafe`DELETE FROM audience_counts WHERE account_id = ${account_id} AND audience_id = ${id}`)

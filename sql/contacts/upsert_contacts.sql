@@ -9,7 +9,7 @@ DROP FUNCTION IF EXISTS upsert_contacts(uuid, uuid, json, text, boolean, text, u
 CREATE FUNCTION upsert_contacts(
   account uuid, domain uuid, given json, on_conflict text, may_resubscribe boolean, given_source text, given_source_id uuid
 ) RETURNS TABLE (id uuid, email text, outcome text, unsubscribed boolean, was_unsubscribed boolean)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
   created uuid[];
@@ -35,6 +35,12 @@ BEGIN
     WHERE c.account_id = account AND c.id = ANY (created) AND o.account_id = account AND o.domain_id = domain
       AND o.email_hash = sha256(convert_to(c.email, 'UTF8'))
     RETURNING c.id, o.topic_id
+  ), late AS (
+    -- Of one that was committed since the statement above began, which waited for it (preferences/reserve_address.sql).
+    UPDATE contacts c SET unsubscribed = true FROM taken t
+    WHERE c.account_id = account AND c.id = t.id AND t.topic_id = everything() AND NOT c.unsubscribed AND NOT EXISTS (
+      SELECT FROM given_contacts(given) g WHERE g.email = c.email AND may_resubscribe AND g.unsubscribed IS FALSE
+    )
   )
   INSERT INTO contact_topics (account_id, contact_id, topic_id, subscription)
   SELECT account, t.id, t.topic_id, 'opt_out' FROM taken t
@@ -49,11 +55,15 @@ BEGIN
         ELSE g.unsubscribed END AS unsubscribed,
       c.properties AS old_properties,
       jsonb_strip_nulls(c.properties || coalesce(g.properties, '{}')) AS properties
-    FROM given_contacts(given) g
-    JOIN contacts c ON c.account_id = account AND c.domain_id = domain AND c.email = g.email
-    WHERE c.id <> ALL (created)
-    ORDER BY c.email
-    FOR NO KEY UPDATE OF c
+    FROM (SELECT * FROM given_contacts(given) ORDER BY email) g
+    CROSS JOIN LATERAL (
+      -- Ordered, so that no plan reads more than the one that has the address: while a domain fills, its contacts are taken
+      -- for few, and all of them were read for each.
+      SELECT c.* FROM contacts c
+      WHERE c.account_id = account AND c.domain_id = domain AND c.email >= g.email AND c.email <= g.email
+        AND c.id <> g.id -- else it was added just now
+      ORDER BY c.email LIMIT 1 FOR NO KEY UPDATE
+    ) c
   ), updated AS (
     UPDATE contacts c SET
       first_name = CASE WHEN e.has_first_name THEN nullif(e.first_name, '') ELSE c.first_name END,

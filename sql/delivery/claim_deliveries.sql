@@ -3,7 +3,7 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 
 -- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
 -- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
--- was accepted, and by which transport its domain asks to send.
+-- was accepted or is not subscribed to its topic, and by which transport its domain asks to send.
 --
 -- While the platform is paused nothing is claimed. What is met of a paused account or domain is put off until that is over,
 -- and since it seldom comes alone, so is what is due next: else a large backlog of one would hold up everybody behind it.
@@ -17,7 +17,7 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max_count integer,
   busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
-  destination text, suppressed boolean, transport text)
+  destination text, renderer smallint, suppressed boolean, unsubscribed boolean, transport text)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
   SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -28,6 +28,8 @@ DECLARE
   accounts uuid[];
   ids uuid[];
   parked uuid[];
+  have_topics boolean;
+  outsiders uuid[] := '{}'; -- not subscribed to the topic
 BEGIN
   SELECT p.paused_at IS NOT NULL, EXISTS (SELECT FROM accounts WHERE paused_at IS NOT NULL)
     OR EXISTS (SELECT FROM domains WHERE paused_at IS NOT NULL),
@@ -39,8 +41,8 @@ BEGIN
 
   FOR round IN 1..4 LOOP
     IF email_ids IS NULL THEN
-      SELECT array_agg(account_id), array_agg(id) INTO accounts, ids FROM (
-        SELECT d.account_id, d.id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns
+      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL) INTO accounts, ids, have_topics FROM (
+        SELECT d.account_id, d.id, d.topic_id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns
         CROSS JOIN LATERAL (
           SELECT * FROM deliveries d
           WHERE d.state = 'queued' AND d.priority = p.priority AND d.next_at <= now()
@@ -50,8 +52,8 @@ BEGIN
         LIMIT max_count
       ) due;
     ELSE
-      SELECT array_agg(account_id), array_agg(id) INTO accounts, ids FROM (
-        SELECT d.account_id, d.id FROM unnest(email_ids) AS e(id)
+      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL) INTO accounts, ids, have_topics FROM (
+        SELECT d.account_id, d.id, d.topic_id FROM unnest(email_ids) AS e(id)
         CROSS JOIN LATERAL (
           SELECT * FROM deliveries d
           -- Said so that the index of what is due, which is in another order, does not fit.
@@ -78,16 +80,27 @@ BEGIN
     FROM unnest(accounts, ids) AS w(account_id, id) WHERE w.id <> ALL (parked);
   END LOOP;
 
+  -- A statement of its own: most mail has no topic, and is not to pay for it.
+  IF have_topics THEN
+    outsiders := ARRAY(
+      SELECT d.id FROM unnest(accounts, ids) AS due(account_id, id)
+      JOIN deliveries d ON d.account_id = due.account_id AND d.id = due.id
+      JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+      CROSS JOIN LATERAL topic_subscription(d.account_id, e.domain_id, lower(d.recipient), d.topic_id) AS s
+      WHERE d.topic_id IS NOT NULL AND NOT s.is_subscribed
+    );
+  END IF;
+
   RETURN QUERY
   UPDATE deliveries d SET
     state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = owner,
     lease_until = now() + make_interval(secs => lease_seconds), next_at = NULL, updated_at = now()
   FROM unnest(accounts, ids) AS due(account_id, id)
   WHERE d.account_id = due.account_id AND d.id = due.id
-  RETURNING d.account_id, d.id, d.attempt, d.lease_owner, d.email_id, d.recipient, d.destination, EXISTS (
+  RETURNING d.account_id, d.id, d.attempt, d.lease_owner, d.email_id, d.recipient, d.destination, d.renderer, EXISTS (
     SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)
       AND (s.expires_at IS NULL OR s.expires_at > now())
-  ), CASE WHEN has_transports THEN (
+  ), d.id = ANY (outsiders), CASE WHEN has_transports THEN (
     SELECT o.transport FROM emails e JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     WHERE e.account_id = d.account_id AND e.id = d.email_id
   ) END;

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RENDERER } from '#lib/contents/compile_content.ts'
+import { NEWEST_RENDERER } from '#lib/contents/compile_content.ts'
 import type { Bounce } from '#lib/delivery/bounce_details.ts'
 import type { ReplyClass } from '#lib/delivery/smtp_reply.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
@@ -13,7 +13,11 @@ export const ClaimedDelivery = Token.extend({
   email_id: z.string(),
   recipient: z.string(),
   destination: z.string(),
+  /** Version of what makes its parts (lib/contents/compile_content.ts). */
+  renderer: z.int().nullable(),
   suppressed: z.boolean(),
+  /** Not subscribed to the topic of the email. */
+  unsubscribed: z.boolean(),
   /** The transport that its domain wants. */
   transport: z.enum(['capture', 'relay', 'direct']).nullable(),
 })
@@ -34,9 +38,10 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
   const { lease_owner, lease_seconds, limit, email_ids, busy_destinations = [] } = options
   const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
   return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
-    SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, suppressed, transport
+    SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, renderer, suppressed,
+      unsubscribed, transport
     FROM claim_deliveries(
-      ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}, ${RENDERER}
+      ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}, ${NEWEST_RENDERER}
     )
   `)
 }
@@ -120,30 +125,4 @@ export async function settleDeliveries(db: Queryable, results: SettledDelivery[]
     SELECT id FROM settle_deliveries(${JSON.stringify(results)}::json) AS id
   `)
   return rows.map(row => row.id)
-}
-
-const Stray = z.object({
-  account_id: z.string(),
-  id: z.string(),
-  email_id: z.string(),
-  attempt: z.int(),
-  lease_owner: z.string().nullable(),
-  phase: z.enum(['pre', 'dot']).nullable(),
-})
-export type Stray = z.infer<typeof Stray>
-
-/** Deliveries whose lease has run out. */
-export async function listLostDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
-  return db.any(sql.type(Stray)`
-    SELECT account_id, id, email_id, attempt, lease_owner, phase FROM deliveries
-    WHERE state = 'sending' AND lease_until < now() ORDER BY lease_until LIMIT ${limit}
-  `)
-}
-
-/** Deliveries in doubt that are due to be sent again. */
-export async function listDoubtfulDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
-  return db.any(sql.type(Stray)`
-    SELECT account_id, id, email_id, attempt, lease_owner, phase FROM deliveries
-    WHERE state = 'in_doubt' AND next_at <= now() ORDER BY next_at LIMIT ${limit}
-  `)
 }

@@ -20,6 +20,7 @@ export const EmailToSend = z.object({
   account_id: z.string(),
   id: z.string(),
   domain_id: z.string().nullable(),
+  topic_id: z.string().nullable(),
   sendable: z.boolean(),
   tls: z.enum(['opportunistic', 'enforced']),
   transport: z.enum(['capture', 'relay', 'direct']).nullable(),
@@ -56,7 +57,7 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
     'uuid',
   )
   return db.any(sql.prepared('list_emails_to_send', EmailToSend)`
-    SELECT e.account_id, e.id, e.domain_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
+    SELECT e.account_id, e.id, e.domain_id, e.topic_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
       c.headers, l.content_size, CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.html END AS html,
       CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, c.content_id, c.variables, c.renderer,
       ${attachmentsOf} AS attachments,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Brand } from '#lib/domains/brand.ts'
 import { DomainStatus, SENDABLE } from '#lib/domains/domain_status.ts'
 import { sql } from '#sql/pool.ts'
 
@@ -41,6 +42,7 @@ export const ListedDomain = z
     tracking_subdomain: z.string().nullable().describe('Subdomain of the Tracking record; null: `track`.'),
     tls: z.enum(['opportunistic', 'enforced']).describe('`enforced`: its mail is never sent without TLS.'),
     custom_return_path: z.string().describe('Subdomain of the return path.'),
+    brand: Brand.describe('Look of the pages on which recipients unsubscribe.'),
     default_audience_id: z.string().describe('Id of the audience that has all of its contacts.'),
     verified_at: z.date().nullable().describe('When it was verified.'),
     created_at: z.date(),
@@ -56,5 +58,6 @@ export type LockedDomain = z.infer<typeof LockedDomain>
 /** Select list of a query from `domains`. */
 export const listedColumns = sql.fragment`
   'domain' AS object, id, name, status, region, ${capabilities}, open_tracking, click_tracking, tracking_subdomain, tls,
-  custom_return_path, id AS default_audience_id, verified_at, created_at, updated_at
+  custom_return_path, jsonb_build_object('name', brand_name, 'color', brand_color, 'logo_url', brand_logo_url) AS brand,
+  id AS default_audience_id, verified_at, created_at, updated_at
 `

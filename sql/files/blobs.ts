@@ -74,13 +74,14 @@ export async function completeBlob(db: Queryable, { account_id, id, sha256, size
   return count > 0
 }
 
-/** What nobody has used for a day and no email refers to, sent or received. */
+/** What nobody has used for a day and neither an email, sent or received, nor an import refers to. */
 const unused = (store: BlobStoreName, limit: number) => sql.fragment`
   SELECT b.account_id, b.id FROM blobs b
   WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
     AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
     AND NOT EXISTS (SELECT FROM received_emails r WHERE r.account_id = b.account_id AND r.raw_blob_id = b.id)
     AND NOT EXISTS (SELECT FROM received_attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
+    AND NOT EXISTS (SELECT FROM contact_imports i WHERE i.account_id = b.account_id AND i.blob_id = b.id)
   ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
 `
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Bounce } from '#lib/delivery/bounce_details.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** A delivery that a return path names; `sender` is the From field of its email. */
+/** A delivery that an address of ours names; `sender` is the From field of its email. */
 export const ReportedDelivery = z.object({
   account_id: z.string(),
   id: z.string(),
@@ -10,13 +10,14 @@ export const ReportedDelivery = z.object({
   recipient: z.string(),
   sender: z.string(),
   domain_id: z.string().nullable(),
+  topic_id: z.string().nullable(),
 })
 export type ReportedDelivery = z.infer<typeof ReportedDelivery>
 
 /** By an id that we have signed, which says nothing of the account: each is looked into by its key. */
 export async function findReportedDelivery(db: Queryable, id: string): Promise<ReportedDelivery | null> {
   return db.maybeOne(sql.type(ReportedDelivery)`
-    SELECT d.account_id, d.id, d.email_id, d.recipient, e.sender, o.id AS domain_id
+    SELECT d.account_id, d.id, d.email_id, d.recipient, e.sender, o.id AS domain_id, e.topic_id
     FROM accounts a
     CROSS JOIN LATERAL (
       SELECT account_id, id, email_id, recipient FROM deliveries WHERE account_id = a.id AND id = ${id} LIMIT 1

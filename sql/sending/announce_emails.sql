@@ -1,6 +1,7 @@
 DROP FUNCTION IF EXISTS announce_suppressions(text, suppressions[]);
 DROP FUNCTION IF EXISTS suppression_origin(text);
 DROP FUNCTION IF EXISTS suppressed_data(uuid, text, boolean, text);
+DROP FUNCTION IF EXISTS suppressed_data(uuid, text, text);
 DROP FUNCTION IF EXISTS undetermined_bounce(text);
 
 -- What happened to sent emails, as webhooks are told it (contract 12.4).
@@ -46,7 +47,7 @@ BEGIN
         CASE t.type
           WHEN 'bounced' THEN jsonb_build_object('bounce', coalesce(c.bounce, undetermined_bounce(c.reason)))
           WHEN 'failed' THEN jsonb_build_object('failed', jsonb_build_object('reason', c.reason))
-          WHEN 'suppressed' THEN suppressed_data(c.account_id, c.recipient, c.reason = unsent_reason(true), c.reason)
+          WHEN 'suppressed' THEN suppressed_data(c.account_id, c.recipient, c.reason)
           WHEN 'delivery_delayed' THEN jsonb_build_object('delay', jsonb_build_object('message', c.reason))
         END, t.rank
       FROM unnest(changes) AS c
@@ -70,12 +71,15 @@ CREATE FUNCTION undetermined_bounce(message text) RETURNS jsonb LANGUAGE sql IMM
     'diagnosticCode', jsonb_build_array())
 $$;
 
--- Why a recipient got nothing: its domain is reserved, or the address is on the suppression list. The simulator plays one
--- that was put there by hand.
-CREATE FUNCTION suppressed_data(account uuid, address text, is_reserved boolean, message text) RETURNS jsonb
+-- Why a recipient got nothing: its domain is reserved, it is not subscribed to the topic, or the address is on the
+-- suppression list. The simulator plays one that was put there by hand.
+CREATE FUNCTION suppressed_data(account uuid, address text, message text) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
-  SELECT jsonb_build_object('suppressed', CASE
-    WHEN is_reserved THEN jsonb_build_object('message', message, 'type', 'ReservedDomain', 'reason', 'reserved')
+  SELECT jsonb_build_object('suppressed', CASE message
+    WHEN unsent_reason(true, false) THEN
+      jsonb_build_object('message', message, 'type', 'ReservedDomain', 'reason', 'reserved')
+    WHEN unsent_reason(false, true) THEN
+      jsonb_build_object('message', message, 'type', 'NotSubscribedToTopic', 'reason', 'topic')
     ELSE jsonb_build_object('message', message, 'type', 'OnAccountSuppressionList', 'reason', coalesce((
       SELECT s.reason FROM suppressions s WHERE s.account_id = account AND s.address = lower(suppressed_data.address)
     ), 'manual'))

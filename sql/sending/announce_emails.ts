@@ -3,8 +3,14 @@ import { type Queryable, sql } from '#sql/pool.ts'
 
 type Told<Type> = Type extends `email.${infer Event}` ? Event : never
 
-/** `more` is added to the email. */
-export type EmailEvent = { account_id: string; email_id: string; type: Told<EventType>; more?: object }
+/** `recipients`: whom it concerns, by default all. `more` is added to the email. */
+export type EmailEvent = {
+  account_id: string
+  email_id: string
+  type: Told<EventType>
+  recipients?: string[]
+  more?: object
+}
 
 /** Sends events about sent emails, each with the whole email (announce_emails.sql). */
 export async function announceEmails(tx: Queryable, events: EmailEvent[]): Promise<void> {

@@ -23,7 +23,7 @@ const listed = {
   tags: z
     .array(z.object({ name: z.string().describe('As given.'), value: z.string().describe('As given.') }))
     .describe('Tags, by which it can be found.'),
-  topic_id: z.null().describe(NOT_YET),
+  topic_id: z.string().nullable().describe('Id of its topic, which may be deleted by now.'),
   template_id: z.string().nullable().describe('Id of its template, which may be deleted by now.'),
   campaign_id: z.null().describe(NOT_YET),
   automation_id: z.null().describe(NOT_YET),

@@ -15,6 +15,7 @@ import type { Message } from '#lib/mail/message.ts'
 import { base64LinesLength } from '#lib/mail/mime/base64.ts'
 import { createSecrets } from '#lib/secrets.ts'
 import { report } from '#test/bench/support/stage.ts'
+import { PLAIN } from '#test/support/delivering.ts'
 import { ROOT } from '#test/support/root.ts'
 
 const MB = 1 << 20
@@ -116,7 +117,7 @@ async function open(sink_url: string): Promise<(count: number, size: number) => 
       const token = { account_id: '1', id: '0190b2c4-0000-7000-8000-000000000000', attempt: 1, lease_owner: '2' }
       const destination = `y${i % 2}.com`
       const recipient = `ok-${i}@${destination}`
-      pipeline.take({ ...token, email_id: String(i), recipient, destination, suppressed: false, transport: null })
+      pipeline.take({ ...token, ...PLAIN, email_id: String(i), recipient, destination })
     }
     await pipeline.idle()
     transport.close()

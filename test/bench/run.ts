@@ -15,6 +15,8 @@ const benchmarks: Record<string, () => Promise<void>> = {
   list: async () => (await import('./list_emails.ts')).benchListEmails(),
   received: async () => (await import('./list_received.ts')).benchListReceived(),
   segments: async () => (await import('./segments.ts')).benchSegments(),
+  contacts: async () => (await import('./contacts.ts')).benchContacts(),
+  import: async () => (await import('./import.ts')).benchImport(),
   bodies: async () => (await import('./bodies.ts')).benchBodies(),
 }
 

@@ -40,7 +40,7 @@ const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'
 
 t.test('the docs name every script, and none that does not exist', async t => {
   const named = Array.from(
-    all.matchAll(/\bnpm (?:run (?:-s )?(\w+)|(start|test)\b)/g),
+    all.matchAll(/\bnpm (?:run (?:-s )?([\w:]+)|(start|test)\b)/g),
     ([, run, short]) => run ?? short,
   )
   t.strictSame([...new Set(named)].sort(), Object.keys(scripts).sort())

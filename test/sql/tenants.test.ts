@@ -37,6 +37,7 @@ const theirs = await fill(await newAccount(world))
 /** Columns that are named like a reference and are none: rows that outlive what they name, and ids of other worlds. */
 const unbound = [
   ...['suppressions.source_email_id', 'emails.domain_id', 'emails.template_id', 'emails.message_id'],
+  ...['emails.topic_id', 'deliveries.topic_id'],
   ...['attachments.content_id', 'received_emails.message_id', 'received_attachments.content_id'],
   'kept_message_ids.message_id',
   // Removed in slices after what they name.
@@ -48,6 +49,7 @@ const unbound = [
   ],
   ...['campaigns.domain_id', 'campaign_recipients.campaign_id', 'campaign_recipients.contact_id'],
   ...['contact_topics.topic_id', 'contact_optouts.domain_id', 'contact_optouts.topic_id'],
+  ...['contact_imports.domain_id', 'contact_imports.audience_id', 'contact_imports.source_id'],
   ...['contact_consents.domain_id', 'contact_consents.topic_id', 'contact_consents.source_id', 'contacts.source_id'],
 ]
 
@@ -161,6 +163,13 @@ async function fillContacts({ id, domain_id }: TestAccount): Promise<void> {
   await pg.query(`INSERT INTO contact_consents VALUES ($1, $2, '\\x00', $3, NULL, 'opt_out', 'api')`, [
     ...[id, domain_id, randomUUID()],
   ])
+  const { rows: blobs } = await pg.query('SELECT id FROM blobs WHERE account_id = $1 LIMIT 1', [id])
+  const file = randomUUID()
+  await pg.query(
+    `INSERT INTO contact_imports (account_id, id, domain_id, blob_id, options) VALUES ($1, $2, $3, $4, '{}')`,
+    [id, file, domain_id, blobs[0].id],
+  )
+  await pg.query(`INSERT INTO import_errors VALUES ($1, $2, 1, 2, NULL, 'failed', 'x')`, [id, file])
   await pg.query('UPDATE api_keys SET default_domain_id = $2 WHERE account_id = $1', [id, domain_id])
 }
 

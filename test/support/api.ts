@@ -81,5 +81,10 @@ async function request(
     body: raw ?? (body === undefined ? null : JSON.stringify(body)),
   })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, text, body: JSON.parse(text || 'null') }
+  return { status: response.status, headers: response.headers, text, body: parsed(response, text) }
+}
+
+/** Null for what is no JSON. */
+function parsed({ headers }: Response, text: string): AnswerBody {
+  return JSON.parse((headers.get('content-type')?.includes('json') && text) || 'null')
 }

@@ -1,6 +1,7 @@
 import type { SMTPServerDataStream, SMTPServerOptions, SMTPServerSession } from 'smtp-server'
 import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
+import { createReadTokenKeys, type ReadTokenKeys } from '#flows/process/token_keys.ts'
 import { findOperatorParty } from '#flows/receiving/find_operator.ts'
 import { createFindReceivingDomain } from '#flows/receiving/find_receiving_domain.ts'
 import { findReturnPathParty } from '#flows/receiving/find_return_path.ts'
@@ -34,6 +35,7 @@ class Inbound {
   readonly #limits: SmtpLimits
   readonly #receiveEmail: ReturnType<typeof createReceiveEmail>
   readonly #findDomain: ReturnType<typeof createFindReceivingDomain>
+  readonly #readTokenKeys: ReadTokenKeys
   readonly #envelopes = new WeakMap<SMTPServerSession, Parties>()
   readonly #underWay = new Set<Promise<void>>()
 
@@ -41,6 +43,7 @@ class Inbound {
     this.#foundation = foundation
     this.#limits = limits
     this.#receiveEmail = createReceiveEmail({ ...foundation, blobs, patience: limits })
+    this.#readTokenKeys = createReadTokenKeys(foundation)
     this.#findDomain = createFindReceivingDomain(foundation.pool, limits.remember_ms)
   }
 
@@ -73,8 +76,10 @@ class Inbound {
 
   async #addRecipient(text: string, session: SMTPServerSession): Promise<undefined> {
     const parties = this.#envelopes.get(session) as Parties
-    // Reports on sent mail are received whatever the quota says, also for domains that receive nothing else.
-    const reported = await findReturnPathParty(this.#foundation, text)
+    // Reports on sent mail, and mail to unsubscribe, are received whatever the quota says, also for domains that receive
+    // nothing else.
+    const dependencies = { ...this.#foundation, readTokenKeys: this.#readTokenKeys }
+    const reported = await findReturnPathParty(dependencies, text)
     if (reported) parties.set(reported.recipient, reported)
     // Not by the operator's address, which may belong to another account.
     else if (isBarePostmaster(text)) parties.set('postmaster', await this.#findOperator())

@@ -1,26 +1,47 @@
+import type {
+  createUnsubscribeLinks,
+  UnsubscribeLinks,
+  UnsubscribingRecipient,
+} from '#flows/contacts/unsubscribe_links.ts'
 import { type RenderEmail, RenderError } from '#flows/contents/render_email.ts'
 import { ComposeError, UnsendableError } from '#flows/delivery/errors.ts'
 import type { ReadBlob } from '#flows/files/blobs.ts'
-import { parseAddress } from '#lib/mail/address.ts'
+import { isPersonal } from '#lib/contents/compile_content.ts'
+import { domainOf, parseAddress } from '#lib/mail/address.ts'
 import { composeAndSign } from '#lib/mail/compose.ts'
 import type { DkimKey } from '#lib/mail/dkim.ts'
 import type { Mailbox, Message } from '#lib/mail/message.ts'
+import { hasUnsubscribeHeader, listHeaders } from '#lib/topics/list_headers.ts'
 import type { EmailToSend } from '#sql/delivery/emails_to_send.ts'
 import type { StoredFile } from './fetch_attachments.ts'
 
 /** The store of files failed, as the database may: no fault of the email. */
 class ReadFileError extends Error {}
 
-type Ingredients = { from: Mailbox; keys: DkimKey[]; files: StoredFile[]; readBlob: ReadBlob; renderEmail: RenderEmail }
+/** For whom a message is composed: `id` of the delivery. */
+export type Recipient = { id: string; recipient: string }
 
-/** Renders, composes and signs an email. @throws {UnsendableError | ComposeError} */
+type Ingredients = {
+  from: Mailbox
+  keys: DkimKey[]
+  files: StoredFile[]
+  readBlob: ReadBlob
+  renderEmail: RenderEmail
+  unsubscribeLinks: ReturnType<typeof createUnsubscribeLinks>
+}
+
+/** Renders, composes and signs an email, for this recipient if it is personal. @throws {UnsendableError | ComposeError} */
 export async function composeEmail(
   email: EmailToSend,
-  { from, keys, files, readBlob, renderEmail }: Ingredients,
+  recipient: Recipient,
+  { from, keys, files, readBlob, renderEmail, unsubscribeLinks }: Ingredients,
 ): Promise<Buffer> {
-  const { html, text } = await renderEmail(email).catch(unsendable)
+  const links = isPersonal(email.renderer) ? await unsubscribeLinks(namedRecipient(email, recipient)) : null
+  const { html, text } = await renderEmail(email, links ? { unsubscribe_url: links.https } : undefined).catch(
+    unsendable,
+  )
   // Only mail that was submitted by SMTP has these two among its own.
-  const { Date: own_date, Sender: sender, ...headers } = email.headers
+  const { Date: own_date, Sender: sender, ...headers } = withListHeaders(email, domainOf(from.address), links)
   const message: Message = {
     message_id: email.message_id,
     date: email.submitted_at,
@@ -43,6 +64,28 @@ export async function composeEmail(
     if (cause instanceof ReadFileError) throw cause
     throw new ComposeError(`It could not be composed: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
+}
+
+function namedRecipient(
+  email: EmailToSend,
+  { id: delivery_id, recipient: address }: Recipient,
+): UnsubscribingRecipient {
+  const { account_id, id: email_id, topic_id, return_path } = email
+  // Without a domain nothing is sent (prepare_message.ts).
+  const domain_id = email.domain_id as string
+  return { account_id, domain_id, address, topic_id, email_id, delivery_id, return_path }
+}
+
+/** Mail of a topic gets headers to unsubscribe by, unless it has its own. */
+function withListHeaders(
+  { headers, topic_id }: EmailToSend,
+  domain: string,
+  links: UnsubscribeLinks | null,
+): Record<string, string> {
+  if (!links || topic_id === null || hasUnsubscribeHeader(headers)) return headers
+  const given = new Set(Object.keys(headers).map(name => name.toLowerCase()))
+  const added = Object.entries(listHeaders({ ...links, id: topic_id, domain }))
+  return { ...headers, ...Object.fromEntries(added.filter(([name]) => !given.has(name.toLowerCase()))) }
 }
 
 function unsendable(error: unknown): never {

@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { createUnsubscribeLinks } from '#flows/contacts/unsubscribe_links.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { ComposeError, UnsendableError } from '#flows/delivery/errors.ts'
 import { createDkimKeys } from '#flows/domains/signing_keys.ts'
 import type { ReadBlob } from '#flows/files/blobs.ts'
 import { coalesce } from '#lib/async/coalesce.ts'
+import type { Config } from '#lib/config.ts'
 import type { Wishes } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
 import { domainOf } from '#lib/mail/address.ts'
@@ -13,7 +15,7 @@ import type { Secrets } from '#lib/secrets.ts'
 import { type EmailToSend, findEmailContents, listEmailsToSend } from '#sql/delivery/emails_to_send.ts'
 import type { Pool } from '#sql/pool.ts'
 import type { EmailId } from '#sql/sending/emails.ts'
-import { composeEmail, mailbox } from './compose_email.ts'
+import { composeEmail, mailbox, type Recipient } from './compose_email.ts'
 import type { FetchFiles, StoredFile } from './fetch_attachments.ts'
 
 /** Bytes over which a message is large, and takes its size from the room that all large messages of a process share. */
@@ -22,14 +24,18 @@ export const LARGE = 1 << 20
 /** Of the domain that an email is from; `return_path` is where bounces come back to once its MX record is verified. */
 export type SenderDomain = Wishes & { name: string; return_path: string | null }
 
-/** `size` is what composing the message and keeping it takes, in bytes, more or less. Composing is done once. */
-export type Prepared = { sender: SenderDomain; size: number; compose(): Promise<Buffer> }
+/**
+ * `size` is what composing the message and keeping it takes, in bytes, more or less. Composing is done once for all
+ * recipients, or for each by itself if the email is personal (lib/contents/compile_content.ts).
+ */
+export type Prepared = { sender: SenderDomain; size: number; compose(recipient: Recipient): Promise<Buffer> }
 /** `onSlow` is called when it will have to wait for servers of strangers, before it does. */
 export type PrepareMessage = (email: EmailId, onSlow?: () => void) => Promise<Prepared>
 
 type Dependencies = {
   pool: Pool
   secrets: Secrets
+  config: Config
   log: Log
   fetchFiles: FetchFiles
   readBlob: ReadBlob
@@ -45,6 +51,7 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
   const { pool } = deps
   const dkimKeysOf = createDkimKeys(deps)
   const renderEmail = createRenderEmail(pool)
+  const unsubscribeLinks = createUnsubscribeLinks(deps)
   const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), {
     in_flight: 1,
     max_items: 100,
@@ -67,11 +74,12 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
     const size = sizeOf(email, files)
     const isWaiting = isSlow || size > LARGE
     const kept = isWaiting ? withoutContents(email) : email
-    const ingredients = { from, keys, files, readBlob, renderEmail }
+    const ingredients = { from, keys, files, readBlob, renderEmail, unsubscribeLinks }
     return {
       sender: { name: domainOf(from.address), return_path, tls, transport },
       size,
-      compose: async () => composeEmail(isWaiting ? await withContents(pool, kept) : kept, ingredients),
+      compose: async recipient =>
+        composeEmail(isWaiting ? await withContents(pool, kept) : kept, recipient, ingredients),
     }
   }
 }

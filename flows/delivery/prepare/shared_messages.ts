@@ -1,4 +1,5 @@
 import { FairQueue } from '#lib/async/fair_queue.ts'
+import { isPersonal } from '#lib/contents/compile_content.ts'
 import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
 import { LARGE, type Prepared, type PrepareMessage } from './prepare_message.ts'
 
@@ -23,9 +24,13 @@ type Shared = {
 
 type Waiting = { shared: Shared; size: number; admit: () => void; refuse: (reason: Error) => void }
 
-/** Recipients of one email share its message while any of them is held; large messages wait until there is room. */
+/**
+ * Recipients of one email share its message while any of them is held; those of a personal one share what it is composed
+ * from. Large messages wait until there is room.
+ */
 export class SharedMessages {
   readonly #prepareMessage: PrepareMessage
+  /** By id of the email, or of the delivery for the message of a personal one. */
   readonly #shared = new Map<string, Shared>()
   readonly #large: FairQueue<Waiting>
   #isStopped = false
@@ -36,19 +41,14 @@ export class SharedMessages {
   }
 
   /** Each must leave, whatever becomes of it. */
-  join({ email_id, destination }: ClaimedDelivery): void {
-    const shared = this.#shared.get(email_id)
-    if (shared) shared.users++
-    else this.#shared.set(email_id, { ...untouched(), destination, users: 1 })
+  join({ id, email_id, destination, renderer }: ClaimedDelivery): void {
+    this.#use(email_id, destination)
+    if (isPersonal(renderer)) this.#use(id, destination)
   }
 
-  leave({ email_id }: ClaimedDelivery): void {
-    const shared = this.#of(email_id)
-    if (--shared.users > 0) return
-    this.#shared.delete(email_id)
-    if (shared.taken === 0) return
-    this.#large.free(shared.destination, shared.taken)
-    this.#admit()
+  leave({ id, email_id, renderer }: ClaimedDelivery): void {
+    this.#disuse(email_id)
+    if (isPersonal(renderer)) this.#disuse(id)
   }
 
   /** `onSlow` is called when it waits for servers of strangers. */
@@ -64,9 +64,9 @@ export class SharedMessages {
   }
 
   /** The finished message. That of a large one is not even read while there is no room; `stop` rejects what waits. */
-  compose({ email_id }: ClaimedDelivery, { size, compose }: Prepared): Promise<Buffer> {
-    const shared = this.#of(email_id)
-    shared.message ??= size > LARGE ? this.#roomFor(shared, size).then(compose) : compose()
+  compose(delivery: ClaimedDelivery, { size, compose }: Prepared): Promise<Buffer> {
+    const shared = this.#of(isPersonal(delivery.renderer) ? delivery.id : delivery.email_id)
+    shared.message ??= size > LARGE ? this.#roomFor(shared, size).then(() => compose(delivery)) : compose(delivery)
     return shared.message
   }
 
@@ -75,9 +75,24 @@ export class SharedMessages {
     for (const { refuse } of this.#large.clear()) refuse(stopped())
   }
 
-  #of(email_id: string): Shared {
-    const shared = this.#shared.get(email_id)
-    if (!shared) throw new Error(`email ${email_id} is not held`)
+  #use(id: string, destination: string): void {
+    const shared = this.#shared.get(id)
+    if (shared) shared.users++
+    else this.#shared.set(id, { ...untouched(), destination, users: 1 })
+  }
+
+  #disuse(id: string): void {
+    const shared = this.#of(id)
+    if (--shared.users > 0) return
+    this.#shared.delete(id)
+    if (shared.taken === 0) return
+    this.#large.free(shared.destination, shared.taken)
+    this.#admit()
+  }
+
+  #of(id: string): Shared {
+    const shared = this.#shared.get(id)
+    if (!shared) throw new Error(`${id} is not held`)
     return shared
   }
 

@@ -57,6 +57,7 @@ export type Draft = {
   /** Version of what makes the parts of the message (lib/contents/compile_content.ts); none: they are sent as they are. */
   renderer?: number | undefined
   template_id: string | null
+  topic_id: string | null
   scheduled_at: Date | null
   attachments: DraftAttachment[]
   recipients: DraftRecipient[]
@@ -83,6 +84,7 @@ export const Fault = z.enum([
   'refused',
   'domain_not_verified',
   'domain_not_allowed',
+  'topic_unknown',
   'all_suppressed',
   ...RequestFault.options,
 ])

@@ -1,5 +1,5 @@
 -- Judges emails before they are stored, by what depends on time or rows: the schedule, the sender's domain, suppressions,
--- pauses, quotas. limited: the accounts whose usage is locked. What is bound to an answer is not judged, and takes nothing
+-- topics, pauses, quotas. limited: the accounts whose usage is locked. What is bound to an answer is not judged, and takes nothing
 -- of a quota. Callers set the plans of the statements (accept_emails.sql says why).
 CREATE FUNCTION judge_drafts(drafts draft[], limited uuid[], bound integer[]) RETURNS judgement
 LANGUAGE plpgsql AS $$
@@ -18,6 +18,17 @@ BEGIN
     AND (s.expires_at IS NULL OR s.expires_at > now()) AND NOT r.simulated
   WHERE r.reserved OR s.id IS NOT NULL;
   judged.dropped := coalesce(judged.dropped, '{}');
+  IF EXISTS (SELECT FROM unnest(drafts) AS d WHERE d.topic_id IS NOT NULL) THEN
+    judged.unsubscribed := ARRAY(
+      SELECT r.id
+      FROM unnest(drafts) AS d
+      JOIN domains o ON o.account_id = d.account_id AND o.name = d.domain
+      CROSS JOIN unnest(d.recipients) AS r
+      CROSS JOIN LATERAL topic_subscription(d.account_id, o.id, lower(r.recipient), d.topic_id) AS s
+      WHERE d.topic_id IS NOT NULL AND NOT r.simulated AND r.id <> ALL (judged.dropped) AND NOT s.is_subscribed
+    );
+    judged.dropped := judged.dropped || judged.unsubscribed;
+  END IF;
 
   -- Until these are stored nobody deletes their domains, or hands one over to another account (sql/domains/name_owners.ts).
   PERFORM FROM unnest(drafts) AS d JOIN domains o ON o.account_id = d.account_id AND o.name = d.domain
@@ -31,6 +42,10 @@ BEGIN
       WHEN d.refusal IS NOT NULL THEN 'refused'
       WHEN o.id IS NULL THEN 'domain_not_verified'
       WHEN d.key_domain_id <> o.id THEN 'domain_not_allowed'
+      WHEN d.topic_id IS NOT NULL AND NOT EXISTS (
+        SELECT FROM topics t WHERE t.account_id = d.account_id AND t.id = d.topic_id
+          AND (t.domain_id IS NULL OR t.domain_id = o.id)
+      ) THEN 'topic_unknown'
       WHEN NOT EXISTS (
         SELECT FROM unnest(d.recipients) AS r WHERE r.visible_in = 'to' AND r.id <> ALL (judged.dropped)
       ) THEN 'all_suppressed'

@@ -1,9 +1,13 @@
 DROP FUNCTION IF EXISTS unsent_reason(boolean);
+DROP FUNCTION IF EXISTS unsent_reason(boolean, boolean);
 
--- Why a recipient gets nothing.
-CREATE FUNCTION unsent_reason(is_reserved boolean) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN is_reserved THEN 'The domain is reserved for documentation and tests.'
-    ELSE 'The address is on the suppression list.' END
+-- Why a recipient gets nothing. The worker that sends gives the same reasons (flows/delivery/decide_outcome.ts).
+CREATE FUNCTION unsent_reason(is_reserved boolean, is_unsubscribed boolean) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE
+    WHEN is_reserved THEN 'The domain is reserved for documentation and tests.'
+    WHEN is_unsubscribed THEN 'The recipient is not subscribed to the topic.'
+    ELSE 'The address is on the suppression list.'
+  END
 $$;
 
 -- Stores the accepted ones as emails made at that moment, with one job for all that are due. Callers set the plans of the
@@ -14,9 +18,9 @@ DECLARE
   job_email_ids jsonb;
 BEGIN
   INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags,
-    template_id, status, last_event, scheduled_at, created_at, quota_debit, credit_debit)
+    template_id, topic_id, status, last_event, scheduled_at, created_at, quota_debit, credit_debit)
   SELECT d.account_id, d.id, judged.domain_ids[d.position + 1], d.message_id, d.sender, d."to", d.cc, d.bcc, d.reply_to,
-    d.subject, d.tags, d.template_id, v.status, v.status, d.scheduled_at, made_at, coalesce(q.quota_debit, 0),
+    d.subject, d.tags, d.template_id, d.topic_id, v.status, v.status, d.scheduled_at, made_at, coalesce(q.quota_debit, 0),
     coalesce(q.credit_debit, 0)
   FROM unnest(drafts) AS d
   CROSS JOIN LATERAL (SELECT CASE WHEN d.scheduled_at IS NULL THEN 'queued' ELSE 'scheduled' END) AS v(status)
@@ -48,9 +52,9 @@ BEGIN
   END IF;
 
   WITH stored AS (
-    INSERT INTO deliveries (account_id, id, email_id, recipient, destination, renderer, state, reason, next_at)
-    SELECT d.account_id, r.id, d.id, r.recipient, r.destination, d.renderer, v.state,
-      CASE WHEN v.state = 'suppressed' THEN unsent_reason(r.reserved) END,
+    INSERT INTO deliveries (account_id, id, email_id, recipient, destination, renderer, topic_id, state, reason, next_at)
+    SELECT d.account_id, r.id, d.id, r.recipient, r.destination, d.renderer, d.topic_id, v.state,
+      CASE WHEN v.state = 'suppressed' THEN unsent_reason(r.reserved, r.id = ANY (judged.unsubscribed)) END,
       CASE WHEN v.state = 'queued' THEN coalesce(d.scheduled_at, now()) END
     FROM unnest(drafts) AS d
     CROSS JOIN unnest(d.recipients) AS r
@@ -73,7 +77,8 @@ BEGIN
         SELECT 'scheduled' AS type, NULL::text[] AS recipients, jsonb_build_object('scheduled_at', iso_time(d.scheduled_at)) AS more
         WHERE d.scheduled_at IS NOT NULL
         UNION ALL
-        SELECT 'suppressed', ARRAY[r.recipient], suppressed_data(d.account_id, r.recipient, r.reserved, unsent_reason(r.reserved))
+        SELECT 'suppressed', ARRAY[r.recipient],
+          suppressed_data(d.account_id, r.recipient, unsent_reason(r.reserved, r.id = ANY (judged.unsubscribed)))
         FROM unnest(d.recipients) AS r WHERE r.id = ANY (judged.dropped)
       ) t
       WHERE d.position = ANY (accepted)

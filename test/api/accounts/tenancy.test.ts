@@ -106,6 +106,8 @@ const foreignIds: Record<string, string[]> = {
   'GET /contact-properties/:id': [ofThem.property],
   'PATCH /contact-properties/:id': [ofThem.property],
   'DELETE /contact-properties/:id': [ofThem.property],
+  'GET /contacts/imports/:id': [ofThem.imported],
+  'GET /contacts/imports/:id/errors': [ofThem.imported],
   'GET /contacts/:id': [ofThem.contact],
   'PATCH /contacts/:id': [ofThem.contact],
   'DELETE /contacts/:id': [ofThem.contact],
@@ -116,10 +118,17 @@ const foreignIds: Record<string, string[]> = {
   'PATCH /segments/:id': [theirs.domain_id, ofThem.segment],
   'DELETE /segments/:id': [theirs.domain_id, ofThem.segment],
   'GET /segments/:id/contacts': [theirs.domain_id, ofThem.segment, ofThem.audience],
+  'GET /contacts/:id/topics': [ofThem.contact],
+  'PATCH /contacts/:id/topics': [ofThem.contact],
+  'GET /topics/:id': [ofThem.topic],
+  'PATCH /topics/:id': [ofThem.topic],
+  'DELETE /topics/:id': [ofThem.topic],
   'GET /audiences/:id': [theirs.domain_id, ofThem.audience],
   'PATCH /audiences/:id': [theirs.domain_id, ofThem.audience],
   'DELETE /audiences/:id': [theirs.domain_id, ofThem.audience],
   'POST /audiences/:audience_id/contacts': [ofThem.audience],
+  'POST /audiences/:audience_id/contacts/batch': [ofThem.audience],
+  'POST /audiences/:audience_id/contacts/import': [ofThem.audience],
   'GET /audiences/:audience_id/contacts': [ofThem.audience],
   'GET /audiences/:audience_id/contacts/:id': [ofThem.contact, ofThem.email],
   'PATCH /audiences/:audience_id/contacts/:id': [ofThem.contact, ofThem.email],
@@ -149,7 +158,7 @@ const foreignIds: Record<string, string[]> = {
 const routes = routesOf(operations)
 
 /** Asks DNS, and nothing of ours; counts. */
-const NO_LISTS = ['/domains/mx-check', '/usage']
+const NO_LISTS = ['/domains/mx-check', '/usage', '/contacts/export', '/suppressions/export']
 
 const lists = routes
   .filter(({ method, path }) => method === 'GET' && !path.includes(':') && !NO_LISTS.includes(path))
@@ -260,17 +269,17 @@ t.test('another account’s suppression list drops nothing of mine', async t => 
   t.match(await send(theirs.key, theirs.domain), { status: 422 })
 })
 
-/** A property, a segment, and a contact in an audience. */
+/** A property, a segment, a topic, and a contact in an audience. */
 async function makeContact({ key, domain_id }: TestAccount) {
   const post = async (path: string, body: object) => (await api.request('POST', `/api${path}`, { key, body })).body.id
   const audience = await post('/audiences', { name: 'News' })
   const email = `ann@${domain_id.slice(-6)}.com`
   const contact = await post(`/audiences/${audience}/contacts`, { email })
   const segment = await post('/segments', { name: 'Members', domain: domain_id, filter: { status: 'members_only' } })
-  return {
-    ...{ property: await post('/contact-properties', { key: 'plan', type: 'string' }), audience, contact, email },
-    segment,
-  }
+  const property = await post('/contact-properties', { key: 'plan', type: 'string' })
+  const topic = await post('/topics', { name: 'News', default_subscription: 'opt_in' })
+  const imported = await post('/contacts/imports', { csv: 'email\n' })
+  return { property, segment, topic, audience, contact, email, imported }
 }
 
 async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {

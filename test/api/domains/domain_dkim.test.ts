@@ -8,6 +8,7 @@ import { rotate_dkim_keys } from '#tasks/rotate_dkim_keys.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { verify_domain } from '#tasks/verify_domain.ts'
 import { startApi } from '#test/support/api.ts'
+import { ANYBODY } from '#test/support/delivering.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { passesOf, verdictsOf } from '#test/support/mail/dkim.ts'
@@ -101,7 +102,7 @@ t.test('an email that is tried again with new keys is the same but for its signa
   const id = await acceptEmail(world, account, { from: 'a@again.com', html: '<p>Hi</p>' })
   const none = () => t.fail('it has no files') as never
   const prepare = createPrepareMessage({ ...world, fetchFiles: none, readBlob: none, keys_ms: 0 })
-  const compose = async () => (await prepare({ account_id: account.id, id })).compose()
+  const compose = async () => (await prepare({ account_id: account.id, id })).compose(ANYBODY)
   const before = await compose()
   publish(zone, (await rotate(domain.id)).body as unknown as PresentedDomain)
   t.ok(before.equals(await compose()), 'nothing has changed yet')

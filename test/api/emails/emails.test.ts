@@ -80,7 +80,7 @@ t.test('what is not built yet is refused, not left out of the mail', async t => 
   }
 })
 
-t.test('a topic is unknown while there are none', async t => {
+t.test('an email of a topic that is unknown is refused', async t => {
   t.match(await send({ topic_id: uuid() }), { status: 404, body: { name: 'not_found', message: 'Topic not found' } })
   t.match(await send({ topic_id: 'news' }), { status: 422, body: { name: 'validation_error' } })
   t.match(await send({ topic_id: null }), { status: 200 })

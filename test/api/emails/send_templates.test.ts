@@ -162,10 +162,18 @@ t.test('what the template cannot give is refused by its name', async t => {
   t.match(await send({ template_id: foreign.id, variables }), refused('validation_error', /domain is not verified/))
 })
 
-t.test('a system placeholder is a variable like any other until there is what it stands for', async t => {
-  const { id } = await make({ subject: 'Hi', html: '{{unsubscribe_url}}', text: '{{{RESEND_UNSUBSCRIBE_URL|-}}}' })
-  t.match(await send({ template_id: id }), refused('validation_error', /`unsubscribe_url`/))
-  t.match(await sent({ template_id: id, variables: { unsubscribe_url: 'a' } }), { html: 'a', text: '-' })
+t.test('placeholders of links of the recipient need no variable, and may have one', async t => {
+  const html = '{{unsubscribe_url}}'
+  const text = '{{{RESEND_UNSUBSCRIBE_URL|-}}}'
+  const { id } = await make({ subject: 'Hi', html, text })
+  shows(t, await sent({ template_id: id }), { html, text })
+  shows(t, await sent({ template_id: id, variables: { unsubscribe_url: 'a' } }), { html: 'a', text })
+})
+
+t.test('the placeholder of a poll is a variable like any other until there are polls', async t => {
+  const { id } = await make({ subject: 'Hi', html: '{{poll}}', text: null })
+  t.match(await send({ template_id: id }), refused('validation_error', /`poll`/))
+  shows(t, await sent({ template_id: id, variables: { poll: 'a' } }), { html: 'a' })
 })
 
 t.test('an email without a template is rendered when it brings variables, and else left alone', async t => {

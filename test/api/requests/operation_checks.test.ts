@@ -58,7 +58,7 @@ for (const operation of routesOf(operations).filter(({ access }) => access !== '
     const last = params ? faults.findIndex(({ answer }) => answer === '404 not_found') : faults.length - 1
     for (const [n, { answer }] of faults.slice(0, last + 1).entries()) {
       // From an address of its own, which has not sent yet.
-      const start: Asked = { headers: { 'x-forwarded-for': `198.51.100.${++addresses}` }, query: '' }
+      const start: Asked = { headers: { 'x-forwarded-for': `2001:db8:${(++addresses).toString(16)}::1` }, query: '' }
       const { query, ...asked } = faults.slice(n).reduceRight((asked, fault) => fault.put(asked), start)
       const { status, body } = await api.request(method, `/api${pathOf(operation)}${query}`, asked)
       t.equal(`${status} ${body.name}`, answer)

@@ -1,3 +1,4 @@
+import { IMPORT_TIMES } from '#flows/contacts/import/importer.ts'
 import { startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
 import { WEBHOOK_TIMES } from '#flows/webhooks/times.ts'
 import { startWorker, type WorkerTimes } from '#workers/worker.ts'
@@ -13,6 +14,7 @@ export const FAULT_TIMES: WorkerTimes = {
   index_ms: 500,
   pool_beat_ms: 1_500,
   pool_dead_seconds: 5,
+  imports: { ...IMPORT_TIMES, poll_ms: 500, lease_seconds: 5, heartbeat_ms: 1_000 },
   webhooks: {
     ...WEBHOOK_TIMES,
     retry_seconds: WEBHOOK_TIMES.retry_seconds.map(() => 0.5),

@@ -8,6 +8,7 @@ import { findCapturedMessage } from '#sql/delivery/captured_messages.ts'
 import { LONG_CONTENT } from '#sql/delivery/emails_to_send.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
+import { ANYBODY } from '#test/support/delivering.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -31,7 +32,7 @@ t.test('files are read when the message is composed, and arrive as they are', as
   })
   t.equal(reads, 0)
   t.ok(prepared.size > pdf.length * 1.35 && prepared.size < pdf.length * 1.4)
-  const message = await prepared.compose()
+  const message = await prepared.compose(ANYBODY)
   t.equal(reads, 2)
   t.match(message.toString('latin1', 0, 20), 'DKIM-Signature')
   const { attachments: found } = await simpleParser(message, { skipImageLinks: true })
@@ -51,11 +52,11 @@ t.test('a store that fails is no fault of the email; a file that is not as it wa
     yield Buffer.from('a')
     throw new Error('away')
   }
-  const failure = await (await prepare(id, away)).compose().catch(error => error)
+  const failure = await (await prepare(id, away)).compose(ANYBODY).catch(error => error)
   t.match(failure, { message: 'An attachment could not be read: away' })
   t.notOk(failure instanceof ComposeError)
   await world.pool.pg.query('DELETE FROM blob_chunks')
-  t.ok((await (await prepare(id)).compose().catch(error => error)) instanceof ComposeError)
+  t.ok((await (await prepare(id)).compose(ANYBODY).catch(error => error)) instanceof ComposeError)
 })
 
 t.test('a long text is loaded when it is composed', async t => {
@@ -64,7 +65,7 @@ t.test('a long text is loaded when it is composed', async t => {
     const id = await acceptEmail(world, account, { text, html: 'y' })
     const prepared = await prepare(id)
     t.ok(prepared.size > 2.3 * length && prepared.size < 2.4 * length)
-    t.match(await simpleParser(await prepared.compose()), { text, html: 'y' })
+    t.match(await simpleParser(await prepared.compose(ANYBODY)), { text, html: 'y' })
   }
 })
 
@@ -107,7 +108,7 @@ t.test('captured messages of any size are kept byte for byte', async t => {
   await work.sender.idle()
   for (const [i, id] of ids.entries()) {
     const captured = await findCapturedMessage(world.pool, id)
-    const composed = await (await prepare(id)).compose()
+    const composed = await (await prepare(id)).compose(ANYBODY)
     t.ok(captured?.message.equals(composed), `${texts[i]?.length} characters`)
   }
 })

@@ -6,6 +6,7 @@ import { createPrepareMessage, type PrepareMessage } from '#flows/delivery/prepa
 import { createPool } from '#sql/pool.ts'
 import type { EmailId } from '#sql/sending/emails.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import { ANYBODY } from '#test/support/delivering.ts'
 import { acceptEmail } from '#test/support/sending.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -88,5 +89,5 @@ function noFiles(): never {
 
 async function compose(prepareMessage: PrepareMessage, email: EmailId) {
   const { sender, compose } = await prepareMessage(email)
-  return { sender, message: await compose() }
+  return { sender, message: await compose(ANYBODY) }
 }

@@ -1,9 +1,13 @@
 import t from 'tap'
 import { LARGE, type Prepared } from '#flows/delivery/prepare/prepare_message.ts'
 import { SharedMessages } from '#flows/delivery/prepare/shared_messages.ts'
+import { PERSONAL_RENDERER } from '#lib/contents/compile_content.ts'
 import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
+import { PLAIN } from '#test/support/delivering.ts'
 
 const ROOM = 10 * LARGE
+/** Id of every delivery of mail that is no personal one. */
+const SAME = '0'
 
 t.test('recipients share one message, which is forgotten with the last of them', async t => {
   const { shared, composed } = open()
@@ -19,6 +23,41 @@ t.test('recipients share one message, which is forgotten with the last of them',
   shared.join(a)
   t.not(await compose(shared, a), one)
   t.strictSame(composed, ['small', 'small'])
+})
+
+t.test('recipients of a personal email share what it is composed from, and each has a message of its own', async t => {
+  const { shared, composed, prepared } = open()
+  const [a, b] = [personal('1', 'small'), personal('2', 'small')]
+  for (const each of [a, b]) shared.join(each)
+  const [one, other] = await Promise.all([compose(shared, a), compose(shared, b)])
+  t.not(one, other)
+  t.equal(await compose(shared, a), one)
+  t.strictSame([prepared, composed], [['small'], ['small 1', 'small 2']])
+  shared.leave(a)
+  t.equal(await compose(shared, b), other)
+  shared.leave(b)
+  shared.join(a)
+  t.not(await compose(shared, a), one)
+  t.strictSame(
+    [prepared, composed],
+    [
+      ['small', 'small'],
+      ['small 1', 'small 2', 'small 1'],
+    ],
+  )
+})
+
+t.test('each large message of a personal email takes room of its own', async t => {
+  const { shared, composed } = open()
+  const all = ['1', '2', '3'].map(id => personal(id, '4 x'))
+  for (const each of all) shared.join(each)
+  const [first, second] = all.map(each => compose(shared, each))
+  await first
+  await turn()
+  t.strictSame(composed, ['4 x 1'], 'a destination has half')
+  shared.leave(all[0] as ClaimedDelivery)
+  await second
+  t.strictSame(composed, ['4 x 1', '4 x 2'])
 })
 
 t.test('a large message is not composed before there is room, which its last recipient frees', async t => {
@@ -82,22 +121,30 @@ t.test('a stop turns away what waits for room, and what would', async t => {
 
 /** The size of a message is what its id begins with, in units of what is large. */
 function open() {
+  const prepared: string[] = []
   const composed: string[] = []
-  const prepareMessage = async ({ id }: { id: string }): Promise<Prepared> => ({
-    sender: { name: 'x.com', return_path: null, tls: 'opportunistic', transport: null },
-    size: LARGE * (Number.parseInt(id, 10) || 0.5),
-    async compose() {
-      if (id.includes('broken')) throw new Error('broken')
-      composed.push(id)
-      return Buffer.from(id)
-    },
-  })
-  return { shared: new SharedMessages(prepareMessage, ROOM), composed }
+  const prepareMessage = async ({ id }: { id: string }): Promise<Prepared> => {
+    prepared.push(id)
+    return {
+      sender: { name: 'x.com', return_path: null, tls: 'opportunistic', transport: null },
+      size: LARGE * (Number.parseInt(id, 10) || 0.5),
+      async compose(recipient) {
+        if (id.includes('broken')) throw new Error('broken')
+        composed.push(recipient.id === SAME ? id : `${id} ${recipient.id}`)
+        return Buffer.from(id)
+      },
+    }
+  }
+  return { shared: new SharedMessages(prepareMessage, ROOM), prepared, composed }
+}
+
+function personal(id: string, email_id: string): ClaimedDelivery {
+  return { ...delivery(email_id, 'a.com'), id, renderer: PERSONAL_RENDERER }
 }
 
 function delivery(email_id: string, destination: string): ClaimedDelivery {
-  const token = { account_id: '1', id: '2', attempt: 1, lease_owner: '3' }
-  return { ...token, email_id, recipient: `a@${destination}`, destination, suppressed: false, transport: null }
+  const token = { account_id: '1', id: SAME, attempt: 1, lease_owner: '3' }
+  return { ...token, ...PLAIN, email_id, recipient: `a@${destination}`, destination }
 }
 
 async function compose(shared: SharedMessages, delivery: ClaimedDelivery): Promise<Buffer> {

@@ -1,13 +1,8 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
-import {
-  claimDeliveries,
-  extendLeases,
-  fenceDeliveries,
-  listLostDeliveries,
-  settleDeliveries,
-} from '#sql/delivery/deliveries.ts'
+import { claimDeliveries, extendLeases, fenceDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import { listLostDeliveries } from '#sql/delivery/stray_deliveries.ts'
 import { acceptEmail, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'

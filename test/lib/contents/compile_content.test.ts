@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { compileContent, renderCompiled, type Source, type Values } from '#lib/contents/compile_content.ts'
+import { compileContent, type Links, renderCompiled, type Source, type Values } from '#lib/contents/compile_content.ts'
 import { deriveText } from '#lib/contents/derive_text.ts'
 import { compile, renderContent } from '#lib/contents/render_content.ts'
 
+const fillingOf = (values: Values, links: Links) => ({ has_values: values !== null, is_personal: links !== null })
 const make = (source: Partial<Source>, values: Values = null) =>
-  renderCompiled(compileContent({ html: null, text: null, ...source }, values !== null), values)
+  renderCompiled(compileContent({ html: null, text: null, ...source }, fillingOf(values, null)), values)
 
 t.test('html without text gets a text part, and an empty text means none', async t => {
   t.strictSame(make({ html: '<p>Hi' }), { html: '<p>Hi', text: 'Hi' })
@@ -69,11 +70,43 @@ t.test('a derived text part is the text of the rendered html', async t => {
   )
 })
 
+/** The parts of mail with links of its recipient. */
+const makePersonal = (source: Partial<Source>, links: Links, values: Values = null) =>
+  renderCompiled(compileContent({ html: null, text: null, ...source }, fillingOf(values, links)), values, links)
+
+const LINKS = { unsubscribe_url: 'https://a.b/u/x' }
+
+t.test('links of the recipient are put in, and of mail without values nothing else', async t => {
+  const html = '<a href="{{{RESEND_UNSUBSCRIBE_URL}}}">Out</a> {{ unsubscribe_url | none }} {{name}} {{{x|y}}}'
+  t.strictSame(makePersonal({ html }, LINKS), {
+    html: '<a href="https://a.b/u/x">Out</a> https://a.b/u/x {{name}} {{{x|y}}}',
+    text: 'Out <https://a.b/u/x> https://a.b/u/x {{name}} {{{x|y}}}',
+  })
+  const text = '{{UNSUBSCRIBE_URL}} {{name}}'
+  t.strictSame(makePersonal({ text }, LINKS, { name: 'A' }), { html: null, text: 'https://a.b/u/x A' })
+  t.strictSame(makePersonal({ text: '{{unsubscribe_url}}' }, LINKS, { unsubscribe_url: 'own' }).text, 'own')
+  t.throws(() => makePersonal({ text }, LINKS, {}), { message: 'Missing value for the variable `name`.' })
+})
+
+t.test('mail without values may be full of other braces', async t => {
+  const text = '{{name}}'.repeat(30_000)
+  t.strictSame(makePersonal({ text }, LINKS), { html: null, text })
+  t.strictSame(makePersonal({ html: text }, LINKS), { html: text, text })
+})
+
+t.test('links stay as they are written where there is no recipient', async t => {
+  const html = '<a href="{{UNSUBSCRIBE_URL}}">Out</a> {{name|you}}'
+  const text = 'Out <{{UNSUBSCRIBE_URL}}> you'
+  t.strictSame(makePersonal({ html }, 'as_written', {}), { html: html.replace('{{name|you}}', 'you'), text })
+  t.strictSame(makePersonal({ html }, 'as_written'), { html, text: text.replace('you', '{{name|you}}') })
+})
+
 t.test('long contents are the same from a thread', async t => {
   const html = `<p>${'{{a}} and <b>{{{b}}}</b> '.repeat(4_000)}`
   const values = { a: '<x>', b: '<i>y</i>' }
-  const content = await compile({ html, text: null }, true)
-  t.strictSame(content, compileContent({ html, text: null }, true))
-  t.strictSame(await renderContent(content, values), renderCompiled(content, values))
-  await t.rejects(renderContent(content, { a: 'x' }), { message: /Missing value/ })
+  const filling = fillingOf(values, null)
+  const content = await compile({ html, text: null }, filling)
+  t.strictSame(content, compileContent({ html, text: null }, filling))
+  t.strictSame(await renderContent(content, values, null), renderCompiled(content, values))
+  await t.rejects(renderContent(content, { a: 'x' }, null), { message: /Missing value/ })
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
+import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { findReturnPathParty } from '#flows/receiving/find_return_path.ts'
 import { returnPathLocal } from '#lib/mail/return_path.ts'
 import { findEmail } from '#sql/sending/emails.ts'
@@ -331,8 +332,10 @@ t.test('return paths are taken below the domain of the sender and at RETURN_PATH
     ['250', '250', '550', '550'],
   )
   const config = { RETURN_PATH_DOMAIN: 'bounces.z.com' }
-  t.match(await findReturnPathParty({ ...world, config }, `${local}@bounces.z.com`), { account_id: account.id })
-  t.equal(await findReturnPathParty({ ...world, config }, `${local}@z.com`), null)
+  const readTokenKeys = createReadTokenKeys(world)
+  const dependencies = { ...world, config, readTokenKeys }
+  t.match(await findReturnPathParty(dependencies, `${local}@bounces.z.com`), { account_id: account.id })
+  t.equal(await findReturnPathParty(dependencies, `${local}@z.com`), null)
 })
 
 const recipients = (n: number) => Array.from({ length: 50 }, (_, i) => `r${n}x${i}@y.com`)

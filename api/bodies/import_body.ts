@@ -1,0 +1,143 @@
+import { Writable } from 'node:stream'
+import { koaBody } from 'koa-body'
+import type { Context, Middleware } from '#api/context.ts'
+import type { ImportFile } from '#flows/contacts/import/create_import.ts'
+import { SharedBudget } from '#lib/async/shared_budget.ts'
+import { ApiError } from '#lib/errors.ts'
+import { EncodingProbe } from '#lib/files/csv/text_encoding.ts'
+import { findUnstorable } from '#lib/json/unstorable_json.ts'
+import { ArrivingBlob } from './arriving_blob.ts'
+import { NOT_WHOLE, readTemplateBody, requireIdentity } from './read_body.ts'
+
+const MEGABYTE = 1024 * 1024
+
+/** Bytes of the fields beside the file. */
+const MAX_FIELDS = MEGABYTE
+
+/** As for attachments (upload.ts): bytes that all files take in memory while they pass through it, and those of one. */
+const FILES_BUDGET = new SharedBudget(32 * MEGABYTE, 16 * MEGABYTE)
+const ONE_FILE = 2 * MEGABYTE
+
+/** Members of the form that are JSON. */
+const JSON_FIELDS = new Set(['column_map', 'columnMap', 'segments', 'topics'])
+const BOOLEAN_FIELDS = new Set(['resubscribe', 'create_properties', 'createProperties'])
+
+/**
+ * As `readBody`, for JSON of at most 10 MB or a form (multipart/form-data) with a file of IMPORT_MAX_MB, which is stored
+ * while it arrives, as `ctx.state.file`.
+ */
+export const readImportBody: Middleware = async (ctx, next) => {
+  if (!ctx.is('multipart')) return readTemplateBody(ctx, next)
+  requireIdentity(ctx.req)
+  const max_bytes = ctx.config.IMPORT_MAX_MB * MEGABYTE
+  if (Number(ctx.get('content-length')) > max_bytes + MAX_FIELDS) throw tooLarge(ctx)
+  const gone = new AbortController()
+  ctx.req.once('close', () => gone.abort(new ApiError('validation_error', NOT_WHOLE)))
+  const release = await FILES_BUDGET.acquire(ctx.state.caller.account_id, ONE_FILE, gone.signal)
+  try {
+    await readForm(ctx, max_bytes)
+  } catch (error) {
+    // What was not read cannot be skipped: the connection is of no more use.
+    ctx.set('connection', 'close')
+    ctx.req.resume()
+    throw error
+  } finally {
+    release()
+  }
+  await next()
+}
+
+async function readForm(ctx: Context, max_bytes: number): Promise<void> {
+  const files: ArrivingCsv[] = []
+  const open = () => {
+    const file = new ArrivingCsv(new ArrivingBlob(ctx.blobs, ctx.state.caller.account_id))
+    files.push(file)
+    return file
+  }
+  const limits = { maxFileSize: max_bytes, maxTotalFileSize: max_bytes, maxFieldsSize: MAX_FIELDS, maxFields: 50 }
+  const formidable = { ...limits, minFileSize: 0, allowEmptyFiles: true, fileWriteStreamHandler: open }
+  const read = koaBody({ multipart: true, formidable: formidable as object })
+  try {
+    await read(ctx, async () => {})
+  } catch (error) {
+    throw formError(ctx, error, files)
+  }
+  const [file, another] = files
+  if (!file) throw new ApiError('missing_required_field', 'Missing `file` field.')
+  if (another) throw new ApiError('validation_error', 'The form must have only one file.')
+  ctx.state.body = { ...readFields(ctx.request.body as Record<string, unknown>), file: true } // which has been stored
+  ctx.state.file = file.arrived as ImportFile
+}
+
+/** Stores what is written to it. `arrived` is there once it has finished. */
+class ArrivingCsv extends Writable {
+  arrived: ImportFile | undefined
+  fault: unknown
+  readonly #blob: ArrivingBlob
+  readonly #probe = new EncodingProbe()
+
+  constructor(blob: ArrivingBlob) {
+    super()
+    this.#blob = blob
+  }
+
+  override _write(chunk: Buffer, _: unknown, done: (error?: Error) => void): void {
+    this.#probe.push(chunk)
+    this.#blob.write(chunk).then(() => done(), this.#failing(done))
+  }
+
+  override _final(done: (error?: Error) => void): void {
+    const end = async () => {
+      const { id } = await this.#blob.end()
+      this.arrived = { ...this.#probe.end(), blob_id: id }
+    }
+    end().then(() => done(), this.#failing(done))
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#blob.stop().then(() => done(error))
+  }
+
+  /** The error of the store, which others may hide. */
+  #failing(done: (error: Error) => void): (error: Error) => void {
+    return error => {
+      this.fault = error
+      done(error)
+    }
+  }
+}
+
+/** Codes of formidable's errors for what is too large (FormidableError.js). */
+const TOO_LARGE = new Set([1009, 1016])
+const ABORTED = 1002
+
+function formError(ctx: Context, error: unknown, files: ArrivingCsv[]): unknown {
+  const fault = files.find(file => file.fault !== undefined)?.fault
+  if (fault !== undefined) return fault
+  const { code } = error as { code?: unknown }
+  if (TOO_LARGE.has(Number(code))) return tooLarge(ctx, error)
+  if (code === ABORTED) return new ApiError('validation_error', NOT_WHOLE, { cause: error })
+  return new ApiError('validation_error', 'The body is not a valid form (multipart/form-data).', { cause: error })
+}
+
+function tooLarge(ctx: Context, cause?: unknown): ApiError {
+  const message = `The file is larger than ${ctx.config.IMPORT_MAX_MB} MB.`
+  return new ApiError('validation_error', message, { cause, headers: { connection: 'close' } })
+}
+
+/** Forms have only text: lists, maps and booleans are written as JSON. */
+function readFields(fields: Record<string, unknown>): Record<string, unknown> {
+  const reason = findUnstorable(fields)
+  if (reason) throw new ApiError('validation_error', `The body cannot be stored: ${reason}.`)
+  return Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, readField(name, text)]))
+}
+
+function readField(name: string, text: unknown): unknown {
+  if (BOOLEAN_FIELDS.has(name)) return { true: true, false: false }[String(text)] ?? text
+  if (!JSON_FIELDS.has(name) || typeof text !== 'string') return text
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ApiError('validation_error', `\`${name}\` must be JSON.`, { cause })
+  }
+}

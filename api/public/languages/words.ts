@@ -1,0 +1,25 @@
+/**
+ * The texts of the pages for recipients in one language. `{sender}`, `{address}` and `{topics}` stand for what is filled in;
+ * `{topics}` is a list of names.
+ */
+export type Words = {
+  recipient: string
+  unsubscribe: string
+  unsubscribe_topic: string
+  choose: string
+  save: string
+  undo: string
+  resubscribe: string
+  unsubscribed: string
+  unsubscribed_topic: string
+  resubscribed: string
+  resubscribed_topic: string
+  no_longer: string
+  from_now_on: string
+  nothing_changed: string
+  complained: string
+  bad_link: string
+  bad_link_help: string
+  unavailable: string
+  unavailable_help: string
+}

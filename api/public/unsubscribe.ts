@@ -1,0 +1,115 @@
+import { clientAddress } from '#api/client_address.ts'
+import type { Context, Middleware } from '#api/context.ts'
+import { isPassing } from '#api/middleware/errors.ts'
+import {
+  type ChangedPreferences,
+  changePreferences,
+  type Wish,
+} from '#flows/contacts/preferences/change_preferences.ts'
+import { resubscribeWish, savedWish, unsubscribeWish } from '#flows/contacts/preferences/wishes.ts'
+import type { ReadTokenKeys } from '#flows/process/token_keys.ts'
+import { parseUnsubscribeToken, type UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
+import { ApiError } from '#lib/errors.ts'
+import { findPreferences, type Preferences } from '#sql/contacts/preferences/preferences.ts'
+import { escapeHtml, languageOf, setPrivate, showPage } from './page.ts'
+import { ACTIONS, type Action, preferencePage, type Result, senderOf } from './preference_page.ts'
+import { readForm, textsOf } from './read_form.ts'
+
+const PREFIX = '/u/'
+
+/**
+ * The page on which a recipient chooses what to get (GET), and what its buttons and mail clients ask for (POST). GET and
+ * HEAD change nothing, whoever follows the link.
+ */
+export function unsubscribePages(readTokenKeys: ReadTokenKeys): Middleware {
+  return async (ctx, next) => {
+    if (!ctx.path.startsWith(PREFIX) || !['GET', 'HEAD', 'POST'].includes(ctx.method)) return next()
+    try {
+      const token = parseUnsubscribeToken(ctx.path.slice(PREFIX.length), await readTokenKeys())
+      if (!token) showBadLink(ctx)
+      else if (ctx.method === 'POST') await change(ctx, token)
+      else await show(ctx, token)
+    } catch (error) {
+      showError(ctx, error)
+    }
+  }
+}
+
+async function show(ctx: Context, token: UnsubscribeToken): Promise<void> {
+  const preferences = await findPreferences(ctx.pool, token)
+  if (preferences) showPreferences(ctx, token, preferences)
+  else showBadLink(ctx)
+}
+
+async function change(ctx: Context, token: UnsubscribeToken): Promise<void> {
+  const form = await readForm(ctx.req)
+  const action = ACTIONS.find(name => textsOf(form, 'action').includes(name))
+  if (!action) return changeByOneClick(ctx, token)
+  const topics = { shown: textsOf(form, 'shown'), ticked: textsOf(form, 'topic') }
+  const wishes: Record<Action, (before: Preferences) => Wish> = {
+    unsubscribe: () => ({ everything: 'opt_out' }),
+    unsubscribe_topic: before => unsubscribeWish(token, before),
+    resubscribe: () => ({ everything: 'opt_in' }),
+    resubscribe_topic: before => resubscribeWish(token, before),
+    save: before => savedWish(topics, before),
+  }
+  const changed = await store(ctx, token, wishes[action], 'page')
+  if (changed) showPreferences(ctx, token, changed.after, { ...changed, action })
+  else showBadLink(ctx)
+}
+
+/**
+ * RFC 8058: whatever mail client or provider it is, and whatever its body. A domain that does not exist any more sends
+ * nothing any more, so that there is nothing to change.
+ */
+async function changeByOneClick(ctx: Context, token: UnsubscribeToken): Promise<void> {
+  await store(ctx, token, before => unsubscribeWish(token, before), 'one_click')
+  setPrivate(ctx)
+  ctx.status = 200
+  ctx.body = ''
+}
+
+function store(
+  ctx: Context,
+  token: UnsubscribeToken,
+  wishOf: (before: Preferences) => Wish,
+  how: 'page' | 'one_click',
+): Promise<ChangedPreferences | null> {
+  const client_address = clientAddress(ctx) || null
+  return changePreferences(ctx.pool, token, wishOf, { how, source_id: token.email_id, client_address })
+}
+
+function showPreferences(ctx: Context, token: UnsubscribeToken, preferences: Preferences, result?: Result): void {
+  const language = languageOf(ctx)
+  showPage(ctx, language, 200, {
+    title: escapeHtml(senderOf(preferences)),
+    body: preferencePage(language.words, token, preferences, result),
+    color: preferences.brand_color,
+    logo_url: preferences.brand_logo_url,
+  })
+}
+
+/** The same bytes for every token that is none: nobody learns whether it ever was one. */
+function showBadLink(ctx: Context): void {
+  const language = languageOf(ctx)
+  const { bad_link, bad_link_help } = language.words
+  showPage(ctx, language, 404, message(bad_link, bad_link_help))
+}
+
+/** Never a 200 for what was not stored: the client is to try again. */
+function showError(ctx: Context, error: unknown): void {
+  const language = languageOf(ctx)
+  const { unavailable, unavailable_help } = language.words
+  const isRefused = error instanceof ApiError && error.statusCode < 500
+  const status = isRefused ? 400 : isPassing(error) ? 503 : 500
+  // The path is left out: who has the token can use it.
+  if (!isRefused) ctx.log.error({ err: error, method: ctx.method, path: PREFIX }, 'a request failed')
+  showPage(ctx, language, status, message(unavailable, unavailable_help))
+  if (error instanceof ApiError) ctx.set(error.headers)
+  if (status === 503) ctx.set('retry-after', '5')
+}
+
+function message(title: string, text: string) {
+  const heading = escapeHtml(title)
+  return { title: heading, body: `<h1>${heading}</h1>\n<p>${escapeHtml(text)}</p>` }
+}

@@ -1,0 +1,125 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { sendExport } from '#api/bodies/download.ts'
+import { apiOrigin } from '#api/contact_ref.ts'
+import type { Context } from '#api/context.ts'
+import { bytes, listOf } from '#api/operations/answers.ts'
+import { importBody } from '#api/operations/bodies.ts'
+import { numericId } from '#api/operations/ids.ts'
+import { operation } from '#api/operations/operation.ts'
+import { uuidParam } from '#api/operations/params.ts'
+import { wholeQuery } from '#api/operations/queries.ts'
+import { contactPlace } from '#flows/contacts/contact_domain.ts'
+import { createImport, storeCsv } from '#flows/contacts/import/create_import.ts'
+import { exportRecordErrors } from '#flows/contacts/import/export_errors.ts'
+import type { ContactPlace } from '#flows/contacts/join_groups.ts'
+import { ImportForm, NewAudienceImport, NewImport } from '#lib/contacts/import/new_import.ts'
+import { orNotFound } from '#lib/errors.ts'
+import { parse } from '#lib/json/parse.ts'
+import { findAudience } from '#sql/contacts/audiences.ts'
+import { ContactImport, findImport, ImportStatus, listImports } from '#sql/contacts/import/imports.ts'
+import { listRecordErrors, RecordError } from '#sql/contacts/import/record_errors.ts'
+
+const params = { id: uuidParam('Import') }
+
+/** The first errors of the file are shown with it. */
+const SHOWN_ERRORS = 100
+const ImportWithErrors = ContactImport.extend({
+  errors: z.array(RecordError).describe('The first 100 records that were not stored.'),
+}).meta({ id: 'ContactImport' })
+
+const declared = {
+  access: 'full',
+  description:
+    'A CSV file, as `csv` of a JSON body or as the file of a form (multipart/form-data). Its header names the columns: ' +
+    '`email`, `first_name`, `last_name`, `unsubscribed`, and the keys of properties. An empty cell leaves a contact as it ' +
+    'is. Of equal addresses the first wins. A contact that has unsubscribed is subscribed only with `resubscribe`.',
+} as const
+const errors = ['missing_required_field', 'contacts_busy'] as const
+
+export const contactImports = [
+  operation('POST /contacts/imports', {
+    ...declared,
+    id: 'importContacts',
+    aliases: ['/contacts/import'],
+    summary: 'Import contacts from a CSV file',
+    body: importBody(NewImport, ImportForm),
+    answers: { 201: ImportWithErrors },
+    errors: [...errors, 'not_found'],
+  }).handle(async (ctx, { body }) => {
+    const given = readGiven(ctx, body)
+    const { domain, audience_id } = given.form
+    const place = await contactPlace(ctx.pool, { caller: ctx.state.caller, domain, audience_id })
+    return begin(ctx, place, given)
+  }),
+
+  operation('POST /audiences/:audience_id/contacts/import', {
+    ...declared,
+    id: 'importAudienceContacts',
+    params: { audience_id: uuidParam('Audience') },
+    summary: 'Import contacts of an audience from a CSV file',
+    body: importBody(NewAudienceImport, ImportForm),
+    answers: { 201: ImportWithErrors },
+    errors,
+  }).handle(async (ctx, { account_id, params: { audience_id }, body }) => {
+    const { domain_id } = orNotFound('Audience', await findAudience(ctx.pool, account_id, audience_id))
+    return begin(ctx, { account_id, domain_id, audience_id }, readGiven(ctx, body))
+  }),
+
+  operation('GET /contacts/imports', {
+    id: 'listContactImports',
+    access: 'full',
+    summary: 'List imports of contacts, newest first',
+    query: wholeQuery({ status: ImportStatus.optional().describe('Imports of this status only.') }),
+    answers: { 200: listOf(ContactImport) },
+  }).handle(async (ctx, { account_id, query }) => {
+    const { filters, position } = query()
+    return listImports(ctx.pool, account_id, filters, position)
+  }),
+
+  operation('GET /contacts/imports/:id', {
+    id: 'getContactImport',
+    access: 'full',
+    params,
+    summary: 'Get an import of contacts, with the first 100 errors of its file',
+    answers: { 200: ImportWithErrors },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    const found = orNotFound('Import', await findImport(ctx.pool, account_id, id))
+    const { data } = await listRecordErrors(ctx.pool, { account_id, id }, { limit: SHOWN_ERRORS })
+    return { ...found, errors: data }
+  }),
+
+  operation('GET /contacts/imports/:id/errors', {
+    id: 'listContactImportErrors',
+    access: 'full',
+    params,
+    summary: 'List the records of a file that were not stored, in the order of the file',
+    description: 'With `format=csv` all of them come as a CSV file.',
+    query: wholeQuery(
+      { format: z.enum(['json', 'csv']).default('json').describe('`csv`: all of them, as a file.') },
+      numericId,
+    ),
+    answers: { 200: listOf(RecordError) },
+    file: bytes('text/csv', 'The same as a CSV file.'),
+  }).handle(async (ctx, { account_id, params: { id }, query }) => {
+    orNotFound('Import', await findImport(ctx.pool, account_id, id))
+    const { filters, position } = query()
+    if (filters.format === 'json') return listRecordErrors(ctx.pool, { account_id, id }, position)
+    sendExport(ctx, 'import_errors.csv', Readable.from(exportRecordErrors(ctx.pool, { account_id, id })))
+    return undefined as never // the file is the answer
+  }),
+]
+
+type Given = { form: ImportForm; csv: string }
+
+/** A form has its file beside its fields. */
+function readGiven(ctx: Context, body: () => ImportForm & { csv: string }): Given {
+  if (ctx.state.file) return { form: parse(ImportForm, ctx.state.body), csv: '' }
+  const { csv, ...form } = body()
+  return { form, csv }
+}
+
+async function begin(ctx: Context, place: ContactPlace, { form, csv }: Given) {
+  const file = ctx.state.file ?? (await storeCsv(ctx.blobs, place.account_id, csv))
+  return { ...(await createImport(ctx.pool, place, file, form, apiOrigin(ctx))), errors: [] }
+}

@@ -1,0 +1,49 @@
+import { Turns } from '#lib/async/turns.ts'
+import { BatchContact } from '#lib/contacts/contact_batch.ts'
+import { storedValues } from '#lib/contacts/stored_values.ts'
+import { ApiError } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { parse } from '#lib/json/parse.ts'
+import type { GivenContact } from '#sql/contacts/contact_changes.ts'
+import type { StoredProperty } from '#sql/contacts/properties.ts'
+import { toGivenContact } from './given_contact.ts'
+
+/** A contact of a batch that is wrong. `email` is null if none can be shown. */
+export type BatchFault = { index: number; email: string | null; message: string }
+
+/** `contacts`: each address once. `skipped` counts those whose address comes again later, which wins. */
+export type CheckedBatch = { contacts: GivenContact[]; faults: BatchFault[]; skipped: number }
+
+/** In characters, of an address that is shown in an error. */
+const MAX_SHOWN = 254
+
+/** Checks the contacts of a batch one by one, in turns with other requests. */
+export async function checkBatch(items: unknown[], properties: StoredProperty[]): Promise<CheckedBatch> {
+  const byAddress = new Map<string, GivenContact>()
+  const faults: BatchFault[] = []
+  const turns = new Turns()
+  for (const [index, item] of items.entries()) {
+    try {
+      const contact = readContact(item, `contacts[${index}]`, properties)
+      byAddress.delete(contact.email) // in the order of those that win
+      byAddress.set(contact.email, contact)
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      faults.push({ index, email: shownAddress(item), message: error.message })
+    }
+    if (turns.isOver) await turns.rest()
+  }
+  const contacts = [...byAddress.values()]
+  return { contacts, faults, skipped: items.length - faults.length - contacts.length }
+}
+
+function readContact(item: unknown, place: string, properties: StoredProperty[]): GivenContact {
+  const contact = parse(BatchContact, item, place)
+  const values = storedValues(contact.properties ?? {}, properties, `${place}.properties`)
+  return toGivenContact(newId(), contact, values)
+}
+
+function shownAddress(item: unknown): string | null {
+  const { email } = Object(item)
+  return typeof email === 'string' ? email.slice(0, MAX_SHOWN).toWellFormed() : null
+}

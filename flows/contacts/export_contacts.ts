@@ -1,0 +1,26 @@
+import { toCsvLine } from '#lib/files/csv/write_csv.ts'
+import { listContactsToExport } from '#sql/contacts/export_rows.ts'
+import { listStoredProperties } from '#sql/contacts/properties.ts'
+import type { Pool } from '#sql/pool.ts'
+
+const PAGE = 500
+
+/** The contacts of a domain as lines of CSV, oldest first. An import reads them as they were. */
+export async function* exportContacts(
+  pool: Pool,
+  place: { account_id: string; domain_id: string },
+): AsyncGenerator<string> {
+  const properties = await listStoredProperties(pool, place.account_id)
+  const keys = properties.map(({ key }) => key)
+  yield toCsvLine(['email', 'first_name', 'last_name', 'unsubscribed', 'created_at', ...keys])
+  for (let after: string | null = null; ; ) {
+    const page = await listContactsToExport(pool, place, after, PAGE)
+    const lines = page.map(({ email, first_name, last_name, unsubscribed, created_at, properties: values }) => {
+      const own = properties.map(({ stored_as }) => values[stored_as])
+      return toCsvLine([email, first_name, last_name, unsubscribed, created_at, ...own])
+    })
+    yield lines.join('')
+    after = page.at(-1)?.id ?? null
+    if (page.length < PAGE) return
+  }
+}

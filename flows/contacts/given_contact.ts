@@ -1,0 +1,22 @@
+import type { NewContact } from '#lib/contacts/new_contact.ts'
+import type { GivenContact } from '#sql/contacts/contact_changes.ts'
+
+/** What a request gives of a contact; undefined leaves a member as it is. */
+export type ContactFields = Pick<NewContact, 'first_name' | 'last_name' | 'unsubscribed' | 'properties'>
+
+/** Returns the contact as Postgres takes it. `properties` by `stored_as`. */
+export function toGivenContact(
+  id: string,
+  { email, first_name, last_name, unsubscribed }: ContactFields & { email: string },
+  properties: GivenContact['properties'],
+): GivenContact {
+  return {
+    ...{ id, email, unsubscribed: unsubscribed ?? null, properties },
+    ...{ first_name: cleared(first_name), last_name: cleared(last_name) },
+  }
+}
+
+/** Undefined leaves a name as it is, null and the empty string clear it. */
+function cleared(name: string | null | undefined): string | null {
+  return name === undefined ? null : (name ?? '')
+}

@@ -1,0 +1,130 @@
+import { createProperty } from '#flows/contacts/change_property.ts'
+import { type ContactPlace, requireGroups } from '#flows/contacts/join_groups.ts'
+import type { Blobs } from '#flows/files/blobs.ts'
+import { ColumnError, type MappedColumns, mapColumns, type PropertyColumn } from '#lib/contacts/import/map_columns.ts'
+import type { ImportForm } from '#lib/contacts/import/new_import.ts'
+import type { Column, ImportOptions } from '#lib/contacts/import/options.ts'
+import { NewProperty } from '#lib/contacts/new_property.ts'
+import { ApiError, orNotFound } from '#lib/errors.ts'
+import { HeaderError, readHeader } from '#lib/files/csv/header.ts'
+import { decodeHead, EncodingProbe, type FileText } from '#lib/files/csv/text_encoding.ts'
+import { newId } from '#lib/ids.ts'
+import type { ConsentOrigin } from '#sql/contacts/consents.ts'
+import { type ContactImport, findImport, insertImport } from '#sql/contacts/import/imports.ts'
+import { listStoredProperties, type StoredProperty } from '#sql/contacts/properties.ts'
+import { addJob } from '#sql/jobs.ts'
+import type { Pool } from '#sql/pool.ts'
+
+/** Imports of an account that have not ended. */
+const MAX_OPEN = 5
+
+/** A file that has arrived. */
+export type ImportFile = FileText & { blob_id: string }
+
+/** Stores a file that came in a JSON body. */
+export async function storeCsv(blobs: Blobs, account_id: string, csv: string): Promise<ImportFile> {
+  const probe = new EncodingProbe()
+  const bytes = Buffer.from(csv)
+  probe.push(bytes)
+  const { id } = await blobs.put(account_id, bytes)
+  return { ...probe.end(), blob_id: id }
+}
+
+/**
+ * Queues an import of a file. Its header is read at once.
+ *
+ * @throws {ApiError} 404, `validation_error`, `contacts_busy`
+ */
+export async function createImport(
+  pool: Pool,
+  place: ContactPlace,
+  file: ImportFile,
+  form: ImportForm,
+  { source_id, client_address }: ConsentOrigin,
+): Promise<ContactImport> {
+  const { account_id } = place
+  await requireGroups(pool, place, form)
+  const options = await readOptions(pool, account_id, file, form)
+  const row = { ...place, id: newId(), blob_id: file.blob_id, options, source_id, client_address }
+  await pool.transaction(async tx => {
+    if (!(await insertImport(tx, row, MAX_OPEN))) throw tooManyImports()
+    await addJob(tx, 'import_contacts', { account_id, import_id: row.id })
+  })
+  return orNotFound('Import', await findImport(pool, account_id, row.id))
+}
+
+function tooManyImports(): ApiError {
+  const message = `The account has ${MAX_OPEN} imports that have not ended. Retry when one of them has.`
+  return new ApiError('contacts_busy', message, { headers: { 'retry-after': '30' } })
+}
+
+async function readOptions(pool: Pool, account_id: string, file: ImportFile, form: ImportForm): Promise<ImportOptions> {
+  const encoding = encodingOf(file, form.encoding)
+  try {
+    const { names, delimiter } = readHeader(decodeHead(file.head, encoding), form.delimiter)
+    const mapped = mapColumns(names, form.column_map ?? null)
+    const { columns, ignored } = await resolveProperties(pool, account_id, mapped, form.create_properties)
+    return {
+      ...{ encoding, delimiter, width: names.length, columns, ignored_columns: ignored },
+      stored_as: columns.flatMap(column => column.stored_as ?? []),
+      ...{ on_conflict: form.on_conflict, resubscribe: form.resubscribe },
+      ...{ segments: form.segments ?? [], topics: form.topics ?? [] },
+    }
+  } catch (error) {
+    if (error instanceof HeaderError || error instanceof ColumnError) throw invalid(error.message, error)
+    throw error
+  }
+}
+
+/** @throws {ApiError} if the file is not UTF-8 but should be */
+function encodingOf({ encoding, is_utf8 }: ImportFile, given: string | undefined): string {
+  const label = given === undefined ? encoding : new TextDecoder(given).encoding
+  if (label === 'utf-8' && !is_utf8) throw invalid('The file is not valid UTF-8.')
+  return label
+}
+
+type Resolved = { columns: Column[]; ignored: string[] }
+
+/** Looks up the properties of columns, and adds those that are missing if it may; else such columns are ignored. */
+async function resolveProperties(
+  pool: Pool,
+  account_id: string,
+  { members, properties, ignored }: MappedColumns,
+  may_create: boolean,
+): Promise<Resolved> {
+  const known = await listStoredProperties(pool, account_id)
+  const resolved: Resolved = { columns: [...members], ignored: [...ignored] }
+  for (const column of properties) {
+    const { index, name, key, type } = column
+    const found = known.find(one => one.key === name) ?? known.find(one => one.key.toLowerCase() === key.toLowerCase())
+    if (found && type !== null && found.type !== type) {
+      throw invalid(`\`column_map.properties.${key}.type\` must be ${found.type}, which the property has.`)
+    }
+    const property = found ?? (may_create ? await addProperty(pool, account_id, column) : null)
+    if (property) {
+      resolved.columns.push({ index, name, member: 'property', stored_as: property.stored_as, type: property.type })
+    } else if (type !== null) {
+      throw invalid(`\`column_map.properties\` has the key "${key}", which is not a contact property.`)
+    } else {
+      resolved.ignored.push(name)
+    }
+  }
+  return resolved
+}
+
+async function addProperty(pool: Pool, account_id: string, column: PropertyColumn): Promise<StoredProperty> {
+  const { success, data } = NewProperty.safeParse({ key: column.key, type: column.type ?? 'string' })
+  if (!success)
+    throw invalid(
+      `The column "${column.name.slice(0, 100)}" cannot become a property: its name must be 1 to 50 letters, digits or \`_\`.`,
+    )
+  await createProperty(pool, account_id, data).catch(error => {
+    if (!(error instanceof ApiError && error.statusCode === 409)) throw error // another request has added it
+  })
+  const stored = await listStoredProperties(pool, account_id)
+  return stored.find(({ key }) => key === column.key) as StoredProperty
+}
+
+function invalid(message: string, cause?: unknown): ApiError {
+  return new ApiError('validation_error', message, { cause })
+}

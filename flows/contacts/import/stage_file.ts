@@ -1,0 +1,70 @@
+import type { Blobs } from '#flows/files/blobs.ts'
+import { toCopyLine } from '#lib/contacts/import/copy_text.ts'
+import { readRow, shownEmail } from '#lib/contacts/import/read_row.ts'
+import { readRecords, UnreadableError } from '#lib/files/csv/read_records.ts'
+import { newId } from '#lib/ids.ts'
+import type { LeasedImport } from '#sql/contacts/import/imports.ts'
+import { clearStage, endStage, type StagedChunk, stageChunk } from '#sql/contacts/import/staging.ts'
+import type { Pool } from '#sql/pool.ts'
+
+/** Records that are staged in one commit, and their characters at most. */
+const CHUNK = 20_000
+const CHUNK_LENGTH = 4_000_000
+
+export type Services = { pool: Pool; blobs: Blobs }
+export type Leased = LeasedImport & { owner: string }
+
+/**
+ * Reads the file of an import and stages its rows, so that they can be merged. May run again: what was staged before is
+ * forgotten.
+ *
+ * @throws {LostLeaseError} @throws the reason of `stopping`
+ */
+export async function stageFile({ pool, blobs }: Services, leased: Leased, stopping: AbortSignal): Promise<void> {
+  const { account_id, id, blob_id, options, merged_through } = leased
+  await clearStage(pool, leased)
+  let records = 0
+  let error: string | null = null
+  let chunk = new Chunk()
+  try {
+    for await (const { n, line, cells } of readRecords(blobs.read(account_id, blob_id), options)) {
+      records = n
+      const row = readRow(cells, options)
+      if (typeof row !== 'string') chunk.add(toCopyLine(id, { ...row, n, line, id: newId() }))
+      // The faults of records that are merged are kept.
+      else if (n > merged_through) chunk.addFault({ n, line, email: shownEmail(cells, options.columns), message: row })
+      if (!chunk.isFull) continue
+      stopping.throwIfAborted()
+      await stageChunk(pool, leased, chunk)
+      chunk = new Chunk()
+    }
+  } catch (cause) {
+    if (!(cause instanceof UnreadableError)) throw cause
+    const { n, line, message } = cause
+    records = n
+    error = `The file cannot be read from line ${line} on: ${message.charAt(0).toLowerCase()}${message.slice(1)}`
+    if (n > merged_through) chunk.addFault({ n, line, email: null, message })
+  }
+  await stageChunk(pool, leased, chunk)
+  await endStage(pool, leased, records, error)
+}
+
+class Chunk implements StagedChunk {
+  readonly copy: string[] = []
+  readonly faults: StagedChunk['faults'] = []
+  #length = 0
+
+  get isFull(): boolean {
+    return this.copy.length + this.faults.length >= CHUNK || this.#length >= CHUNK_LENGTH
+  }
+
+  add(line: string): void {
+    this.copy.push(line)
+    this.#length += line.length
+  }
+
+  addFault(fault: StagedChunk['faults'][number]): void {
+    this.faults.push(fault)
+    this.#length += fault.message.length
+  }
+}

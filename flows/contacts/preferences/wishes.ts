@@ -1,0 +1,42 @@
+import type { UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
+import type { Preferences, PreferredTopic } from '#sql/contacts/preferences/preferences.ts'
+import type { Wish } from './change_preferences.ts'
+
+type Token = Pick<UnsubscribeToken, 'topic_id'>
+
+/** The topic that a link unsubscribes from. Null: everything, also if its topic was deleted. */
+export function topicOf({ topics }: Preferences, { topic_id }: Token): PreferredTopic | null {
+  return topics.find(({ id }) => id === topic_id) ?? null
+}
+
+/** The topics that a person can choose. */
+export function publicTopics({ topics }: Preferences): PreferredTopic[] {
+  return topics.filter(({ is_public }) => is_public)
+}
+
+/** The wish of one click: out of the topic of the link, else out of everything. */
+export function unsubscribeWish(token: Token, preferences: Preferences): Wish {
+  const topic = topicOf(preferences, token)
+  return topic ? { topics: [{ id: topic.id, subscription: 'opt_out' }] } : { everything: 'opt_out' }
+}
+
+/** Into the topic of the link again, else into everything. */
+export function resubscribeWish(token: Token, preferences: Preferences): Wish {
+  const topic = topicOf(preferences, token)
+  return topic ? { topics: [{ id: topic.id, subscription: 'opt_in' }] } : { everything: 'opt_in' }
+}
+
+/**
+ * The wish of a form with topics: of those that it showed, the person gets the ticked ones. Others stay as they are. Who had
+ * unsubscribed from everything and ticks one is subscribed again.
+ */
+export function savedWish({ shown, ticked }: { shown: string[]; ticked: string[] }, preferences: Preferences): Wish {
+  const { is_unsubscribed } = preferences
+  const isTicked = new Set(ticked)
+  const topics = publicTopics(preferences).filter(({ id }) => shown.includes(id))
+  if (is_unsubscribed && !topics.some(({ id }) => isTicked.has(id))) return {}
+  return {
+    ...(is_unsubscribed && { everything: 'opt_in' }),
+    topics: topics.map(({ id }) => ({ id, subscription: isTicked.has(id) ? 'opt_in' : 'opt_out' })),
+  }
+}

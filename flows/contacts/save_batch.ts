@@ -1,0 +1,108 @@
+import type { UncheckedBatch } from '#lib/contacts/contact_batch.ts'
+import type { ConsentOrigin } from '#sql/contacts/consents.ts'
+import {
+  announceContacts,
+  countApart,
+  type GivenContact,
+  limitStatements,
+  type UpsertedContact,
+  upsertContacts,
+} from '#sql/contacts/contact_changes.ts'
+import { listStoredProperties } from '#sql/contacts/properties.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+import { type BatchFault, checkBatch } from './check_batch.ts'
+import { type ContactPlace, joinGroups, requireGroups } from './join_groups.ts'
+import { noteConsents } from './save_contact.ts'
+import { contactsTimeout, writeContacts } from './write_contacts.ts'
+
+/** The contacts of a statement, and their characters of JSON at most: none takes long, or needs a timeout of its own. */
+const SLICE = 1_000
+const SLICE_LENGTH = 500_000
+
+export type SavedBatch = {
+  counts: { total: number; created: number; updated: number; skipped: number; failed: number }
+  /** In the order of the request, each address once. */
+  contacts: { id: string; email: string }[]
+  faults: BatchFault[]
+}
+
+/**
+ * Adds or changes the contacts of a batch, all in one transaction; those that are wrong are left out. Of equal addresses
+ * the last wins. One that has unsubscribed is subscribed only by `resubscribe`.
+ *
+ * @param max_ms so long it may take once it has the lock
+ * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
+ */
+export async function saveBatch(
+  pool: Pool,
+  place: ContactPlace,
+  { contacts: items, ...batch }: UncheckedBatch,
+  origin: ConsentOrigin,
+  max_ms: number,
+): Promise<SavedBatch> {
+  const { contacts, faults, skipped } = await checkBatch(items, await listStoredProperties(pool, place.account_id))
+  const saved = await writeContacts(pool, place, async tx => {
+    await requireGroups(tx, place, batch)
+    await countApart(tx)
+    return storeSlices(tx, place, contacts, batch, { origin, until: performance.now() + max_ms })
+  })
+  const byAddress = new Map(saved.map(({ email, id }) => [email, { id, email }]))
+  const count = (...outcomes: UpsertedContact['outcome'][]) =>
+    saved.filter(({ outcome }) => outcomes.includes(outcome)).length
+  return {
+    counts: {
+      ...{ total: items.length, created: count('created'), updated: count('updated', 'unchanged') },
+      ...{ skipped: skipped + count('skipped'), failed: faults.length },
+    },
+    contacts: contacts.map(({ email }) => byAddress.get(email) as { id: string; email: string }),
+    faults,
+  }
+}
+
+type Terms = { origin: ConsentOrigin; until: number }
+
+async function storeSlices(
+  tx: Tx,
+  place: ContactPlace,
+  contacts: GivenContact[],
+  batch: Omit<UncheckedBatch, 'contacts'>,
+  { origin, until }: Terms,
+): Promise<UpsertedContact[]> {
+  const { on_conflict, resubscribe: may_resubscribe } = batch
+  const options = { ...place, on_conflict, may_resubscribe, source: 'api' as const, source_id: origin.source_id }
+  const saved: UpsertedContact[] = []
+  for (const slice of slicesOf(contacts)) {
+    const left = until - performance.now()
+    if (left <= 0) throw contactsTimeout()
+    await limitStatements(tx, left)
+    const upserted = await upsertContacts(tx, slice, options)
+    const idsOf = (outcome: string) => upserted.filter(each => each.outcome === outcome).map(({ id }) => id)
+    await joinGroups(
+      tx,
+      place,
+      batch,
+      upserted.map(({ id }) => id),
+      origin,
+    )
+    await noteConsents(tx, place, upserted, origin)
+    await announceContacts(tx, place.account_id, 'contact.created', idsOf('created'))
+    await announceContacts(tx, place.account_id, 'contact.updated', idsOf('updated'))
+    saved.push(...upserted)
+  }
+  return saved
+}
+
+/** In the order of the addresses: two batches in different order would deadlock. */
+function* slicesOf(contacts: GivenContact[]): Generator<GivenContact[]> {
+  let slice: GivenContact[] = []
+  let length = 0
+  for (const contact of contacts.toSorted((a, b) => (a.email < b.email ? -1 : 1))) {
+    slice.push(contact)
+    length += JSON.stringify(contact).length
+    if (slice.length < SLICE && length < SLICE_LENGTH) continue
+    yield slice
+    slice = []
+    length = 0
+  }
+  if (slice.length > 0) yield slice
+}

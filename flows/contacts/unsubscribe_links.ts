@@ -1,0 +1,50 @@
+import { createReadTokenKeys } from '#flows/process/token_keys.ts'
+import type { Config } from '#lib/config.ts'
+import { unsubscribeLocal, writeUnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import type { Pool } from '#sql/pool.ts'
+
+/** One recipient of an email. */
+export type UnsubscribingRecipient = {
+  account_id: string
+  /** The domain that the email is from, whose contact the recipient is or could be. */
+  domain_id: string
+  /** The address alone, without a name, in any case of letters. */
+  address: string
+  /** The topic that the links unsubscribe from; null: from everything that is sent from the domain. */
+  topic_id: string | null
+  email_id: string
+  delivery_id: string
+  /** The return path of the domain (`EmailToSend.return_path`); null while it is not verified. */
+  return_path: string | null
+}
+
+/**
+ * https   the page, and the URI of List-Unsubscribe. It begins with BASE_URL: `http:` if that does, and then it is none for
+ *         the header (RFC 8058 3.1). POST to it unsubscribes, GET shows the page and changes nothing.
+ * mailto  `mailto:` URI of the header, mail to which unsubscribes; null if this server receives no mail for the domain
+ */
+export type UnsubscribeLinks = { https: string; mailto: string | null }
+
+/**
+ * The links by which a recipient unsubscribes, signed and without a limit of time. The same recipient of the same email
+ * always gets the same links, and nobody else gets them. Only the first call of a process reads the database.
+ */
+export function createUnsubscribeLinks({
+  pool,
+  secrets,
+  config,
+}: Dependencies): (recipient: UnsubscribingRecipient) => Promise<UnsubscribeLinks> {
+  const readKeys = createReadTokenKeys({ pool, secrets })
+  return async ({ delivery_id, return_path, ...recipient }) => {
+    const keys = await readKeys()
+    const token = writeUnsubscribeToken({ ...recipient, address: recipient.address.toLowerCase() }, keys)
+    const host = return_path ?? config.RETURN_PATH_DOMAIN
+    return {
+      https: `${config.BASE_URL}/u/${token}`,
+      mailto: host === undefined ? null : `mailto:${unsubscribeLocal(delivery_id, keys)}@${host}`,
+    }
+  }
+}
+
+type Dependencies = { pool: Pool; secrets: Secrets; config: Pick<Config, 'BASE_URL' | 'RETURN_PATH_DOMAIN'> }

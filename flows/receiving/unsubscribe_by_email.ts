@@ -1,0 +1,34 @@
+import { changePreferences } from '#flows/contacts/preferences/change_preferences.ts'
+import { unsubscribeWish } from '#flows/contacts/preferences/wishes.ts'
+import { createReadTokenKeys } from '#flows/process/token_keys.ts'
+import type { Config } from '#lib/config.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import type { Pool } from '#sql/pool.ts'
+import type { EmailToParse } from '#sql/receiving/emails_to_parse.ts'
+import { findUnsubscribing } from './find_return_path.ts'
+
+type Work = { pool: Pool; secrets: Secrets; config: Pick<Config, 'RETURN_PATH_DOMAIN'> }
+
+/**
+ * Unsubscribes who wrote to the address of List-Unsubscribe, whatever they wrote and from wherever: the recipient of the
+ * email alone knows that address. Returns true if the message went to such addresses only. May run twice.
+ */
+export async function unsubscribeByEmail(
+  work: Work,
+  { account_id, received_for, client }: Pick<EmailToParse, 'account_id' | 'received_for' | 'client'>,
+): Promise<boolean> {
+  const readTokenKeys = createReadTokenKeys(work)
+  let others = 0
+  for (const address of received_for) {
+    const delivery = await findUnsubscribing({ ...work, readTokenKeys }, address)
+    if (delivery?.account_id !== account_id || delivery.domain_id === null) {
+      others++
+      continue
+    }
+    const { domain_id, email_id, topic_id, recipient } = delivery
+    const token = { account_id, domain_id, email_id, topic_id, address: recipient.toLowerCase() }
+    const origin = { how: 'email', source_id: email_id, client_address: client.address || null } as const
+    await changePreferences(work.pool, token, before => unsubscribeWish(token, before), origin)
+  }
+  return others === 0
+}

@@ -1,0 +1,98 @@
+import { ApiError } from '#lib/errors.ts'
+import { HeaderError, readHeader } from '#lib/files/csv/header.ts'
+import { readRecords, UnreadableError } from '#lib/files/csv/read_records.ts'
+import { HEAD_BYTES } from '#lib/files/csv/text_encoding.ts'
+import { unescapeFormula } from '#lib/files/csv/write_csv.ts'
+import { newId } from '#lib/ids.ts'
+import { parse } from '#lib/json/parse.ts'
+import { simulatedOutcome } from '#lib/mail/simulator.ts'
+import { SuppressionRow } from '#lib/suppressions/new_suppression.ts'
+import type { Pool } from '#sql/pool.ts'
+import type { NewSuppressionRow } from '#sql/suppressions/suppression_changes.ts'
+import { addSuppressions } from './change_suppressions.ts'
+
+/** A record that was not stored, by the line in which it begins. */
+export type SuppressionFault = { line: number; email: string; message: string }
+
+export type ImportedSuppressions = { total: number; created: number; updated: number; faults: SuppressionFault[] }
+
+/** Rows of a statement. */
+const SLICE = 1_000
+
+const COLUMNS = ['email', 'reason', 'expires_at'] as const
+type Columns = Partial<Record<(typeof COLUMNS)[number], number>>
+
+type Services = { pool: Pool; config: { SIMULATOR_DOMAIN: string } }
+
+/**
+ * Suppresses the addresses of a CSV file, some at a time: what is wrong is left out, what is suppressed already stays so.
+ *
+ * @throws {ApiError} `validation_error` for a file without a column `email`
+ */
+export async function importSuppressions(
+  { pool, config }: Services,
+  account_id: string,
+  csv: string,
+): Promise<ImportedSuppressions> {
+  const { columns, delimiter } = findColumns(csv)
+  const result: ImportedSuppressions = { total: 0, created: 0, updated: 0, faults: [] }
+  let rows: NewSuppressionRow[] = []
+  const store = async () => {
+    const added = await addSuppressions(pool, account_id, rows)
+    const created = new Set(added.filter(({ is_new }) => is_new).map(({ suppression }) => suppression.id)).size
+    result.created += created
+    result.updated += rows.length - created
+    rows = []
+  }
+  try {
+    for await (const { line, cells } of readRecords(one(Buffer.from(csv)), { encoding: 'utf-8', delimiter })) {
+      result.total++
+      const row = readRow(cells, columns, config.SIMULATOR_DOMAIN)
+      if ('message' in row) result.faults.push({ line, ...row })
+      else rows.push(row)
+      if (rows.length === SLICE) await store()
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableError)) throw error
+    result.total++
+    result.faults.push({ line: error.line, email: '', message: error.message })
+  }
+  if (rows.length > 0) await store()
+  return result
+}
+
+function findColumns(csv: string): { columns: Columns; delimiter: string } {
+  try {
+    const { names, delimiter } = readHeader(csv.slice(0, HEAD_BYTES))
+    const indexes = COLUMNS.map(column => [column, names.findIndex(name => name.toLowerCase() === column)] as const)
+    const columns: Columns = Object.fromEntries(indexes.filter(([, index]) => index !== -1))
+    if (columns.email === undefined) throw new HeaderError('The header must have a column `email`.')
+    return { columns, delimiter }
+  } catch (error) {
+    if (!(error instanceof HeaderError)) throw error
+    throw new ApiError('validation_error', error.message, { cause: error })
+  }
+}
+
+type RowFault = { email: string; message: string }
+
+function readRow(cells: string[], columns: Columns, simulator: string): NewSuppressionRow | RowFault {
+  const given = COLUMNS.map(name => {
+    const text = unescapeFormula(cells[columns[name] ?? cells.length]?.trim() ?? '')
+    return [name, text === '' ? undefined : text]
+  })
+  const row = Object.fromEntries(given) as Record<string, string | undefined>
+  try {
+    const { email, reason, expires_at } = parse(SuppressionRow, row)
+    if (simulatedOutcome(email, simulator)) throw new ApiError('validation_error', 'The simulator is never suppressed.')
+    return { id: newId(), address: email.address, reason, expires_at }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return { email: (row.email ?? '').slice(0, 254).toWellFormed(), message: error.message }
+  }
+}
+
+async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
+  // In pieces, between which others have their turn.
+  for (let at = 0; at < bytes.length; at += HEAD_BYTES) yield bytes.subarray(at, at + HEAD_BYTES)
+}

@@ -1,0 +1,30 @@
+import { joinGroups, requireGroups } from '#flows/contacts/join_groups.ts'
+import { writeContacts } from '#flows/contacts/write_contacts.ts'
+import type { TopicChoice } from '#lib/contacts/new_contact.ts'
+import { orNotFound } from '#lib/errors.ts'
+import type { ConsentOrigin } from '#sql/contacts/consents.ts'
+import { lockContact } from '#sql/contacts/contact_changes.ts'
+import { type ContactRef, findContact } from '#sql/contacts/contacts.ts'
+import type { Pool } from '#sql/pool.ts'
+
+/**
+ * Stores what a contact chooses about the given topics, and leaves all others as they are; returns its id.
+ *
+ * @throws {ApiError} 404 for the contact, or for a topic that contacts of its domain do not have; `contacts_busy`,
+ *   `contacts_timeout`
+ */
+export async function changeChoices(
+  pool: Pool,
+  { account_id, ref }: { account_id: string; ref: ContactRef },
+  topics: TopicChoice[],
+  origin: ConsentOrigin,
+): Promise<string> {
+  const { domain_id } = orNotFound('Contact', await findContact(pool, account_id, ref))
+  const place = { account_id, domain_id, audience_id: null }
+  return writeContacts(pool, place, async tx => {
+    const { id } = orNotFound('Contact', await lockContact(tx, account_id, ref))
+    await requireGroups(tx, place, { topics })
+    await joinGroups(tx, place, { topics }, [id], origin)
+    return id
+  })
+}

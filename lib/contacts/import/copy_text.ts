@@ -1,0 +1,21 @@
+import type { Row } from './read_row.ts'
+
+/** A row to be staged. `id`: of the contact, if it is a new one. */
+export type StagedRow = Row & { n: number; line: number; id: string }
+
+/** A line of COPY's text format (https://www.postgresql.org/docs/current/sql-copy.html), in the order of COPIED_COLUMNS. */
+export function toCopyLine(import_id: string, row: StagedRow): string {
+  const { n, line, id, email, first_name, last_name, unsubscribed, properties } = row
+  const json = properties === null ? null : JSON.stringify(properties)
+  const texts = [email, first_name, last_name].map(value).join('\t')
+  return `${import_id}\t${n}\t${line}\t${id}\t${texts}\t${unsubscribed ?? '\\N'}\t${value(json)}\n`
+}
+
+export const COPIED_COLUMNS = 'import_id, n, line, id, email, first_name, last_name, unsubscribed, properties'
+
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+
+function value(text: string | null): string {
+  if (text === null) return '\\N'
+  return /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, char => ESCAPES[char] as string) : text
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { OnConflict } from '#lib/contacts/contact_batch.ts'
+import { Subscription } from '#lib/contacts/new_contact.ts'
+import { PropertyType } from '#lib/contacts/new_property.ts'
+
+/** A column of a file, by its index, and the member of a contact that its cells become. */
+const Column = z.object({
+  index: z.int(),
+  name: z.string(),
+  member: z.enum(['email', 'first_name', 'last_name', 'unsubscribed', 'property']),
+  /** Of a property. */
+  stored_as: z.string().optional(),
+  type: PropertyType.optional(),
+})
+export type Column = z.infer<typeof Column>
+
+/** How the file of an import is read, and what its rows do; kept with the import. `stored_as` lists those of all columns. */
+export const ImportOptions = z.object({
+  encoding: z.string(),
+  delimiter: z.string(),
+  /** Columns of the header. */
+  width: z.int(),
+  columns: z.array(Column),
+  ignored_columns: z.array(z.string()),
+  stored_as: z.array(z.string()),
+  on_conflict: OnConflict,
+  resubscribe: z.boolean(),
+  segments: z.array(z.string()),
+  topics: z.array(z.object({ id: z.string(), subscription: Subscription })),
+})
+export type ImportOptions = z.infer<typeof ImportOptions>

@@ -1,0 +1,91 @@
+import type { PropertyValue } from '#lib/contacts/new_property.ts'
+import { MAX_COLUMNS } from '#lib/files/csv/read_records.ts'
+import { unescapeFormula } from '#lib/files/csv/write_csv.ts'
+import { parseAddress } from '#lib/mail/address.ts'
+import type { Column, ImportOptions } from './options.ts'
+
+/** In characters. */
+const MAX_NAME = 255
+const MAX_CELL = 2_000
+const MAX_RECORD = 1_000_000
+
+const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
+const BOOLEANS: Record<string, boolean> = {
+  ...{ true: true, t: true, yes: true, y: true, '1': true },
+  ...{ false: false, f: false, no: false, n: false, '0': false },
+}
+const ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u
+
+/** A record as a contact. Null: its cell is empty or there is none, and leaves the member as it is. */
+export type Row = {
+  email: string
+  first_name: string | null
+  last_name: string | null
+  unsubscribed: boolean | null
+  properties: Record<string, PropertyValue> | null
+}
+
+/** Returns what a record says of a contact, or a sentence that says why it is wrong. */
+export function readRow(cells: string[], { width, columns }: Pick<ImportOptions, 'width' | 'columns'>): Row | string {
+  const fault = findFault(cells, width)
+  if (fault) return fault
+  const row: Row = { email: '', first_name: null, last_name: null, unsubscribed: null, properties: null }
+  for (const column of columns) {
+    const text = unescapeFormula(cells[column.index]?.trim() ?? '')
+    const wrong = column.member === 'property' ? readProperty(row, column, text) : readMember(row, column.member, text)
+    if (wrong) return `\`${column.name}\` ${wrong}.`
+  }
+  return row
+}
+
+/** The address of a record as it is written, for an error. */
+export function shownEmail(cells: string[], columns: Column[]): string | null {
+  const index = columns.find(({ member }) => member === 'email')?.index ?? 0
+  const text = cells[index]?.trim().replaceAll('\u0000', '\ufffd').toWellFormed() ?? ''
+  return text === '' ? null : text.slice(0, 254).toWellFormed()
+}
+
+function findFault(cells: string[], width: number): string | null {
+  if (cells.length > MAX_COLUMNS) return `The record has more than ${MAX_COLUMNS} cells.`
+  let length = 0
+  for (const [n, cell] of cells.entries()) {
+    length += cell.length
+    if (cell.length > MAX_CELL && length <= MAX_RECORD) return `Cell ${n + 1} has more than 2,000 characters.`
+    if (cell.includes('\u0000')) return `Cell ${n + 1} has a NUL character.`
+    if (n >= width && cell.trim() !== '') return `The record has more cells than the header, which has ${width}.`
+  }
+  return length > MAX_RECORD ? 'The record is longer than 1 MB.' : null
+}
+
+function readMember(row: Row, member: Exclude<Column['member'], 'property'>, text: string): string | null {
+  switch (member) {
+    case 'email': {
+      const address = parseAddress(text)
+      if (!address || address.name !== null) return 'must be an address such as ann@acme.com'
+      row.email = address.address.toLowerCase()
+      return null
+    }
+    case 'unsubscribed':
+      if (text === '') return null
+      row.unsubscribed = BOOLEANS[text.toLowerCase()] ?? null
+      return row.unsubscribed === null ? 'must be true or false' : null
+    default:
+      if (text === '') return null
+      row[member] = text
+      if (text.length > MAX_NAME) return `must have at most ${MAX_NAME} characters`
+      return ONE_LINE.test(text) ? null : 'must be one line'
+  }
+}
+
+function readProperty(row: Row, { stored_as = '', type }: Column, text: string): string | null {
+  if (text === '') return null
+  row.properties ??= {}
+  if (type === 'number') {
+    const value = NUMBER.test(text) ? Number(text) : Number.NaN
+    if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return 'must be a number'
+    row.properties[stored_as] = value
+  } else {
+    row.properties[stored_as] = text
+  }
+  return null
+}

@@ -1,0 +1,93 @@
+import { parseSignedLocal, writeSignedLocal } from '#lib/mail/return_path.ts'
+import type { TokenKeys } from '#lib/token_keys.ts'
+
+/** What a link in an email to one recipient says. Everything that an opt-out needs, so that it outlives the email. */
+export type UnsubscribeToken = {
+  account_id: string
+  domain_id: string
+  /** The recipient, in lower case. */
+  address: string
+  /** The email that the link stands in. */
+  email_id: string
+  /** What its link unsubscribes from; null: from everything. */
+  topic_id: string | null
+}
+
+const VERSION = 1
+
+/** A byte of every token. A token of one purpose is none of another. */
+const PURPOSES = { unsubscribe: 1, unsubscribe_by_email: 2 } as const
+
+const ID_BYTES = 16
+const TAG_BYTES = 10
+const TAG_AT = 3 + 4 * ID_BYTES
+const ADDRESS_AT = TAG_AT + TAG_BYTES
+/** In bytes: RFC 5321 4.5.3.1.3 allows 254, ours in UTF-8 may be a little longer. */
+const MAX_ADDRESS = 512
+const NOTHING = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Writes the token of a link: base64url of version (1 byte), kid (1), purpose (1), account, domain, email and topic (16
+ * each; zeros for no topic), a tag (10) and the hidden address. The tag signs all before it and the address.
+ */
+export function writeUnsubscribeToken(token: UnsubscribeToken, keys: TokenKeys): string {
+  const kid = keys.newest
+  const head = Buffer.concat([
+    Buffer.of(VERSION, kid, PURPOSES.unsubscribe),
+    ...[token.account_id, token.domain_id, token.email_id, token.topic_id ?? NOTHING].map(bytesOf),
+  ])
+  const address = Buffer.from(token.address)
+  const tag = keys.sign(kid, signed(head, address))
+  return Buffer.concat([head, tag, keys.hide(kid, tag, address)]).toString('base64url')
+}
+
+/** The token that `writeUnsubscribeToken` was given, or null when we did not write this text. */
+export function parseUnsubscribeToken(text: string, keys: TokenKeys): UnsubscribeToken | null {
+  const bytes = Buffer.from(text, 'base64url')
+  const [version, kid, purpose] = bytes
+  if (bytes.length <= ADDRESS_AT || bytes.length > ADDRESS_AT + MAX_ADDRESS) return null
+  if (version !== VERSION || purpose !== PURPOSES.unsubscribe || kid === undefined || !keys.has(kid)) return null
+  // One text per token: what Node reads over, such as a `=` or a `+`, is none of ours.
+  if (bytes.toString('base64url') !== text) return null
+  const head = bytes.subarray(0, TAG_AT)
+  const tag = bytes.subarray(TAG_AT, ADDRESS_AT)
+  const address = keys.hide(kid, tag, bytes.subarray(ADDRESS_AT))
+  if (!keys.verify(kid, signed(head, address), tag)) return null
+  const [account_id, domain_id, email_id, topic_id] = [0, 1, 2, 3].map(n => idAt(head, 3 + n * ID_BYTES)) as Ids
+  return { account_id, domain_id, email_id, topic_id: topic_id === NOTHING ? null : topic_id, address: `${address}` }
+}
+
+type Ids = [string, string, string, string]
+
+/** What the tag signs. The version and the purpose come first, and the address is the only part without a fixed length. */
+function signed(head: Buffer, address: Buffer): Buffer {
+  return Buffer.concat([head, address])
+}
+
+/** The local part that an email to unsubscribe is sent to: `u-` and the id of the delivery, signed. */
+export function unsubscribeLocal(delivery_id: string, keys: TokenKeys): string {
+  return writeSignedLocal('u', delivery_id, signWith(keys, keys.newest))
+}
+
+/** The id that `unsubscribeLocal` was given, in any case of letters, or null when we did not write it. */
+export function parseUnsubscribeLocal(local: string, keys: TokenKeys): string | null {
+  for (const kid of keys.kids) {
+    const id = parseSignedLocal('u', local, signWith(keys, kid))
+    if (id !== null) return id
+  }
+  return null
+}
+
+/** There is no room for the kid: each key is tried. */
+function signWith(keys: TokenKeys, kid: number) {
+  return (id: Buffer) => keys.sign(kid, Buffer.concat([Buffer.of(VERSION, kid, PURPOSES.unsubscribe_by_email), id]))
+}
+
+function bytesOf(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex')
+}
+
+function idAt(bytes: Buffer, at: number): string {
+  const hex = bytes.toString('hex', at, at + ID_BYTES)
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}

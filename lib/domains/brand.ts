@@ -1,0 +1,64 @@
+import { z } from 'zod'
+
+/** In characters. */
+const MAX_NAME = 100
+const MAX_URL = 500
+
+/** WCAG 2.2, 1.4.3: of text on its background. */
+const MIN_CONTRAST = 4.5
+
+const Name = z
+  .string()
+  .max(MAX_NAME)
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*\S[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line of text')
+
+const Color = z
+  .string()
+  .toLowerCase()
+  .regex(/^#[0-9a-f]{6}$/, 'must be a color such as `#1a5fb4`')
+
+const LogoUrl = z
+  .url({ protocol: /^https$/, error: 'must be an https URL' })
+  .max(MAX_URL)
+  .refine(isPlainUrl, 'must be an https URL')
+
+/** In a Content-Security-Policy these would end the source that the URL is. */
+function isPlainUrl(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && url.username === '' && url.password === '' && !/[;,\s'"]/.test(url.host)
+}
+
+/** What of the look of a sender is to be different; null: the default. */
+export const BrandChange = z.object({
+  name: Name.nullish().describe('Name of the sender. Default, and with null: the name of the domain.'),
+  color: Color.nullish().describe(
+    'Color of the buttons, such as `#1a5fb4`. It is shown darker if white text on it could not be read. Null: the usual one.',
+  ),
+  logo_url: LogoUrl.nullish().describe('Image above the name, at an https URL. Null: none.'),
+})
+
+/** The look of a sender as its domain shows it. */
+export const Brand = z
+  .object({
+    name: z.string().nullable().describe('Name of the sender; null: the name of the domain.'),
+    color: z.string().nullable().describe('Color of the buttons; null: the usual one.'),
+    logo_url: z.string().nullable().describe('URL of the image above the name; null: none.'),
+  })
+  .meta({ id: 'Brand' })
+export type Brand = z.infer<typeof Brand>
+
+/** Returns a color, `#rrggbb`, that white text can be read on: the given one, or a darker one of its hue. */
+export function readableColor(color: string): string {
+  let channels = [1, 3, 5].map(at => Number.parseInt(color.slice(at, at + 2), 16))
+  while (1.05 / (luminance(channels) + 0.05) < MIN_CONTRAST) channels = channels.map(value => Math.floor(value * 0.95))
+  return `#${channels.map(value => value.toString(16).padStart(2, '0')).join('')}`
+}
+
+/** WCAG 2.2: relative luminance, 0 to 1. */
+function luminance(channels: number[]): number {
+  const [red = 0, green = 0, blue = 0] = channels.map(value => {
+    const share = value / 255
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}

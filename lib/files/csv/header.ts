@@ -1,0 +1,46 @@
+import { parse } from 'csv-parse/sync'
+import { MAX_COLUMNS, RECORD_OPTIONS } from './read_records.ts'
+import { HEAD_BYTES } from './text_encoding.ts'
+
+export const DELIMITERS = [',', ';', '\t', '|'] as const
+type Delimiter = (typeof DELIMITERS)[number]
+
+export type Header = { delimiter: Delimiter; names: string[] }
+
+/** The file has no header that can be read. The message says why, as a sentence. */
+export class HeaderError extends Error {}
+
+/**
+ * Reads the header of a file from its first characters: the first record that is not blank.
+ *
+ * @throws {HeaderError}
+ */
+export function readHeader(head: string, given?: Delimiter): Header {
+  const text = head.replace(/^\s*[\r\n]/, '')
+  if (text.trim() === '') throw new HeaderError('The file is empty.')
+  const line = firstLine(text)
+  const delimiter = given ?? guessDelimiter(line)
+  const [names = []] = parse(line, { ...RECORD_OPTIONS, delimiter, to: 1 }) as string[][]
+  if (names.length > MAX_COLUMNS) throw new HeaderError(`The file has more than ${MAX_COLUMNS} columns.`)
+  return { delimiter, names: names.map(name => name.trim()) }
+}
+
+/** Up to the first line break outside of quotes. */
+function firstLine(text: string): string {
+  let isQuoted = false
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    if (char === '"') isQuoted = !isQuoted
+    else if (!isQuoted && (char === '\n' || char === '\r')) return text.slice(0, at + 1)
+  }
+  if (text.length >= HEAD_BYTES / 4) throw new HeaderError('The first line of the file is too long for a header.')
+  if (isQuoted) throw new HeaderError('A quote in the first line of the file is not closed.')
+  return text
+}
+
+/** The most frequent outside of quotes, or a comma if there is none. */
+function guessDelimiter(line: string): Delimiter {
+  const bare = line.replace(/"[^"]*"/g, '')
+  const counts = DELIMITERS.map(delimiter => ({ delimiter, count: bare.split(delimiter).length }))
+  return counts.reduce((most, one) => (one.count > most.count ? one : most)).delimiter
+}

@@ -1,0 +1,59 @@
+import { createCipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
+
+/** A key of the tokens in links. Its kid, 1 to 255, is part of every token made with it. */
+export type TokenKey = { kid: number; key: Buffer }
+
+const TAG_BYTES = 10
+const IV_BYTES = 16
+
+/** Signs the tokens in links with the newest key, and verifies them with any. */
+export class TokenKeys {
+  readonly #keys: Map<number, { signing: KeyObject; hiding: KeyObject }>
+  /** The kid of the newest key. */
+  readonly newest: number
+
+  constructor(keys: TokenKey[]) {
+    this.#keys = new Map(
+      keys.map(({ kid, key }) => [kid, { signing: derive(key, 'sign'), hiding: derive(key, 'hide') }]),
+    )
+    this.newest = Math.max(...this.#keys.keys())
+  }
+
+  get kids(): number[] {
+    return [...this.#keys.keys()]
+  }
+
+  has(kid: number): boolean {
+    return this.#keys.has(kid)
+  }
+
+  /** The first 10 bytes of an HMAC-SHA-256. The data must begin with its purpose: no token passes for another's. */
+  sign(kid: number, data: Buffer): Buffer {
+    return createHmac('sha256', this.#of(kid).signing).update(data).digest().subarray(0, TAG_BYTES)
+  }
+
+  /** Compares in constant time. */
+  verify(kid: number, data: Buffer, tag: Buffer): boolean {
+    return tag.length === TAG_BYTES && timingSafeEqual(this.sign(kid, data), tag)
+  }
+
+  /**
+   * Hides text from whoever reads a link, or shows what was hidden: AES-256-CTR that begins with the tag of the whole token,
+   * hidden text in the clear included (as RFC 5297 does), so that no two tokens share their key stream.
+   */
+  hide(kid: number, tag: Buffer, text: Buffer): Buffer {
+    const iv = Buffer.alloc(IV_BYTES)
+    tag.copy(iv)
+    return createCipheriv('aes-256-ctr', this.#of(kid).hiding, iv).update(text)
+  }
+
+  #of(kid: number) {
+    const key = this.#keys.get(kid)
+    if (!key) throw new Error(`there is no token key ${kid}`)
+    return key
+  }
+}
+
+function derive(key: Buffer, purpose: string): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', `mailbrook token ${purpose}`, 32)))
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { Subscription } from '#lib/contacts/new_contact.ts'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
+
+/** In characters. */
+const MAX_NAME = 50
+const MAX_DESCRIPTION = 200
+
+/** It stands on the preference page. */
+const Name = z
+  .string()
+  .max(MAX_NAME)
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*\S[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line of text')
+
+/** Null and the empty string clear it. */
+const Description = z
+  .string()
+  .max(MAX_DESCRIPTION)
+  .nullish()
+  .transform(text => (text === '' ? null : text))
+
+export const Visibility = z.enum(['public', 'private'])
+
+const NAME = 'One line of 1 to 50 characters. Unique among the topics of the account.'
+const DESCRIPTION = 'Up to 200 characters. Null clears it.'
+const DEFAULT = '`opt_in`: contacts get its mail unless they opt out. `opt_out`: only those who have opted in get it.'
+const VISIBILITY = '`public`: contacts see it on their preference page.'
+
+/** The body of POST /topics (contract 7.3). */
+export const NewTopic = withTwins(
+  z.object({
+    name: Name.describe(NAME),
+    description: Description.transform(text => text ?? null).describe(DESCRIPTION),
+    default_subscription: Subscription.describe(DEFAULT),
+    visibility: Visibility.default('private').describe(VISIBILITY),
+    domain_id: z
+      .guid()
+      .nullish()
+      .describe('Id of the domain whose contacts have it. Default: contacts of every domain.'),
+  }),
+).meta({ id: 'NewTopic' })
+
+const Fixed = z
+  .undefined({ error: 'cannot be changed' })
+  .optional()
+  .meta({ not: {}, description: 'Cannot be changed.' })
+
+/** The body of PATCH /topics/:id: what is left out stays. */
+export const TopicChange = withTwins(
+  z.object({
+    name: Name.optional().describe(NAME),
+    description: Description.describe(DESCRIPTION),
+    visibility: Visibility.optional().describe(VISIBILITY),
+    default_subscription: Fixed,
+    domain_id: Fixed,
+  }),
+).meta({ id: 'TopicChange' })

@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import { LeasedImport } from './imports.ts'
+
+/** Whose it is, and for how long. */
+export type Lease = { owner: string; seconds: number }
+
+/** Leases imports that nobody is at, those of accounts with the fewest under way first. */
+export async function claimImports(db: Queryable, lease: Lease, limit: number): Promise<LeasedImport[]> {
+  return db.any(sql.type(LeasedImport)`
+    UPDATE contact_imports i SET status = 'in_progress', lease_owner = ${lease.owner},
+      lease_until = now() + make_interval(secs => ${lease.seconds})
+    FROM (
+      SELECT account_id, id FROM contact_imports w
+      WHERE status IN ('queued', 'in_progress') AND (lease_until > now()) IS NOT TRUE
+      ORDER BY (
+        SELECT count(*) FROM contact_imports o
+        WHERE o.account_id = w.account_id AND o.status IN ('queued', 'in_progress') AND o.lease_until > now()
+      ), id LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+    ) due
+    WHERE i.account_id = due.account_id AND i.id = due.id
+    RETURNING i.account_id, i.id, i.domain_id, i.blob_id, i.options, i.records, i.merged_through
+  `)
+}
+
+/** An import and the lease that a worker has of it. */
+export type OwnedImport = { account_id: string; id: string; owner: string }
+type Owned = OwnedImport
+
+/** Of those whose lease has not run out: another worker may have taken the others over. */
+export async function extendImportLeases(db: Queryable, owned: Owned[], seconds: number): Promise<void> {
+  await db.run(sql.unsafe`
+    UPDATE contact_imports i SET lease_until = now() + make_interval(secs => ${seconds})
+    FROM json_to_recordset(${JSON.stringify(owned)}::json) AS g(account_id uuid, id uuid, owner uuid)
+    WHERE i.account_id = g.account_id AND i.id = g.id AND i.lease_owner = g.owner AND i.lease_until > now()
+  `)
+}
+
+const isOwned = ({ account_id, id, owner }: Owned) => sql.fragment`
+  account_id = ${account_id} AND id = ${id} AND lease_owner = ${owner} AND status = 'in_progress'
+`
+
+/** Leaves an import to the next who looks for one. */
+export async function releaseImport(db: Queryable, owned: Owned): Promise<void> {
+  await db.run(sql.unsafe`UPDATE contact_imports SET lease_owner = NULL, lease_until = NULL WHERE ${isOwned(owned)}`)
+}
+
+const Attempted = z.object({ attempts: z.int() })
+
+/** Counts a run that ended in an error, and returns how many did in a row. The lease stays: it is tried again when it has run out. */
+export async function countAttempt(db: Queryable, owned: Owned): Promise<number> {
+  const row = await db.maybeOne(sql.type(Attempted)`
+    UPDATE contact_imports SET attempts = attempts + 1 WHERE ${isOwned(owned)} RETURNING attempts
+  `)
+  return row?.attempts ?? 0
+}
+
+/** Ends an import; false if it is not the owner's any more. It has failed if there is an `error`, of now or of before. */
+export async function endImport(tx: Tx, owned: Owned, error: string | null): Promise<boolean> {
+  const count = await tx.run(sql.unsafe`
+    UPDATE contact_imports SET error = coalesce(${error}, error), completed_at = now(), blob_id = NULL, lease_owner = NULL,
+      lease_until = NULL, status = CASE WHEN coalesce(${error}, error) IS NULL THEN 'completed' ELSE 'failed' END
+    WHERE ${isOwned(owned)}
+  `)
+  return count > 0
+}

@@ -1,0 +1,121 @@
+DROP FUNCTION IF EXISTS merge_import_slice(uuid, uuid, uuid, integer, integer);
+DROP FUNCTION IF EXISTS merge_memberships(contact_imports, uuid[]);
+DROP FUNCTION IF EXISTS note_imported_consents(contact_imports, uuid, text, text[]);
+
+-- Merges the next records of an import into the contacts: one slice, one commit, with its cursor and its counts. It has the
+-- account's contact lock to itself and counts in a shard that nobody else uses, so that what takes no contact lock, such as
+-- an unsubscribe, never waits for it. Waits at most wait_ms for a lock (SQLSTATE 55P03): while it waits, others that want
+-- the lock wait behind it. Tells no webhook.
+--
+-- outcome: merged; done, if all were merged before; lost, if the lease is not the owner's any more; unstaged, if rows are
+-- missing; orphaned, if the domain does not exist. held_ms: so long it had the lock.
+CREATE FUNCTION merge_import_slice(
+  account uuid, import uuid, owner uuid, slice integer, wait_ms integer, OUT outcome text, OUT held_ms double precision
+) LANGUAGE plpgsql AS $$
+DECLARE
+  i contact_imports;
+  up_to bigint;
+  given json;
+  gone text[];
+  rows bigint;
+  wrong bigint;
+  repeated bigint;
+  ids uuid[];
+  created_rows bigint;
+  updated_rows bigint;
+  opt_ins text[];
+  opt_outs text[];
+  locked_at timestamptz;
+BEGIN
+  held_ms := 0;
+  SELECT * INTO i FROM contact_imports
+  WHERE account_id = account AND id = import AND lease_owner = owner AND status = 'in_progress' FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    outcome := 'lost';
+    RETURN;
+  END IF;
+  IF i.merged_through >= i.records THEN
+    outcome := 'done';
+    RETURN;
+  END IF;
+  up_to := least(i.records, i.merged_through + slice);
+
+  -- Properties that were deleted since the import began.
+  SELECT array_agg(name) INTO gone FROM jsonb_array_elements_text(i.options -> 'stored_as') AS name
+  WHERE NOT EXISTS (SELECT FROM contact_properties p WHERE p.account_id = account AND p.stored_as = name AND p.deleted_at IS NULL);
+
+  -- Before the lock is taken.
+  SELECT count(*), coalesce(json_agg(json_build_object('id', r.id, 'email', r.email, 'first_name', r.first_name,
+    'last_name', r.last_name, 'unsubscribed', r.unsubscribed, 'properties', r.properties - coalesce(gone, '{}'))), '[]')
+  INTO rows, given FROM import_rows r WHERE r.import_id = import AND r.n > i.merged_through AND r.n <= up_to;
+  SELECT count(*) FILTER (WHERE e.outcome = 'failed'), count(*) FILTER (WHERE e.outcome = 'skipped') INTO wrong, repeated
+  FROM import_errors e WHERE e.account_id = account AND e.import_id = import AND e.n > i.merged_through AND e.n <= up_to;
+  IF rows + wrong + repeated <> up_to - i.merged_through THEN
+    outcome := 'unstaged';
+    RETURN;
+  END IF;
+
+  IF NOT lock_contacts(account, i.domain_id, true, wait_ms) THEN
+    outcome := 'orphaned';
+    RETURN;
+  END IF;
+  locked_at := clock_timestamp();
+  PERFORM set_config('mailbrook.count_shard', '900', true);
+  SELECT array_agg(u.id), count(*) FILTER (WHERE u.outcome = 'created'),
+    count(*) FILTER (WHERE u.outcome IN ('updated', 'unchanged')),
+    array_agg(u.email) FILTER (WHERE u.was_unsubscribed AND NOT u.unsubscribed),
+    array_agg(u.email) FILTER (WHERE u.unsubscribed AND u.was_unsubscribed IS NOT TRUE)
+  INTO ids, created_rows, updated_rows, opt_ins, opt_outs
+  FROM upsert_contacts(account, i.domain_id, given, i.options ->> 'on_conflict', (i.options ->> 'resubscribe')::boolean,
+    'import', import) u;
+  PERFORM merge_memberships(i, ids);
+  PERFORM note_imported_consents(i, NULL, 'opt_in', opt_ins);
+  PERFORM note_imported_consents(i, NULL, 'opt_out', opt_outs);
+
+  UPDATE contact_imports SET merged_through = up_to, created = created + created_rows, updated = updated + updated_rows,
+    skipped = skipped + repeated + rows - created_rows - updated_rows, failed = failed + wrong, attempts = 0
+  WHERE account_id = account AND id = import;
+  outcome := 'merged';
+  held_ms := extract(epoch FROM clock_timestamp() - locked_at) * 1000;
+END $$;
+
+-- Puts contacts into the audience and the segments of an import, and stores its choices about topics: those that still exist.
+CREATE FUNCTION merge_memberships(i contact_imports, contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  choice record;
+  emails text[];
+BEGIN
+  INSERT INTO audience_members (account_id, audience_id, contact_id)
+  SELECT i.account_id, a.id, c FROM audiences a, unnest(contact_ids) AS c
+  WHERE a.account_id = i.account_id AND a.id = i.audience_id AND a.id <> i.domain_id
+  ORDER BY c ON CONFLICT DO NOTHING;
+
+  INSERT INTO segment_members (account_id, segment_id, contact_id)
+  SELECT i.account_id, s.id, c FROM segments s, unnest(contact_ids) AS c
+  WHERE s.account_id = i.account_id AND s.id IN (SELECT jsonb_array_elements_text(i.options -> 'segments')::uuid)
+  ORDER BY s.id, c ON CONFLICT DO NOTHING;
+
+  FOR choice IN
+    SELECT t.id, g.subscription FROM jsonb_to_recordset(i.options -> 'topics') AS g(id uuid, subscription text)
+    JOIN topics t ON t.account_id = i.account_id AND t.id = g.id
+  LOOP
+    WITH changed AS (
+      INSERT INTO contact_topics AS t (account_id, contact_id, topic_id, subscription)
+      SELECT i.account_id, c, choice.id, choice.subscription FROM unnest(contact_ids) AS c ORDER BY c
+      ON CONFLICT (account_id, contact_id, topic_id) DO UPDATE SET subscription = excluded.subscription
+        WHERE t.subscription <> excluded.subscription
+      RETURNING contact_id
+    )
+    SELECT array_agg(c.email) INTO emails
+    FROM changed JOIN contacts c ON c.account_id = i.account_id AND c.id = changed.contact_id;
+    PERFORM note_imported_consents(i, choice.id, choice.subscription, emails);
+  END LOOP;
+END $$;
+
+CREATE FUNCTION note_imported_consents(i contact_imports, topic uuid, choice text, emails text[]) RETURNS void
+LANGUAGE sql AS $$
+  INSERT INTO contact_consents (account_id, domain_id, email_hash, id, topic_id, subscription, how, source_id, client_address)
+  SELECT i.account_id, i.domain_id, sha256(convert_to(email, 'UTF8')), event_id(clock_timestamp(), n - 1), topic, choice,
+    'import', i.id, i.client_address
+  FROM unnest(emails) WITH ORDINALITY AS e(email, n)
+$$;

@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+import type { OwnedImport } from './leases.ts'
+
+/** `held_ms`: so long the slice had the account's contact lock. */
+const MergedSlice = z.object({
+  outcome: z.enum(['merged', 'done', 'lost', 'unstaged', 'orphaned']),
+  held_ms: z.number(),
+})
+export type MergedSlice = z.infer<typeof MergedSlice>
+
+/** Merges the next records of an import (merge_import_slice.sql). Throws SQLSTATE 55P03 after `wait_ms` for the lock. */
+export async function mergeSlice(
+  db: Queryable,
+  { account_id, id, owner }: OwnedImport,
+  slice: number,
+  wait_ms: number,
+): Promise<MergedSlice> {
+  return db.one(sql.type(MergedSlice)`
+    SELECT outcome, held_ms FROM merge_import_slice(${account_id}, ${id}, ${owner}, ${slice}, ${wait_ms})
+  `)
+}
+
+/** The file is to be staged again, from its beginning. */
+export async function markUnstaged(db: Queryable, account_id: string, id: string): Promise<void> {
+  await db.run(sql.unsafe`UPDATE contact_imports SET records = NULL WHERE account_id = ${account_id} AND id = ${id}`)
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import type { Position } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** A record that was not stored, with its number in the file and the physical line in which it begins. */
+export const RecordError = z
+  .object({
+    object: z.literal('contact_import_error'),
+    id: z.string(),
+    row: z.int().describe('Number of the record in the file, from 1, without the header.'),
+    line: z.int().describe('Line of the file in which it begins, from 1.'),
+    email: z.string().nullable().describe('The address as it is in the file.'),
+    outcome: z.enum(['failed', 'skipped']).describe('`skipped`: its address comes earlier in the file.'),
+    message: z.string().describe('Why it was not stored.'),
+  })
+  .meta({ id: 'ContactImportError' })
+export type RecordError = z.infer<typeof RecordError>
+
+type ImportId = { account_id: string; id: string }
+
+/** In the order of the file. The id of one is its row. */
+export async function listRecordErrors(
+  db: Queryable,
+  { account_id, id }: ImportId,
+  { limit, after, before }: Position,
+): Promise<{ object: 'list'; has_more: boolean; data: RecordError[] }> {
+  const where = after ? sql.fragment`n > ${after}` : before ? sql.fragment`n < ${before}` : sql.fragment`true`
+  const order = before ? sql.fragment`n DESC` : sql.fragment`n ASC`
+  const rows = await db.any(sql.type(RecordError)`
+    SELECT 'contact_import_error' AS object, n::text AS id, n AS row, line, email, outcome, message FROM import_errors
+    WHERE account_id = ${account_id} AND import_id = ${id} AND ${where} ORDER BY ${order} LIMIT ${limit + 1}
+  `)
+  const data = rows.slice(0, limit)
+  return { object: 'list', has_more: rows.length > limit, data: before ? data.reverse() : data }
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { sql, type Tx } from '#sql/pool.ts'
+import type { Person } from './preferences.ts'
+
+/** The id that stands for all topics in contact_optouts. */
+const EVERYTHING = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Waits longer than usual for locks: no opt-out is to be refused because a request with many contacts holds the row of this
+ * one, for 10 s at most.
+ */
+export async function waitPatiently(tx: Tx): Promise<void> {
+  await tx.run(sql.unsafe`SELECT set_config('lock_timeout', '12s', true)`)
+}
+
+/** Locks an email before its recipients; false if it does not exist any more, or its contents and recipients were removed. */
+export async function lockEmail(tx: Tx, { account_id, email_id }: EmailRef): Promise<boolean> {
+  const count = await tx.run(sql.unsafe`
+    SELECT FROM emails e WHERE account_id = ${account_id} AND id = ${email_id} AND EXISTS (
+      SELECT FROM email_contents c WHERE c.account_id = e.account_id AND c.email_id = e.id
+    ) FOR NO KEY UPDATE
+  `)
+  return count > 0
+}
+
+type EmailRef = { account_id: string; email_id: string }
+
+/** Stores whether a contact gets anything at all. */
+export async function setUnsubscribed(
+  tx: Tx,
+  { account_id, id }: { account_id: string; id: string },
+  unsubscribed: boolean,
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE contacts SET unsubscribed = ${unsubscribed}, updated_at = now() WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+const Reserved = z.object({ is_reserved: z.boolean() })
+
+/** Keeps others from adding a contact of this address; false if there is one by now (reserve_address.sql). */
+export async function reserveAddress(tx: Tx, { account_id, domain_id, address }: Person): Promise<boolean> {
+  const { is_reserved } = await tx.one(sql.type(Reserved)`
+    SELECT reserve_address(${account_id}, ${domain_id}, ${address}) AS is_reserved
+  `)
+  return is_reserved
+}
+
+const Topic = z.object({ topic_id: z.string() })
+
+/** Adds opt-outs of an address that is no contact; null: from everything. Returns those that are new. */
+export async function insertOptouts(
+  tx: Tx,
+  { account_id, domain_id, address }: Person,
+  topic_ids: (string | null)[],
+): Promise<(string | null)[]> {
+  const ids = topic_ids.map(id => id ?? EVERYTHING)
+  const rows = await tx.any(sql.type(Topic)`
+    INSERT INTO contact_optouts (account_id, domain_id, email_hash, topic_id)
+    SELECT ${account_id}::uuid, ${domain_id}::uuid, sha256(convert_to(${address}, 'UTF8')), topic_id
+    FROM unnest(${sql.array(ids, 'uuid')}) AS topic_id ORDER BY topic_id
+    ON CONFLICT DO NOTHING RETURNING topic_id
+  `)
+  return rows.map(topicOf)
+}
+
+/** Removes opt-outs of an address that is no contact. Returns those that were there. */
+export async function deleteOptouts(
+  tx: Tx,
+  { account_id, domain_id, address }: Person,
+  topic_ids: (string | null)[],
+): Promise<(string | null)[]> {
+  const ids = topic_ids.map(id => id ?? EVERYTHING)
+  const rows = await tx.any(sql.type(Topic)`
+    DELETE FROM contact_optouts
+    WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND email_hash = sha256(convert_to(${address}, 'UTF8'))
+      AND topic_id = ANY (${sql.array(ids, 'uuid')})
+    RETURNING topic_id
+  `)
+  return rows.map(topicOf)
+}
+
+function topicOf({ topic_id }: { topic_id: string }): string | null {
+  return topic_id === EVERYTHING ? null : topic_id
+}
+
+/** Notes on an email that a recipient unsubscribed by it; null: from everything. */
+export async function insertUnsubscribedEvent(
+  tx: Tx,
+  { account_id, email_id }: EmailRef,
+  { address, ...data }: { address: string; contact_id: string | null; topic_id: string | null },
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE emails SET last_event = 'unsubscribed', updated_at = now() WHERE account_id = ${account_id} AND id = ${email_id}
+  `)
+  await tx.run(sql.unsafe`
+    INSERT INTO email_events (account_id, email_id, type, recipient, data)
+    VALUES (${account_id}, ${email_id}, 'unsubscribed', ${address}, ${JSON.stringify(data)})
+  `)
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { Subscription } from '#lib/contacts/new_contact.ts'
+import { Visibility } from '#lib/topics/new_topic.ts'
+import { type Page, type Position, readPage } from '#sql/page.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+
+/** A subject that contacts choose to get mail about (contract 7.3). `domain_id` null: contacts of every domain have it. */
+export const Topic = z
+  .object({
+    object: z.literal('topic'),
+    id: z.string(),
+    name: z.string().describe('Name of the topic.'),
+    description: z.string().nullable().describe('What its mail is about.'),
+    default_subscription: Subscription.describe('What holds for contacts that have not chosen.'),
+    visibility: Visibility.describe('`public`: contacts see it on their preference page.'),
+    domain_id: z
+      .string()
+      .nullable()
+      .describe('Id of the domain whose contacts have it; null: contacts of every domain.'),
+    created_at: z.date(),
+    updated_at: z.date(),
+  })
+  .meta({ id: 'Topic' })
+export type Topic = z.infer<typeof Topic>
+
+const columns = sql.fragment`
+  'topic' AS object, id, name, description, default_subscription, visibility, domain_id, created_at, updated_at
+`
+
+/** With `domain_id` only those that contacts of the domain have. */
+export async function listTopics(
+  db: Queryable,
+  account_id: string,
+  { domain_id }: { domain_id?: string | undefined },
+  position: Position,
+): Promise<Page<Topic>> {
+  const ofDomain =
+    domain_id === undefined ? sql.fragment`true` : sql.fragment`(domain_id IS NULL OR domain_id = ${domain_id})`
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(Topic)`
+      SELECT ${columns} FROM topics WHERE account_id = ${account_id} AND ${ofDomain} AND ${where}
+      ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
+}
+
+export async function findTopic(db: Queryable, account_id: string, id: string): Promise<Topic | null> {
+  return db.maybeOne(sql.type(Topic)`SELECT ${columns} FROM topics WHERE account_id = ${account_id} AND id = ${id}`)
+}
+
+export type NewTopicRow = Omit<Topic, 'object' | 'created_at' | 'updated_at'> & { account_id: string }
+
+export async function insertTopic(tx: Tx, row: NewTopicRow): Promise<Topic> {
+  return tx.one(sql.type(Topic)`
+    INSERT INTO topics (account_id, id, domain_id, name, description, default_subscription, visibility)
+    VALUES (${row.account_id}, ${row.id}, ${row.domain_id}, ${row.name}, ${row.description}, ${row.default_subscription},
+      ${row.visibility})
+    RETURNING ${columns}
+  `)
+}
+
+/** Undefined leaves a member as it is. */
+export type TopicFields = {
+  name?: string | undefined
+  description?: string | null | undefined
+  visibility?: z.infer<typeof Visibility> | undefined
+}
+
+/** Returns the topic as it is now; null if there is none. */
+export async function updateTopic(
+  tx: Tx,
+  account_id: string,
+  id: string,
+  { name, description, visibility }: TopicFields,
+): Promise<Topic | null> {
+  const described = description === undefined ? sql.fragment`description` : sql.fragment`${description}`
+  return tx.maybeOne(sql.type(Topic)`
+    UPDATE topics SET name = coalesce(${name ?? null}, name), description = ${described},
+      visibility = coalesce(${visibility ?? null}, visibility), updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id} RETURNING ${columns}
+  `)
+}
+
+/** Returns the topic as it was; null if there was none. The choices of contacts about it are removed by a job. */
+export async function deleteTopic(tx: Tx, account_id: string, id: string): Promise<Topic | null> {
+  return tx.maybeOne(sql.type(Topic)`
+    DELETE FROM topics WHERE account_id = ${account_id} AND id = ${id} RETURNING ${columns}
+  `)
+}

@@ -1,0 +1,80 @@
+import t from 'tap'
+import { startApi } from '#test/support/api.ts'
+import { Imports } from '#test/support/contacts/imports.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const other = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const { importer } = openWork(t, world)
+
+const post = (path: string, body: object, key = account.key) => api.request('POST', `/api${path}`, { body, key })
+const download = async (path: string) => {
+  const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'test' }
+  const response = await fetch(`${api.url}/api${path}`, { headers })
+  return { type: response.headers.get('content-type'), text: await response.text() }
+}
+
+t.test('GET /contacts/export gives a file that an import reads as it was', async t => {
+  await post('/contact-properties', { key: 'note', type: 'string', fallback_value: 'none' })
+  await post('/contact-properties', { key: 'seats', type: 'number' })
+  const contacts = [
+    { email: '=1+1@b.com', first_name: '@SUM(A1)', properties: { note: 'two\r\n"lines", and more', seats: -5 } },
+    { email: 'plain@b.com', last_name: 'O\u2019Neil', unsubscribed: true },
+  ]
+  await post('/contacts/batch', { contacts })
+  const { type, text } = await download(`/contacts/export?domain=${account.domain}`)
+  t.equal(type, 'text/csv; charset=utf-8')
+  const created = /[^,]+Z/.exec(text)?.[0]
+  t.equal(
+    text.replaceAll(/[^,]+Z/g, 'T'),
+    'email,first_name,last_name,unsubscribed,created_at,note,seats\r\n' +
+      `'=1+1@b.com,'@SUM(A1),,false,T,"two\r\n""lines"", and more",-5\r\n` +
+      'plain@b.com,,O\u2019Neil,true,T,,\r\n',
+  )
+  t.ok(created)
+
+  for (const property of [
+    { key: 'note', type: 'string' },
+    { key: 'seats', type: 'number' },
+  ])
+    await post('/contact-properties', property, other.key)
+  const ended = await new Imports(api, other.key, importer).ofText(text)
+  shows(t, ended, { counts: { created: 2 }, ignored_columns: ['created_at'] })
+  for (const { email } of contacts) {
+    const get = async (key: string, domain: string) => {
+      const { body } = await api.request('GET', `/api/contacts/${encodeURIComponent(email)}?domain=${domain}`, { key })
+      const { first_name, last_name, unsubscribed, properties } = Object(body)
+      return { first_name, last_name, unsubscribed, properties: { note: 'none', ...properties } }
+    }
+    t.strictSame(await get(other.key, other.domain), await get(account.key, account.domain))
+  }
+})
+
+t.test('POST /suppressions/import suppresses the right addresses, and an export has them', async t => {
+  const csv = 'Email;Reason;Expires_At\nann@b.com;bounce;\nwrong;;\nBob@b.com;;2199-01-01T00:00:00Z\nann@b.com;;\n'
+  const { status, body } = await post('/suppressions/import', { csv })
+  t.equal(status, 200)
+  shows(t, body, {
+    object: 'suppression_import',
+    ...{ total: 4, created: 2, updated: 1, failed: 1 },
+    errors: [{ line: 3, email: 'wrong', message: '`email` must be an address such as ann@acme.com.' }],
+  })
+  const { text } = await download('/suppressions/export')
+  t.strictSame(
+    text
+      .split('\r\n')
+      .map(line => line.replace(/[^,]+Z$/, 'T'))
+      .sort(),
+    [
+      '',
+      'ann@b.com,bounce,,,T',
+      'bob@b.com,import,,2199-01-01T00:00:00.000Z,T',
+      'email,reason,cause,expires_at,created_at',
+    ],
+  )
+  shows(t, await post('/suppressions/import', { csv: 'a,b\n' }), { status: 422 })
+})
