@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { uuid } from '#api/operations/ids.ts'
 import type { Param } from '#api/operations/params.ts'
 import { findContactRef, requireDomain } from '#flows/contacts/contact_domain.ts'
-import { ContactAddress } from '#lib/contacts/new_contact.ts'
+import { ADDRESS_DOMAIN, ContactAddress } from '#lib/contacts/new_contact.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
 import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
@@ -22,6 +22,9 @@ export const contactParam: Param<NamedContact> = {
   },
   description: 'Id of the contact, or its email address.',
 }
+
+/** Beside an address in the path: the domain that it is on. */
+export const DomainQuery = z.object({ domain: z.string().optional().describe(ADDRESS_DOMAIN) })
 
 /** Query of lists of contacts. */
 export const segmentFilter = z
@@ -70,7 +73,7 @@ export async function contactOfFilter<Filters extends ContactFilter>(
   return orNotFound('Contact', await findContact(ctx.pool, ctx.state.caller.account_id, { id }))
 }
 
-/** Who opts in or out by a request of the API. */
+/** Origin of an opt-in or opt-out by a request of the API. */
 export function apiOrigin(ctx: Context): ConsentOrigin {
   return { how: 'api', source_id: ctx.state.caller.key_id, client_address: clientAddress(ctx) || null }
 }

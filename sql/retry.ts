@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '#lib/errors.ts'
 import { sqlState } from './pool.ts'
+
+const UNIQUE_VIOLATION = '23505'
 
 const MAX_RETRIES = 3
 
@@ -26,9 +29,23 @@ export function isRefusedData(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? '')
 }
 
-/** Another row has what must be unique. */
-export function isDuplicate(error: unknown): boolean {
-  return sqlState(error) === '23505'
+/** For a statement that may find what must be unique taken: throws 409 with the message then, and any other error as it is. */
+export function refuseDuplicate(message: string): (error: unknown) => never {
+  return cause => {
+    throw sqlState(cause) === UNIQUE_VIOLATION
+      ? new ApiError('validation_error', message, { statusCode: 409, cause })
+      : cause
+  }
+}
+
+/** A lock was not to be had within lock_timeout. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03'
+}
+
+/** A statement took longer than statement_timeout. */
+export function isStatementTimeout(error: unknown): boolean {
+  return sqlState(error) === '57014'
 }
 
 /**

@@ -37,7 +37,7 @@ export const readImportBody: Middleware = async (ctx, next) => {
   try {
     await readForm(ctx, max_bytes)
   } catch (error) {
-    // What was not read cannot be skipped: the connection is of no more use.
+    // A body that was not read cannot be skipped: the connection is of no more use.
     ctx.set('connection', 'close')
     ctx.req.resume()
     throw error

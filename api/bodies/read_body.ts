@@ -58,7 +58,7 @@ export async function readBytes(request: IncomingMessage, max_bytes: number): Pr
   } catch (cause) {
     const tooLarge = (cause as { type?: string }).type === 'entity.too.large'
     const message = tooLarge ? `The body is larger than ${max_bytes} bytes.` : NOT_WHOLE
-    // What was not read cannot be skipped: the connection is of no more use.
+    // A body that was not read cannot be skipped: the connection is of no more use.
     throw new ApiError('validation_error', message, { cause, headers: { connection: 'close' } })
   }
 }

@@ -5,7 +5,7 @@ import { simplify } from './simplify.ts'
 const SCHEMAS = '#/components/schemas/'
 const RESPONSES = '#/components/responses/'
 
-/** What a document has once, and refers to. */
+/** Parts that a document has once, and refers to. */
 export class Components {
   readonly #schemas = new Map<string, JsonSchema>()
   readonly #responses = new Map<string, JsonSchema>()

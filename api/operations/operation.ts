@@ -17,6 +17,9 @@ export type Access = 'full' | 'sending' | 'dashboard'
 /** An error that an operation can answer. */
 export type PossibleError = { name: ErrorName; status: number }
 
+/** Another record has the name, key or alias that a request gives. */
+export const TAKEN = { name: 'validation_error', status: 409 } as const satisfies PossibleError
+
 /** A request header that an operation reads, besides those of every request. */
 export type Header = 'Idempotency-Key' | 'X-Batch-Validation'
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Context } from '#api/context.ts'
 import { readableColor } from '#lib/domains/brand.ts'
+import { escapeHtml } from '#lib/escape_html.ts'
 import { LANGUAGES } from './languages/index.ts'
 import type { Words } from './languages/words.ts'
 
@@ -13,13 +14,6 @@ export function languageOf(ctx: Context): Language {
   const [first = ''] = Object.keys(LANGUAGES)
   const tag = ctx.acceptsLanguages(...Object.keys(LANGUAGES)) || first
   return { tag, words: LANGUAGES[tag] as Words }
-}
-
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-/** Text as HTML, in elements and in quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, character => ESCAPES[character] as string)
 }
 
 /** Fills in a text of a language as HTML; the values are text. */

@@ -1,11 +1,12 @@
 import type { ChangedPreferences } from '#flows/contacts/preferences/change_preferences.ts'
 import { publicTopics, topicOf } from '#flows/contacts/preferences/wishes.ts'
 import type { UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
+import { escapeHtml } from '#lib/escape_html.ts'
 import type { Preferences, PreferredTopic } from '#sql/contacts/preferences/preferences.ts'
 import type { Words } from './languages/words.ts'
-import { escapeHtml, fill } from './page.ts'
+import { fill } from './page.ts'
 
-/** What a button of the page asks for; its name in a form is `action`. */
+/** Actions of the buttons of the page; the field of a form is named `action`. */
 export const ACTIONS = ['unsubscribe', 'unsubscribe_topic', 'resubscribe', 'resubscribe_topic', 'save'] as const
 export type Action = (typeof ACTIONS)[number]
 
@@ -61,7 +62,7 @@ function isRefused(result: Result | undefined): boolean {
   return result !== undefined && result.action !== 'unsubscribe' && result.action !== 'unsubscribe_topic'
 }
 
-/** What is so now, and not only that it was changed: whoever presses a button twice reads the same twice. */
+/** Says how things are now, and not only that they changed: pressing a button twice shows the same twice. */
 function resultLines({ words, token, sender }: View, { action, before, after }: Result): string[] {
   if (after.is_unsubscribed) return [fill(words.unsubscribed, { sender })]
   const isIn = topicOf(after, token)?.is_subscribed

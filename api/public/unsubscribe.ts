@@ -10,8 +10,9 @@ import { resubscribeWish, savedWish, unsubscribeWish } from '#flows/contacts/pre
 import type { ReadTokenKeys } from '#flows/process/token_keys.ts'
 import { parseUnsubscribeToken, type UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { ApiError } from '#lib/errors.ts'
+import { escapeHtml } from '#lib/escape_html.ts'
 import { findPreferences, type Preferences } from '#sql/contacts/preferences/preferences.ts'
-import { escapeHtml, languageOf, setPrivate, showPage } from './page.ts'
+import { languageOf, setPrivate, showPage } from './page.ts'
 import { ACTIONS, type Action, preferencePage, type Result, senderOf } from './preference_page.ts'
 import { readForm, textsOf } from './read_form.ts'
 

@@ -10,7 +10,7 @@ import { saveContact } from '#flows/contacts/save_contact.ts'
 import { ContactChange, NewAudienceContact } from '#lib/contacts/new_contact.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { findAudience } from '#sql/contacts/audiences.ts'
-import { Contact, findContact, listContacts } from '#sql/contacts/contacts.ts'
+import { Contact, findContact, findContactIds, listContacts } from '#sql/contacts/contacts.ts'
 
 const audience = { audience_id: uuidParam('Audience') }
 const params = { ...audience, id: contactParam }
@@ -71,7 +71,7 @@ export const audienceContacts = [
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params, body }) => {
     const ref = await refIn(ctx, account_id, params)
-    orNotFound('Contact', await findContact(ctx.pool, account_id, ref))
+    orNotFound('Contact', await findContactIds(ctx.pool, account_id, ref))
     const { domain: _, ...fields } = body()
     return { object: 'contact', id: await changeContact(ctx.pool, { account_id, ref }, fields, apiOrigin(ctx)) }
   }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
-import { operation } from '#api/operations/operation.ts'
+import { operation, TAKEN } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
 import { createAudience, removeAudience, renameAudience } from '#flows/contacts/change_audience.ts'
@@ -12,8 +12,6 @@ import { Audience, findAudience, listAudiences } from '#sql/contacts/audiences.t
 
 const params = { id: uuidParam('Audience') }
 
-const NAME_TAKEN = { name: 'validation_error', status: 409 } as const
-
 export const audiences = [
   operation('POST /audiences', {
     id: 'createAudience',
@@ -21,7 +19,7 @@ export const audiences = [
     summary: 'Create an audience',
     body: json(NewAudience),
     answers: { 201: Audience },
-    errors: ['missing_required_field', NAME_TAKEN],
+    errors: ['missing_required_field', TAKEN],
   }).handle(async (ctx, { account_id, body }) => {
     const { name, domain } = body()
     const domain_id = await impliedDomain(ctx.pool, { caller: ctx.state.caller, domain })
@@ -59,7 +57,7 @@ export const audiences = [
     summary: 'Rename an audience',
     body: json(AudienceChange),
     answers: { 200: changed('audience') },
-    errors: ['missing_required_field', NAME_TAKEN],
+    errors: ['missing_required_field', TAKEN],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     orNotFound('Audience', await findAudience(ctx.pool, account_id, id))
     await renameAudience(ctx.pool, account_id, id, body().name)

@@ -1,6 +1,6 @@
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
-import { operation } from '#api/operations/operation.ts'
+import { operation, TAKEN } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { changeFallback, createProperty } from '#flows/contacts/change_property.ts'
@@ -18,7 +18,7 @@ export const contactProperties = [
     summary: 'Add a property to contacts',
     body: json(NewProperty),
     answers: { 201: ContactProperty },
-    errors: ['missing_required_field', { name: 'validation_error', status: 409 }],
+    errors: ['missing_required_field', TAKEN],
   }).handle(async (ctx, { account_id, body }) => createProperty(ctx.pool, account_id, body())),
 
   operation('GET /contact-properties', {

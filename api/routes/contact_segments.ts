@@ -1,22 +1,17 @@
 import { z } from 'zod'
-import { CONTACT_WRITE_ERRORS, contactParam, contactRef } from '#api/contact_ref.ts'
+import { CONTACT_WRITE_ERRORS, contactParam, contactRef, DomainQuery } from '#api/contact_ref.ts'
 import { listOf } from '#api/operations/answers.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { joinSegment, leaveSegment } from '#flows/segments/change_membership.ts'
 import { listContactSegments } from '#flows/segments/list_contact_segments.ts'
-import { ADDRESS_DOMAIN } from '#lib/contacts/new_contact.ts'
 import { orNotFound } from '#lib/errors.ts'
-import { findContact } from '#sql/contacts/contacts.ts'
+import { findContactIds } from '#sql/contacts/contacts.ts'
 import { ListedSegment } from '#sql/segments/segment_records.ts'
 
 const contact = { id: contactParam }
 const params = { ...contact, segment_id: uuidParam('Segment') }
-
-/** Beside an address in the path: the domain that it is on. */
-const domain = z.string().optional().describe(ADDRESS_DOMAIN)
-const DomainQuery = z.object({ domain })
 
 const membership = {
   object: z.literal('contact_segment'),
@@ -34,13 +29,13 @@ export const contactSegments = [
     params: contact,
     summary: 'List the segments that a contact is in, newest first',
     description: 'By their filter, by their rules or by hand.',
-    query: wholeQuery({ domain }),
+    query: wholeQuery(DomainQuery.shape),
     answers: { 200: listOf(ListedSegment) },
   }).handle(async (ctx, { account_id, params, query }) => {
-    if ('id' in params.id) orNotFound('Contact', await findContact(ctx.pool, account_id, params.id))
+    if ('id' in params.id) orNotFound('Contact', await findContactIds(ctx.pool, account_id, params.id))
     const { filters, position } = query()
     const ref = await contactRef(ctx, params.id, filters.domain)
-    const { id, domain_id } = orNotFound('Contact', await findContact(ctx.pool, account_id, ref))
+    const { id, domain_id } = orNotFound('Contact', await findContactIds(ctx.pool, account_id, ref))
     return listContactSegments(ctx.pool, { account_id, domain_id, contact_id: id }, position)
   }),
 

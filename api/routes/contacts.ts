@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, contactRef, segmentFilter } from '#api/contact_ref.ts'
+import {
+  apiOrigin,
+  CONTACT_WRITE_ERRORS,
+  contactParam,
+  contactRef,
+  DomainQuery,
+  segmentFilter,
+} from '#api/contact_ref.ts'
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
@@ -8,19 +15,16 @@ import { changeContact, removeContact } from '#flows/contacts/change_contact.ts'
 import { contactPlace, requireDomain } from '#flows/contacts/contact_domain.ts'
 import { saveContact } from '#flows/contacts/save_contact.ts'
 import { eraseContact } from '#flows/erasure/erase_contact.ts'
-import { ADDRESS_DOMAIN, ContactChange, NewContact } from '#lib/contacts/new_contact.ts'
+import { ContactChange, NewContact } from '#lib/contacts/new_contact.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { Consent, listConsents } from '#sql/contacts/consents.ts'
-import { Contact, findContact, listContacts } from '#sql/contacts/contacts.ts'
+import { Contact, findContact, findContactIds, listContacts } from '#sql/contacts/contacts.ts'
 
 const params = { id: contactParam }
 
 const ContactWithConsents = Contact.extend({
   consents: z.array(Consent).describe('The newest 100 opt-ins and opt-outs of the address.'),
 }).meta({ id: 'ContactWithConsents' })
-
-/** Beside an address in the path: the domain that it is on. */
-const DomainQuery = z.object({ domain: z.string().optional().describe(ADDRESS_DOMAIN) })
 
 const LISTED_DOMAIN = 'Name or id of the domain. Required, unless the API key has a default domain.'
 
@@ -97,7 +101,7 @@ export const contacts = [
     answers: { 200: changed('contact') },
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params, body }) => {
-    if ('id' in params.id) orNotFound('Contact', await findContact(ctx.pool, account_id, params.id))
+    if ('id' in params.id) orNotFound('Contact', await findContactIds(ctx.pool, account_id, params.id))
     const { domain, ...fields } = body()
     const ref = await contactRef(ctx, params.id, domain, { isStrict: true })
     return { object: 'contact', id: await changeContact(ctx.pool, { account_id, ref }, fields, apiOrigin(ctx)) }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
-import { operation } from '#api/operations/operation.ts'
+import { operation, TAKEN } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { requireDomain } from '#flows/contacts/contact_domain.ts'
@@ -15,8 +15,6 @@ import { ListedSegment, Segment } from '#sql/segments/segment_records.ts'
 import { findSegment, listSegments } from '#sql/segments/segments.ts'
 
 const params = { id: uuidParam('Segment') }
-
-const NAME_TAKEN = { name: 'validation_error', status: 409 } as const
 
 const CRITERIA = `Contacts are in it that its filter and its rules find, and those that are added to it by hand.
 
@@ -42,7 +40,7 @@ export const segments = [
     description: CRITERIA,
     body: json(NewSegment),
     answers: { 201: Segment },
-    errors: ['missing_required_field', NAME_TAKEN],
+    errors: ['missing_required_field', TAKEN],
   }).handle(async (ctx, { account_id, body }) => {
     const { domain, ...given } = body()
     const domain_id = await requireDomain(ctx.pool, { caller: ctx.state.caller, domain })
@@ -82,7 +80,7 @@ export const segments = [
     description: 'Members of `filter` that are left out stay. General cannot be changed.',
     body: json(SegmentChange),
     answers: { 200: changed('segment') },
-    errors: [NAME_TAKEN],
+    errors: [TAKEN],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     orNotFound('Segment', await findSegment(ctx.pool, account_id, id))
     await changeSegment(ctx.pool, account_id, id, body())

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Context } from '#api/context.ts'
 import { changed, deleted, listOf, refTo } from '#api/operations/answers.ts'
 import { json, longJson } from '#api/operations/bodies.ts'
-import { operation } from '#api/operations/operation.ts'
+import { operation, TAKEN } from '#api/operations/operation.ts'
 import type { Param } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
 import { changeTemplate, copyTemplate, createTemplate, publishTemplate } from '#flows/templates/change_template.ts'
@@ -26,8 +26,6 @@ const id: Param<string> = {
 }
 const params = { id }
 
-const ALIAS_TAKEN = { name: 'validation_error', status: 409 } as const
-
 /** One line, so that nothing is found across two fields. */
 const filters = {
   status: TemplateStatus.optional().describe('Only templates with this status.'),
@@ -45,7 +43,7 @@ export const templates = [
     summary: 'Create a template',
     body: longJson(NewTemplate),
     answers: { 201: Template },
-    errors: ['missing_required_field', 'invalid_from_address', ALIAS_TAKEN],
+    errors: ['missing_required_field', 'invalid_from_address', TAKEN],
   }).handle(async (ctx, { account_id, body }) =>
     requireWhole(ctx, account_id, await createTemplate(ctx.pool, account_id, body())),
   ),
@@ -77,7 +75,7 @@ export const templates = [
     description: 'Emails use the changed content once the template is published.',
     body: longJson(TemplateChange),
     answers: { 200: changed('template') },
-    errors: ['invalid_from_address', ALIAS_TAKEN],
+    errors: ['invalid_from_address', TAKEN],
   }).handle(async (ctx, { account_id, params, body }) => {
     const id = await requireTemplate(ctx, account_id, params.id)
     await changeTemplate(ctx.pool, account_id, id, body())

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
-import { operation } from '#api/operations/operation.ts'
+import { operation, TAKEN } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { requireDomain } from '#flows/contacts/contact_domain.ts'
@@ -13,8 +13,6 @@ import { findTopic, listTopics, Topic } from '#sql/topics/topics.ts'
 
 const params = { id: uuidParam('Topic') }
 
-const NAME_TAKEN = { name: 'validation_error', status: 409 } as const
-
 export const topics = [
   operation('POST /topics', {
     id: 'createTopic',
@@ -24,7 +22,7 @@ export const topics = [
       'Contacts opt in to topics and out of them, and an email with a `topic_id` goes only to those who are subscribed.',
     body: json(NewTopic),
     answers: { 201: Topic },
-    errors: ['missing_required_field', 'not_found', NAME_TAKEN],
+    errors: ['missing_required_field', 'not_found', TAKEN],
   }).handle(async (ctx, { account_id, body }) => {
     const { domain_id: id = null, ...topic } = body()
     const domain_id = id && orNotFound('Domain', await findOwnDomain(ctx.pool, account_id, { id }))
@@ -65,7 +63,7 @@ export const topics = [
     description: '`default_subscription` and the domain cannot be changed: people have chosen by them.',
     body: json(TopicChange),
     answers: { 200: changed('topic') },
-    errors: [NAME_TAKEN],
+    errors: [TAKEN],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     orNotFound('Topic', await findTopic(ctx.pool, account_id, id))
     await changeTopic(ctx.pool, account_id, id, body())

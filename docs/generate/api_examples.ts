@@ -54,7 +54,7 @@ function readAnswer({ answers }: Operation, text: string): { status: number; err
   const [, status, json = text] = HTTP.exec(text) ?? []
   const value = parseJson(json) as { statusCode?: number; name?: string } | null
   if (value?.statusCode) return { status: value.statusCode, error: String(value.name), value }
-  // Of several answers of success the last is that of a new record.
+  // The last of several successful answers is that of a new record.
   return value && { status: Number(status ?? Object.keys(answers).at(-1)), value }
 }
 

@@ -3,7 +3,9 @@ import { newId } from '#lib/ids.ts'
 import { type Audience, deleteAudience, findAudience, insertAudience, updateAudience } from '#sql/contacts/audiences.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
-import { isDuplicate } from '#sql/retry.ts'
+import { refuseDuplicate } from '#sql/retry.ts'
+
+const NAME_TAKEN = '`name` is used by another audience of the domain.'
 
 /** Adds an audience to a domain. @throws {ApiError} 409 if the domain has one of this name */
 export async function createAudience(
@@ -12,13 +14,13 @@ export async function createAudience(
 ): Promise<Audience> {
   const { account_id } = audience
   const id = newId()
-  await pool.transaction(tx => insertAudience(tx, { ...audience, id })).catch(nameError)
+  await insertAudience(pool, { ...audience, id }).catch(refuseDuplicate(NAME_TAKEN))
   return orNotFound('Audience', await findAudience(pool, account_id, id))
 }
 
 /** Renames an audience. @throws {ApiError} 404; 409 if the domain has another of this name */
 export async function renameAudience(pool: Pool, account_id: string, id: string, name: string): Promise<void> {
-  const count = await updateAudience(pool, account_id, id, name).catch(nameError)
+  const count = await updateAudience(pool, account_id, id, name).catch(refuseDuplicate(NAME_TAKEN))
   if (count === 0) throw notFound('Audience')
 }
 
@@ -31,13 +33,5 @@ export async function removeAudience(pool: Pool, account_id: string, id: string)
   await pool.transaction(async tx => {
     if ((await deleteAudience(tx, account_id, id)) === 0) throw notFound('Audience')
     await addJob(tx, 'remove_leftovers', { account_id, of: 'audience', id })
-  })
-}
-
-function nameError(error: unknown): never {
-  if (!isDuplicate(error)) throw error
-  throw new ApiError('validation_error', '`name` is used by another audience of the domain.', {
-    statusCode: 409,
-    cause: error,
   })
 }

@@ -1,11 +1,15 @@
-import { orNotFound } from '#lib/errors.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
-import { announceContacts, deleteContact, lockContact, removeFromAudience } from '#sql/contacts/contact_changes.ts'
-import { type ContactRef, findContact } from '#sql/contacts/contacts.ts'
-import type { Pool } from '#sql/pool.ts'
+import {
+  announceContacts,
+  deleteContact,
+  type LockedContact,
+  removeFromAudience,
+} from '#sql/contacts/contact_changes.ts'
+import type { ContactRef } from '#sql/contacts/contacts.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 import type { ContactFields } from './given_contact.ts'
 import { storeContact } from './save_contact.ts'
-import { writeContacts } from './write_contacts.ts'
+import { writeContact } from './write_contacts.ts'
 
 type Named = { account_id: string; ref: ContactRef }
 
@@ -20,11 +24,8 @@ export async function changeContact(
   fields: ContactFields,
   origin: ConsentOrigin,
 ): Promise<string> {
-  const { domain_id } = orNotFound('Contact', await findContact(pool, account_id, ref))
-  const place = { account_id, domain_id, audience_id: null }
-  return writeContacts(pool, place, async tx => {
-    const { id, email } = orNotFound('Contact', await lockContact(tx, account_id, ref))
-    await storeContact(tx, place, { ...fields, email }, origin)
+  return writeContact(pool, account_id, ref, async (tx, { id, domain_id, email }) => {
+    await storeContact(tx, { account_id, domain_id, audience_id: null }, { ...fields, email }, origin)
     return id
   })
 }
@@ -35,13 +36,7 @@ export async function changeContact(
  * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
  */
 export async function removeContact(pool: Pool, { account_id, ref }: Named): Promise<string> {
-  const { domain_id } = orNotFound('Contact', await findContact(pool, account_id, ref))
-  return writeContacts(pool, { account_id, domain_id }, async tx => {
-    const { id } = orNotFound('Contact', await lockContact(tx, account_id, ref))
-    await announceContacts(tx, account_id, 'contact.deleted', [id])
-    await deleteContact(tx, account_id, id)
-    return id
-  })
+  return writeContact(pool, account_id, ref, (tx, contact) => removeRow(tx, account_id, contact))
 }
 
 /**
@@ -54,12 +49,16 @@ export async function leaveAudience(
   pool: Pool,
   { account_id, ref }: { account_id: string; ref: ContactRef & { audience_id: string } },
 ): Promise<string> {
-  const { domain_id } = orNotFound('Contact', await findContact(pool, account_id, ref))
-  if (ref.audience_id === domain_id) return removeContact(pool, { account_id, ref })
-  return writeContacts(pool, { account_id, domain_id }, async tx => {
-    const { id } = orNotFound('Contact', await lockContact(tx, account_id, ref))
-    await removeFromAudience(tx, account_id, ref.audience_id, id)
-    await announceContacts(tx, account_id, 'contact.updated', [id])
-    return id
+  return writeContact(pool, account_id, ref, async (tx, contact) => {
+    if (ref.audience_id === contact.domain_id) return removeRow(tx, account_id, contact)
+    await removeFromAudience(tx, account_id, ref.audience_id, contact.id)
+    await announceContacts(tx, account_id, 'contact.updated', [contact.id])
+    return contact.id
   })
+}
+
+async function removeRow(tx: Tx, account_id: string, { id }: LockedContact): Promise<string> {
+  await announceContacts(tx, account_id, 'contact.deleted', [id])
+  await deleteContact(tx, account_id, id)
+  return id
 }

@@ -3,14 +3,12 @@ import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { type ContactProperty, findProperty, insertProperty, updateFallback } from '#sql/contacts/properties.ts'
 import type { Pool } from '#sql/pool.ts'
-import { isDuplicate } from '#sql/retry.ts'
+import { refuseDuplicate } from '#sql/retry.ts'
 
 /** Adds a property to the contacts of an account. @throws {ApiError} 409 if there is one of this key */
 export async function createProperty(pool: Pool, account_id: string, property: NewProperty): Promise<ContactProperty> {
-  return insertProperty(pool, { ...property, account_id, id: newId() }).catch(error => {
-    if (!isDuplicate(error)) throw error
-    throw new ApiError('validation_error', '`key` is used by another property.', { statusCode: 409, cause: error })
-  })
+  const row = { ...property, account_id, id: newId() }
+  return insertProperty(pool, row).catch(refuseDuplicate('`key` is used by another property.'))
 }
 
 /** Changes the value of contacts that have none of their own; null: none. @throws {ApiError} 404; 422 for another type */

@@ -56,14 +56,15 @@ export async function contactPlace(
   return given === domain_id ? { account_id, domain_id, audience_id } : fail('`audience_id` must be of the `domain`.')
 }
 
-/** The contact of an address on the named domain, or on the only domain of the account that has it. @throws {ApiError} 422 */
+/**
+ * The contact of an address on the named domain, or on the only domain of the account that has it.
+ *
+ * @throws {ApiError} 404 if no domain has it, 422 if several do
+ */
 export async function findContactRef(db: Queryable, named: Named, email: string): Promise<ContactRef> {
   const domain_id = await findNamed(db, named)
   if (domain_id !== null) return { email, domain_id }
   const [first, second] = await listDomainsOfAddress(db, named.caller.account_id, email)
   if (second) fail('Missing `domain`: contacts of several domains have this address.')
-  return { email, domain_id: first ?? NONE }
+  return { email, domain_id: orNotFound('Contact', first) }
 }
-
-/** No domain has this id. */
-const NONE = '00000000-0000-0000-0000-000000000000'

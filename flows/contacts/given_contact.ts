@@ -1,7 +1,7 @@
 import type { NewContact } from '#lib/contacts/new_contact.ts'
 import type { GivenContact } from '#sql/contacts/contact_changes.ts'
 
-/** What a request gives of a contact; undefined leaves a member as it is. */
+/** Members of a contact that a request gives; undefined leaves one as it is. */
 export type ContactFields = Pick<NewContact, 'first_name' | 'last_name' | 'unsubscribed' | 'properties'>
 
 /** Returns the contact as Postgres takes it. `properties` by `stored_as`. */

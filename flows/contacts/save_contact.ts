@@ -40,8 +40,8 @@ export async function storeContact(
 ): Promise<UpsertedContact> {
   const { account_id } = place
   await requireGroups(tx, place, given)
-  const properties = storedValues(given.properties ?? {}, await listStoredProperties(tx, account_id))
-  const row = toGivenContact(newId(), given, properties)
+  const properties = given.properties && storedValues(given.properties, await listStoredProperties(tx, account_id))
+  const row = toGivenContact(newId(), given, properties ?? null)
   const options = { ...place, on_conflict: 'upsert', may_resubscribe: true, source: 'api' } as const
   const [saved] = (await upsertContacts(tx, [row], { ...options, source_id: origin.source_id })) as [UpsertedContact]
   await joinGroups(tx, place, given, [saved.id], origin)

@@ -1,13 +1,10 @@
-import { ApiError, notFound } from '#lib/errors.ts'
-import { lockContacts } from '#sql/contacts/contact_changes.ts'
-import { type Pool, sqlState, type Tx } from '#sql/pool.ts'
-import { retryConflicts } from '#sql/retry.ts'
+import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
+import { type LockedContact, lockContact, lockContacts } from '#sql/contacts/contact_changes.ts'
+import { type ContactRef, findContactIds } from '#sql/contacts/contacts.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+import { isLockTimeout, isStatementTimeout, retryConflicts } from '#sql/retry.ts'
 
 const RETRY_AFTER = { 'retry-after': '2' }
-
-/** SQLSTATE of a lock that was not to be had in time, and of a statement that was canceled for its time. */
-const NO_LOCK = '55P03'
-const CANCELED = '57014'
 
 /**
  * Runs a transaction that writes contacts of a domain, under the account's contact lock, shared with other such writers.
@@ -27,31 +24,31 @@ export async function writeContacts<T>(
   try {
     return await retryConflicts(run)
   } catch (error) {
-    throw contactError(error)
+    if (isLockTimeout(error)) throw contactsBusy(error)
+    throw isStatementTimeout(error) ? contactsTimeout(error) : error
   }
 }
 
-function contactError(error: unknown): unknown {
-  const options = { headers: RETRY_AFTER, cause: error }
-  switch (sqlState(error)) {
-    case NO_LOCK:
-      return new ApiError(
-        'contacts_busy',
-        'Another request writes contacts of this account. Retry in a moment.',
-        options,
-      )
-    case CANCELED:
-      return contactsTimeout(error)
-    default:
-      return error
-  }
+/** As `writeContacts`, for one contact that exists: nobody else changes it until the transaction ends. */
+export async function writeContact<T>(
+  pool: Pool,
+  account_id: string,
+  ref: ContactRef,
+  work: (tx: Tx, contact: LockedContact) => Promise<T>,
+): Promise<T> {
+  const { domain_id } = orNotFound('Contact', await findContactIds(pool, account_id, ref))
+  return writeContacts(pool, { account_id, domain_id }, async tx => {
+    return work(tx, orNotFound('Contact', await lockContact(tx, account_id, ref)))
+  })
+}
+
+function contactsBusy(cause: unknown): ApiError {
+  const message = 'Another request writes contacts of this account. Retry in a moment.'
+  return new ApiError('contacts_busy', message, { headers: RETRY_AFTER, cause })
 }
 
 /** Thrown in a transaction, it undoes it. */
 export function contactsTimeout(cause?: unknown): ApiError {
-  return new ApiError(
-    'contacts_timeout',
-    'The contacts were not stored in time, and nothing was changed. Send fewer of them at a time.',
-    { headers: RETRY_AFTER, cause },
-  )
+  const message = 'The contacts were not stored in time, and nothing was changed. Send fewer of them at a time.'
+  return new ApiError('contacts_timeout', message, { headers: RETRY_AFTER, cause })
 }

@@ -60,7 +60,7 @@ function merge(before: DomainSettings, { capabilities, ...change }: DomainChange
   }
 }
 
-/** What is left out stays, null clears. */
+/** Members that are left out stay, null clears. */
 function mergeBrand(before: Brand, change: DomainChange['brand']): Brand {
   if (change === undefined) return before
   if (change === null) return { name: null, color: null, logo_url: null }

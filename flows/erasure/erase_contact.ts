@@ -1,8 +1,8 @@
-import { writeContacts } from '#flows/contacts/write_contacts.ts'
+import { writeContact } from '#flows/contacts/write_contacts.ts'
 import { announce } from '#flows/webhooks/announce.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { keepOptOutOnly } from '#sql/contacts/consents.ts'
-import { announceContacts, deleteContact, lockContact } from '#sql/contacts/contact_changes.ts'
+import { announceContacts, deleteContact } from '#sql/contacts/contact_changes.ts'
 import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
 import type { Pool } from '#sql/pool.ts'
 import { listReceivedEmails } from '#sql/receiving/received_email_list.ts'
@@ -35,7 +35,7 @@ export async function eraseContact(
   return { id: contact.id, erased: { ...sent, received_emails, suppressions } }
 }
 
-/** Of a page of a list. */
+/** Items of a page of a list. */
 const PAGE = 100
 
 async function forgetSent(pool: Pool, account_id: string, { email, domain_id }: Contact) {
@@ -64,14 +64,12 @@ async function deleteReceived(pool: Pool, account_id: string, { email, domain_id
 }
 
 /** Returns how many suppressions there were: none or one. */
-async function eraseRow(pool: Pool, account_id: string, { id, email, domain_id }: Contact): Promise<number> {
-  const place = { account_id, domain_id }
-  return writeContacts(pool, place, async tx => {
-    orNotFound('Contact', await lockContact(tx, account_id, { id }))
+async function eraseRow(pool: Pool, account_id: string, contact: Contact): Promise<number> {
+  return writeContact(pool, account_id, { id: contact.id }, async (tx, { id, domain_id, email }) => {
     await announceContacts(tx, account_id, 'contact.deleted', [id])
     await deleteContact(tx, account_id, id)
     const removed = await deleteSuppressions(tx, account_id, { addresses: [email] })
-    await keepOptOutOnly(tx, { ...place, email }, removed.length > 0)
+    await keepOptOutOnly(tx, { account_id, domain_id, email }, removed.length > 0)
     await announce(
       tx,
       removed.map(suppression => ({ account_id, type: 'suppression.removed' as const, data: () => suppression })),

@@ -22,7 +22,7 @@ export type Relation = {
   reply: Reply | null
 }
 
-/** Of mail that was only sent to unsubscribe: it is listed nowhere. */
+/** Relation of mail that was only sent to unsubscribe: it is listed nowhere. */
 export const UNRELATED: Relation = { is_listed: false, outcomes: [], fault: null, reply: null }
 
 /** Runs outside any transaction, since it may call an AI service; `linkReply` writes the result. */

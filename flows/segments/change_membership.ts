@@ -1,7 +1,7 @@
-import { writeContacts } from '#flows/contacts/write_contacts.ts'
+import { writeContact } from '#flows/contacts/write_contacts.ts'
 import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
-import { announceContacts, lockContact } from '#sql/contacts/contact_changes.ts'
-import { type ContactRef, findContact } from '#sql/contacts/contacts.ts'
+import { announceContacts } from '#sql/contacts/contact_changes.ts'
+import type { ContactRef } from '#sql/contacts/contacts.ts'
 import { addToSegments } from '#sql/contacts/memberships.ts'
 import type { Pool, Queryable, Tx } from '#sql/pool.ts'
 import { isFound } from '#sql/segments/compile.ts'
@@ -46,9 +46,7 @@ async function writeMembership(
   { account_id, ref, segment_id }: Named,
   write: (tx: Tx, membership: Membership & { account_id: string }, segment: Segment) => Promise<void>,
 ): Promise<Membership> {
-  const { domain_id } = orNotFound('Contact', await findContact(pool, account_id, ref))
-  return writeContacts(pool, { account_id, domain_id }, async tx => {
-    const { id: contact_id } = orNotFound('Contact', await lockContact(tx, account_id, ref))
+  return writeContact(pool, account_id, ref, async (tx, { id: contact_id, domain_id }) => {
     const segment = orNotFound('Segment', await findSegment(tx, account_id, segment_id))
     if (segment.audience_id !== domain_id) throw notFound('Segment')
     await write(tx, { account_id, contact_id, segment_id }, segment)

@@ -4,11 +4,13 @@ import { type Criteria, type Filter, NO_FILTER } from '#lib/segments/conditions.
 import type { FilterChange, NewSegment, SegmentChange } from '#lib/segments/new_segment.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
-import { isDuplicate } from '#sql/retry.ts'
+import { refuseDuplicate } from '#sql/retry.ts'
 import type { Segment } from '#sql/segments/segment_records.ts'
 import { deleteSegment, findSegment, insertSegment, lockSegments, updateSegment } from '#sql/segments/segments.ts'
 import { findSegmentNaming } from '#sql/segments/usages.ts'
 import { checkCriteria } from './check_criteria.ts'
+
+const NAME_TAKEN = '`name` is used by another segment of the domain.'
 
 type Place = { account_id: string; domain_id: string }
 
@@ -25,7 +27,7 @@ export async function createSegment(
     await checkCriteria(tx, { account_id, domain_id, id }, criteria, null)
     await insertSegment(tx, { ...criteria, account_id, id, domain_id, name })
   })
-  await insert.catch(nameError)
+  await insert.catch(refuseDuplicate(NAME_TAKEN))
   return orNotFound('Segment', await findSegment(pool, account_id, id))
 }
 
@@ -47,7 +49,7 @@ export async function changeSegment(pool: Pool, account_id: string, id: string, 
     await checkCriteria(tx, { account_id, domain_id: segment.audience_id, id }, criteria, { filter, rules })
     await updateSegment(tx, { ...criteria, account_id, id, name: change.name ?? segment.name })
   })
-  await update.catch(nameError)
+  await update.catch(refuseDuplicate(NAME_TAKEN))
 }
 
 /** Deletes a segment; a job removes its members by hand. @throws {ApiError} 404; 422 for General, or if a segment names it */
@@ -82,12 +84,4 @@ function changedFilter(filter: Filter, change: FilterChange | null | undefined):
 /** General has the id of its domain. */
 function refuseGeneral({ id, audience_id }: Segment, verb: string): void {
   if (id === audience_id) throw new ApiError('validation_error', `The segment General of a domain cannot be ${verb}.`)
-}
-
-function nameError(error: unknown): never {
-  if (!isDuplicate(error)) throw error
-  throw new ApiError('validation_error', '`name` is used by another segment of the domain.', {
-    statusCode: 409,
-    cause: error,
-  })
 }

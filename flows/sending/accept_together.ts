@@ -59,7 +59,7 @@ function weightOf({ html, text, subject, headers, tags, attachments, recipients 
   return length + ROW_WEIGHT * (1 + tags.length + attachments.length + recipients.length)
 }
 
-/** What Postgres refuses is split until it stands alone; each part that is tried has an outcome of its own. */
+/** Splits drafts that Postgres refuses until the culprit stands alone; each part that is tried has an outcome of its own. */
 function acceptTogether(pool: Pool, drafts: Draft[]): Promise<(Outcome | Error)[]> {
   return splitOnRefusal<Draft, Outcome>(drafts, part => acceptPart(pool, part))
 }

@@ -40,7 +40,7 @@ function createStoreContent(blobs: Blobs, account_id: string): StoreContent {
   }
 }
 
-/** What can be seen from a path alone. What it leads to is known when it is sent. */
+/** Judges paths by their text alone. Where they lead is known when the email is sent. */
 function refusalOf(files: NewAttachment[], config: Config): ApiError | null {
   if (!files.some(({ path }) => path)) return null
   const policy = fetchPolicy(config)

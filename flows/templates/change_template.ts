@@ -4,7 +4,7 @@ import { newId } from '#lib/ids.ts'
 import { MAX_NAME, type NewTemplate, NOT_RENDERED, type TemplateChange } from '#lib/templates/new_template.ts'
 import { hasPlaceholder } from '#lib/templates/placeholders.ts'
 import type { Pool } from '#sql/pool.ts'
-import { isDuplicate } from '#sql/retry.ts'
+import { refuseDuplicate } from '#sql/retry.ts'
 import {
   findNewestVersion,
   insertVersion,
@@ -14,6 +14,8 @@ import {
 } from '#sql/templates/template_versions.ts'
 import { insertTemplate, type Published, publishNewest, updateTemplate } from '#sql/templates/templates.ts'
 import { CONTENT, changeContent, EMPTY } from './template_content.ts'
+
+const ALIAS_TAKEN = '`alias` is used by another template.'
 
 /** Stores a new draft; answers its id. @throws {ApiError} 409 when the alias is taken */
 export async function createTemplate(pool: Pool, account_id: string, template: NewTemplate): Promise<string> {
@@ -62,7 +64,7 @@ export async function changeTemplate(
     else if (!found.is_published) await updateVersion(tx, version)
     return id
   })
-  return changed.catch(aliasError)
+  return changed.catch(refuseDuplicate(ALIAS_TAKEN))
 }
 
 /** Makes the newest version the one that is sent. @throws {ApiError} 404, or 422 when it could not be sent as it is meant */
@@ -96,11 +98,5 @@ async function insertDraft(
     await insertVersion(tx, version)
     return id
   })
-  return inserted.catch(aliasError)
-}
-
-function aliasError(error: unknown): never {
-  if (!isDuplicate(error)) throw error
-  const message = '`alias` is used by another template.'
-  throw new ApiError('validation_error', message, { statusCode: 409, cause: error })
+  return inserted.catch(refuseDuplicate(ALIAS_TAKEN))
 }

@@ -3,7 +3,7 @@ import { ApiError } from '#lib/errors.ts'
 import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
 import { LongHtml } from '#lib/sending/long_html.ts'
 import type { CompleteEmail } from '#lib/sending/new_email.ts'
-import { LINK_SAMPLE, mentionsLink, personalLink } from '#lib/templates/personal_links.ts'
+import { LONGEST_LINKS, mentionsLink, personalLink } from '#lib/templates/personal_links.ts'
 import { AS_WRITTEN, type Lookup, type Part, render } from '#lib/templates/render.ts'
 
 /**
@@ -53,7 +53,7 @@ export async function renderParts(email: ResolvedEmail, lookup: Lookup, renderin
 /** An email without variables: of all placeholders only those of links of its recipient are replaced. @throws {ApiError} */
 export async function findLinks(email: ResolvedEmail, rendering: Rendering): Promise<ResolvedEmail> {
   if (!mayHaveLink(email.html) && !mayHaveLink(email.text)) return email
-  const lookup: Lookup = key => (personalLink(key, LINK_SAMPLE) === undefined ? AS_WRITTEN : undefined)
+  const lookup: Lookup = key => (personalLink(key, LONGEST_LINKS) === undefined ? AS_WRITTEN : undefined)
   const measured = await measureParts(email, rendering, lookup, mayHaveLink)
   return measured.has_links ? measured : email
 }
@@ -75,7 +75,7 @@ async function measureParts(
   let has_links = false
   const recording: Lookup = (key, has_fallback) => {
     const value = lookup(key, has_fallback)
-    const link = value === undefined ? personalLink(key, LINK_SAMPLE) : undefined
+    const link = value === undefined ? personalLink(key, LONGEST_LINKS) : undefined
     has_links ||= link !== undefined
     return value ?? link
   }

@@ -1,10 +1,8 @@
 import { joinGroups, requireGroups } from '#flows/contacts/join_groups.ts'
-import { writeContacts } from '#flows/contacts/write_contacts.ts'
+import { writeContact } from '#flows/contacts/write_contacts.ts'
 import type { TopicChoice } from '#lib/contacts/new_contact.ts'
-import { orNotFound } from '#lib/errors.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
-import { lockContact } from '#sql/contacts/contact_changes.ts'
-import { type ContactRef, findContact } from '#sql/contacts/contacts.ts'
+import type { ContactRef } from '#sql/contacts/contacts.ts'
 import type { Pool } from '#sql/pool.ts'
 
 /**
@@ -19,10 +17,8 @@ export async function changeChoices(
   topics: TopicChoice[],
   origin: ConsentOrigin,
 ): Promise<string> {
-  const { domain_id } = orNotFound('Contact', await findContact(pool, account_id, ref))
-  const place = { account_id, domain_id, audience_id: null }
-  return writeContacts(pool, place, async tx => {
-    const { id } = orNotFound('Contact', await lockContact(tx, account_id, ref))
+  return writeContact(pool, account_id, ref, async (tx, { id, domain_id }) => {
+    const place = { account_id, domain_id, audience_id: null }
     await requireGroups(tx, place, { topics })
     await joinGroups(tx, place, { topics }, [id], origin)
     return id

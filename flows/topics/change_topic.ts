@@ -1,9 +1,9 @@
 import { announce } from '#flows/webhooks/announce.ts'
-import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
+import { notFound, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
-import { isDuplicate } from '#sql/retry.ts'
+import { refuseDuplicate } from '#sql/retry.ts'
 import {
   deleteTopic,
   insertTopic,
@@ -13,6 +13,8 @@ import {
   updateTopic,
 } from '#sql/topics/topics.ts'
 
+const NAME_TAKEN = '`name` is used by another topic.'
+
 /** Adds a topic. @throws {ApiError} 409 if the account has one of this name */
 export async function createTopic(pool: Pool, topic: Omit<NewTopicRow, 'id'>): Promise<Topic> {
   const { account_id } = topic
@@ -21,7 +23,7 @@ export async function createTopic(pool: Pool, topic: Omit<NewTopicRow, 'id'>): P
     await announceTopic(tx, account_id, 'topic.created', row)
     return row
   })
-  return created.catch(nameError)
+  return created.catch(refuseDuplicate(NAME_TAKEN))
 }
 
 /** Changes the given members of a topic. @throws {ApiError} 404; 409 if the account has another of this name */
@@ -30,7 +32,7 @@ export async function changeTopic(pool: Pool, account_id: string, id: string, fi
     const row = orNotFound('Topic', await updateTopic(tx, account_id, id, fields))
     await announceTopic(tx, account_id, 'topic.updated', row)
   })
-  await changed.catch(nameError)
+  await changed.catch(refuseDuplicate(NAME_TAKEN))
 }
 
 /** Deletes a topic at once; a job removes the choices of contacts about it. @throws {ApiError} 404 */
@@ -47,9 +49,4 @@ type TopicEventType = 'topic.created' | 'topic.updated' | 'topic.deleted'
 
 async function announceTopic(tx: Tx, account_id: string, type: TopicEventType, topic: Topic): Promise<void> {
   await announce(tx, [{ account_id, type, data: () => topic }])
-}
-
-function nameError(error: unknown): never {
-  if (!isDuplicate(error)) throw error
-  throw new ApiError('validation_error', '`name` is used by another topic.', { statusCode: 409, cause: error })
 }

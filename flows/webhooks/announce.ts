@@ -7,7 +7,7 @@ export type Happening = Omit<Announcement, 'data'> & { data: () => object | Prom
 /**
  * Tells webhooks of what happens in this transaction: if and only if it is committed. In the order in which it happened;
  * that of several calls in one transaction is not kept. Two statements, or one if nobody listens, however much happens.
- * What SQL has in rows is told without a way through Node (sql/webhooks/announce.sql).
+ * Rows that SQL has are announced by SQL, without a way through Node (sql/webhooks/announce.sql).
  */
 export async function announce(tx: Tx, happenings: Happening[]): Promise<void> {
   const kinds = new Map(happenings.map(({ account_id, type }) => [nameOf({ account_id, type }), { account_id, type }]))

@@ -5,7 +5,7 @@ import { ContactEmail, contactFields, groupFields, placeFields } from './new_con
 
 const MAX_CONTACTS = 10_000
 
-/** What happens to contacts that exist already: the given members are changed, or they stay as they are. */
+/** Treatment of contacts that exist already: the given members are changed, or they stay as they are. */
 export const OnConflict = z.enum(['upsert', 'skip'])
 export type OnConflict = z.infer<typeof OnConflict>
 

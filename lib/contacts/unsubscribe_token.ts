@@ -1,7 +1,8 @@
+import { NIL } from 'uuid'
 import { parseSignedLocal, writeSignedLocal } from '#lib/mail/return_path.ts'
 import type { TokenKeys } from '#lib/token_keys.ts'
 
-/** What a link in an email to one recipient says. Everything that an opt-out needs, so that it outlives the email. */
+/** Content of a link in an email to one recipient: everything that an opt-out needs, so that it outlives the email. */
 export type UnsubscribeToken = {
   account_id: string
   domain_id: string
@@ -9,7 +10,7 @@ export type UnsubscribeToken = {
   address: string
   /** The email that the link stands in. */
   email_id: string
-  /** What its link unsubscribes from; null: from everything. */
+  /** Topic that the link unsubscribes from; null: from everything. */
   topic_id: string | null
 }
 
@@ -24,7 +25,6 @@ const TAG_AT = 3 + 4 * ID_BYTES
 const ADDRESS_AT = TAG_AT + TAG_BYTES
 /** In bytes: RFC 5321 4.5.3.1.3 allows 254, ours in UTF-8 may be a little longer. */
 const MAX_ADDRESS = 512
-const NOTHING = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Writes the token of a link: base64url of version (1 byte), kid (1), purpose (1), account, domain, email and topic (16
@@ -34,7 +34,7 @@ export function writeUnsubscribeToken(token: UnsubscribeToken, keys: TokenKeys):
   const kid = keys.newest
   const head = Buffer.concat([
     Buffer.of(VERSION, kid, PURPOSES.unsubscribe),
-    ...[token.account_id, token.domain_id, token.email_id, token.topic_id ?? NOTHING].map(bytesOf),
+    ...[token.account_id, token.domain_id, token.email_id, token.topic_id ?? NIL].map(bytesOf),
   ])
   const address = Buffer.from(token.address)
   const tag = keys.sign(kid, signed(head, address))
@@ -54,12 +54,12 @@ export function parseUnsubscribeToken(text: string, keys: TokenKeys): Unsubscrib
   const address = keys.hide(kid, tag, bytes.subarray(ADDRESS_AT))
   if (!keys.verify(kid, signed(head, address), tag)) return null
   const [account_id, domain_id, email_id, topic_id] = [0, 1, 2, 3].map(n => idAt(head, 3 + n * ID_BYTES)) as Ids
-  return { account_id, domain_id, email_id, topic_id: topic_id === NOTHING ? null : topic_id, address: `${address}` }
+  return { account_id, domain_id, email_id, topic_id: topic_id === NIL ? null : topic_id, address: `${address}` }
 }
 
 type Ids = [string, string, string, string]
 
-/** What the tag signs. The version and the purpose come first, and the address is the only part without a fixed length. */
+/** Bytes that the tag signs. The version and the purpose come first, and only the address has no fixed length. */
 function signed(head: Buffer, address: Buffer): Buffer {
   return Buffer.concat([head, address])
 }

@@ -1,4 +1,4 @@
-import { LINK_SAMPLE, mentionsLink, type PersonalLinks, personalLink } from '#lib/templates/personal_links.ts'
+import { LONGEST_LINKS, mentionsLink, type PersonalLinks, personalLink } from '#lib/templates/personal_links.ts'
 import { AS_WRITTEN, type Lookup, type Part, render } from '#lib/templates/render.ts'
 import { deriveText } from './derive_text.ts'
 import { textTemplate } from './text_template.ts'
@@ -16,7 +16,7 @@ export const RENDERER = 1
 export const PERSONAL_RENDERER = 2
 export const NEWEST_RENDERER = PERSONAL_RENDERER
 
-/** Whether the messages of an email differ from recipient to recipient. */
+/** Tells whether the messages of an email differ from recipient to recipient. */
 export function isPersonal(renderer: number | null): boolean {
   return renderer === PERSONAL_RENDERER
 }
@@ -64,8 +64,8 @@ export function renderCompiled(content: CompiledContent, values: Values, links: 
   const rendered = fill(html, 'html')
   if (is_text_late && links === 'as_written') {
     // A placeholder is no link that a text part would show.
-    const { text } = renderCompiled(content, values, LINK_SAMPLE)
-    return { html: rendered, text: text?.replaceAll(LINK_SAMPLE.unsubscribe_url, '{{unsubscribe_url}}') ?? null }
+    const { text } = renderCompiled(content, values, LONGEST_LINKS)
+    return { html: rendered, text: text?.replaceAll(LONGEST_LINKS.unsubscribe_url, '{{unsubscribe_url}}') ?? null }
   }
   if (is_text_late) return { html: rendered, text: deriveText(rendered ?? '') || null }
   return { html: rendered, text: fill(text, 'text') }

@@ -28,7 +28,7 @@ function isPlainUrl(text: string): boolean {
   return url !== null && url.username === '' && url.password === '' && !/[;,\s'"]/.test(url.host)
 }
 
-/** What of the look of a sender is to be different; null: the default. */
+/** Changes of the look of a sender; null: the default. */
 export const BrandChange = z.object({
   name: Name.nullish().describe('Name of the sender. Default, and with null: the name of the domain.'),
   color: Color.nullish().describe(

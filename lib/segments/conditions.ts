@@ -39,7 +39,7 @@ export type Filter = {
 }
 export type PropertyFilter = { key: string; operator: 'eq' | 'contains' | 'exists'; value?: PropertyValue | undefined }
 
-/** What decides, beside membership by hand, who is in a segment. */
+/** Conditions that decide, beside membership by hand, who is in a segment. */
 export type Criteria = { filter: Filter; rules: Rules | null }
 
 /** Conditions of a segment, those of its filter and of its rules together. */
@@ -86,14 +86,14 @@ export function allConditions({ filter, rules }: Criteria): PlacedCondition[] {
   return [...conditionsOf(filter), ...(rules ? conditionsWithin(rules) : [])]
 }
 
-/** Whether it finds every contact of its domain, as General does. */
+/** Tells whether criteria find every contact of their domain, as those of General do. */
 export function findsAll({ filter, rules }: Criteria): boolean {
   return rules === null && filter.status === 'all' && conditionsOf(filter).length === 0
 }
 
 /**
- * Whether every contact that it finds meets a condition that has an index: a value of a property, or what was opened or clicked
- * of a campaign.
+ * Tells whether every contact that criteria find meets a condition that has an index: a value of a property, or a campaign
+ * opened or clicked.
  */
 export function hasIndex({ filter, rules }: Criteria): boolean {
   const met = [...conditionsOf(filter).map(({ condition }) => condition), ...(rules ? metByAll(rules) : [])]

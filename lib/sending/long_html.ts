@@ -4,7 +4,7 @@ export class LongHtml {
   readonly sha256: string
   /** Bytes. */
   readonly size: number
-  /** Whether it has the name of a link that differs for each recipient (lib/templates/personal_links.ts). */
+  /** True if it has the name of a link that differs for each recipient (lib/templates/personal_links.ts). */
   readonly mentions_link: boolean
   readonly #blob_id: string
 

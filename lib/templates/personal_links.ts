@@ -5,15 +5,18 @@ export type PersonalLinks = { unsubscribe_url: string }
 const OPEN_KEY = 'unsubscribe_url'
 const RESERVED_KEYS = ['UNSUBSCRIBE_URL', 'RESEND_UNSUBSCRIBE_URL']
 
-/** A link that is as long as any, to measure parts with. */
-export const LINK_SAMPLE: PersonalLinks = { unsubscribe_url: `https://${'x'.repeat(392)}` }
+/** Characters that a link has at most: a token of 442 for the longest address (unsubscribe_token.ts) behind a BASE_URL. */
+const MAX_LINK = 1_000
+
+/** A link of the greatest length: parts that fit with it fit with the link of any recipient. */
+export const LONGEST_LINKS: PersonalLinks = { unsubscribe_url: 'https://'.padEnd(MAX_LINK, 'x') }
 
 /** Returns the link that a key stands for; undefined: it stands for none. */
 export function personalLink(key: string, { unsubscribe_url }: PersonalLinks): string | undefined {
   return key === OPEN_KEY || RESERVED_KEYS.includes(key) ? unsubscribe_url : undefined
 }
 
-/** Whether a key always stands for a link of ours, which needs no escaping in html. */
+/** Tells whether a key always stands for a link of ours, which needs no escaping in html. */
 export function isReservedLink(key: string): boolean {
   return RESERVED_KEYS.includes(key)
 }
@@ -21,7 +24,7 @@ export function isReservedLink(key: string): boolean {
 /** No name of a personal link is longer. */
 export const MAX_LINK_KEY = 'RESEND_UNSUBSCRIBE_URL'.length
 
-/** Whether a source, or its bytes, has the name of a personal link, most likely in a placeholder. */
+/** Tells whether a source, or its bytes, has the name of a personal link, most likely in a placeholder. */
 export function mentionsLink(source: { includes(text: string): boolean }): boolean {
   return source.includes(OPEN_KEY) || source.includes('UNSUBSCRIBE_URL')
 }

@@ -1,3 +1,4 @@
+import { escapeHtml } from '#lib/escape_html.ts'
 import { count, placeholders, refusal } from './placeholders.ts'
 
 export type Value = string | number
@@ -80,7 +81,5 @@ export function* render(source: string, part: Part, lookup: Lookup): Generator<v
 function write(text: string, part: Part, is_raw: boolean): string {
   // Whatever ends a line somewhere (Unicode 5.8): a subject that gained a line would gain headers.
   if (part === 'subject') return text.replace(/[\r\n\v\f\u0085\u2028\u2029]+/g, ' ')
-  return part === 'html' && !is_raw ? text.replace(/[&<>"']/g, character => ENTITIES[character] as string) : text
+  return part === 'html' && !is_raw ? escapeHtml(text) : text
 }
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }

@@ -1,4 +1,4 @@
-/** What the headers of mail to a list are made from: `id` of the topic, `domain` it is from, and where to unsubscribe. */
+/** Source of the headers of mail to a list: `id` of the topic, `domain` it is from, and where to unsubscribe. */
 type ListMail = { id: string; domain: string; https: string; mailto: string | null }
 
 /**
@@ -15,7 +15,7 @@ export function listHeaders({ id, domain, https, mailto }: ListMail): Record<str
   }
 }
 
-/** Whether a message brings a way to unsubscribe of its own, beside which ours must not stand. */
+/** Tells whether a message has a way to unsubscribe of its own, beside which ours must not stand. */
 export function hasUnsubscribeHeader(headers: Record<string, string>): boolean {
   return Object.keys(headers).some(name => name.toLowerCase() === 'list-unsubscribe')
 }

@@ -50,8 +50,11 @@ export async function findAudience(db: Queryable, account_id: string, id: string
 
 export type NewAudienceRow = { account_id: string; id: string; domain_id: string; name: string }
 
-export async function insertAudience(tx: Tx, { account_id, id, domain_id, name }: NewAudienceRow): Promise<void> {
-  await tx.run(sql.unsafe`
+export async function insertAudience(
+  db: Queryable,
+  { account_id, id, domain_id, name }: NewAudienceRow,
+): Promise<void> {
+  await db.run(sql.unsafe`
     INSERT INTO audiences (account_id, id, domain_id, name) VALUES (${account_id}, ${id}, ${domain_id}, ${name})
   `)
 }

@@ -63,6 +63,17 @@ export async function findContact(db: Queryable, account_id: string, ref: Contac
   return db.maybeOne(sql.type(Contact)`SELECT ${contactColumns} FROM contacts c WHERE ${isContact(account_id, ref)}`)
 }
 
+const ContactIds = z.object({ id: z.string(), domain_id: z.string() })
+
+/** The ids alone of a contact and of its domain. */
+export async function findContactIds(
+  db: Queryable,
+  account_id: string,
+  ref: ContactRef,
+): Promise<z.infer<typeof ContactIds> | null> {
+  return db.maybeOne(sql.type(ContactIds)`SELECT c.id, c.domain_id FROM contacts c WHERE ${isContact(account_id, ref)}`)
+}
+
 export async function hasContacts(db: Queryable, account_id: string, domain_id: string): Promise<boolean> {
   const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
     SELECT EXISTS (SELECT FROM contacts WHERE account_id = ${account_id} AND domain_id = ${domain_id}) AS found

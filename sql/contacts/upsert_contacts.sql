@@ -36,7 +36,7 @@ BEGIN
       AND o.email_hash = sha256(convert_to(c.email, 'UTF8'))
     RETURNING c.id, o.topic_id
   ), late AS (
-    -- Of one that was committed since the statement above began, which waited for it (preferences/reserve_address.sql).
+    -- An opt-out that was committed since the statement above began, which waited for it (preferences/reserve_address.sql).
     UPDATE contacts c SET unsubscribed = true FROM taken t
     WHERE c.account_id = account AND c.id = t.id AND t.topic_id = everything() AND NOT c.unsubscribed AND NOT EXISTS (
       SELECT FROM given_contacts(given) g WHERE g.email = c.email AND may_resubscribe AND g.unsubscribed IS FALSE

@@ -74,7 +74,7 @@ export async function completeBlob(db: Queryable, { account_id, id, sha256, size
   return count > 0
 }
 
-/** What nobody has used for a day and neither an email, sent or received, nor an import refers to. */
+/** Blobs that nobody has used for a day and that no email, sent or received, and no import refers to. */
 const unused = (store: BlobStoreName, limit: number) => sql.fragment`
   SELECT b.account_id, b.id FROM blobs b
   WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'

@@ -95,7 +95,7 @@ function compileCondition(condition: Condition, { terms, how }: Compiled): Fragm
   }
 }
 
-/** Who gets mail about a topic: one who has not unsubscribed from everything, by their own choice or by the default. */
+/** Finds who gets mail about a topic: contacts that have not unsubscribed from everything, by their choice or the default. */
 function compileTopic(id: string, terms: Terms, how: Look): FragmentSqlToken | null {
   const topic = terms.topics.get(id)
   if (!topic) return null

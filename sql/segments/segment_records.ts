@@ -59,7 +59,7 @@ export const Segment = z
   .meta({ id: 'Segment' })
 export type Segment = z.infer<typeof Segment>
 
-/** What decides who is in a segment, beside its members by hand. */
+/** Conditions of a segment, beside its members by hand. */
 export const SegmentCriteria = z.object({
   id: z.string(),
   name: z.string(),

@@ -4,8 +4,8 @@ import { findImport } from '#sql/contacts/import/imports.ts'
 import { endImport } from '#sql/contacts/import/leases.ts'
 import { type MergedSlice, markUnstaged, mergeSlice } from '#sql/contacts/import/merge_slice.ts'
 import { dropStage, LostLeaseError } from '#sql/contacts/import/staging.ts'
-import { type Pool, sqlState } from '#sql/pool.ts'
-import { retryConflicts } from '#sql/retry.ts'
+import type { Pool } from '#sql/pool.ts'
+import { isLockTimeout, retryConflicts } from '#sql/retry.ts'
 import { type Leased, type Services, stageFile } from './stage_file.ts'
 
 /** Records of the first slice, and of the smallest and the largest. */
@@ -19,9 +19,6 @@ const HELD_MS = 50
 /** While a slice waits for the lock, others wait behind it: it gives up soon, and lets them pass before it asks again. */
 const WAIT_MS = 50
 const PAUSE_MS = 30
-
-/** SQLSTATE of a lock that was not to be had in time. */
-const NO_LOCK = '55P03'
 
 /**
  * Imports a file: stages its rows unless they are, merges them, and tells that it has ended. Goes on where another worker
@@ -58,7 +55,7 @@ async function mergeNext(pool: Pool, leased: Leased, slice: number, stopping: Ab
     try {
       return await retryConflicts(() => mergeSlice(pool, leased, slice, WAIT_MS))
     } catch (error) {
-      if (sqlState(error) !== NO_LOCK) throw error
+      if (!isLockTimeout(error)) throw error
     }
     await sleep(PAUSE_MS * (0.5 + Math.random()))
     stopping.throwIfAborted()

@@ -18,13 +18,13 @@ import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import { announceEmails } from '#sql/sending/announce_emails.ts'
 
-/** What a person wants to be different. */
+/** Changes that a person asks for. */
 export type Wish = { everything?: Subscription; topics?: TopicChoice[] }
 
 /** `topic_id` null: everything. */
 type Change = { topic_id: string | null; subscription: Subscription }
 
-/** What was so before, and is so now. The same if nothing was to be changed. */
+/** Preferences before and after a change. The same object if there was nothing to change. */
 export type ChangedPreferences = { before: Preferences; after: Preferences }
 
 /**
@@ -84,7 +84,7 @@ async function lockPreferences(
   }
 }
 
-/** What a wish changes, everything first. */
+/** Returns the changes that a wish makes, everything first. */
 function differences({ is_unsubscribed, has_complained, topics }: Preferences, wish: Wish): Change[] {
   const is = new Map<string | null, boolean>(topics.map(topic => [topic.id, topic.is_subscribed]))
   is.set(null, !is_unsubscribed)

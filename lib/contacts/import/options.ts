@@ -8,7 +8,7 @@ const Column = z.object({
   index: z.int(),
   name: z.string(),
   member: z.enum(['email', 'first_name', 'last_name', 'unsubscribed', 'property']),
-  /** Of a property. */
+  /** Only for a property. */
   stored_as: z.string().optional(),
   type: PropertyType.optional(),
 })

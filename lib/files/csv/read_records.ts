@@ -75,7 +75,7 @@ class RecordParser {
     this.#parser.on('error', () => {}) // whoever writes is told
   }
 
-  /** Of the record that is being read. */
+  /** Number and line of the record that is being read. */
   get next(): { n: number; line: number } {
     return { n: Math.max(this.#n, 0) + 1, line: this.#line }
   }

@@ -7,7 +7,7 @@ const MARKS = [
   { encoding: 'utf-16be', bytes: Buffer.from([0xfe, 0xff]) },
 ]
 
-/** What a file is written in. `head`: its first bytes. */
+/** Encoding of a file. `head`: its first bytes. */
 export type FileText = { head: Buffer; encoding: string; is_utf8: boolean }
 
 /**

@@ -91,7 +91,7 @@ export async function insertImport(tx: Tx, row: NewImportRow, max_open: number):
   return count > 0
 }
 
-/** What a worker needs to know of an import that it has leased. */
+/** An import as the worker that has leased it needs it. */
 export const LeasedImport = z.object({
   account_id: z.string(),
   id: z.string(),

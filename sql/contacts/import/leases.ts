@@ -27,7 +27,7 @@ export async function claimImports(db: Queryable, lease: Lease, limit: number): 
 export type OwnedImport = { account_id: string; id: string; owner: string }
 type Owned = OwnedImport
 
-/** Of those whose lease has not run out: another worker may have taken the others over. */
+/** Extends leases that have not run out: another worker may have taken the others over. */
 export async function extendImportLeases(db: Queryable, owned: Owned[], seconds: number): Promise<void> {
   await db.run(sql.unsafe`
     UPDATE contact_imports i SET lease_until = now() + make_interval(secs => ${seconds})

@@ -2,9 +2,6 @@ import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
 import type { Person } from './preferences.ts'
 
-/** The id that stands for all topics in contact_optouts. */
-const EVERYTHING = '00000000-0000-0000-0000-000000000000'
-
 /**
  * Waits longer than usual for locks: no opt-out is to be refused because a request with many contacts holds the row of this
  * one, for 10 s at most.
@@ -46,7 +43,7 @@ export async function reserveAddress(tx: Tx, { account_id, domain_id, address }:
   return is_reserved
 }
 
-const Topic = z.object({ topic_id: z.string() })
+const Topic = z.object({ topic_id: z.string().nullable() })
 
 /** Adds opt-outs of an address that is no contact; null: from everything. Returns those that are new. */
 export async function insertOptouts(
@@ -54,14 +51,13 @@ export async function insertOptouts(
   { account_id, domain_id, address }: Person,
   topic_ids: (string | null)[],
 ): Promise<(string | null)[]> {
-  const ids = topic_ids.map(id => id ?? EVERYTHING)
   const rows = await tx.any(sql.type(Topic)`
     INSERT INTO contact_optouts (account_id, domain_id, email_hash, topic_id)
-    SELECT ${account_id}::uuid, ${domain_id}::uuid, sha256(convert_to(${address}, 'UTF8')), topic_id
-    FROM unnest(${sql.array(ids, 'uuid')}) AS topic_id ORDER BY topic_id
-    ON CONFLICT DO NOTHING RETURNING topic_id
+    SELECT ${account_id}::uuid, ${domain_id}::uuid, sha256(convert_to(${address}, 'UTF8')), given.topic_id
+    FROM ${optedOutOf(topic_ids)} ORDER BY given.topic_id
+    ON CONFLICT DO NOTHING RETURNING nullif(topic_id, everything()) AS topic_id
   `)
-  return rows.map(topicOf)
+  return rows.map(({ topic_id }) => topic_id)
 }
 
 /** Removes opt-outs of an address that is no contact. Returns those that were there. */
@@ -70,18 +66,20 @@ export async function deleteOptouts(
   { account_id, domain_id, address }: Person,
   topic_ids: (string | null)[],
 ): Promise<(string | null)[]> {
-  const ids = topic_ids.map(id => id ?? EVERYTHING)
   const rows = await tx.any(sql.type(Topic)`
     DELETE FROM contact_optouts
     WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND email_hash = sha256(convert_to(${address}, 'UTF8'))
-      AND topic_id = ANY (${sql.array(ids, 'uuid')})
-    RETURNING topic_id
+      AND topic_id IN (SELECT given.topic_id FROM ${optedOutOf(topic_ids)})
+    RETURNING nullif(topic_id, everything()) AS topic_id
   `)
-  return rows.map(topicOf)
+  return rows.map(({ topic_id }) => topic_id)
 }
 
-function topicOf({ topic_id }: { topic_id: string }): string | null {
-  return topic_id === EVERYTHING ? null : topic_id
+/** The topics as contact_optouts has them. */
+function optedOutOf(topic_ids: (string | null)[]) {
+  return sql.fragment`(
+    SELECT coalesce(id, everything()) AS topic_id FROM unnest(${sql.array(topic_ids, 'uuid')}) AS id
+  ) AS given`
 }
 
 /** Notes on an email that a recipient unsubscribed by it; null: from everything. */

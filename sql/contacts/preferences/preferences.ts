@@ -13,7 +13,7 @@ const PreferredTopic = z.object({
 export type PreferredTopic = z.infer<typeof PreferredTopic>
 
 /**
- * What an address gets from a domain. `contact_id` is null for one that is no contact; its topics are those alone that it
+ * Mail that an address gets from a domain. `contact_id` is null for one that is no contact; its topics are those alone that it
  * gets unless it opts out. An opt-out from everything is stronger than the topics.
  */
 export const Preferences = z.object({

@@ -8,6 +8,7 @@ import { notFound } from '#lib/errors.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { createPool, sql, type Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -33,7 +34,7 @@ async function newLimitedAccount(emails_per_day: number): Promise<TestAccount> {
   return limited
 }
 
-/** What is stored of an account's emails. `queued`: emails that jobs name. */
+/** Counts what is stored of an account's emails. `queued`: emails that jobs name. */
 async function countStored({ id }: TestAccount) {
   const { rows } = await pg.query(
     `SELECT (SELECT count(*)::int FROM emails WHERE account_id = $1) AS emails,
@@ -181,5 +182,5 @@ t.test('a key that was used with another request is a fault of its draft alone',
   const other = draft({ sender })
   const outcomes = await acceptEmails(world.pool, [{ ...draft({ sender, key }), fingerprint: '01' }, other])
   t.match(first, { replayed: false })
-  t.match(outcomes, [{ fault: 'key_conflict' }, { id: other.id, replayed: false }])
+  shows(t, outcomes, [{ fault: 'key_conflict' }, { id: other.id, replayed: false }])
 })

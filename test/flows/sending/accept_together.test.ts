@@ -4,6 +4,7 @@ import { createAcceptEmail } from '#flows/sending/accept_together.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -16,7 +17,7 @@ function draft(subject: string, key: string | null = uuid()): Draft {
   return toDraft({ account_id: account.id, domain_id: null }, email, request, world.config.SIMULATOR_DOMAIN)
 }
 
-/** What is stored of these drafts: emails and deliveries by id, keys, and jobs that name one of them. */
+/** Counts what is stored of these drafts: emails and deliveries by id, keys, and jobs that name one of them. */
 async function stored(drafts: Draft[]) {
   const { rows } = await pg.query(
     `SELECT (SELECT count(*) FROM emails WHERE id = ANY ($1)) AS emails,
@@ -68,7 +69,7 @@ for (const state of ['40001', '40P01']) {
     for (const outcome of await Promise.allSettled(drafts.map(accept))) t.match(outcome, { reason: unavailable })
     t.match(await stored(drafts), { emails: 0, deliveries: 0, keys: 0, jobs: 0 })
     t.equal(await tries(), 4)
-    t.match(await Promise.all(drafts.map(accept)), [{ replayed: false }, { replayed: false }])
+    shows(t, await Promise.all(drafts.map(accept)), [{ replayed: false }, { replayed: false }])
   })
 }
 
@@ -96,7 +97,7 @@ t.test('what was stored before a later part failed is told to be', async t => {
   const drafts = [draft('one'), draft('two'), draft('three'), draft('four')]
   const outcomes = await Promise.allSettled(drafts.map(createAcceptEmail(world.pool)))
   const [one, two, ...others] = outcomes
-  t.match([one, two], [{ value: { id: drafts[0]?.id } }, { value: { id: drafts[1]?.id } }])
-  t.match(others, [{ reason: unavailable }, { reason: unavailable }])
+  shows(t, [one, two], [{ value: { id: drafts[0]?.id } }, { value: { id: drafts[1]?.id } }])
+  shows(t, others, [{ reason: unavailable }, { reason: unavailable }])
   t.match(await stored(drafts), { emails: 2, deliveries: 2, keys: 2 })
 })

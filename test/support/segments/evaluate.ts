@@ -19,7 +19,7 @@ export type Person = {
   clicked: Activity
 }
 
-/** What an account has; what is not here was deleted. */
+/** Rows that an account has; what is missing was deleted. */
 export type Surroundings = {
   fallbacks: Record<string, string | number | null>
   topics: Record<string, 'opt_in' | 'opt_out'>

@@ -52,7 +52,7 @@ async function read({ raw, rcpt_to }: Message) {
   return { to: rcpt_to[0], html: html?.trimEnd(), text: text?.trimEnd(), lists }
 }
 
-/** What the link of a recipient says, without the email. */
+/** Content of the link of a recipient, without the email. */
 function tokenOf(url: string) {
   const token = parseUnsubscribeToken(url.slice(`${BASE_URL}/u/`.length), keys)
   return token && { domain_id: token.domain_id, address: token.address, topic_id: token.topic_id }
