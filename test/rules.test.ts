@@ -13,6 +13,7 @@ import {
   type Tree,
 } from '#test/support/house_rules.ts'
 import { ROOT } from '#test/support/root.ts'
+import { listFiles } from '#test/support/together.ts'
 import { findUnusedExports } from '#test/support/unused_exports.ts'
 
 /** The words of the API and its docs, from left to right. */
@@ -158,4 +159,14 @@ t.test('an export that no other file imports is found', async t => {
   t.strictSame(faultsOf("import D, { type B, c } from './a.ts'\nexport { f } from './e.ts'\n"), [])
   t.strictSame(faultsOf("import * as all from './a.ts'\nconst { f } = await import('./e.ts')\n"), [])
   t.strictSame(faultsOf("type C = import('./a.ts').B"), ['lib/a.ts c', 'lib/a.ts default', 'lib/e.ts f'])
+})
+
+t.test('npm test runs each test file once', async t => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const patterns = [...scripts.test.matchAll(/'(test\/[^']+)'/g)].map(([, pattern]) => pattern)
+  const started = patterns.flatMap(pattern => globSync(pattern, { cwd: ROOT }).map(file => join(ROOT, file)))
+  const alone = started.filter(file => !file.startsWith(join(ROOT, 'test/together/')))
+  const grouped = started.filter(file => !alone.includes(file)).flatMap(listFiles)
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/together/**'] })
+  t.strictSame([...alone, ...grouped].sort(), files.map(file => join(ROOT, file)).sort())
 })

@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { ROOT } from '#test/support/root.ts'
@@ -8,8 +8,8 @@ const TIME_LIMIT = 280_000 // ms, of a whole group
 
 /**
  * Runs the test files of a folder in this process, one test after the other: a process for each would take half of its
- * time to start. `group` is the file in test/together that asks, such as `api_2.test.ts`; the files of `test/api` are
- * dealt out to all groups of that name. A test that looks at its process, or changes it, is in an `*.alone.test.ts`.
+ * time to start. `group` is the file in test/together that asks, such as `api_2.test.ts` or `workers/smtp_1.test.ts`; the
+ * files of `test/api` or `test/workers/smtp` are dealt out to all groups of that name. A test that looks at its process, or changes it, is in an `*.alone.test.ts`.
  */
 export function runTogether(group: string): void {
   t.setTimeout(TIME_LIMIT)
@@ -21,9 +21,12 @@ export function runTogether(group: string): void {
   })
 }
 
-function listFiles(group: string): string[] {
-  const [folder = ''] = basename(group, '.test.ts').split('_')
-  const groups = globSync(join(ROOT, 'test/together', `${folder}_*.test.ts`)).sort()
+/** Paths of the test files that a group runs. */
+export function listFiles(group: string): string[] {
+  const together = join(ROOT, 'test/together')
+  const [name = ''] = basename(group, '.test.ts').split('_')
+  const folder = join(relative(together, dirname(group)), name)
+  const groups = globSync(join(together, `${folder}_*.test.ts`)).sort()
   return globSync(join(ROOT, 'test', folder, '**', '*.test.ts'))
     .filter(file => !file.endsWith('.alone.test.ts'))
     .sort()
