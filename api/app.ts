@@ -3,6 +3,7 @@ import { answerJson } from '#api/middleware/answer_json.ts'
 import { authenticate, fullAccess, hintAtPrefix } from '#api/middleware/auth.ts'
 import { answerErrors } from '#api/middleware/errors.ts'
 import { createRequestLog, logRequests } from '#api/middleware/log_requests.ts'
+import { collapseSlashes, keepSlashesOfAddress } from '#api/middleware/paths.ts'
 import { createCountSend } from '#api/middleware/rate_limit.ts'
 import { routerOf } from '#api/operations/router.ts'
 import { unsubscribePages } from '#api/public/unsubscribe.ts'
@@ -53,6 +54,7 @@ export function createApp(foundation: Foundation): App {
   if (requestLog) app.use(logRequests(requestLog) as Koa.Middleware)
   app.use(answerErrors as Koa.Middleware)
   app.use(requireHost as Koa.Middleware)
+  app.use(keepSlashesOfAddress as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
   app.use(unsubscribePages(createReadTokenKeys(foundation)) as Koa.Middleware)
   for (const router of [home, health, openapiRouter(foundation.config.BASE_URL)]) {
@@ -92,12 +94,6 @@ const requireHost: Middleware = (ctx, next) => {
   if (ctx.req.headers.host === undefined && ctx.req.httpVersion === '1.1') {
     throw new ApiError('validation_error', 'Missing `Host` header.', { statusCode: 400 })
   }
-  return next()
-}
-
-/** A base URL that ends in a slash makes clients ask for `//emails`. */
-const collapseSlashes: Middleware = (ctx, next) => {
-  if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
   return next()
 }
 

@@ -8,6 +8,10 @@ export type Position = { limit: number; after?: string | undefined; before?: str
 /** A page of a list, newest first (contract 1.1). */
 export type Page<Row> = { object: 'list'; has_more: boolean; data: Row[] }
 
+export function emptyPage<Row>(): Page<Row> {
+  return { object: 'list', has_more: false, data: [] }
+}
+
 /** JSON of a page whose rows may be large, at most: what comes after it is the next page's. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024
 

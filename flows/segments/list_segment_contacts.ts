@@ -1,8 +1,8 @@
 import { Semaphore } from '#lib/async/semaphore.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { findsAll, hasIndex } from '#lib/segments/conditions.ts'
-import { type Contact, isInAudience, listContacts, listContactsById } from '#sql/contacts/contacts.ts'
-import type { Page, Position } from '#sql/page.ts'
+import { type Contact, isCursorKnown, isInAudience, listContacts, listContactsById } from '#sql/contacts/contacts.ts'
+import { emptyPage, type Page, type Position } from '#sql/page.ts'
 import { type Pool, sql } from '#sql/pool.ts'
 import { isFound } from '#sql/segments/compile.ts'
 import type { Look } from '#sql/segments/look.ts'
@@ -49,6 +49,7 @@ export function createListSegmentContacts(
     const { account_id, segment_id, audience_id } = named
     const segment = await findSegment(pool, account_id, segment_id)
     if (!segment || (named.domain_id ?? segment.audience_id) !== segment.audience_id) throw notFound('Segment')
+    if (!(await isCursorKnown(pool, account_id, position))) return emptyPage()
     const domain_id = segment.audience_id
     const audience = audience_id === undefined || audience_id === domain_id ? {} : { audience_id }
     if (findsAll(segment)) return listContacts(pool, account_id, { domain_id, ...audience }, position)

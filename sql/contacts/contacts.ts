@@ -1,7 +1,7 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { PropertyValue } from '#lib/contacts/new_property.ts'
-import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
+import { emptyPage, type Page, type Position, readHeavyPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 /** A person on one domain. `audience_ids` begins with the default audience of the domain. */
@@ -92,6 +92,12 @@ export async function listDomainsOfAddress(db: Queryable, account_id: string, em
   return rows.map(({ id }) => id)
 }
 
+/** Tells whether a page of contacts can be there at all: after or before a contact that is unknown there is nothing. */
+export async function isCursorKnown(db: Queryable, account_id: string, { after, before }: Position): Promise<boolean> {
+  const id = after ?? before
+  return id === undefined || (await findContactIds(db, account_id, { id })) !== null
+}
+
 /** The contacts of a domain, newest first; with `audience_id`, of one of its audiences that is not the default. */
 export async function listContacts(
   db: Queryable,
@@ -99,6 +105,7 @@ export async function listContacts(
   { domain_id, audience_id }: { domain_id: string; audience_id?: string },
   position: Position,
 ): Promise<Page<Contact>> {
+  if (!(await isCursorKnown(db, account_id, position))) return emptyPage()
   const from = audience_id
     ? sql.fragment`SELECT contact_id AS id FROM audience_members WHERE account_id = ${account_id} AND audience_id = ${audience_id}`
     : sql.fragment`SELECT id FROM contacts WHERE account_id = ${account_id} AND domain_id = ${domain_id}`

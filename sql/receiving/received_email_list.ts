@@ -1,7 +1,7 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { absent } from '#lib/json/json_form.ts'
-import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
+import { emptyPage, type Page, type Position, readHeavyPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { attachmentsCount, attachmentsOf, ReceivedAttachment } from './received_attachments.ts'
 import { findFilterDomain, matchingIds, type ReceivedEmailFilters } from './received_email_filters.ts'
@@ -95,7 +95,7 @@ export async function listReceivedEmails(
 ): Promise<Page<ListedReceivedEmail>> {
   const domain = await findFilterDomain(db, account_id, filters.domain)
   const isFiltered = Object.values(filters).some(value => value !== undefined)
-  if (domain === null || filters.isNone) return { object: 'list', has_more: false, data: [] }
+  if (domain === null || filters.isNone) return emptyPage()
   return readHeavyPage(db, position, {
     ...(isFiltered ? {} : { name: 'list_received_emails' }),
     type: ListedReceivedEmail,

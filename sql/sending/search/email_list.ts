@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { FIRST_ID, firstId, idsOf, LAST_ID, previousId } from '#lib/id_ranges.ts'
 import { searchedTerms } from '#lib/sending/search_terms.ts'
 import { findDomainByName } from '#sql/domains/domains.ts'
-import { type Ids, type Page, type Position, readHeavyPage } from '#sql/page.ts'
+import { emptyPage, type Ids, type Page, type Position, readHeavyPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { ListedEmail } from '#sql/sending/email_records.ts'
 import { listedColumns } from '#sql/sending/emails.ts'
@@ -40,7 +40,7 @@ export async function listEmails(
   const domain_id = await domainIdOf(db, account_id, filters.domain)
   const template_id = await templateIdOf(db, account_id, filters.template)
   if (domain_id === null || template_id === null || filters.folder?.length === 0) {
-    return { object: 'list', has_more: false, data: [] }
+    return emptyPage()
   }
   const row = (id: FragmentSqlToken) => sql.fragment`
     SELECT ${listedColumns} FROM emails e WHERE e.account_id = ${account_id} AND e.id = ${id}

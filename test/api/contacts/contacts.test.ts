@@ -81,6 +81,16 @@ t.test('a deleted contact that unsubscribed is unsubscribed when it is created a
   })
 })
 
+t.test('an address with a slash names its contact, encoded or not', async t => {
+  const email = 'a/b//c=d@b.com'
+  const { body: contact } = await post('/contacts', { email, domain })
+  for (const named of [email, encodeURIComponent(email)]) {
+    shows(t, await get(`/contacts/${named}?domain=${domain}`), { id: contact.id, email })
+    shows(t, await get(`/audiences/${domain_id}/contacts/${named}`), { id: contact.id })
+    shows(t, await get(`/contacts/${named}/topics?domain=${domain}`), { object: 'list' })
+  }
+})
+
 t.test('GET /contacts lists the contacts of a domain in pages, newest first', async t => {
   const other = { account_id: account.id, id: newId(), name: `list-${domain}`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, other)
@@ -94,6 +104,9 @@ t.test('GET /contacts lists the contacts of a domain in pages, newest first', as
   shows(t, first, { object: 'list', has_more: true })
   t.strictSame(idsOf(first), ids.slice(0, 2))
   t.strictSame(idsOf(await list(`&limit=2&after=${ids[1]}`)), ids.slice(2))
+  for (const unknown of [`after=${newId()}`, `before=${newId()}`]) {
+    t.strictSame(await list(`&${unknown}`), { object: 'list', has_more: false, data: [] })
+  }
   shows(t, await get('/contacts'), { statusCode: 422, name: 'validation_error' })
   shows(t, await get('/contacts?domain=not-mine.com'), { statusCode: 422, name: 'validation_error' })
 })
