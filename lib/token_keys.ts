@@ -6,17 +6,18 @@ export type TokenKey = { kid: number; key: Buffer }
 const TAG_BYTES = 10
 const IV_BYTES = 16
 
-/** Signs the tokens in links with the newest key, and verifies them with any. */
+/** Signs the tokens in links with one key, and verifies them with any. */
 export class TokenKeys {
   readonly #keys: Map<number, { signing: KeyObject; hiding: KeyObject }>
-  /** The kid of the newest key. */
-  readonly newest: number
+  /** The kid of the key that signs. */
+  readonly signing: number
 
-  constructor(keys: TokenKey[]) {
+  /** @param signing the kid of the key that signs. Default: the highest. */
+  constructor(keys: TokenKey[], signing?: number) {
     this.#keys = new Map(
       keys.map(({ kid, key }) => [kid, { signing: derive(key, 'sign'), hiding: derive(key, 'hide') }]),
     )
-    this.newest = Math.max(...this.#keys.keys())
+    this.signing = signing ?? Math.max(...this.#keys.keys())
   }
 
   get kids(): number[] {

@@ -31,7 +31,7 @@ const MAX_ADDRESS = 512
  * each; zeros for no topic), a tag (10) and the hidden address. The tag signs all before it and the address.
  */
 export function writeUnsubscribeToken(token: UnsubscribeToken, keys: TokenKeys): string {
-  const kid = keys.newest
+  const kid = keys.signing
   const head = Buffer.concat([
     Buffer.of(VERSION, kid, PURPOSES.unsubscribe),
     ...[token.account_id, token.domain_id, token.email_id, token.topic_id ?? NIL].map(bytesOf),
@@ -66,7 +66,7 @@ function signed(head: Buffer, address: Buffer): Buffer {
 
 /** The local part that an email to unsubscribe is sent to: `u-` and the id of the delivery, signed. */
 export function unsubscribeLocal(delivery_id: string, keys: TokenKeys): string {
-  return writeSignedLocal('u', delivery_id, signWith(keys, keys.newest))
+  return writeSignedLocal('u', delivery_id, signWith(keys, keys.signing))
 }
 
 /** The id that `unsubscribeLocal` was given, in any case of letters, or null when we did not write it. */

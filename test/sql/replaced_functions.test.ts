@@ -30,9 +30,10 @@ t.test('emails are accepted while a migration replaces the functions that accept
     }
   }
   const sending = Array.from({ length: 4 }, send)
-  for (let n = 0; n < 8; n++) {
+  // As rarely as a statement is repeated: it can meet one replacement at each of its tries.
+  for (let n = 0; n < 4; n++) {
     await client.query(text)
-    await sleep(100)
+    await sleep(500)
   }
   isDone = true
   await Promise.all(sending)

@@ -2,6 +2,7 @@ import { validate as isUuid } from 'uuid'
 import { z } from 'zod'
 import { createApiKey } from '#flows/accounts/create_api_key.ts'
 import { createDomain } from '#flows/domains/create_domain.ts'
+import { addTokenKey } from '#flows/process/token_keys.ts'
 import { hashApiKey, isWellFormedApiKey } from '#lib/api_key.ts'
 import { now } from '#lib/clock.ts'
 import { revokeApiKey } from '#sql/accounts/api_keys.ts'
@@ -33,6 +34,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  plan list
                  key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--default-domain DOMAIN] [--expires ISO]
                  key revoke KEY_OR_ID
+                 token-key add
                  domain add NAME --account ACCOUNT [--verified]
                  domain rotate NAME --account ACCOUNT [--now]
                  domain transport NAME KIND --account ACCOUNT
@@ -84,6 +86,11 @@ export const commands: Record<string, Command> = {
     if (!hash && !isUuid(key)) throw new UsageError('A key is given whole (mb_...) or by its id.')
     if (!(await revokeApiKey(pool, hash ? null : key, hash))) throw new UsageError('There is no such key in use.')
     console.log('revoked')
+  }),
+
+  'token-key add': takes(0, [], async foundation => {
+    console.log(await addTokenKey(foundation))
+    console.error('It signs new links 10 minutes from now. Links that were sent stay good.')
   }),
 
   'domain add': takes(1, ['account', 'verified'], async (foundation, values, [name]) => {

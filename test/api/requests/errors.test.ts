@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { type ErrorName, statusOf } from '#lib/errors.ts'
 import { sql } from '#sql/pool.ts'
@@ -104,7 +105,13 @@ t.test('an idempotency key answers 409 in two ways', async t => {
   const [first, second] = await world.pool.transaction(async tx => {
     await tx.run(sql.unsafe`LOCK TABLE emails`)
     const first = api.request(...send({ body: email, headers }))
-    await waitUntil(async () => (await world.pool.pg.query(waiting)).rowCount, 'the first waits for the lock')
+    await waitUntil(
+      async () => (await world.pool.pg.query(waiting)).rowCount,
+      async () => {
+        const found = await Promise.race([first, sleep(100, 'none yet')])
+        return `the first waits for the lock; its answer: ${JSON.stringify(found)}`
+      },
+    )
     return [first, await api.request(...send({ body: email, headers }))]
   })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createUnsubscribeLinks } from '#flows/contacts/unsubscribe_links.ts'
-import { createReadTokenKeys, tokenKeyContext } from '#flows/process/token_keys.ts'
+import { addTokenKey, createReadTokenKeys, tokenKeyContext } from '#flows/process/token_keys.ts'
 import { parseUnsubscribeLocal, parseUnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { newId } from '#lib/ids.ts'
 import { createSecrets } from '#lib/secrets.ts'
@@ -56,4 +56,17 @@ t.test('a link stays good when SECRET_KEY is replaced', async t => {
     await world.pool.run(sql.unsafe`UPDATE token_keys SET key = ${sql.binary(sealed)} WHERE kid = ${kid}`)
   }
   t.strictSame((await createUnsubscribeLinks({ ...world, secrets })(recipient)).https, https)
+})
+
+t.test('a new key signs links once every process knows it, and links of the old one stay good', async t => {
+  const world = await openWorld(t)
+  const old = (await createUnsubscribeLinks(world)(recipient)).https
+  t.equal(await addTokenKey(world), 2)
+  t.equal((await createUnsubscribeLinks(world)(recipient)).https, old, 'not yet')
+  await world.pool.run(sql.unsafe`UPDATE token_keys SET created_at = now() - interval '11 minutes'`)
+  const { https } = await createUnsubscribeLinks(world)(recipient)
+  t.not(https, old)
+  const keys = await createReadTokenKeys(world)()
+  for (const link of [old, https])
+    t.match(parseUnsubscribeToken(link.split('/u/')[1] ?? '', keys), { address: 'ann@acme.com' })
 })

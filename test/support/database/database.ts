@@ -55,7 +55,7 @@ export async function startTestServer(): Promise<TestServer> {
   const removeDirectory = () => rm(directory, { recursive: true })
   try {
     await chmod(directory, 0o755) // as root, Postgres runs as a user that must get there
-    const postgres = await startEmbeddedPostgres(directory, { settings: { max_connections: '200', ...settings } })
+    const postgres = await startEmbeddedPostgres(directory, { settings: { max_connections: '500', ...settings } })
     const stop = () => postgres.stop().then(removeDirectory)
     const url = urlOf(postgres.url, 'postgres')
     await prepareTemplate(url, postgres.url).catch(error => stop().finally(() => Promise.reject(error)))

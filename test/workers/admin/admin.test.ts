@@ -44,6 +44,14 @@ t.test('account create makes an account and prints its id', async t => {
   await refuses(t, `There is an account ${id} already.`, 'account', 'create', '--name', id)
 })
 
+t.test('token-key add makes another key for links', async t => {
+  shows(t, await admin(['token-key', 'add']), {
+    code: 0,
+    stdout: '2\n',
+    stderr: /^It signs new links 10 minutes from now\./,
+  })
+})
+
 t.test('account update and plan set change what an account may send', async t => {
   const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 30, ai_credits: 200 }
   await prints(
