@@ -17,12 +17,14 @@ export type ReadTokenKeys = () => Promise<TokenKeys>
  * Reads the keys of tokens, and makes the first one if there is none. They are read again each minute that they are used in,
  * so that every process knows a new key before any signs with it; nobody waits for that, and if it fails the old ones serve.
  */
-export function createReadTokenKeys(dependencies: { pool: Pool; secrets: Secrets }): ReadTokenKeys {
+export function createReadTokenKeys(
+  dependencies: { pool: Pool; secrets: Secrets },
+  fresh_ms: number = FRESH_MS,
+): ReadTokenKeys {
   const cache = new LRUCache<'keys', TokenKeys>({
     max: 1,
-    ttl: FRESH_MS,
+    ttl: fresh_ms,
     allowStale: true,
-    allowStaleOnFetchRejection: true,
     noDeleteOnFetchRejection: true,
     fetchMethod: () => readTokenKeys(dependencies),
   })

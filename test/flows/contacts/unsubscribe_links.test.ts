@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createUnsubscribeLinks } from '#flows/contacts/unsubscribe_links.ts'
 import { addTokenKey, createReadTokenKeys, tokenKeyContext } from '#flows/process/token_keys.ts'
 import { parseUnsubscribeLocal, parseUnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { newId } from '#lib/ids.ts'
 import { createSecrets } from '#lib/secrets.ts'
-import { sql } from '#sql/pool.ts'
+import { createPool, sql } from '#sql/pool.ts'
 import { listTokenKeys } from '#sql/process/token_keys.ts'
 import { openWorld } from '#test/support/world.ts'
 
@@ -69,4 +70,17 @@ t.test('a new key signs links once every process knows it, and links of the old 
   const keys = await createReadTokenKeys(world)()
   for (const link of [old, https])
     t.match(parseUnsubscribeToken(link.split('/u/')[1] ?? '', keys), { address: 'ann@acme.com' })
+})
+
+t.test('keys that were read serve while the database is away', async t => {
+  const world = await openWorld(t)
+  const pool = createPool(world.config.DATABASE_URL as string)
+  const readKeys = createReadTokenKeys({ ...world, pool }, 1)
+  const keys = await readKeys()
+  await pool.end()
+  for (let n = 0; n < 3; n++) {
+    await sleep(5)
+    t.equal(await readKeys(), keys)
+  }
+  await t.rejects(createReadTokenKeys({ ...world, pool })())
 })
