@@ -37,3 +37,16 @@ function nextRandom(): Buffer {
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text)
 }
+
+/** Bytes of an id: a UUID without hyphens and letters. */
+export const ID_BYTES = 16
+
+export function bytesOfId(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex')
+}
+
+/** The id whose bytes begin there. */
+export function idAt(bytes: Buffer, at: number): string {
+  const hex = bytes.toString('hex', at, at + ID_BYTES)
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}

@@ -3,8 +3,11 @@ import { createCipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject, 
 /** A key of the tokens in links. Its kid, 1 to 255, is part of every token made with it. */
 export type TokenKey = { kid: number; key: Buffer }
 
-const TAG_BYTES = 10
+export const TAG_BYTES = 10
 const IV_BYTES = 16
+
+/** A byte of every token, which is signed too: a token of one purpose is none of another. */
+export const PURPOSES = { unsubscribe: 1, unsubscribe_by_email: 2, recipient: 3, link: 4 } as const
 
 /** Signs the tokens in links with one key, and verifies them with any. */
 export class TokenKeys {
@@ -30,7 +33,12 @@ export class TokenKeys {
 
   /** The first 10 bytes of an HMAC-SHA-256. The data must begin with its purpose: no token passes for another's. */
   sign(kid: number, data: Buffer): Buffer {
-    return createHmac('sha256', this.#of(kid).signing).update(data).digest().subarray(0, TAG_BYTES)
+    return this.digest(kid, data).subarray(0, TAG_BYTES)
+  }
+
+  /** The whole HMAC-SHA-256, 32 bytes: three tags can be cut from it. */
+  digest(kid: number, data: Buffer): Buffer {
+    return createHmac('sha256', this.#of(kid).signing).update(data).digest()
   }
 
   /** Compares in constant time. */

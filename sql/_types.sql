@@ -1,7 +1,7 @@
 -- What functions of several files take and answer. First of all files: a type must be there before another holds it. With
 -- them go the functions that take or answer them.
 DROP TYPE IF EXISTS quota_request, quota_decision, draft_recipient, draft_attachment, draft, judgement, delivery_change,
-  announcement, email_event CASCADE;
+  announcement, email_event, campaign_move CASCADE;
 
 -- One email and how many it counts for: one for each recipient.
 CREATE TYPE quota_request AS (
@@ -70,6 +70,12 @@ CREATE TYPE draft AS (
   renderer smallint,     -- version of what makes the parts of the message from them
   template_id uuid,
   topic_id uuid,
+  priority smallint,     -- 0: transactional, 10: campaigns
+  track_opens boolean,   -- null: as its domain says
+  track_clicks boolean,
+  campaign_id uuid,
+  campaign_run integer,
+  contact_id uuid,       -- recipient of an email of a campaign
   scheduled_at timestamptz,
   attachments draft_attachment[], -- in order
   recipients draft_recipient[]
@@ -117,4 +123,16 @@ CREATE TYPE email_event AS (
   type text,         -- without `email.`
   recipients text[], -- whom it concerns; null: all
   more jsonb         -- what is told besides; may be null
+);
+
+-- A change of a figure of a campaign: recipients, excluded, canceled, sent, delivered, delayed, bounced, complained, failed,
+-- suppressed, in_doubt, opened, unique_opened, mpp_opened, machine_opened, clicked, unique_clicked, machine_clicked, replied,
+-- unsubscribed.
+CREATE TYPE campaign_move AS (
+  account_id uuid,
+  campaign_id uuid,
+  run integer,
+  variant smallint,
+  name text,
+  by integer
 );

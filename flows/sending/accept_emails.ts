@@ -1,5 +1,6 @@
 import type { Queryable } from '#sql/pool.ts'
-import { type Draft, type Fault, type FaultDetail, insertEmails } from '#sql/sending/accept/drafts.ts'
+import { type Draft, insertEmails } from '#sql/sending/accept/drafts.ts'
+import type { Fault, FaultDetail } from '#sql/sending/accept/faults.ts'
 
 export type AcceptedEmail = { id: string; replayed: boolean }
 

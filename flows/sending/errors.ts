@@ -2,7 +2,8 @@ import { now } from '#lib/clock.ts'
 import { isSendable } from '#lib/domains/domain_status.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import type { ScheduleFault } from '#lib/sending/schedule.ts'
-import type { Draft, FaultDetail, RequestFault } from '#sql/sending/accept/drafts.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
+import type { FaultDetail, RequestFault } from '#sql/sending/accept/faults.ts'
 import type { RefusedEmail } from './accept_emails.ts'
 
 export function keyConflict(): ApiError {

@@ -5,7 +5,8 @@ import { newId } from '#lib/ids.ts'
 import type { Listener } from '#sql/listener.ts'
 import { NoAnswerError, type Pool } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
-import { type Draft, type Fault, type FaultDetail, RequestFault } from '#sql/sending/accept/drafts.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
+import { type Fault, type FaultDetail, RequestFault } from '#sql/sending/accept/faults.ts'
 import {
   closeBatch,
   findBatch,

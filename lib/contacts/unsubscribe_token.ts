@@ -1,6 +1,7 @@
 import { NIL } from 'uuid'
+import { bytesOfId, ID_BYTES, idAt } from '#lib/ids.ts'
 import { parseSignedLocal, writeSignedLocal } from '#lib/mail/return_path.ts'
-import type { TokenKeys } from '#lib/token_keys.ts'
+import { PURPOSES, TAG_BYTES, type TokenKeys } from '#lib/token_keys.ts'
 
 /** Content of a link in an email to one recipient: everything that an opt-out needs, so that it outlives the email. */
 export type UnsubscribeToken = {
@@ -16,11 +17,6 @@ export type UnsubscribeToken = {
 
 const VERSION = 1
 
-/** A byte of every token. A token of one purpose is none of another. */
-const PURPOSES = { unsubscribe: 1, unsubscribe_by_email: 2 } as const
-
-const ID_BYTES = 16
-const TAG_BYTES = 10
 const TAG_AT = 3 + 4 * ID_BYTES
 const ADDRESS_AT = TAG_AT + TAG_BYTES
 /** In bytes: RFC 5321 4.5.3.1.3 allows 254, ours in UTF-8 may be a little longer. */
@@ -34,7 +30,7 @@ export function writeUnsubscribeToken(token: UnsubscribeToken, keys: TokenKeys):
   const kid = keys.signing
   const head = Buffer.concat([
     Buffer.of(VERSION, kid, PURPOSES.unsubscribe),
-    ...[token.account_id, token.domain_id, token.email_id, token.topic_id ?? NIL].map(bytesOf),
+    ...[token.account_id, token.domain_id, token.email_id, token.topic_id ?? NIL].map(bytesOfId),
   ])
   const address = Buffer.from(token.address)
   const tag = keys.sign(kid, signed(head, address))
@@ -81,13 +77,4 @@ export function parseUnsubscribeLocal(local: string, keys: TokenKeys): string | 
 /** There is no room for the kid: each key is tried. */
 function signWith(keys: TokenKeys, kid: number) {
   return (id: Buffer) => keys.sign(kid, Buffer.concat([Buffer.of(VERSION, kid, PURPOSES.unsubscribe_by_email), id]))
-}
-
-function bytesOf(id: string): Buffer {
-  return Buffer.from(id.replaceAll('-', ''), 'hex')
-}
-
-function idAt(bytes: Buffer, at: number): string {
-  const hex = bytes.toString('hex', at, at + ID_BYTES)
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
-import { type Draft, draftsJson, Fault, FaultDetail, RequestFault } from './accept/drafts.ts'
+import { type Draft, draftsJson } from './accept/drafts.ts'
+import { Fault, FaultDetail, RequestFault } from './accept/faults.ts'
 
 export type BatchId = { account_id: string; id: string }
 

@@ -47,7 +47,10 @@ const unbound = [
     'audience_counts.audience_id',
     'segment_members.segment_id',
   ],
-  ...['campaigns.domain_id', 'campaign_recipients.campaign_id', 'campaign_recipients.contact_id'],
+  ...['campaigns.domain_id', 'campaigns.audience_id', 'campaigns.segment_id', 'campaigns.topic_id'],
+  ...['campaigns.template_id', 'campaigns.source_id', 'emails.campaign_id', 'emails.contact_id'],
+  ...['deliveries.campaign_id', 'tracking_hits.email_id', 'campaign_recipients.email_id'],
+  ...['campaign_recipients.campaign_id', 'campaign_recipients.contact_id', 'campaign_recipients.received_email_id'],
   ...['contact_topics.topic_id', 'contact_optouts.domain_id', 'contact_optouts.topic_id'],
   ...['contact_imports.domain_id', 'contact_imports.audience_id', 'contact_imports.source_id'],
   ...['contact_consents.domain_id', 'contact_consents.topic_id', 'contact_consents.source_id', 'contacts.source_id'],
@@ -154,6 +157,14 @@ async function fillContacts({ id, domain_id }: TestAccount): Promise<void> {
   )
   await pg.query('INSERT INTO campaigns VALUES ($1, $2, $3)', [id, topic, domain_id])
   await pg.query('INSERT INTO campaign_recipients VALUES ($1, $2, $3)', [id, topic, contact])
+  await pg.query('INSERT INTO campaign_runs VALUES ($1, $2, 1)', [id, topic])
+  await pg.query(`INSERT INTO campaign_counts VALUES ($1, $2, 1, 0, 'sent', 0, 1)`, [id, topic])
+  await pg.query(`INSERT INTO campaign_links VALUES ($1, $2, 0, 0, 'https://acme.com')`, [id, topic])
+  await pg.query(
+    `INSERT INTO tracking_hits (account_id, delivery_id, id, email_id, type, class, rule, created_at)
+    SELECT account_id, id, gen_random_uuid(), email_id, 'open', 'human', 'none', now() FROM deliveries WHERE account_id = $1`,
+    [id],
+  )
   await pg.query('INSERT INTO contact_engagement VALUES ($1, $2)', [id, contact])
   await pg.query('INSERT INTO audience_members VALUES ($1, $2, $3)', [id, domain_id, contact])
   await pg.query('INSERT INTO segment_members VALUES ($1, $2, $3)', [id, domain_id, contact])

@@ -1,9 +1,9 @@
 import type { ValueExpression } from '@slonik/sql-tag'
 import { z } from 'zod'
-import { DomainStatus } from '#lib/domains/domain_status.ts'
 import type { ApiError } from '#lib/errors.ts'
 import { encodeJson } from '#lib/json/write_json.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
+import { Fault, FaultDetail } from './faults.ts'
 
 /** One recipient of a draft. Made in Node so that rows, children and the job go in one statement. */
 export type DraftRecipient = {
@@ -58,53 +58,19 @@ export type Draft = {
   renderer?: number | undefined
   template_id: string | null
   topic_id: string | null
+  /** Sent before others of a higher number. Default: 0; campaigns have 10. */
+  priority?: 0 | 10
+  /** None: as the domain says. */
+  track_opens?: boolean | null
+  track_clicks?: boolean | null
+  /** An email of a campaign has one recipient, this contact. */
+  campaign_id?: string
+  campaign_run?: number
+  contact_id?: string
   scheduled_at: Date | null
   attachments: DraftAttachment[]
   recipients: DraftRecipient[]
 }
-
-/** Faults that lie with nothing of the email itself: they refuse whatever was asked for together. */
-export const RequestFault = z.enum([
-  'wrong_clock',
-  'platform_paused',
-  'account_paused',
-  'domain_paused',
-  'transport_unusable',
-  'signing_key_unusable',
-  'daily_quota_exceeded',
-  'monthly_quota_exceeded',
-  'reputation_limit_exceeded',
-])
-export type RequestFault = z.infer<typeof RequestFault>
-
-/** Why a draft is not stored. */
-export const Fault = z.enum([
-  'schedule_past',
-  'schedule_too_far',
-  'refused',
-  'domain_not_verified',
-  'domain_not_allowed',
-  'topic_unknown',
-  'all_suppressed',
-  ...RequestFault.options,
-])
-export type Fault = z.infer<typeof Fault>
-
-/** Details of a fault besides its name (sql/sending/accept/explain_faults.sql); which are there depends on its kind. Times in seconds. */
-export const FaultDetail = z
-  .object({
-    status: DomainStatus,
-    sending: z.boolean(),
-    by: z.string().nullable(),
-    reason: z.string().nullable(),
-    limit: z.int(),
-    left: z.int(),
-    credits: z.int(),
-    needed: z.int(),
-    retry_after: z.int().nullable(),
-  })
-  .partial()
-export type FaultDetail = z.infer<typeof FaultDetail>
 
 const Accepted = z.object({
   position: z.int(),

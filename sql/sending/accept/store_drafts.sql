@@ -18,10 +18,11 @@ DECLARE
   job_email_ids jsonb;
 BEGIN
   INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags,
-    template_id, topic_id, status, last_event, scheduled_at, created_at, quota_debit, credit_debit)
+    template_id, topic_id, campaign_id, campaign_run, contact_id, status, last_event, scheduled_at, created_at, quota_debit,
+    credit_debit)
   SELECT d.account_id, d.id, judged.domain_ids[d.position + 1], d.message_id, d.sender, d."to", d.cc, d.bcc, d.reply_to,
-    d.subject, d.tags, d.template_id, d.topic_id, v.status, v.status, d.scheduled_at, made_at, coalesce(q.quota_debit, 0),
-    coalesce(q.credit_debit, 0)
+    d.subject, d.tags, d.template_id, d.topic_id, d.campaign_id, d.campaign_run, d.contact_id, v.status, v.status,
+    d.scheduled_at, made_at, coalesce(q.quota_debit, 0), coalesce(q.credit_debit, 0)
   FROM unnest(drafts) AS d
   CROSS JOIN LATERAL (SELECT CASE WHEN d.scheduled_at IS NULL THEN 'queued' ELSE 'scheduled' END) AS v(status)
   LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position
@@ -52,8 +53,10 @@ BEGIN
   END IF;
 
   WITH stored AS (
-    INSERT INTO deliveries (account_id, id, email_id, recipient, destination, renderer, topic_id, state, reason, next_at)
-    SELECT d.account_id, r.id, d.id, r.recipient, r.destination, d.renderer, d.topic_id, v.state,
+    INSERT INTO deliveries (account_id, id, email_id, recipient, destination, priority, renderer, topic_id, campaign_id,
+      state, reason, next_at)
+    SELECT d.account_id, r.id, d.id, r.recipient, r.destination, coalesce(d.priority, 0), d.renderer, d.topic_id,
+      d.campaign_id, v.state,
       CASE WHEN v.state = 'suppressed' THEN unsent_reason(r.reserved, r.id = ANY (judged.unsubscribed)) END,
       CASE WHEN v.state = 'queued' THEN coalesce(d.scheduled_at, now()) END
     FROM unnest(drafts) AS d
