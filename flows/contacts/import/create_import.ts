@@ -95,7 +95,7 @@ async function resolveProperties(
   const known = await listStoredProperties(pool, account_id)
   const resolved: Resolved = { columns: [...members], ignored: [...ignored] }
   for (const column of properties) {
-    const { index, name, key, type } = column
+    const { index, name, key, type, is_asked } = column
     const found = known.find(one => one.key === name) ?? known.find(one => one.key.toLowerCase() === key.toLowerCase())
     if (found && type !== null && found.type !== type) {
       throw invalid(`\`column_map.properties.${key}.type\` must be ${found.type}, which the property has.`)
@@ -103,7 +103,7 @@ async function resolveProperties(
     const property = found ?? (may_create ? await addProperty(pool, account_id, column) : null)
     if (property) {
       resolved.columns.push({ index, name, member: 'property', stored_as: property.stored_as, type: property.type })
-    } else if (type !== null) {
+    } else if (is_asked) {
       throw invalid(`\`column_map.properties\` has the key "${key}", which is not a contact property.`)
     } else {
       resolved.ignored.push(name)

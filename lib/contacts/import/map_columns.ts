@@ -2,10 +2,10 @@ import type { PropertyType } from '#lib/contacts/new_property.ts'
 import type { ColumnMap } from './new_import.ts'
 import type { Column } from './options.ts'
 
-/** A column whose cells become a property. */
-export type PropertyColumn = { index: number; name: string; key: string; type: PropertyType | null }
+/** A column whose cells become a property. `is_asked`: the request names it; `type` is null where it does not say. */
+export type PropertyColumn = { index: number; name: string; key: string; type: PropertyType | null; is_asked: boolean }
 
-/** `members`: the columns of what every contact has. `type` is null where the request does not say. */
+/** `members`: the columns of what every contact has. */
 export type MappedColumns = { members: Column[]; properties: PropertyColumn[]; ignored: string[] }
 
 /** A column is missing. The message is a sentence. */
@@ -38,7 +38,7 @@ function byMap(names: string[], map: ColumnMap): Omit<MappedColumns, 'ignored'> 
   })
   const properties = Object.entries(map.properties ?? {}).map(([key, { column, type }]) => ({
     ...find(column, `properties.${key}.column`),
-    ...{ key, type },
+    ...{ key, type: type ?? null, is_asked: true },
   }))
   return { members, properties }
 }
@@ -54,7 +54,7 @@ function byNames(names: string[]): Omit<MappedColumns, 'ignored'> {
     seen.add(key)
     const member = MEMBERS.find(one => one === key)
     if (member) members.push({ index, name, member })
-    else properties.push({ index, name, key, type: null })
+    else properties.push({ index, name, key, type: null, is_asked: false })
   }
   return { members, properties }
 }

@@ -26,7 +26,7 @@ const ColumnMap = withTwins(
       record(
         z.object({
           column: Header.describe('Column of the values.'),
-          type: PropertyType.default('string').describe('Type of the property.'),
+          type: PropertyType.optional().describe('Default: the type of the property; of a new one, `string`.'),
         }),
       ).optional(),
     ).describe('Columns of properties, by the keys of the properties.'),

@@ -1,0 +1,42 @@
+import { spawnSync } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { newId } from '#lib/ids.ts'
+import { startApi } from '#test/support/api.ts'
+import { Terminal } from '#test/support/markdown_examples.ts'
+import { ROOT } from '#test/support/root.ts'
+import { makeScratch } from '#test/support/scratch.ts'
+import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
+
+const skip = { skip: spawnSync('curl', ['--version']).error ? 'there is no curl' : false }
+const folder = await makeScratch('mailbrook-docs-')
+await writeFile(join(folder, 'contacts.csv'), 'email,first_name,plan\nanna@y.com,Anna,pro\n')
+
+/** Each page in the order in which a reader meets its commands, with an account that has acme.com. */
+for (const name of ['contacts', 'sending', 'webhooks']) {
+  t.test(`the commands of docs/${name}.md do what the page says`, skip, async t => {
+    const world = await openWorld(t)
+    const account = await newAccount(world)
+    const id = newId()
+    await addDomain(world.pool, world.secrets, { account_id: account.id, id, name: 'acme.com', status: 'verified' })
+    const api = await startApi(t, world, account.key)
+    const terminal = new Terminal(folder)
+    t.teardown(() => terminal.close())
+    const page = await readFile(join(ROOT, 'docs', `${name}.md`), 'utf8')
+    const commands = [...page.matchAll(/^ {4}curl (?:.*\\\n)*.*\n/gm)].map(([command]) => command)
+    t.ok(commands.length > 0)
+    for (const command of commands) {
+      const code = command
+        .replaceAll('http://localhost:3000', api.url)
+        .replaceAll('mb_...', account.key)
+        .replace(/(?<=\/domains\/)[0-9a-f-]{36}/, id)
+      const answer = JSON.parse(await terminal.run({ title: name, language: 'sh', code, answer: '' }))
+      t.strictSame(
+        [answer.name, answer.message].filter(() => answer.statusCode),
+        [],
+        command,
+      )
+    }
+  })
+}
