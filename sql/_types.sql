@@ -1,7 +1,7 @@
 -- What functions of several files take and answer. First of all files: a type must be there before another holds it. With
 -- them go the functions that take or answer them.
 DROP TYPE IF EXISTS quota_request, quota_decision, draft_recipient, draft_attachment, draft, judgement, delivery_change,
-  announcement, email_event, campaign_move CASCADE;
+  announcement, email_event, campaign_move, given_contact CASCADE;
 
 -- One email and how many it counts for: one for each recipient.
 CREATE TYPE quota_request AS (
@@ -135,4 +135,14 @@ CREATE TYPE campaign_move AS (
   variant smallint,
   name text,
   by integer
+);
+
+-- A contact as a caller gives it (sql/contacts/upsert_contacts.sql).
+CREATE TYPE given_contact AS (
+  id uuid,
+  email text, -- in lower case
+  first_name text,
+  last_name text,
+  unsubscribed boolean,
+  properties jsonb
 );

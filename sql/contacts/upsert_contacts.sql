@@ -1,18 +1,23 @@
 DROP FUNCTION IF EXISTS upsert_contacts(uuid, uuid, json, text, boolean, text, uuid);
+DROP FUNCTION IF EXISTS upsert_contacts(uuid, uuid, given_contact[], text, boolean, text, uuid);
 
--- Adds contacts to a domain, or changes those that have the address already. given: [{ id, email, first_name, last_name,
--- unsubscribed, properties }], each address once and in lower case; null leaves a member as it is, an empty name and a
--- property that is null clear it. on_conflict: upsert or skip. may_resubscribe: `unsubscribed: false` subscribes one that
--- has unsubscribed; otherwise that is left as it is. A new contact inherits the opt-outs of its address.
+-- Adds contacts to a domain, or changes those that have the address already. given: each address once; null leaves a member
+-- as it is, an empty name and a property that is null clear it. on_conflict: upsert or skip. may_resubscribe:
+-- `unsubscribed: false` subscribes one that has unsubscribed; otherwise that is left as it is. A new contact inherits the
+-- opt-outs of its address.
 --
 -- outcome: created, updated, unchanged or skipped. The rows come in any order.
 CREATE FUNCTION upsert_contacts(
-  account uuid, domain uuid, given json, on_conflict text, may_resubscribe boolean, given_source text, given_source_id uuid
+  account uuid, domain uuid, given given_contact[], on_conflict text, may_resubscribe boolean, given_source text,
+  given_source_id uuid
 ) RETURNS TABLE (id uuid, email text, outcome text, unsubscribed boolean, was_unsubscribed boolean)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
   created uuid[];
+  addresses text[];       -- of the created ones, and below whether they were unsubscribed at once
+  are_unsubscribed boolean[];
+  late uuid[];
 BEGIN
   -- In the order of the addresses, here and below: two statements in different order would deadlock.
   WITH inserted AS (
@@ -20,31 +25,41 @@ BEGIN
     SELECT account, g.id, domain, g.email, nullif(g.first_name, ''), nullif(g.last_name, ''),
       coalesce(g.unsubscribed, false) OR (o.email_hash IS NOT NULL AND NOT (may_resubscribe AND g.unsubscribed IS FALSE)),
       jsonb_strip_nulls(coalesce(g.properties, '{}')), given_source, given_source_id
-    FROM given_contacts(given) g
+    FROM unnest(given) AS g
     LEFT JOIN contact_optouts o ON o.account_id = account AND o.domain_id = domain
       AND o.email_hash = sha256(convert_to(g.email, 'UTF8')) AND o.topic_id = everything()
     ORDER BY g.email
     ON CONFLICT (account_id, domain_id, email) DO NOTHING
-    RETURNING contacts.id
+    RETURNING contacts.id, contacts.email, contacts.unsubscribed
   )
-  SELECT coalesce(array_agg(i.id), '{}') INTO created FROM inserted i;
+  SELECT coalesce(array_agg(i.id), '{}'), coalesce(array_agg(i.email), '{}'), array_agg(i.unsubscribed)
+  INTO created, addresses, are_unsubscribed FROM inserted i;
 
   -- From now on the contact itself has the opt-outs of its address.
   WITH taken AS (
-    DELETE FROM contact_optouts o USING contacts c
-    WHERE c.account_id = account AND c.id = ANY (created) AND o.account_id = account AND o.domain_id = domain
-      AND o.email_hash = sha256(convert_to(c.email, 'UTF8'))
+    DELETE FROM contact_optouts o USING unnest(created, addresses) AS c(id, email)
+    WHERE o.account_id = account AND o.domain_id = domain AND o.email_hash = sha256(convert_to(c.email, 'UTF8'))
     RETURNING c.id, o.topic_id
-  ), late AS (
+  ), changed AS (
     -- An opt-out that was committed since the statement above began, which waited for it (preferences/reserve_address.sql).
     UPDATE contacts c SET unsubscribed = true FROM taken t
     WHERE c.account_id = account AND c.id = t.id AND t.topic_id = everything() AND NOT c.unsubscribed AND NOT EXISTS (
-      SELECT FROM given_contacts(given) g WHERE g.email = c.email AND may_resubscribe AND g.unsubscribed IS FALSE
+      SELECT FROM unnest(given) AS g WHERE g.email = c.email AND may_resubscribe AND g.unsubscribed IS FALSE
     )
+    RETURNING c.id
+  ), chosen AS (
+    INSERT INTO contact_topics (account_id, contact_id, topic_id, subscription)
+    SELECT account, t.id, t.topic_id, 'opt_out' FROM taken t
+    WHERE EXISTS (SELECT FROM topics WHERE topics.account_id = account AND topics.id = t.topic_id)
   )
-  INSERT INTO contact_topics (account_id, contact_id, topic_id, subscription)
-  SELECT account, t.id, t.topic_id, 'opt_out' FROM taken t
-  WHERE EXISTS (SELECT FROM topics WHERE topics.account_id = account AND topics.id = t.topic_id);
+  SELECT array_agg(c.id) INTO late FROM changed c;
+
+  RETURN QUERY
+  SELECT c.id, c.email, 'created', c.unsubscribed OR c.id = ANY (coalesce(late, '{}')), NULL::boolean
+  FROM unnest(created, addresses, are_unsubscribed) AS c(id, email, unsubscribed);
+  IF cardinality(created) = cardinality(given) THEN
+    RETURN;
+  END IF;
 
   RETURN QUERY
   WITH existing AS MATERIALIZED (
@@ -55,13 +70,12 @@ BEGIN
         ELSE g.unsubscribed END AS unsubscribed,
       c.properties AS old_properties,
       jsonb_strip_nulls(c.properties || coalesce(g.properties, '{}')) AS properties
-    FROM (SELECT * FROM given_contacts(given) ORDER BY email) g
+    FROM (SELECT * FROM unnest(given) AS one WHERE one.email <> ALL (addresses) ORDER BY one.email) g
     CROSS JOIN LATERAL (
       -- Ordered, so that no plan reads more than the one that has the address: while a domain fills, its contacts are taken
       -- for few, and all of them were read for each.
       SELECT c.* FROM contacts c
       WHERE c.account_id = account AND c.domain_id = domain AND c.email >= g.email AND c.email <= g.email
-        AND c.id <> g.id -- else it was added just now
       ORDER BY c.email LIMIT 1 FOR NO KEY UPDATE
     ) c
   ), updated AS (
@@ -74,24 +88,23 @@ BEGIN
       AND (e.has_first_name OR e.has_last_name OR e.unsubscribed <> e.was_unsubscribed OR e.properties <> e.old_properties)
     RETURNING c.id
   )
-  SELECT c.id, c.email, 'created', c.unsubscribed, NULL::boolean
-  FROM contacts c WHERE c.account_id = account AND c.id = ANY (created)
-  UNION ALL
   SELECT e.id, e.email,
     CASE WHEN on_conflict = 'skip' THEN 'skipped' WHEN u.id IS NULL THEN 'unchanged' ELSE 'updated' END,
     CASE WHEN u.id IS NULL THEN e.was_unsubscribed ELSE e.unsubscribed END, e.was_unsubscribed
   FROM existing e LEFT JOIN updated u ON u.id = e.id;
 END $$;
 
-DROP FUNCTION IF EXISTS given_contacts(json);
-
-CREATE FUNCTION given_contacts(given json)
-RETURNS TABLE (id uuid, email text, first_name text, last_name text, unsubscribed boolean, properties jsonb)
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT * FROM json_to_recordset(given)
-    AS (id uuid, email text, first_name text, last_name text, unsubscribed boolean, properties jsonb)
+-- The same, with a list of given_contact as JSON.
+CREATE FUNCTION upsert_contacts(
+  account uuid, domain uuid, given json, on_conflict text, may_resubscribe boolean, given_source text, given_source_id uuid
+) RETURNS TABLE (id uuid, email text, outcome text, unsubscribed boolean, was_unsubscribed boolean)
+LANGUAGE sql AS $$
+  SELECT * FROM upsert_contacts(account, domain,
+    ARRAY(SELECT g FROM json_populate_recordset(NULL::given_contact, given) AS g), on_conflict, may_resubscribe, given_source,
+    given_source_id)
 $$;
 
+DROP FUNCTION IF EXISTS given_contacts(json);
 DROP FUNCTION IF EXISTS everything();
 
 -- The topic_id of an opt-out from all mail.

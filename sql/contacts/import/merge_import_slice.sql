@@ -15,7 +15,7 @@ CREATE FUNCTION merge_import_slice(
 DECLARE
   i contact_imports;
   up_to bigint;
-  given json;
+  given given_contact[];
   gone text[];
   rows bigint;
   wrong bigint;
@@ -45,8 +45,8 @@ BEGIN
   WHERE NOT EXISTS (SELECT FROM contact_properties p WHERE p.account_id = account AND p.stored_as = name AND p.deleted_at IS NULL);
 
   -- Before the lock is taken.
-  SELECT count(*), coalesce(json_agg(json_build_object('id', r.id, 'email', r.email, 'first_name', r.first_name,
-    'last_name', r.last_name, 'unsubscribed', r.unsubscribed, 'properties', r.properties - coalesce(gone, '{}'))), '[]')
+  SELECT count(*), coalesce(array_agg(ROW(r.id, r.email, r.first_name, r.last_name, r.unsubscribed,
+    r.properties - coalesce(gone, '{}'))::given_contact), '{}')
   INTO rows, given FROM import_rows r WHERE r.import_id = import AND r.n > i.merged_through AND r.n <= up_to;
   SELECT count(*) FILTER (WHERE e.outcome = 'failed'), count(*) FILTER (WHERE e.outcome = 'skipped') INTO wrong, repeated
   FROM import_errors e WHERE e.account_id = account AND e.import_id = import AND e.n > i.merged_through AND e.n <= up_to;

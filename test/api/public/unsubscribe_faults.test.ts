@@ -86,7 +86,7 @@ t.test('an opt-out is not lost when its address becomes a contact at the same mo
   const adder = await pg.connect()
   await adder.query('BEGIN')
   const given = [{ id: newId(), email: 'first@b.com' }]
-  await adder.query(`SELECT upsert_contacts($1, $2, $3, 'upsert', false, 'api', NULL)`, [
+  await adder.query(`SELECT upsert_contacts($1, $2, $3::json, 'upsert', false, 'api', NULL)`, [
     account.id,
     account.domain_id,
     JSON.stringify(given),
