@@ -6,6 +6,7 @@ import {
   type Condition,
   type Criteria,
   MAX_CONDITIONS,
+  MAX_CONTAINS,
   type PlacedCondition,
 } from '#lib/segments/conditions.ts'
 import type { Tx } from '#sql/pool.ts'
@@ -32,6 +33,9 @@ export async function checkCriteria(tx: Tx, place: Place, criteria: Criteria, be
   const conditions = allConditions(criteria)
   if (conditions.length > MAX_CONDITIONS) {
     throw invalid('rules', `must have at most ${MAX_CONDITIONS} conditions, with those of \`filter\``)
+  }
+  if (conditions.filter(({ condition }) => condition.operator === 'contains').length > MAX_CONTAINS) {
+    throw invalid('rules', `must have at most ${MAX_CONTAINS} conditions with \`contains\`, with those of \`filter\``)
   }
   const known = new Set(before ? allConditions(before).map(({ condition }) => JSON.stringify(condition)) : [])
   const added = conditions.filter(({ condition }) => !known.has(JSON.stringify(condition)))

@@ -57,7 +57,10 @@ const rare: Record<string, Shape> = {
     ],
   }),
   '50 conditions of nobody': rule({
-    or: Array.from({ length: 50 }, (_, n) => ({ field: 'properties.note', operator: 'contains', value: `%_\\${n}` })),
+    or: Array.from({ length: 50 }, (_, n) => ({
+      field: n < 15 ? 'properties.note' : 'properties.orders',
+      ...(n < 15 ? { operator: 'contains', value: `%_\\${n}` } : { operator: 'gt', value: 10_000 + n }),
+    })),
   }),
 }
 

@@ -100,6 +100,10 @@ const rules: Record<string, [object, string]> = {
     { or: [{ and: Array(30).fill(text) }, { and: Array(21).fill(text) }] },
     '`rules` must have at most 50 conditions, with those of `filter`.',
   ],
+  '16 conditions with contains': [
+    { or: Array(16).fill(text) },
+    '`rules` must have at most 15 conditions with `contains`, with those of `filter`.',
+  ],
   'an operator of another field': [
     { field: 'unsubscribed', operator: 'contains', value: 'x' },
     '`rules.operator` must be `eq`.',

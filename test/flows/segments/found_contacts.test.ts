@@ -3,7 +3,6 @@ import t from 'tap'
 import { changeSegment, createSegment } from '#flows/segments/change_segment.ts'
 import { createListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
 import { newId } from '#lib/ids.ts'
-import { conditionsWithin } from '#lib/segments/conditions.ts'
 import { isFound } from '#sql/segments/compile.ts'
 import { countContacts } from '#sql/segments/counts.ts'
 import type { Look } from '#sql/segments/look.ts'
@@ -48,7 +47,6 @@ const lists = { searched: createListSegmentContacts(pool, { walk: 40 }), walked:
 
 t.test('segments have exactly the contacts that their filter and rules describe', async t => {
   const property = fc.asyncProperty(criteria(around, named), async given => {
-    fc.pre(given.rules === null || conditionsWithin(given.rules).length <= 40)
     await changeSegment(pool, account_id, tested.id, given)
     const expected = newestFirst.filter(person => isIn(person, { id: tested.id, ...given }, around)).map(({ id }) => id)
     for (const [name, list] of Object.entries(lists)) {
@@ -138,7 +136,7 @@ t.test('what names a deleted campaign or topic finds nobody, negated or not', as
 
 t.test('a search that takes too long fails', async t => {
   const condition = { field: 'properties.city', operator: 'contains', value: 'nobody' } as const
-  const rules = { or: Array(50).fill(condition) }
+  const rules = { or: Array(15).fill(condition) }
   const { id } = await createSegment(pool, place, { name: 'slow', filter: null, rules })
   const list = createListSegmentContacts(pool, { walk: 1, search_ms: 1 })
   await t.rejects(list({ account_id, segment_id: id }, { limit: 1 }), { code: '57014' })

@@ -1,5 +1,14 @@
 import fc from 'fast-check'
-import type { Condition, Filter, PropertyFilter, Rules } from '#lib/segments/conditions.ts'
+import {
+  allConditions,
+  type Condition,
+  type Criteria,
+  type Filter,
+  MAX_CONDITIONS,
+  MAX_CONTAINS,
+  type PropertyFilter,
+  type Rules,
+} from '#lib/segments/conditions.ts'
 import type { Surroundings } from './evaluate.ts'
 import { KEYS, NUMBERS, TEXTS } from './people.ts'
 
@@ -10,10 +19,18 @@ export function criteria(
   around: Surroundings,
   segments: string[],
 ): fc.Arbitrary<{ filter: Filter; rules: Rules | null }> {
-  return fc.record({
-    filter: filter(around),
-    rules: fc.option(rules(condition(around, segments)), { freq: 5 }),
-  })
+  return fc
+    .record({
+      filter: filter(around),
+      rules: fc.option(rules(condition(around, segments)), { freq: 5 }),
+    })
+    .filter(isAccepted)
+}
+
+function isAccepted(given: Criteria): boolean {
+  const conditions = allConditions(given)
+  const texts = conditions.filter(({ condition }) => condition.operator === 'contains')
+  return conditions.length <= MAX_CONDITIONS && texts.length <= MAX_CONTAINS
 }
 
 const text = fc.constantFrom(...TEXTS)
