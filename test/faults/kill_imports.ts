@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
+import type { Postgres } from '#test/faults/support/postgres.ts'
 import type { Stage } from '#test/faults/support/stage.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-type Options = { rows: number; kills: number; writers: number }
+/** `crashes`: of the kills, how many end Postgres in place of the worker. */
+type Options = { rows: number; kills: number; crashes: number; writers: number }
 type Import = { id: string; status: string; counts: Record<string, number>; errors: { row: number; line: number }[] }
 
 const IMPORTS = 2
@@ -16,10 +18,11 @@ const REPEATED = 90
 const TAKEN_OVER_MS = 60_000
 
 /**
- * Rows M1 and M2: the worker is killed again and again while two files are imported, others write contacts, and now and
- * then Postgres loses the staged rows. Each file is merged once, all of it, and nobody is told what is not so.
+ * Rows M1 and M2: the worker is killed again and again while two files are imported and others write contacts, and now and
+ * then Postgres crashes, which loses the staged rows. Each file is merged once, all of it, and nobody is told what is not so.
  */
-export async function killImports(stage: Stage, { rows, kills, writers }: Options): Promise<Report> {
+export async function killImports(stage: Stage, postgres: Postgres, options: Options): Promise<Report> {
+  const { rows, kills, crashes, writers } = options
   const report = new Report()
   const { url } = await stage.startWeb()
   const worker = stage.supervise('test/faults/support/worker.ts', { LOG_LEVEL: 'error' })
@@ -28,25 +31,28 @@ export async function killImports(stage: Stage, { rows, kills, writers }: Option
   const answers: Record<string, number> = {}
   const writing = Promise.all(Array.from({ length: writers }, (_, n) => write(stage, url, n, answers, end.signal)))
 
-  const phases: Record<string, number> = {}
+  const killed: Record<string, number> = {}
   const victims = new Set<string>()
   for (let kill = 1; kill <= kills; kill++) {
     if (!(await isUnderWay(stage, victims))) break // all have ended
     if (kill % 2 === 0) await mergeBegins(stage)
     await sleep(Math.random() * 300)
     const phase = await phaseOf(stage)
-    phases[phase] = (phases[phase] ?? 0) + 1
-    worker.child.kill('SIGKILL')
-    await worker.child.ended
-    // As a crash of Postgres leaves an unlogged table.
-    if (kill % 5 === 0) await stage.pool.pg.query('TRUNCATE import_rows')
+    const isCrash = Math.ceil((kill * crashes) / kills) > Math.ceil(((kill - 1) * crashes) / kills)
+    const what = `${isCrash ? 'Postgres' : 'the worker'} while ${phase}`
+    killed[what] = (killed[what] ?? 0) + 1
+    if (isCrash) await crash(stage, postgres)
+    else {
+      worker.child.kill('SIGKILL')
+      await worker.child.ended
+    }
   }
   const ended = await Promise.all(ids.map(id => finish(stage, url, id)))
   end.abort()
   await writing
   await worker.stop()
 
-  report.note({ rows, kills, killed_while: phases, answers_to_writers: answers })
+  report.note({ rows, killed, answers_to_writers: answers })
   for (const [n, { status, counts, errors }] of ended.entries()) {
     const { total = 0, created = 0, updated = 0, skipped = 0, failed = 0 } = counts
     report.expect(status === 'completed' && total === rows, `import ${n} is ${status} with ${total} of ${rows} rows`)
@@ -63,9 +69,17 @@ export async function killImports(stage: Stage, { rows, kills, writers }: Option
     report.expect(stored[0].n === created + updated && updated === 0, `${stored[0].n} contacts, ${created} created`)
   }
   await checkDatabase(stage, report)
-  const others = Object.keys(answers).filter(name => !/^(?:200|201|503 contacts_busy)$/.test(name))
+  const others = Object.keys(answers).filter(
+    name => !/^(?:200|201|503 contacts_busy|500 internal_server_error)$/.test(name),
+  )
   report.expect(others.length === 0, `writers were told ${others}`)
   return report
+}
+
+async function crash({ pool }: Stage, postgres: Postgres): Promise<void> {
+  await postgres.stop('SIGQUIT')
+  await postgres.start()
+  await waitUntil(() => pool.pg.query('SELECT').catch(() => null), 'Postgres is back')
 }
 
 function fileOf(rows: number, n: number): string {
@@ -154,8 +168,10 @@ async function ask({ account }: Stage, url: string, method: 'GET' | 'POST', body
   return { status: answer.statusCode, json: (await answer.body.json()) as Record<string, unknown> }
 }
 
-/** node test/faults/kill_imports.ts [--rows 50000] [--kills 20] [--writers 10] */
+/** node test/faults/kill_imports.ts [--rows 50000] [--kills 20] [--crashes 6] [--writers 10] */
 if (import.meta.main) {
-  const options = readOptions({ rows: 50_000, kills: 20, writers: 10 })
-  await runCampaign('kill -9 of workers while files of contacts are imported', stage => killImports(stage, options))
+  const options = readOptions({ rows: 50_000, kills: 20, crashes: 6, writers: 10 })
+  await runCampaign('kill -9 of workers and crashes of Postgres while contacts are imported', (stage, postgres) =>
+    killImports(stage, postgres, options),
+  )
 }
