@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { ROOT } from '#test/support/root.ts'
 
-const TIME_LIMIT = 280_000 // ms, of a whole group
+const TIME_LIMIT = 600_000 // ms, of a whole group
 
 /**
  * Runs the test files of a folder in this process, one test after the other: a process for each would take half of its
