@@ -8,6 +8,8 @@ import {
   type Source,
 } from '#lib/contents/compile_content.ts'
 import { compile, renderContent } from '#lib/contents/render_content.ts'
+import type { Tracking } from '#lib/contents/track_part.ts'
+import { SharedLinks, type TrackedBy } from '#lib/contents/write_tracking.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { PersonalLinks } from '#lib/templates/personal_links.ts'
 import { findContent, type StoredParts } from '#sql/contents/contents.ts'
@@ -16,45 +18,61 @@ import type { Pool } from '#sql/pool.ts'
 /** The parts cannot be made from what is stored, now or later. */
 export class RenderError extends Error {}
 
+/** `tracking` is as email_contents.tracking has it. */
+type EmailParts = StoredParts & { account_id: string; id: string; tracking?: number | null }
+
+/** What only the message of a recipient has; `tracked_by` is for emails with tracking. */
+export type PersonalParts = { links: PersonalLinks; tracked_by: Omit<TrackedBy, 'source_id'> }
+
 /**
- * Returns the parts of the message of an email, with the links of a recipient if it has such links. Without `links` their
- * placeholders stay.
+ * Returns the parts of the message of an email, with the links of a recipient if it has such links. For nobody
+ * (`personal` is not given) the placeholders of links stay, and nothing is tracked.
  *
  * @throws {RenderError}
  */
-export type RenderEmail = (email: StoredParts & { account_id: string }, links?: PersonalLinks) => Promise<Source>
+export type RenderEmail = (email: EmailParts, personal?: PersonalParts) => Promise<Source>
 
 /** Characters of compiled sources that a process remembers. A longer one than MAX_ENTRY is read for each email. */
 const CACHE_SIZE = 16 << 20
 const MAX_ENTRY = 2 << 20
 
-type SharedContent = { account_id: string; content_id: string; filling: Filling }
+type Compiled = { content: CompiledContent; shared: SharedLinks }
+type Compilation = { account_id: string; content_id: string | null; source: Source; filling: Filling }
 
 /**
- * Makes the parts of messages from what is stored: in the worker to send them, in the API to show them. What emails share
- * is read and compiled once; it never changes.
+ * Makes the parts of messages from what is stored: in the worker to send them, in the API to show them. What emails or
+ * recipients share is read and compiled once; it never changes.
  */
 export function createRenderEmail(pool: Pool): RenderEmail {
-  const cache = new LRUCache<string, CompiledContent, SharedContent>({
+  const cache = new LRUCache<string, Compiled, Compilation>({
     maxSize: CACHE_SIZE,
     maxEntrySize: MAX_ENTRY,
-    sizeCalculation: ({ html, text }) => 1 + (html?.length ?? 0) + (text?.length ?? 0),
-    fetchMethod: (_key, _stale, { context }) => compileShared(pool, context),
+    sizeCalculation: ({ content: { html, text } }) => 1 + (html?.length ?? 0) + (text?.length ?? 0),
+    fetchMethod: (_key, _stale, { context }) => compileSource(pool, context),
     // A content that is waited for arrives, also when others have taken its place in the cache.
     ignoreFetchAbort: true,
   })
 
-  return async ({ account_id, content_id, html, text, variables, renderer }, links) => {
+  const compiledFor = (email: EmailParts, personal: PersonalParts | undefined): Promise<Compiled> => {
+    const { account_id, id, content_id, html, text, variables, renderer } = email
+    const tracking = personal ? trackingOf(email.tracking ?? 0) : null
+    const filling = { has_values: variables !== null, is_personal: isPersonal(renderer), tracking }
+    const context = { account_id, content_id, source: { html, text }, filling }
+    // The source of one email is worth keeping for its other recipients alone.
+    const isKept = content_id !== null || (personal && (html?.length ?? 0) + (text?.length ?? 0) > 0)
+    return isKept
+      ? cache.forceFetch(`${account_id} ${content_id ?? id} ${JSON.stringify(filling)}`, { context })
+      : compileSource(pool, context)
+  }
+
+  return async (email, personal) => {
+    const { html, text, content_id, id, variables, renderer } = email
     if (renderer === null) return { html, text }
-    const filling = { has_values: variables !== null, is_personal: isPersonal(renderer) }
-    const given: Links = filling.is_personal ? (links ?? 'as_written') : null
+    const links: Links = isPersonal(renderer) ? (personal?.links ?? 'as_written') : null
     try {
-      const content = content_id
-        ? await cache.forceFetch(`${account_id} ${content_id} ${JSON.stringify(filling)}`, {
-            context: { account_id, content_id, filling },
-          })
-        : await compile({ html, text }, filling)
-      return await renderContent(content, variables, given)
+      const { content, shared } = await compiledFor(email, personal)
+      const tracked = personal && { by: { ...personal.tracked_by, source_id: content_id ?? id }, shared }
+      return await renderContent(content, variables, links, email.tracking ? tracked : null)
     } catch (cause) {
       if (!(cause instanceof ApiError || cause instanceof EndedThreadError)) throw cause
       throw new RenderError(`It could not be rendered: ${cause.message}`, { cause })
@@ -62,8 +80,15 @@ export function createRenderEmail(pool: Pool): RenderEmail {
   }
 }
 
-async function compileShared(pool: Pool, { account_id, content_id, filling }: SharedContent) {
-  const source = await findContent(pool, account_id, content_id)
-  if (!source) throw new RenderError(`Its content ${content_id} no longer exists.`)
-  return compile(source, filling)
+async function compileSource(pool: Pool, { account_id, content_id, source, filling }: Compilation): Promise<Compiled> {
+  const found = content_id === null ? source : await findContent(pool, account_id, content_id)
+  if (!found) throw new RenderError(`Its content ${content_id} no longer exists.`)
+  return { content: await compile(found, filling), shared: new SharedLinks() }
+}
+
+const OPENS = 1
+const CLICKS = 2
+
+function trackingOf(bits: number): Tracking | null {
+  return bits === 0 ? null : { opens: (bits & OPENS) > 0, clicks: (bits & CLICKS) > 0 }
 }

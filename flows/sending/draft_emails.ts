@@ -72,6 +72,8 @@ export function toDraft(
     ...storedParts(email),
     template_id: email.template_id ?? null,
     topic_id: email.topic_id ?? null,
+    track_opens: email.track_opens ?? null,
+    track_clicks: email.track_clicks ?? null,
     scheduled_at: schedule && !schedule.is_now ? schedule.at : null,
     attachments: [],
     recipients,

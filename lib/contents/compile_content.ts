@@ -1,7 +1,10 @@
 import { LONGEST_LINKS, mentionsLink, type PersonalLinks, personalLink } from '#lib/templates/personal_links.ts'
-import { AS_WRITTEN, type Lookup, type Part, render } from '#lib/templates/render.ts'
+import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
+import { AS_WRITTEN, type Lookup } from '#lib/templates/render.ts'
+import { type CompiledPart, cutAt, type FilledPiece, fillPart, plainPart, untracked } from './content_parts.ts'
 import { deriveText } from './derive_text.ts'
 import { textTemplate } from './text_template.ts'
+import { type Tracking, trackPart } from './track_part.ts'
 
 /**
  * Version of what turns a source into the parts of a message: `render` and `deriveText`. Each email keeps the version it
@@ -14,11 +17,14 @@ export const RENDERER = 1
  * so that workers of an earlier release leave such mail to others.
  */
 export const PERSONAL_RENDERER = 2
-export const NEWEST_RENDERER = PERSONAL_RENDERER
+
+/** Version 2 with what is tracked of the email. The same number stands in sql/sending/accept/store_drafts.sql. */
+export const TRACKED_RENDERER = 3
+export const NEWEST_RENDERER = TRACKED_RENDERER
 
 /** Tells whether the messages of an email differ from recipient to recipient. */
 export function isPersonal(renderer: number | null): boolean {
-  return renderer === PERSONAL_RENDERER
+  return renderer === PERSONAL_RENDERER || renderer === TRACKED_RENDERER
 }
 
 /** The parts as they were given, or as the version of a template has them. */
@@ -32,43 +38,68 @@ export function derivesText({ html, text }: { html?: unknown; text?: string | nu
 /** Values by key, as they were when the email was accepted; null: the source is sent as it is. */
 export type Values = Record<string, string> | null
 
-/** How a source becomes parts: with `values`, with links of the recipient (`personal`), both or neither. */
-export type Filling = { has_values: boolean; is_personal: boolean }
+/** How a source becomes parts: with `values`, with links of the recipient (`personal`), both or neither; and what is tracked. */
+export type Filling = { has_values: boolean; is_personal: boolean; tracking?: Tracking | null }
 
 /** Links of the recipient, for mail that has some. `as_written`: their placeholders stay, for nobody gets these parts. */
 export type Links = PersonalLinks | 'as_written' | null
 
 /** `is_text_late`: the text part is derived from each rendered html. */
-export type CompiledContent = Source & { is_text_late: boolean }
+export type CompiledContent = { html: CompiledPart | null; text: CompiledPart | null; is_text_late: boolean }
+
+/** A content with the values of a recipient. What is tracked of its html is still apart (write_tracking.ts). */
+export type FilledContent = { html: FilledPiece[] | null; text: string | null }
 
 /**
  * Does what is the same for all emails of a source. HTML without `text` gets a derived text part; an empty `text` next
  * to HTML means that there is to be none.
+ *
+ * @throws {ApiError} when a part has too many placeholders
  */
-export function compileContent({ html, text }: Source, { has_values, is_personal }: Filling): CompiledContent {
-  if (!html || text) return { html, text, is_text_late: false }
-  if (text === '') return { html, text: null, is_text_late: false }
+export function compileContent(source: Source, filling: Filling): CompiledContent {
+  const { text, is_text_late } = compileText(source, filling)
+  return { html: compilePart(source.html, filling, true), text: compilePart(text, filling, false), is_text_late }
+}
+
+function compileText({ html, text }: Source, { has_values, is_personal }: Filling) {
+  if (!html || text) return { text, is_text_late: false }
+  if (text === '') return { text: null, is_text_late: false }
   const isTemplate = has_values || (is_personal && mentionsLink(html))
   const derived = isTemplate ? textTemplate(html, is_personal) : deriveText(html)
-  return { html, text: derived || null, is_text_late: derived === null }
+  return { text: derived || null, is_text_late: derived === null }
+}
+
+function compilePart(source: string | null, filling: Filling, isHtml: boolean): CompiledPart | null {
+  if (!source) return source === null ? null : plainPart(source)
+  const slots = findSlots(source, filling)
+  if (isHtml && filling.tracking) return trackPart(source, slots, filling.tracking)
+  return { pieces: cutAt(source, slots), length: source.length }
+}
+
+/** Mail without values may be full of braces that are no placeholders of ours. */
+function findSlots(source: string, { has_values, is_personal }: Filling): Placeholder[] {
+  if (!has_values && !(is_personal && mentionsLink(source))) return []
+  const found = [...placeholders(source)].filter(slot => slot !== null)
+  return has_values ? found : found.filter(({ key }) => personalLink(key, LONGEST_LINKS) !== undefined)
 }
 
 /** @throws {ApiError} when a placeholder has no value, or a part is too long, which accepting the email has ruled out */
-export function renderCompiled(content: CompiledContent, values: Values, links: Links = null): Source {
-  const { html, text, is_text_late } = content
-  if (!values && !links) return { html, text }
+export function fillContent(content: CompiledContent, values: Values, links: Links = null): FilledContent {
   const lookup = lookupIn(values, links)
-  // Mail without values may be full of braces that are no placeholders of ours.
-  const fill = (source: string | null, part: Part) =>
-    source && (values || mentionsLink(source)) ? renderPart(source, part, lookup) : source
-  const rendered = fill(html, 'html')
-  if (is_text_late && links === 'as_written') {
+  const html = content.html && fillPart(content.html, 'html', lookup)
+  if (content.is_text_late && links === 'as_written') {
     // A placeholder is no link that a text part would show.
-    const { text } = renderCompiled(content, values, LONGEST_LINKS)
-    return { html: rendered, text: text?.replaceAll(LONGEST_LINKS.unsubscribe_url, '{{unsubscribe_url}}') ?? null }
+    const { text } = fillContent(content, values, LONGEST_LINKS)
+    return { html, text: text?.replaceAll(LONGEST_LINKS.unsubscribe_url, '{{unsubscribe_url}}') ?? null }
   }
-  if (is_text_late) return { html: rendered, text: deriveText(rendered ?? '') || null }
-  return { html: rendered, text: fill(text, 'text') }
+  if (content.is_text_late) return { html, text: deriveText(untracked(html ?? [])) || null }
+  return { html, text: content.text && untracked(fillPart(content.text, 'text', lookup)) }
+}
+
+/** The parts without tracking. @throws {ApiError} as `fillContent` does */
+export function renderCompiled(content: CompiledContent, values: Values, links: Links = null): Source {
+  const { html, text } = fillContent(content, values, links)
+  return { html: html && untracked(html), text }
 }
 
 function lookupIn(values: Values, links: Links): Lookup {
@@ -80,13 +111,5 @@ function lookupIn(values: Values, links: Links): Lookup {
   return key => {
     if (values && Object.hasOwn(values, key)) return values[key]
     return linkOf(key) ?? (values ? undefined : AS_WRITTEN)
-  }
-}
-
-function renderPart(source: string, part: Part, lookup: Lookup): string {
-  const steps = render(source, part, lookup)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
   }
 }

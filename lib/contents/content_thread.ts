@@ -1,19 +1,20 @@
 import {
   type CompiledContent,
   compileContent,
+  type FilledContent,
   type Filling,
+  fillContent,
   type Links,
-  renderCompiled,
   type Source,
   type Values,
 } from './compile_content.ts'
 
 export type ContentWork =
   | { compile: Source; filling: Filling }
-  | { render: CompiledContent; values: Values; links: Links }
+  | { fill: CompiledContent; values: Values; links: Links }
 
 /** Runs in a thread for `render_content.ts`. */
-export default function handleContent(work: ContentWork): CompiledContent | Source {
+export default function handleContent(work: ContentWork): CompiledContent | FilledContent {
   if ('compile' in work) return compileContent(work.compile, work.filling)
-  return renderCompiled(work.render, work.values, work.links)
+  return fillContent(work.fill, work.values, work.links)
 }

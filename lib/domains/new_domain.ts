@@ -30,8 +30,8 @@ const changeable = {
   open_tracking: z
     .boolean()
     .optional()
-    .describe('Add the Tracking record. Nothing is tracked yet. Default of a new domain: `false`.'),
-  click_tracking: z.boolean().optional().describe('The same, for clicks.'),
+    .describe('Count opens of its emails, unless an email says otherwise. Default of a new domain: `false`.'),
+  click_tracking: z.boolean().optional().describe('The same, for clicks on links.'),
   tls: z
     .enum(['opportunistic', 'enforced'])
     .optional()

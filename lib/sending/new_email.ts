@@ -34,12 +34,8 @@ const ScheduledAt = z
 /** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
 const notYet = z.null('is not supported yet').optional()
 
-/** An email that asks to be tracked would go out untracked. */
-const tracking = z
-  .boolean()
-  .refine(is_on => !is_on, 'cannot be `true` yet: tracking is not available')
-  .nullish()
-  .describe('Not available yet: must not be `true`.')
+const tracking = (what: string, field: string) =>
+  z.boolean().nullish().describe(`Counts ${what}. Default: \`${field}\` of the domain. Needs \`html\`.`)
 
 const Tag = z.object({
   name: token.describe('1 to 256 letters, digits, `_` or `-`.'),
@@ -70,8 +66,8 @@ export const CompleteEmail = z.object({
   scheduled_at: ScheduledAt.nullish().describe(SCHEDULED_AT),
   template_id: z.guid().nullish(),
   topic_id: z.guid().nullish().describe(TOPIC),
-  track_opens: tracking,
-  track_clicks: tracking,
+  track_opens: tracking('opens', 'open_tracking'),
+  track_clicks: tracking('clicks on links', 'click_tracking'),
   poll: notYet.describe('Not available yet: must be null.'),
 })
 export type CompleteEmail = z.output<typeof CompleteEmail>

@@ -1,3 +1,4 @@
+import type { ApiError } from '#lib/errors.ts'
 import { escapeHtml } from '#lib/escape_html.ts'
 import { count, placeholders, refusal } from './placeholders.ts'
 
@@ -56,7 +57,7 @@ export function* render(source: string, part: Part, lookup: Lookup): Generator<v
   let length = 0
   const put = (piece: string) => {
     length += piece.length
-    if (length > MAX_PART) throw refusal(`The rendered \`${part}\` must have at most ${count(MAX_PART)} characters.`)
+    if (length > MAX_PART) throw tooLong(part)
     pieces.push(piece)
   }
 
@@ -69,13 +70,21 @@ export function* render(source: string, part: Part, lookup: Lookup): Generator<v
     const { start, next, key, fallback, is_raw } = found
     const value = lookup(key, fallback !== undefined) ?? fallback
     if (value === AS_WRITTEN) continue
-    if (value === undefined) throw refusal(`Missing value for the variable \`${key}\`.`)
+    if (value === undefined) throw missingValue(key)
     put(source.slice(end, start))
     put(write(String(value), part, is_raw))
     end = next
   }
   put(source.slice(end))
   return pieces.join('')
+}
+
+export function tooLong(part: Part): ApiError {
+  return refusal(`The rendered \`${part}\` must have at most ${count(MAX_PART)} characters.`)
+}
+
+export function missingValue(key: string): ApiError {
+  return refusal(`Missing value for the variable \`${key}\`.`)
 }
 
 function write(text: string, part: Part, is_raw: boolean): string {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TRACKING_SUBDOMAIN } from '#lib/domains/domain_records.ts'
 import { Source, StoredParts } from '#sql/contents/contents.ts'
 import { sendableStatuses } from '#sql/domains/columns.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
@@ -34,6 +35,10 @@ export const EmailToSend = z.object({
   headers: z.record(z.string(), z.string()),
   content_size: z.int(),
   ...StoredParts.shape,
+  /** 1: opens, 2: clicks, 3: both; null: neither. */
+  tracking: z.int().nullable(),
+  /** The host for tracked links once its record is verified, of an email with tracking. */
+  tracking_host: z.string().nullable(),
   attachments: z.array(AttachmentToSend),
   submitted_at: z.date(),
 })
@@ -45,6 +50,12 @@ const attachmentsOf = sql.fragment`(
     'blob_id', a.blob_id) ORDER BY a.position), '[]')
   FROM attachments a LEFT JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
   WHERE a.account_id = e.account_id AND a.email_id = e.id
+)`
+
+const trackingHost = sql.fragment`(
+  SELECT r.name FROM domain_records r
+  WHERE c.tracking IS NOT NULL AND r.account_id = o.account_id AND r.domain_id = o.id AND r.type = 'CNAME'
+    AND r.name = coalesce(o.tracking_subdomain, ${TRACKING_SUBDOMAIN}) || '.' || o.name AND r.status = 'verified'
 )`
 
 export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<EmailToSend[]> {
@@ -60,6 +71,7 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
     SELECT e.account_id, e.id, e.domain_id, e.topic_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
       c.headers, l.content_size, CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.html END AS html,
       CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, c.content_id, c.variables, c.renderer,
+      c.tracking, ${trackingHost} AS tracking_host,
       ${attachmentsOf} AS attachments,
       coalesce(e.scheduled_at, e.created_at) AS submitted_at,
       coalesce(o.sending AND o.status IN ${sendableStatuses}, false) AS sendable,

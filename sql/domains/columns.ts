@@ -37,8 +37,10 @@ export const ListedDomain = z
     ),
     region: z.string().describe('As given; without effect.'),
     capabilities: Capabilities.describe('Use of the domain.'),
-    open_tracking: z.boolean().describe('True if it has the Tracking record. Nothing is tracked yet.'),
-    click_tracking: z.boolean().describe('The same, for clicks.'),
+    open_tracking: z
+      .boolean()
+      .describe('True if opens of its emails are counted. With either of the two it has the Tracking record.'),
+    click_tracking: z.boolean().describe('The same, for clicks on links.'),
     tracking_subdomain: z.string().nullable().describe('Subdomain of the Tracking record; null: `track`.'),
     tls: z.enum(['opportunistic', 'enforced']).describe('`enforced`: its mail is never sent without TLS.'),
     custom_return_path: z.string().describe('Subdomain of the return path.'),

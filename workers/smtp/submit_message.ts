@@ -106,6 +106,8 @@ function withOwnFields(draft: Draft, { headers }: ParsedMessage, { sender }: Sub
     ...draft,
     message_id: keptMessageId(headers) ?? draft.message_id,
     headers: { ...draft.headers, ...own },
-    renderer: undefined, // its author's mail program has decided which parts it has
+    renderer: undefined, // its author's mail program has decided which parts it has,
+    track_opens: false, // and every byte of them
+    track_clicks: false,
   }
 }

@@ -4,6 +4,7 @@ import type {
   UnsubscribingRecipient,
 } from '#flows/contacts/unsubscribe_links.ts'
 import { type RenderEmail, RenderError } from '#flows/contents/render_email.ts'
+import type { FindTrackedBy } from '#flows/contents/tracked_by.ts'
 import { ComposeError, UnsendableError } from '#flows/delivery/errors.ts'
 import type { ReadBlob } from '#flows/files/blobs.ts'
 import { isPersonal } from '#lib/contents/compile_content.ts'
@@ -28,18 +29,21 @@ type Ingredients = {
   readBlob: ReadBlob
   renderEmail: RenderEmail
   unsubscribeLinks: ReturnType<typeof createUnsubscribeLinks>
+  trackedBy: FindTrackedBy
 }
 
 /** Renders, composes and signs an email, for this recipient if it is personal. @throws {UnsendableError | ComposeError} */
 export async function composeEmail(
   email: EmailToSend,
   recipient: Recipient,
-  { from, keys, files, readBlob, renderEmail, unsubscribeLinks }: Ingredients,
+  { from, keys, files, readBlob, renderEmail, unsubscribeLinks, trackedBy }: Ingredients,
 ): Promise<Buffer> {
   const links = isPersonal(email.renderer) ? await unsubscribeLinks(namedRecipient(email, recipient)) : null
-  const { html, text } = await renderEmail(email, links ? { unsubscribe_url: links.https } : undefined).catch(
-    unsendable,
-  )
+  const personal = links && {
+    links: { unsubscribe_url: links.https },
+    tracked_by: await trackedBy(email, recipient),
+  }
+  const { html, text } = await renderEmail(email, personal ?? undefined).catch(unsendable)
   // Only mail that was submitted by SMTP has these two among its own.
   const { Date: own_date, Sender: sender, ...headers } = withListHeaders(email, domainOf(from.address), links)
   const message: Message = {

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { createUnsubscribeLinks } from '#flows/contacts/unsubscribe_links.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
+import { createTrackedBy, trackingOrigin } from '#flows/contents/tracked_by.ts'
 import { ComposeError, UnsendableError } from '#flows/delivery/errors.ts'
 import { createDkimKeys } from '#flows/domains/signing_keys.ts'
 import type { ReadBlob } from '#flows/files/blobs.ts'
 import { coalesce } from '#lib/async/coalesce.ts'
 import type { Config } from '#lib/config.ts'
+import { sizeOfTracking } from '#lib/contents/write_tracking.ts'
 import type { Wishes } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
 import { domainOf } from '#lib/mail/address.ts'
@@ -52,6 +54,7 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
   const dkimKeysOf = createDkimKeys(deps)
   const renderEmail = createRenderEmail(pool)
   const unsubscribeLinks = createUnsubscribeLinks(deps)
+  const trackedBy = createTrackedBy(deps)
   const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), {
     in_flight: 1,
     max_items: 100,
@@ -71,10 +74,10 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
       onSlow?.()
     }
     const files = email.attachments.length > 0 ? await fetchFiles(email) : []
-    const size = sizeOf(email, files)
+    const size = sizeOf(email, files, deps.config)
     const isWaiting = isSlow || size > LARGE
     const kept = isWaiting ? withoutContents(email) : email
-    const ingredients = { from, keys, files, readBlob, renderEmail, unsubscribeLinks }
+    const ingredients = { from, keys, files, readBlob, renderEmail, unsubscribeLinks, trackedBy }
     return {
       sender: { name: domainOf(from.address), return_path, tls, transport },
       size,
@@ -100,10 +103,13 @@ async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Erro
 }
 
 /** A text takes its characters and the lines that encode it, a file only the lines, a message also what it is read into. */
-function sizeOf({ content_size }: EmailToSend, files: StoredFile[]): number {
+function sizeOf(email: EmailToSend, files: StoredFile[], config: Config): number {
+  const { content_size, tracking, tracking_host } = email
+  const tracked_size = tracking === null ? 0 : sizeOfTracking(content_size, trackingOrigin(tracking_host, config))
+  const text_size = content_size + tracked_size
   const sizeOfFile = ({ size, content_type, filename }: StoredFile) =>
     base64LinesLength(size) + (typeOfFile(content_type, filename) === MESSAGE ? 4 * size : 0)
-  return files.reduce((sum, file) => sum + sizeOfFile(file), content_size + base64LinesLength(content_size))
+  return files.reduce((sum, file) => sum + sizeOfFile(file), text_size + base64LinesLength(text_size))
 }
 
 function withoutContents(email: EmailToSend): EmailToSend {

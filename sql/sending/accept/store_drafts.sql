@@ -10,11 +10,32 @@ CREATE FUNCTION unsent_reason(is_reserved boolean, is_unsubscribed boolean) RETU
   END
 $$;
 
+DROP FUNCTION IF EXISTS tracked_renderer();
+DROP FUNCTION IF EXISTS tracking_of(draft[], judgement);
+
+-- TRACKED_RENDERER of lib/contents/compile_content.ts.
+CREATE FUNCTION tracked_renderer() RETURNS smallint LANGUAGE sql IMMUTABLE AS 'SELECT 3::smallint';
+
+-- Returns email_contents.tracking by position of the draft, of those that are tracked; null: none is. It is decided for
+-- good, by the draft, else by its domain. Only html can be tracked; by its length Postgres knows it from '' without reading it.
+CREATE FUNCTION tracking_of(drafts draft[], judged judgement) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT jsonb_object_agg(d.position, t.bits) FILTER (WHERE t.bits > 0 AND (d.html <> '' OR EXISTS (
+    SELECT FROM contents c WHERE c.account_id = d.account_id AND c.id = d.content_id AND c.html <> ''
+  )))
+  FROM unnest(drafts) AS d
+  LEFT JOIN domains o ON o.account_id = d.account_id AND o.id = judged.domain_ids[d.position + 1]
+  CROSS JOIN LATERAL (
+    SELECT coalesce(d.track_opens, o.open_tracking, false)::integer
+      + 2 * coalesce(d.track_clicks, o.click_tracking, false)::integer AS bits
+  ) t
+$$;
+
 -- Stores the accepted ones as emails made at that moment, with one job for all that are due. Callers set the plans of the
 -- statements (accept_emails.sql says why).
 CREATE FUNCTION store_drafts(drafts draft[], judged judgement, accepted integer[], made_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
+  tracking constant jsonb := tracking_of(drafts, judged);
   job_email_ids jsonb;
 BEGIN
   INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags,
@@ -28,8 +49,11 @@ BEGIN
   LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position
   WHERE d.position = ANY (accepted);
 
-  INSERT INTO email_contents (account_id, email_id, headers, html, text, content_id, variables, rendered_size, renderer)
-  SELECT d.account_id, d.id, d.headers, d.html, d.text, d.content_id, d.variables, d.rendered_size, d.renderer
+  INSERT INTO email_contents (account_id, email_id, headers, html, text, content_id, variables, rendered_size, renderer,
+    tracking)
+  SELECT d.account_id, d.id, d.headers, d.html, d.text, d.content_id, d.variables, d.rendered_size,
+    CASE WHEN tracking ? d.position::text THEN tracked_renderer() ELSE d.renderer END,
+    (tracking ->> d.position::text)::smallint
   FROM unnest(drafts) AS d
   WHERE d.position = ANY (accepted);
 
@@ -55,8 +79,8 @@ BEGIN
   WITH stored AS (
     INSERT INTO deliveries (account_id, id, email_id, recipient, destination, priority, renderer, topic_id, campaign_id,
       state, reason, next_at)
-    SELECT d.account_id, r.id, d.id, r.recipient, r.destination, coalesce(d.priority, 0), d.renderer, d.topic_id,
-      d.campaign_id, v.state,
+    SELECT d.account_id, r.id, d.id, r.recipient, r.destination, coalesce(d.priority, 0),
+      CASE WHEN tracking ? d.position::text THEN tracked_renderer() ELSE d.renderer END, d.topic_id, d.campaign_id, v.state,
       CASE WHEN v.state = 'suppressed' THEN unsent_reason(r.reserved, r.id = ANY (judged.unsubscribed)) END,
       CASE WHEN v.state = 'queued' THEN coalesce(d.scheduled_at, now()) END
     FROM unnest(drafts) AS d

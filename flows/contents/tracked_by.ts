@@ -1,0 +1,27 @@
+import { createReadTokenKeys } from '#flows/process/token_keys.ts'
+import type { Config } from '#lib/config.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import type { Pool } from '#sql/pool.ts'
+import type { PersonalParts } from './render_email.ts'
+
+/** `tracking_host`: null while it is not verified. */
+type TrackedEmail = { account_id: string; tracking_host: string | null }
+
+/** The beginning of the URLs of tracked links and pixels. */
+export function trackingOrigin(tracking_host: string | null, { BASE_URL }: Pick<Config, 'BASE_URL'>): string {
+  return tracking_host === null ? BASE_URL : `https://${tracking_host}`
+}
+
+/** Returns where the opens and clicks of a recipient of an email are told, by the id of its delivery. */
+export type FindTrackedBy = (email: TrackedEmail, delivery: { id: string }) => Promise<PersonalParts['tracked_by']>
+
+export function createTrackedBy({ pool, secrets, config }: Dependencies): FindTrackedBy {
+  const readKeys = createReadTokenKeys({ pool, secrets })
+  return async ({ account_id, tracking_host }, { id: delivery_id }) => ({
+    origin: trackingOrigin(tracking_host, config),
+    keys: await readKeys(),
+    recipient: { account_id, delivery_id },
+  })
+}
+
+type Dependencies = { pool: Pool; secrets: Secrets; config: Pick<Config, 'BASE_URL'> }

@@ -1,0 +1,95 @@
+import { escapeHtml } from '#lib/escape_html.ts'
+import type { Placeholder } from '#lib/templates/placeholders.ts'
+import { AS_WRITTEN, type Lookup, MAX_PART, missingValue, tooLong } from '#lib/templates/render.ts'
+import { trackedUrl } from './tracked_url.ts'
+
+/** A placeholder; `written` is how it stands in the source. */
+export type ValueSlot = Pick<Placeholder, 'key' | 'fallback' | 'is_raw'> & { written: string }
+type Filler = string | ValueSlot
+
+/**
+ * The value of an `href` whose clicks are counted, with placeholders in it. `link` is its number in the html, from 0; `url`
+ * is where it leads, `written` how it stands in the html.
+ */
+export type LinkSlot = { link: number; url: Filler[]; written: Filler[] }
+
+/** The place of the pixel by which opens are counted. */
+export type PixelSlot = { is_pixel: true }
+
+/** A source, taken apart: nothing of it is searched again for a recipient. `length` is that of the source, in characters. */
+export type CompiledPart = { pieces: (Filler | LinkSlot | FilledLink | PixelSlot)[]; length: number }
+
+/** A link of one recipient, or of all (`is_shared`). `written` is its `href` in html without tracking. */
+export type FilledLink = { link: number; url: string; written: string; is_shared: boolean }
+export type FilledPiece = string | FilledLink | PixelSlot
+
+/** A value that ends an attribute, or its tag: nobody can say where such a link leads. */
+const ENDS_ATTRIBUTE = /["'<>`\s]/
+
+/** A part that nothing is put into. */
+export function plainPart(source: string): CompiledPart {
+  return { pieces: [source], length: source.length }
+}
+
+/** Cuts a source at its placeholders. */
+export function cutAt(source: string, slots: Placeholder[], from = 0, to = source.length): Filler[] {
+  const pieces: Filler[] = []
+  let end = from
+  for (const slot of slots) {
+    if (slot.start > end) pieces.push(source.slice(end, slot.start))
+    pieces.push(valueSlot(source, slot))
+    end = slot.next
+  }
+  if (end < to) pieces.push(source.slice(end, to))
+  return pieces
+}
+
+export function valueSlot(source: string, { start, next, key, fallback, is_raw }: Placeholder): ValueSlot {
+  return { key, fallback, is_raw, written: source.slice(start, next) }
+}
+
+/** Puts values in. Tracked links and the pixel stay apart (write_tracking.ts). @throws {ApiError} as `render` does */
+export function fillPart({ pieces }: CompiledPart, part: 'html' | 'text', lookup: Lookup): FilledPiece[] {
+  let length = 0
+  const count = (text: string) => {
+    length += text.length
+    if (length > MAX_PART) throw tooLong(part)
+    return text
+  }
+  const fill = (piece: Filler) =>
+    count(typeof piece === 'string' ? piece : writeSlot(piece, part === 'html' && !piece.is_raw, lookup))
+  return pieces.map(piece => {
+    if (typeof piece === 'string' || 'key' in piece) return fill(piece)
+    if ('is_pixel' in piece) return piece
+    if ('is_shared' in piece) {
+      count(piece.written)
+      return piece
+    }
+    const written = piece.written.map(fill).join('')
+    const url = urlOf(piece.url, lookup)
+    return url === null ? written : { link: piece.link, url, written, is_shared: false }
+  })
+}
+
+/** The part without tracking. */
+export function untracked(pieces: FilledPiece[]): string {
+  return pieces.map(piece => (typeof piece === 'string' ? piece : 'is_pixel' in piece ? '' : piece.written)).join('')
+}
+
+function writeSlot({ key, fallback, written }: ValueSlot, isEscaped: boolean, lookup: Lookup): string {
+  const value = lookup(key, fallback !== undefined) ?? fallback
+  if (value === AS_WRITTEN) return written
+  if (value === undefined) throw missingValue(key)
+  return isEscaped ? escapeHtml(String(value)) : String(value)
+}
+
+/** Null: the URL of this recipient is none to be tracked. */
+function urlOf(url: Filler[], lookup: Lookup): string | null {
+  let text = ''
+  for (const piece of url) {
+    const value = typeof piece === 'string' ? piece : writeSlot(piece, false, lookup)
+    if (typeof piece !== 'string' && piece.is_raw && ENDS_ATTRIBUTE.test(value)) return null
+    text += value
+  }
+  return trackedUrl(text)
+}

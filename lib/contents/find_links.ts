@@ -1,0 +1,124 @@
+import { QuoteType, Tokenizer } from 'htmlparser2'
+import type { Placeholder } from '#lib/templates/placeholders.ts'
+
+/** The value of an attribute: `from` to `to` is where it stands in the html, `url` its text, decoded, around placeholders. */
+export type FoundHref = { from: number; to: number; url: (string | Placeholder)[]; is_off: boolean }
+
+/** `body_end` is where the body ends: its last end tag, or the end of the html. */
+export type FoundPlaces = { hrefs: FoundHref[]; body_end: number }
+
+/** Elements whose `href` a person follows. */
+const LINKS = new Set(['a', 'area'])
+/** Stands for a placeholder while tags are looked for: a quote in its fallback ends no attribute. */
+const MASK = '\uE000'
+const BEFORE_VALUE = /[ \t\n\f\r]*=[ \t\n\f\r]*/y
+
+/** Finds the `href` of every link and the end of the body, by the tokens of HTML (WHATWG HTML 13.2.5). */
+export function findPlaces(html: string, slots: Placeholder[]): FoundPlaces {
+  const finder = new PlaceFinder(html, slots)
+  const tokenizer = new Tokenizer({ xmlMode: false, decodeEntities: true }, finder)
+  tokenizer.write(mask(html, slots))
+  tokenizer.end()
+  return { hrefs: finder.hrefs, body_end: finder.body_end }
+}
+
+function mask(html: string, slots: Placeholder[]): string {
+  const pieces: string[] = []
+  let end = 0
+  for (const { start, next } of slots) {
+    pieces.push(html.slice(end, start), MASK.repeat(next - start))
+    end = next
+  }
+  return pieces.join('') + html.slice(end)
+}
+
+/** Takes what the tokenizer tells. */
+class PlaceFinder {
+  readonly hrefs: FoundHref[] = []
+  body_end: number
+  readonly #html: string
+  readonly #slots: Placeholder[]
+  /** The first placeholder that is not passed yet. */
+  #next = 0
+  #isLink = false
+  /** Undefined: the tag has none so far. Null: its first, which counts, has no value. */
+  #href: FoundHref | null | undefined
+  #off: string | null = null
+  #attribute = ''
+  #nameEnd = 0
+  #value: (string | Placeholder)[] = []
+
+  constructor(html: string, slots: Placeholder[]) {
+    this.#html = html
+    this.#slots = slots
+    this.body_end = html.length
+  }
+
+  onopentagname = (start: number, end: number): void => {
+    this.#isLink = LINKS.has(this.#html.slice(start, end).toLowerCase())
+    this.#href = undefined
+    this.#off = null
+  }
+
+  onattribname = (start: number, end: number): void => {
+    this.#attribute = this.#isLink ? this.#html.slice(start, end).toLowerCase() : ''
+    this.#nameEnd = end
+    this.#value = []
+  }
+
+  onattribdata = (start: number, end: number): void => {
+    if (this.#attribute !== 'href' && this.#attribute !== 'data-track') return
+    let at = start
+    for (; this.#slotAt(this.#next).start < start; this.#next++);
+    for (let slot = this.#slotAt(this.#next); slot.start < end; slot = this.#slotAt(++this.#next)) {
+      this.#value.push(this.#html.slice(at, slot.start), slot)
+      at = slot.next
+    }
+    this.#value.push(this.#html.slice(at, end))
+  }
+
+  onattribentity = (codepoint: number): void => {
+    this.#value.push(String.fromCodePoint(codepoint))
+  }
+
+  onattribend = (quote: QuoteType, end: number): void => {
+    // The first of one name counts.
+    if (this.#attribute === 'data-track') this.#off ??= this.#value.join('').trim().toLowerCase()
+    if (this.#attribute !== 'href' || this.#href !== undefined) return
+    this.#href = quote === QuoteType.NoValue ? null : this.#hrefUpTo(end, quote === QuoteType.Unquoted ? 0 : 1)
+  }
+
+  onopentagend = (): void => {
+    if (this.#href) this.hrefs.push({ ...this.#href, is_off: this.#off === 'off' })
+    this.#isLink = false
+    this.#href = undefined
+  }
+
+  onselfclosingtag = (): void => this.onopentagend()
+
+  onclosetag = (start: number, end: number): void => {
+    if (this.#html.slice(start, end).toLowerCase() === 'body') this.body_end = this.#html.lastIndexOf('</', start)
+  }
+
+  oncdata = ignore
+  oncomment = ignore
+  ondeclaration = ignore
+  onend = ignore
+  onprocessinginstruction = ignore
+  ontext = ignore
+  ontextentity = ignore
+
+  #hrefUpTo(end: number, quotes: 0 | 1): FoundHref {
+    BEFORE_VALUE.lastIndex = this.#nameEnd
+    BEFORE_VALUE.test(this.#html)
+    return { from: BEFORE_VALUE.lastIndex + quotes, to: end - quotes, url: this.#value, is_off: false }
+  }
+
+  #slotAt(index: number): Placeholder | typeof NO_SLOT {
+    return this.#slots[index] ?? NO_SLOT
+  }
+}
+
+const NO_SLOT = { start: Number.POSITIVE_INFINITY, next: Number.POSITIVE_INFINITY } as Placeholder
+
+function ignore(): void {}

@@ -1,0 +1,59 @@
+import type { TokenKeys } from '#lib/token_keys.ts'
+import { type TrackedRecipient, writeLinkToken, writeRecipientTokens } from '#lib/tracking/tracking_tokens.ts'
+import type { FilledLink, FilledPiece } from './content_parts.ts'
+import { MAX_TRACKED_LINKS } from './track_part.ts'
+
+/**
+ * Where a recipient's openings and clicks are told.
+ *
+ * origin     `https://host` in front of the paths, BASE_URL or the tracking host of the domain
+ * source_id  contents.id, or the id of the email that has its html alone
+ */
+export type TrackedBy = { origin: string; keys: TokenKeys; source_id: string; recipient: TrackedRecipient }
+
+/** Characters of the shortest tracked link, `<a href=http://x>`, and of what stands in place of its URL, which grows by a third. */
+const SHORTEST_LINK = 16
+const LINK_TOKENS = 110
+const PIXEL = 200
+
+const STYLE = 'width:1px;height:1px;border:0'
+
+/** Tokens of links that are the same for all recipients of a content, by their number. They are signed once. */
+export class SharedLinks {
+  readonly #tokens: string[] = []
+  #signing = 0
+
+  tokenOf({ link, url }: FilledLink, source_id: string, keys: TokenKeys): string {
+    if (this.#signing !== keys.signing) {
+      this.#signing = keys.signing
+      this.#tokens.length = 0
+    }
+    this.#tokens[link] ??= writeLinkToken({ source_id, link, url }, keys)
+    return this.#tokens[link]
+  }
+}
+
+/** Returns the most bytes that tracking adds to html of that size, by and large. */
+export function sizeOfTracking(html_size: number, origin: string): number {
+  const links = Math.min(MAX_TRACKED_LINKS, Math.floor(html_size / SHORTEST_LINK))
+  return Math.ceil(links * (origin.length + LINK_TOKENS) + html_size / 3 + origin.length + PIXEL)
+}
+
+/** Writes html with the tracked links and the pixel of a recipient. */
+export function writeTracking(pieces: FilledPiece[], tracked_by: TrackedBy, shared: SharedLinks): string {
+  const { origin, keys, source_id, recipient } = tracked_by
+  const { open, click } = writeRecipientTokens(recipient, keys)
+  const tokenOf = (link: FilledLink) =>
+    link.is_shared ? shared.tokenOf(link, source_id, keys) : writeLinkToken({ ...link, source_id }, keys)
+  return pieces
+    .map(piece => {
+      if (typeof piece === 'string') return piece
+      if ('is_pixel' in piece) return pixel(`${origin}/t/o/${open}.gif`)
+      return `${origin}/t/c/${tokenOf(piece)}/${click}`
+    })
+    .join('')
+}
+
+function pixel(url: string): string {
+  return `<img src="${url}" alt="" width="1" height="1" style="${STYLE}">`
+}
