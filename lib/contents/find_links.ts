@@ -97,7 +97,7 @@ class PlaceFinder {
   onselfclosingtag = (): void => this.onopentagend()
 
   onclosetag = (start: number, end: number): void => {
-    if (this.#html.slice(start, end).toLowerCase() === 'body') this.body_end = this.#html.lastIndexOf('</', start)
+    if (this.#html.slice(start, end).toLowerCase() === 'body') this.body_end = start - '</'.length
   }
 
   oncdata = ignore
