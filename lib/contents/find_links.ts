@@ -4,8 +4,8 @@ import type { Placeholder } from '#lib/templates/placeholders.ts'
 /** The value of an attribute: `from` to `to` is where it stands in the html, `url` its text, decoded, around placeholders. */
 export type FoundHref = { from: number; to: number; url: (string | Placeholder)[]; is_off: boolean }
 
-/** `body_end` is where the body ends: its last end tag, or the end of the html. */
-export type FoundPlaces = { hrefs: FoundHref[]; body_end: number }
+/** The body begins behind its start tag, or what else stands before it, and ends before its last end tag. */
+export type FoundPlaces = { hrefs: FoundHref[]; body_start: number; body_end: number }
 
 /** Elements whose `href` a person follows. */
 const LINKS = new Set(['a', 'area'])
@@ -19,7 +19,7 @@ export function findPlaces(html: string, slots: Placeholder[]): FoundPlaces {
   const tokenizer = new Tokenizer({ xmlMode: false, decodeEntities: true }, finder)
   tokenizer.write(mask(html, slots))
   tokenizer.end()
-  return { hrefs: finder.hrefs, body_end: finder.body_end }
+  return { hrefs: finder.hrefs, body_start: finder.body_start, body_end: finder.body_end }
 }
 
 function mask(html: string, slots: Placeholder[]): string {
@@ -36,6 +36,9 @@ function mask(html: string, slots: Placeholder[]): string {
 class PlaceFinder {
   readonly hrefs: FoundHref[] = []
   body_end: number
+  #head_end = 0
+  #body_start: number | null = null
+  #tag = ''
   readonly #html: string
   readonly #slots: Placeholder[]
   /** The first placeholder that is not passed yet. */
@@ -55,7 +58,8 @@ class PlaceFinder {
   }
 
   onopentagname = (start: number, end: number): void => {
-    this.#isLink = LINKS.has(this.#html.slice(start, end).toLowerCase())
+    this.#tag = this.#html.slice(start, end).toLowerCase()
+    this.#isLink = LINKS.has(this.#tag)
     this.#href = undefined
     this.#off = null
   }
@@ -88,21 +92,32 @@ class PlaceFinder {
     this.#href = quote === QuoteType.NoValue ? null : this.#hrefUpTo(end, quote === QuoteType.Unquoted ? 0 : 1)
   }
 
-  onopentagend = (): void => {
+  onopentagend = (end: number): void => {
+    if (this.#tag === 'body') this.#body_start ??= end + 1
+    else if (this.#tag === 'html') this.#head_end = end + 1
     if (this.#href) this.hrefs.push({ ...this.#href, is_off: this.#off === 'off' })
     this.#isLink = false
     this.#href = undefined
   }
 
-  onselfclosingtag = (): void => this.onopentagend()
+  onselfclosingtag = (end: number): void => this.onopentagend(end)
 
   onclosetag = (start: number, end: number): void => {
-    if (this.#html.slice(start, end).toLowerCase() === 'body') this.body_end = start - '</'.length
+    const name = this.#html.slice(start, end).toLowerCase()
+    if (name === 'body') this.body_end = start - '</'.length
+    if (name === 'head') this.#head_end = this.#html.indexOf('>', end) + 1
+  }
+
+  ondeclaration = (_start: number, end: number): void => {
+    this.#head_end ||= end + 1
+  }
+
+  get body_start(): number {
+    return this.#body_start ?? this.#head_end
   }
 
   oncdata = ignore
   oncomment = ignore
-  ondeclaration = ignore
   onend = ignore
   onprocessinginstruction = ignore
   ontext = ignore

@@ -24,6 +24,20 @@ export function trackPart(html: string, slots: Placeholder[], { opens, clicks }:
   return { pieces: cutAtMarks(html, slots, marks), length: html.length }
 }
 
+/** The tracked links of html, by number. Where they have placeholders, those stand in the URL as they are written. */
+export function listTrackedLinks({ pieces }: CompiledPart): { link: number; url: string }[] {
+  return pieces.flatMap(piece => {
+    if (typeof piece === 'string' || !('link' in piece)) return []
+    const { link, url } = piece
+    return [
+      {
+        link,
+        url: typeof url === 'string' ? url : url.map(one => (typeof one === 'string' ? one : one.written)).join(''),
+      },
+    ]
+  })
+}
+
 /** A piece in place of a stretch of the html. */
 type Mark = { from: number; to: number; piece: LinkSlot | FilledLink | PixelSlot }
 

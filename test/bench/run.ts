@@ -17,6 +17,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   segments: async () => (await import('./segments.ts')).benchSegments(),
   contacts: async () => (await import('./contacts.ts')).benchContacts(),
   import: async () => (await import('./import.ts')).benchImport(),
+  rendering: async () => (await import('./rendering.ts')).benchRendering(),
   bodies: async () => (await import('./bodies.ts')).benchBodies(),
 }
 

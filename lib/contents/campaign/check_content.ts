@@ -1,0 +1,33 @@
+import type { Source } from '#lib/contents/compile_content.ts'
+import { findPlaces } from '#lib/contents/find_links.ts'
+import { ApiError } from '#lib/errors.ts'
+import { LONGEST_LINKS, personalLink } from '#lib/templates/personal_links.ts'
+import { placeholders } from '#lib/templates/placeholders.ts'
+
+/** Gmail shows no more of html than so many bytes. */
+const CLIPPED_AT = 102 * 1024
+
+/** Refuses html in which a value decides on the scheme of a link: it could be `javascript:`. @throws {ApiError} */
+export function refuseVariableSchemes(html: string): void {
+  const slots = [...placeholders(html)].filter(slot => slot !== null)
+  const values = slots.filter(({ key }) => personalLink(key, LONGEST_LINKS) === undefined)
+  for (const { url, from, to } of findPlaces(html, values).hrefs) {
+    const first = url.findIndex(piece => typeof piece !== 'string')
+    if (first < 0 || /[:/?#]/.test(url.slice(0, first).join(''))) continue
+    throw new ApiError(
+      'validation_error',
+      `The link \`${html.slice(from, to).slice(0, 200)}\` must begin with a scheme, such as \`https://\`, and not with a placeholder.`,
+    )
+  }
+}
+
+/** Returns what a sender should know of the content of a campaign, as sentences. */
+export function listContentWarnings({ html }: Source, postal_address: string | null): string[] {
+  const bytes = Buffer.byteLength(html ?? '')
+  return [
+    ...(bytes > CLIPPED_AT
+      ? [`The html has ${Math.ceil(bytes / 1024)} KB: Gmail hides what is beyond ${CLIPPED_AT / 1024} KB.`]
+      : []),
+    ...(postal_address ? [] : ['There is no postal address for the footer, which the law of many countries requires.']),
+  ]
+}

@@ -1,0 +1,68 @@
+import type { Source } from '#lib/contents/compile_content.ts'
+import { cutAt } from '#lib/contents/content_parts.ts'
+import { findPlaces } from '#lib/contents/find_links.ts'
+import { escapeHtml } from '#lib/escape_html.ts'
+import { LONGEST_LINKS, mentionsLink, personalLink } from '#lib/templates/personal_links.ts'
+import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
+import { nameBareKeys } from './recipient_values.ts'
+
+/** Of the campaign, and the address of its sender as lines of text. */
+type Additions = { preview_text: string | null; postal_address: string | null }
+
+const LINK = '{{{UNSUBSCRIBE_URL}}}'
+const HIDDEN = 'display:none;max-height:0;overflow:hidden;mso-hide:all'
+const FOOTER = 'margin:24px 0;font:12px/1.5 sans-serif;color:#666;text-align:center'
+/** Mail clients show so much of what follows a short preview; these characters show nothing. */
+const PADDING = '&nbsp;&zwnj;'.repeat(80)
+
+/**
+ * Returns the content of a campaign as it is frozen when it is sent: with its preview text, and a footer to unsubscribe by
+ * if neither part has such a link. Its values come from `recipientValues`.
+ */
+export function freezeContent({ html, text }: Source, { preview_text, postal_address }: Additions): Source {
+  const isWithout = !hasUnsubscribeLink(html) && !hasUnsubscribeLink(text)
+  const shown = html && preview_text ? insertPreview(html, preview_text) : html
+  if (!isWithout) return nameBareKeys({ html: shown, text })
+  return nameBareKeys({
+    html: shown && insertFooter(shown, postal_address),
+    // An empty text next to html asks for no text part.
+    text: text && `${text.trimEnd()}\n\n-- \n${textLines(postal_address)}Unsubscribe: ${LINK}\n`,
+  })
+}
+
+function hasUnsubscribeLink(source: string | null): boolean {
+  if (!source || !mentionsLink(source)) return false
+  return slotsOf(source).some(({ key }) => personalLink(key, LONGEST_LINKS) !== undefined)
+}
+
+function slotsOf(source: string): Placeholder[] {
+  return [...placeholders(source)].filter(slot => slot !== null)
+}
+
+function insertPreview(html: string, preview_text: string): string {
+  // Its placeholders stay as they are written.
+  const shown = cutAt(preview_text, slotsOf(preview_text))
+    .map(piece => (typeof piece === 'string' ? escapeHtml(piece) : piece.written))
+    .join('')
+  const { body_start } = findPlaces(html, slotsOf(html))
+  return insert(html, body_start, `<div style="${HIDDEN}">${shown}${PADDING}</div>`)
+}
+
+function insertFooter(html: string, postal_address: string | null): string {
+  const address = postal_address ? `${escapeHtml(withoutSlots(postal_address)).replace(/\r?\n/g, '<br>')}<br>` : ''
+  const { body_end } = findPlaces(html, slotsOf(html))
+  return insert(html, body_end, `<p style="${FOOTER}">${address}<a href="${LINK}">Unsubscribe</a></p>`)
+}
+
+function textLines(postal_address: string | null): string {
+  return postal_address ? `${withoutSlots(postal_address)}\n` : ''
+}
+
+/** An address has no values of the recipient. */
+function withoutSlots(text: string): string {
+  return text.replace(/\{(?=\{)/g, '{ ')
+}
+
+function insert(html: string, position: number, piece: string): string {
+  return html.slice(0, position) + piece + html.slice(position)
+}

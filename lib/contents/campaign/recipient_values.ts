@@ -1,0 +1,103 @@
+import type { Source } from '#lib/contents/compile_content.ts'
+import { LONGEST_LINKS, personalLink } from '#lib/templates/personal_links.ts'
+import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
+import type { Lookup, Value } from '#lib/templates/render.ts'
+
+/** A key that placeholders name. `has_fallback`: they bring a value of their own for those who have none. */
+export type ContentKey = { key: string; has_fallback: boolean }
+
+type Values = Record<string, Value | null | undefined>
+
+/**
+ * A recipient of mail to contacts. `properties` are its own; `property_fallbacks` those of the account, `template_fallbacks`
+ * those of the template's variables. `variables` are given for this email.
+ */
+export type ValuedRecipient = {
+  email: string
+  first_name: string | null
+  last_name: string | null
+  properties: Values
+  property_fallbacks?: Values
+  template_fallbacks?: Values
+  variables?: Values
+}
+
+const CONTACT = 'contact.'
+/** Names a key of a contact as nobody else writes it. */
+const RENAMED = CONTACT.repeat(3)
+
+/** Returns the keys of a content, in order, without those of links. @throws {ApiError} when there are too many placeholders */
+export function listContentKeys(...sources: (string | null)[]): ContentKey[] {
+  const keys = new Map<string, boolean>()
+  for (const { key, fallback } of sources.flatMap(slotsOf)) {
+    keys.set(key, (keys.get(key) ?? true) && fallback !== undefined)
+  }
+  return [...keys].map(([key, has_fallback]) => ({ key, has_fallback }))
+}
+
+/**
+ * Returns the source with other names for its placeholders without a fallback, where others of the key have one: the fallback
+ * of a property is a value for the former alone, and a content has one value per key. `__proto__` is no name of a value.
+ */
+export function nameBareKeys({ html, text }: Source): Source {
+  const slots = [html, text].flatMap(slotsOf)
+  const withFallback = new Set(slots.filter(({ fallback }) => fallback !== undefined).map(({ key }) => key))
+  const rename = (source: string | null) => {
+    if (!source) return source
+    let end = 0
+    let renamed = ''
+    for (const { start, next, key, fallback, is_raw } of slotsOf(source)) {
+      const name = withoutScope(key)
+      const isRenamed = fallback === undefined && (withFallback.has(key) || key === '__proto__')
+      if (!isRenamed || !/^\w+$/.test(name)) continue
+      const [open, close] = is_raw ? ['{{{', '}}}'] : ['{{', '}}']
+      renamed += `${source.slice(end, start)}${open}${RENAMED}${name}${close}`
+      end = next
+    }
+    return renamed + source.slice(end)
+  }
+  return { html: rename(html), text: rename(text) }
+}
+
+/**
+ * Says what keys stand for in mail to a contact (contract 8.1): its own variables, built-ins, its properties, fallbacks; an
+ * empty string if nothing is known. The fallback of a placeholder beats that of a property.
+ */
+export function recipientLookup(recipient: ValuedRecipient): Lookup {
+  const { email, first_name, last_name, properties, property_fallbacks, template_fallbacks, variables } = recipient
+  const builtIns: Values = { email, first_name, last_name, EMAIL: email, FIRST_NAME: first_name, LAST_NAME: last_name }
+  return (written, has_fallback) => {
+    const key = withoutScope(written)
+    if (personalLink(key, LONGEST_LINKS) !== undefined) return undefined
+    const places = has_fallback
+      ? [variables, builtIns, properties, template_fallbacks]
+      : [variables, builtIns, properties, property_fallbacks, template_fallbacks]
+    const known = places.map(values => ownValue(values, key)).find(value => value !== undefined)
+    return known ?? (has_fallback ? undefined : '')
+  }
+}
+
+/** Returns the values that an email to a recipient has for the keys of its content. */
+export function recipientValues(keys: ContentKey[], lookup: Lookup): Record<string, string> {
+  const values: Record<string, string> = {}
+  for (const { key, has_fallback } of keys) {
+    const value = lookup(key, has_fallback)
+    if (typeof value === 'string' || typeof value === 'number') values[key] = String(value)
+  }
+  return values
+}
+
+function slotsOf(source: string | null): Placeholder[] {
+  const found = [...placeholders(source ?? '')].filter(slot => slot !== null)
+  return found.filter(({ key }) => personalLink(key, LONGEST_LINKS) === undefined)
+}
+
+function withoutScope(key: string): string {
+  return key.startsWith(CONTACT) ? withoutScope(key.slice(CONTACT.length)) : key
+}
+
+/** An empty text says as little as none. */
+function ownValue(values: Values | undefined, key: string): Value | undefined {
+  const value = values && Object.hasOwn(values, key) ? values[key] : undefined
+  return value === null || value === '' ? undefined : value
+}

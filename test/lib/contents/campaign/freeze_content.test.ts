@@ -1,0 +1,151 @@
+import t from 'tap'
+import { listContentWarnings, refuseVariableSchemes } from '#lib/contents/campaign/check_content.ts'
+import { freezeContent } from '#lib/contents/campaign/freeze_content.ts'
+import { listContentKeys, recipientLookup, recipientValues } from '#lib/contents/campaign/recipient_values.ts'
+import { compileContent, renderCompiled, type Source } from '#lib/contents/compile_content.ts'
+import { listTrackedLinks } from '#lib/contents/track_part.ts'
+
+const LINKS = { unsubscribe_url: 'https://a.b/u/x' }
+const FILLING = { has_values: true, is_personal: true }
+const ANN = { email: 'ann@y.com', first_name: 'Ann', last_name: null, properties: {} }
+
+type Additions = { preview_text?: string; postal_address?: string }
+
+/** The message of a recipient. */
+function make(source: Partial<Source>, additions: Additions = {}, contact: object = {}): Source {
+  const frozen = freezeContent({ html: null, text: null, ...source }, { ...NONE, ...additions })
+  const keys = listContentKeys(frozen.html, frozen.text)
+  return renderCompiled(
+    compileContent(frozen, FILLING),
+    recipientValues(keys, recipientLookup({ ...ANN, ...contact })),
+    LINKS,
+  )
+}
+const NONE = { preview_text: null, postal_address: null }
+
+t.test('a content without a link to unsubscribe gets a footer in both parts', async t => {
+  const { html, text } = make(
+    { html: '<html><body><p>Hi</p></body></html>', text: 'Hi\n' },
+    { postal_address: 'A & B\n{{x}} St 1' },
+  )
+  t.match(
+    html,
+    /^<html><body><p>Hi<\/p><p style="[^"]+">A &amp; B<br>\{ \{x\}\} St 1<br><a href="https:\/\/a\.b\/u\/x">/,
+  )
+  t.match(html, /<\/a><\/p><\/body><\/html>$/)
+  t.equal(text, 'Hi\n\n-- \nA & B\n{ {x}} St 1\nUnsubscribe: https://a.b/u/x\n')
+  t.equal(make({ html: '<p>Hi' }).text, 'Hi\n\nUnsubscribe <https://a.b/u/x>', 'also a part that is derived')
+  t.equal(make({ text: 'Hi' }).text, 'Hi\n\n-- \nUnsubscribe: https://a.b/u/x\n')
+  t.equal(make({ html: '<p>Hi', text: '' }).text, null)
+})
+
+t.test('a content with a link of its own in either part gets no footer', async t => {
+  const own = [
+    { html: '<a href="{{unsubscribe_url}}">x</a>', text: 'y' },
+    { html: '<p>x</p>', text: '{{{RESEND_UNSUBSCRIBE_URL}}}' },
+  ]
+  for (const source of own) t.strictSame(freezeContent(source, { ...NONE, postal_address: 'x' }), source)
+  const mention = { html: '<p>UNSUBSCRIBE_URL</p>', text: null }
+  t.not(freezeContent(mention, NONE).html, mention.html, 'its name alone is no link')
+})
+
+t.test('a preview text is the first of the body, hidden, and none of the text part', async t => {
+  const preview_text = 'Hi {{first_name|"you"}} & <all>'
+  const heads = [
+    ['<!doctype html><html><head><title>x</title></head><BODY class="a>b">', '<p>Body {{unsubscribe_url}}'],
+    ['<!doctype html><html><head></head >', '<p>Body {{unsubscribe_url}}'],
+    ['<!DOCTYPE html>', '<p>Body {{unsubscribe_url}}'],
+    ['', '<p>Body {{unsubscribe_url}}'],
+  ] as const
+  for (const [head, body] of heads) {
+    const { html, text } = make({ html: head + body }, { preview_text }, { first_name: '' })
+    const hidden = '<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">Hi you &amp; &lt;all&gt;&nbsp;'
+    t.ok(html?.startsWith(head + hidden), `${head} ${html}`)
+    t.equal(text, 'Body https://a.b/u/x')
+  }
+  t.equal(
+    freezeContent({ html: null, text: '{{unsubscribe_url}}' }, { ...NONE, preview_text }).text,
+    '{{unsubscribe_url}}',
+  )
+})
+
+t.test('values come in the order of the contract', async t => {
+  const of = (text: string, contact: object = {}) =>
+    make({ text: `${text}{{unsubscribe_url}}` }, {}, contact).text?.slice(0, -LINKS.unsubscribe_url.length)
+  const contact = {
+    properties: { plan: 'pro', size: 3, none: null },
+    property_fallbacks: { plan: 'free', town: 'Rome', 'a{b': 'x' },
+    template_fallbacks: { town: 'Oslo', color: 'red', FIRST_NAME: 'z' },
+    variables: { code: 'X', last_name: 'Own' },
+  }
+  const cases = {
+    '{{first_name}} {{FIRST_NAME}} {{email}} {{EMAIL}}': 'Ann Ann ann@y.com ann@y.com',
+    '{{last_name}} {{LAST_NAME|-}} {{LAST_NAME}}.': 'Own - .',
+    '{{plan}} {{size}} {{contact.plan}} {{contact.first_name}}': 'pro 3 pro Ann',
+    '{{town}}': 'Rome',
+    '{{town|Bonn}}': 'Oslo',
+    '{{color}} {{color|blue}}': 'red red',
+    '{{code}} {{none}} {{none|n}} {{unknown}} {{unknown|u}} {{event.x}}': 'X  n  u ',
+    '{{constructor}}{{__proto__}}{{toString|t}}{{__proto__|p}}': 'tp',
+    '{{poll}}{{poll_url:a}}': '',
+  }
+  for (const [text, shown] of Object.entries(cases)) t.equal(of(text, contact), shown, text)
+  t.equal(of('{{first_name}} {{first_name|you}}', { first_name: null }), ' you')
+})
+
+t.test('a fallback of a placeholder beats that of a property, also where others have none', async t => {
+  const contact = { property_fallbacks: { town: '{"Rome"}' } }
+  const source = {
+    html: '<p>{{town}} {{{town}}} {{town|Bonn}} {{contact.town}}',
+    text: '{{contact.town|Bern}} {{unsubscribe_url}}',
+  }
+  const made = make(source, {}, contact)
+  t.equal(made.html, '<p>{&quot;Rome&quot;} {"Rome"} Bonn {&quot;Rome&quot;}')
+  t.equal(made.text, 'Bern https://a.b/u/x')
+  const paris = make(source, {}, { ...contact, properties: { town: 'Paris' } })
+  t.strictSame(paris, { html: '<p>Paris Paris Paris Paris', text: 'Paris https://a.b/u/x' })
+})
+
+t.test('the values of a recipient are those that its content names, and no others', async t => {
+  const keys = listContentKeys('{{first_name}} {{plan|x}} {{{plan}}} {{UNSUBSCRIBE_URL}}', null, '{{town|y}}')
+  t.strictSame(keys, [
+    { key: 'first_name', has_fallback: false },
+    { key: 'plan', has_fallback: false },
+    { key: 'town', has_fallback: true },
+  ])
+  const lookup = recipientLookup({ ...ANN, properties: { plan: 5, other: 'x' } })
+  t.strictSame(recipientValues(keys, lookup), { first_name: 'Ann', plan: '5' })
+})
+
+t.test('the tracked links of a content are listed with their numbers', async t => {
+  const html =
+    '<a href="https://a.b/?x&amp;y"><a href="mailto:x"><a href="https://a.b/{{ id }}?q"><a href="https://a.b/?x&amp;y">'
+  const { html: part } = compileContent({ html, text: null }, { ...FILLING, tracking: { opens: true, clicks: true } })
+  t.strictSame(part && listTrackedLinks(part), [
+    { link: 0, url: 'https://a.b/?x&y' },
+    { link: 1, url: 'https://a.b/{{ id }}?q' },
+    { link: 2, url: 'https://a.b/?x&y' },
+  ])
+})
+
+t.test('a link whose scheme is a value is refused', async t => {
+  const refuse = (href: string) => refuseVariableSchemes(`<p>{{x}}<a href="https://a.b"><area href="${href}">`)
+  for (const href of ['{{url}}', ' {{url|https://a.b}}', '{{s}}://a.b', 'http{{s}}://a.b', '{{{url}}}']) {
+    t.throws(() => refuse(href), {
+      name: 'validation_error',
+      message: `The link \`${href}\` must begin with a scheme, such as \`https://\`, and not with a placeholder.`,
+    })
+  }
+  for (const href of ['https://{{host}}/', '/{{path}}', '#{{x}}', '{{unsubscribe_url}}', 'mailto:{{email}}', ''])
+    refuse(href)
+})
+
+t.test('a sender is warned of html that Gmail clips, and of a missing address', async t => {
+  t.strictSame(listContentWarnings({ html: '<p>Hi', text: null }, 'Street 1'), [])
+  t.strictSame(listContentWarnings({ html: 'é'.repeat(60_000), text: null }, 'Street 1'), [
+    'The html has 118 KB: Gmail hides what is beyond 102 KB.',
+  ])
+  t.strictSame(listContentWarnings({ html: null, text: 'x' }, null), [
+    'There is no postal address for the footer, which the law of many countries requires.',
+  ])
+})
