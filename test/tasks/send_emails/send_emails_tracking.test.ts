@@ -5,6 +5,7 @@ import { TRACKED_RENDERER } from '#lib/contents/compile_content.ts'
 import { parseLinkToken, parseRecipientToken } from '#lib/tracking/tracking_tokens.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
+import { processBatch } from '#test/support/delivering.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { type Message, startInbox } from '#test/support/smtp/inbox.ts'
@@ -92,4 +93,128 @@ t.test('each recipient gets a pixel and links of its own, and GET shows neither'
     t.equal(text, 'Hi Shop <https://shop.com/?a=1&b=2>')
   }
   shows(t, await get(`/emails/${id}`), { html: HTML, text: 'Hi Shop <https://shop.com/?a=1&b=2>' })
+})
+
+/** What is stored of an email. */
+async function storedOf(email_id: string) {
+  const { rows } = await pg.query(
+    `SELECT c.tracking, c.renderer, d.renderer AS delivered_by FROM email_contents c
+     JOIN deliveries d ON d.email_id = c.email_id WHERE c.email_id = $1`,
+    [email_id],
+  )
+  return rows[0]
+}
+
+async function setDomain(given: object) {
+  const { status } = await api.request('PATCH', `/api/domains/${account.domain_id}`, { body: given })
+  t.equal(status, 200)
+}
+
+t.test('the SQL that accepts an email knows the version of the renderer', async t => {
+  t.strictSame((await pg.query('SELECT tracked_renderer() AS version')).rows, [{ version: TRACKED_RENDERER }])
+})
+
+t.test('the domain decides what the email leaves open, when it is accepted', async t => {
+  const UNTRACKED = { tracking: null, renderer: 1, delivered_by: 1 }
+  const tracked = (tracking: number) => ({ tracking, renderer: TRACKED_RENDERER, delivered_by: TRACKED_RENDERER })
+  const accepted = async (given: object = {}) => (await post('/emails', fields({ to: 'ann@y.com', ...given }))).id
+  const of = async (given: object = {}) => storedOf(await accepted(given))
+  t.strictSame(await of(), UNTRACKED)
+  await setDomain({ open_tracking: true })
+  t.strictSame(await of(), tracked(1))
+  t.strictSame(await of({ track_clicks: true }), tracked(3))
+  t.strictSame(await of({ track_opens: false, track_clicks: null }), UNTRACKED)
+  await setDomain({ open_tracking: false, click_tracking: true })
+  t.strictSame(await of({ track_opens: null }), tracked(2))
+  t.strictSame(await of({ html: undefined, text: 'Hi https://a.b', ...BOTH }), {
+    tracking: null,
+    renderer: null,
+    delivered_by: null,
+  })
+  t.strictSame(await of({ html: '', text: 'Hi', ...BOTH }), { tracking: null, renderer: null, delivered_by: null })
+
+  const id = await accepted()
+  await setDomain({ click_tracking: false })
+  const [{ html = '' } = {}] = await deliver(t, [id])
+  t.equal(tracksIn(html).link?.url, 'https://shop.com/?a=1&b=2', 'a later change of the domain changes nothing')
+  t.equal(tracksIn(html).pixel, null)
+})
+
+t.test('what emails share is tracked by its content', async t => {
+  const html = `<p>{{name}} <a href="https://a.b/{{name}}">x</a><a href="https://c.d">y</a></p>${'x'.repeat(2_000)}`
+  const { id: template_id } = await post('/templates', { name: 'x', html })
+  await post(`/templates/${template_id}/publish`, {})
+  const { id, parsed } = await sendEmail(t, { html: undefined, template_id, variables: { name: 'A&B' }, ...BOTH })
+  const { rows } = await pg.query('SELECT content_id FROM email_contents WHERE email_id = $1', [id])
+  for (const { html } of parsed) {
+    const links = [...html.matchAll(new RegExp(LINK, 'g'))].map(([, , token]) => parseLinkToken(String(token), keys))
+    t.strictSame(links, [
+      { source_id: rows[0].content_id, link: 0, url: 'https://a.b/A&B' },
+      { source_id: rows[0].content_id, link: 1, url: 'https://c.d' },
+    ])
+  }
+  t.equal(parsed[0]?.html.match(LINK)?.[0] === parsed[1]?.html.match(LINK)?.[0], false)
+
+  const batch = post(
+    '/emails/batch',
+    TO.map((to, n) => fields({ to, html: html.replaceAll('{{name}}', 'z'), track_clicks: n > 0, track_opens: true })),
+  )
+  await processBatch(openWork(t, world, 'capture'))
+  const ids = (await batch).data.map(({ id }) => id)
+  const sent = await deliver(t, ids)
+  t.strictSame(
+    sent.map(({ html }) => [tracksIn(html).pixel !== null, tracksIn(html).link?.url]),
+    [
+      [true, undefined],
+      [true, 'https://a.b/z'],
+    ],
+  )
+})
+
+t.test('text that is derived for each recipient has the original links', async t => {
+  const html = '<p>{{{body}}} {{{UNSUBSCRIBE_URL}}} <a href="https://a.b/?x">x</a>'
+  const { parsed } = await sendEmail(t, { html, variables: { body: '<a href="https://r.aw">raw</a>' }, ...BOTH })
+  for (const { html, text } of parsed) {
+    t.match(
+      html,
+      /<p><a href="https:\/\/r\.aw">raw<\/a> https:\/\/mail\.acme\.com\/u\//,
+      'a link in a value is not tracked',
+    )
+    t.equal(tracksIn(html).link?.url, 'https://a.b/?x')
+    t.match(text, /^raw <https:\/\/r\.aw> https:\/\/mail\.acme\.com\/u\/[\w-]+ x <https:\/\/a\.b\/\?x>$/)
+  }
+})
+
+t.test('links begin with the tracking host of the domain once its record is verified', async t => {
+  const check = (status: string) =>
+    pg.query(
+      `INSERT INTO domain_records (account_id, domain_id, name, type, status) VALUES ($1, $2, $3, 'CNAME', $4)
+       ON CONFLICT (account_id, domain_id, name, type) DO UPDATE SET status = excluded.status`,
+      [account.id, account.domain_id, `go.${domain}`, status],
+    )
+  await setDomain({ tracking_subdomain: 'go' })
+  for (const [status, origin] of [
+    ['pending', BASE_URL],
+    ['verified', `https://go.${domain}`],
+    ['failed', BASE_URL],
+  ] as const) {
+    await check(status)
+    const { parsed } = await sendEmail(t, { to: 'ann@y.com', ...BOTH })
+    const { pixel, link } = tracksIn(parsed[0]?.html ?? '')
+    t.strictSame([pixel?.origin, link?.origin], [origin, origin], status)
+  }
+  await check('verified')
+  await setDomain({ tracking_subdomain: null })
+  const { parsed } = await sendEmail(t, { to: 'ann@y.com', ...BOTH })
+  t.equal(tracksIn(parsed[0]?.html ?? '').pixel?.origin, BASE_URL, 'another host is not verified')
+})
+
+t.test('a tracked email that is sent again has the same bytes, and so has one with attachments', async t => {
+  const attachments = [{ filename: 'a.txt', content: Buffer.from('a').toString('base64') }]
+  for (const given of [{}, { attachments }]) {
+    const { id, parsed } = await sendEmail(t, { to: 'ann@y.com', ...BOTH, ...given })
+    await pg.query(`UPDATE deliveries SET state = 'queued', next_at = now() WHERE email_id = $1`, [id])
+    t.strictSame(await deliver(t, [id]), parsed)
+    t.equal(tracksIn(parsed[0]?.html ?? '').link?.link, 0)
+  }
 })
