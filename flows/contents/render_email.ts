@@ -7,6 +7,7 @@ import {
   type Links,
   type Source,
 } from '#lib/contents/compile_content.ts'
+import { weightOf } from '#lib/contents/content_parts.ts'
 import { compile, renderContent } from '#lib/contents/render_content.ts'
 import type { Tracking } from '#lib/contents/track_part.ts'
 import { SharedLinks, type TrackedBy } from '#lib/contents/write_tracking.ts'
@@ -47,7 +48,7 @@ export function createRenderEmail(pool: Pool): RenderEmail {
   const cache = new LRUCache<string, Compiled, Compilation>({
     maxSize: CACHE_SIZE,
     maxEntrySize: MAX_ENTRY,
-    sizeCalculation: ({ content: { html, text } }) => 1 + (html?.length ?? 0) + (text?.length ?? 0),
+    sizeCalculation: ({ content: { html, text } }) => 1 + (html ? weightOf(html) : 0) + (text ? weightOf(text) : 0),
     fetchMethod: (_key, _stale, { context }) => compileSource(pool, context),
     // A content that is waited for arrives, also when others have taken its place in the cache.
     ignoreFetchAbort: true,

@@ -23,6 +23,8 @@ export type CompiledPart = { pieces: (Filler | LinkSlot | FilledLink | PixelSlot
 export type FilledLink = { link: number; url: string; written: string; is_shared: boolean }
 export type FilledPiece = string | FilledLink | PixelSlot
 
+const PIECE_WEIGHT = 256
+
 /** A value that ends an attribute, or its tag: nobody can say where such a link leads. */
 const ENDS_ATTRIBUTE = /["'<>`\s]/
 
@@ -48,8 +50,26 @@ export function valueSlot(source: string, { start, next, key, fallback, is_raw }
   return { key, fallback, is_raw, written: source.slice(start, next) }
 }
 
+/** Returns how many places there are that values are put into. */
+export function countSlots({ pieces }: CompiledPart): number {
+  let count = 0
+  for (const piece of pieces) {
+    if (typeof piece === 'string') continue
+    if ('key' in piece) count++
+    else if ('written' in piece && typeof piece.written !== 'string') count += piece.written.length
+  }
+  return count
+}
+
+/** Returns the memory that a compiled part takes, in characters, with its links as they are signed. */
+export function weightOf({ pieces, length }: CompiledPart): number {
+  return length + PIECE_WEIGHT * pieces.length
+}
+
 /** Puts values in. Tracked links and the pixel stay apart (write_tracking.ts). @throws {ApiError} as `render` does */
-export function fillPart({ pieces }: CompiledPart, part: 'html' | 'text', lookup: Lookup): FilledPiece[] {
+export function fillPart(compiled: CompiledPart, part: 'html' | 'text', lookup: Lookup): FilledPiece[] {
+  // Without values it is as long as it was given.
+  if (countSlots(compiled) === 0) return compiled.pieces as FilledPiece[]
   let length = 0
   const count = (text: string) => {
     length += text.length
@@ -58,7 +78,7 @@ export function fillPart({ pieces }: CompiledPart, part: 'html' | 'text', lookup
   }
   const fill = (piece: Filler) =>
     count(typeof piece === 'string' ? piece : writeSlot(piece, part === 'html' && !piece.is_raw, lookup))
-  return pieces.map(piece => {
+  return compiled.pieces.map(piece => {
     if (typeof piece === 'string' || 'key' in piece) return fill(piece)
     if ('is_pixel' in piece) return piece
     if ('is_shared' in piece) {

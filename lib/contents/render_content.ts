@@ -9,7 +9,7 @@ import {
   type Source,
   type Values,
 } from './compile_content.ts'
-import { untracked } from './content_parts.ts'
+import { countSlots, untracked } from './content_parts.ts'
 import type { ContentWork } from './content_thread.ts'
 import { type SharedLinks, type TrackedBy, writeTracking } from './write_tracking.ts'
 
@@ -42,7 +42,7 @@ export async function renderContent(
   links: Links,
   tracked: TrackedLinks = null,
 ): Promise<Source> {
-  const isSlow = hasManyPieces(content) || (content.is_text_late && isLong(content.html))
+  const isSlow = hasManySlots(content) || (content.is_text_late && isLong(content.html))
   const { html, text } = isSlow
     ? ((await inThread({ fill: content, values, links })) as FilledContent)
     : fillContent(content, values, links)
@@ -54,9 +54,8 @@ function isLong(part: { length: number } | null): boolean {
   return part !== null && part.length > MAX_LENGTH
 }
 
-/** Between two placeholders stands a piece of text, as a rule. */
-function hasManyPieces({ html, text }: CompiledContent): boolean {
-  return (html?.pieces.length ?? 0) + (text?.pieces.length ?? 0) > 2 * MAX_PLACEHOLDERS
+function hasManySlots({ html, text }: CompiledContent): boolean {
+  return (html ? countSlots(html) : 0) + (text ? countSlots(text) : 0) > MAX_PLACEHOLDERS
 }
 
 function inThread(work: ContentWork): Promise<CompiledContent | FilledContent> {

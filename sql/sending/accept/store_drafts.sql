@@ -18,16 +18,20 @@ CREATE FUNCTION tracked_renderer() RETURNS smallint LANGUAGE sql IMMUTABLE AS 'S
 
 -- Returns email_contents.tracking by position of the draft, of those that are tracked; null: none is. It is decided for
 -- good, by the draft, else by its domain. Only html can be tracked; by its length Postgres knows it from '' without reading it.
-CREATE FUNCTION tracking_of(drafts draft[], judged judgement) RETURNS jsonb LANGUAGE sql STABLE AS $$
-  SELECT jsonb_object_agg(d.position, t.bits) FILTER (WHERE t.bits > 0 AND (d.html <> '' OR EXISTS (
-    SELECT FROM contents c WHERE c.account_id = d.account_id AND c.id = d.content_id AND c.html <> ''
-  )))
-  FROM unnest(drafts) AS d
-  LEFT JOIN domains o ON o.account_id = d.account_id AND o.id = judged.domain_ids[d.position + 1]
-  CROSS JOIN LATERAL (
-    SELECT coalesce(d.track_opens, o.open_tracking, false)::integer
-      + 2 * coalesce(d.track_clicks, o.click_tracking, false)::integer AS bits
-  ) t
+CREATE FUNCTION tracking_of(drafts draft[], judged judgement) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (
+    SELECT jsonb_object_agg(d.position, t.bits) FILTER (WHERE t.bits > 0 AND (d.html <> '' OR EXISTS (
+      SELECT FROM contents c WHERE c.account_id = d.account_id AND c.id = d.content_id AND c.html <> ''
+    )))
+    FROM unnest(drafts) AS d
+    LEFT JOIN domains o ON o.account_id = d.account_id AND o.id = judged.domain_ids[d.position + 1]
+    CROSS JOIN LATERAL (
+      SELECT coalesce(d.track_opens, o.open_tracking, false)::integer
+        + 2 * coalesce(d.track_clicks, o.click_tracking, false)::integer AS bits
+    ) t
+  );
+END
 $$;
 
 -- Stores the accepted ones as emails made at that moment, with one job for all that are due. Callers set the plans of the

@@ -94,6 +94,14 @@ t.test('mail without values may be full of other braces', async t => {
   t.strictSame(makePersonal({ html: text }, LINKS), { html: text, text })
 })
 
+t.test('mail without values may be longer than what is rendered', async t => {
+  const html = `<p>UNSUBSCRIBE_URL ${'x'.repeat(5_100_000)}`
+  t.equal(makePersonal({ html, text: '' }, LINKS).html, html)
+  t.throws(() => makePersonal({ html: `${html}{{UNSUBSCRIBE_URL}}`, text: '' }, LINKS), {
+    message: 'The rendered `html` must have at most 5,000,000 characters.',
+  })
+})
+
 t.test('links stay as they are written where there is no recipient', async t => {
   const html = '<a href="{{UNSUBSCRIBE_URL}}">Out</a> {{name|you}}'
   const text = 'Out <{{UNSUBSCRIBE_URL}}> you'

@@ -66,6 +66,18 @@ t.test('Message-ID, Date and Sender of a submitted message are kept', async t =>
   t.match(body, { message_id: `<${message_id}>`, headers: { Date: date, Sender: `"Bot, Inc." <bot@${second.name}>` } })
 })
 
+t.test('a submitted message is not tracked, whatever its domain says', async t => {
+  const flags = (is_on: boolean) =>
+    query('UPDATE domains SET open_tracking = $2, click_tracking = $2 WHERE id = $1', [account.domain_id, is_on])
+  await flags(true)
+  const html = '<a href="https://shop.com">Shop</a>'
+  const raw = `From: ${from}\r\nTo: b@y.com\r\nSubject: x\r\nContent-Type: text/html\r\n\r\n${html}\r\n`
+  const id = acceptedId(await client.send('b@y.com', Buffer.from(raw)))
+  await flags(false)
+  const find = 'SELECT rtrim(html, chr(10)) AS html, tracking, renderer FROM email_contents WHERE email_id = $1'
+  t.strictSame(await query(find, [id]), [{ html, tracking: null, renderer: null }])
+})
+
 t.test('a message in a submitted message stays message/rfc822', async t => {
   const inner = 'From: a@b.com\r\nSubject: Inner\r\n\r\nHello'
   const raw = `From: ${from}\r\nTo: b@y.com\r\nSubject: x\r\nContent-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\n\r\nSee below\r\n--q\r\nContent-Type: message/rfc822\r\n\r\n${inner}\r\n--q--\r\n`
