@@ -2,6 +2,8 @@ import type { Operation } from '#api/operations/operation.ts'
 import { apiKeys } from './api_keys.ts'
 import { audienceContacts } from './audience_contacts.ts'
 import { audiences } from './audiences.ts'
+import { campaignActions } from './campaign_actions.ts'
+import { campaigns } from './campaigns.ts'
 import { contactBatches } from './contact_batches.ts'
 import { contactImports } from './contact_imports.ts'
 import { contactProperties } from './contact_properties.ts'
@@ -68,6 +70,11 @@ export const resources: Resource[] = [
   },
   { name: 'Segments', description: 'Contacts that a filter finds.', operations: segments },
   { name: 'Topics', description: 'Subjects that contacts choose to get mail about.', operations: topics },
+  {
+    name: 'Campaigns',
+    description: 'One email to many contacts, and what they do with it.',
+    operations: [...campaigns, ...campaignActions],
+  },
   {
     name: 'Suppressions',
     description: 'Addresses that are sent nothing.',

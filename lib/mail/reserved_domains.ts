@@ -1,6 +1,9 @@
 // RFC 2606 2 and 3, RFC 6761 6.2-6.5: nobody can own a mailbox there, so mail to them only harms the sender's name.
 const RESERVED = /(?:^|\.)(?:example\.(?:com|net|org)|test|invalid|localhost|example)$/i
 
+/** The same for a pattern of Postgres. */
+export const RESERVED_PATTERN = RESERVED.source
+
 /** Whether an ASCII domain is example.com, example.net, example.org, .test, .invalid, .localhost, .example or below one. */
 export function isReservedDomain(domain: string): boolean {
   return RESERVED.test(domain)

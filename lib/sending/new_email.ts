@@ -21,13 +21,13 @@ const headers = record(z.string()).superRefine((given, context) => {
 })
 
 const HTML = 'HTML part.'
-const SCHEDULED_AT =
+export const SCHEDULED_AT =
   'When to send it: an ISO 8601 timestamp, or a phrase such as `in 2 hours` or `tomorrow at 9am` (UTC), at most 30 days ahead.'
 
 const MOMENT = 'must be an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am"'
 
 /** By the database's clock. A moment that cannot be is refused later, after the Idempotency-Key (contract 1). */
-const ScheduledAt = z
+export const ScheduledAt = z
   .string()
   .transform((text, context) => readSchedule(text, now()) ?? refuse(context, 'validation_error', MOMENT))
 

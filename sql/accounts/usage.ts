@@ -67,3 +67,20 @@ export async function findAccountUsage(db: Queryable, account_id: string): Promi
     WHERE a.id = ${account_id}
   `)
 }
+
+const Room = z.object({ day: z.int().nullable(), month: z.int().nullable() })
+
+/** How many emails the plan has room for in the windows that end now, credits included; null: it has no such quota. */
+export async function findQuotaRoom(db: Queryable, account_id: string): Promise<z.infer<typeof Room>> {
+  return db.one(sql.type(Room)`
+    SELECT CASE WHEN p.emails_per_day IS NOT NULL THEN greatest(0, p.emails_per_day - (
+        SELECT coalesce(sum(m.emails), 0) FROM usage_minutes m
+        WHERE m.account_id = a.id AND m.minute > now() - usage_window('day')
+      )) END::bigint AS day,
+      CASE WHEN p.emails_per_month IS NOT NULL THEN u.credits + greatest(0, p.emails_per_month - (
+        SELECT coalesce(sum(h.emails), 0) FROM usage_hours h
+        WHERE h.account_id = a.id AND h.hour > now() - usage_window('month')
+      )) END::bigint AS month
+    FROM accounts a JOIN plans p ON p.name = a.plan JOIN account_usage u ON u.account_id = a.id WHERE a.id = ${account_id}
+  `)
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import type { Context } from '#api/context.ts'
+import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { json, longJson } from '#api/operations/bodies.ts'
+import { operation } from '#api/operations/operation.ts'
+import { uuidParam } from '#api/operations/params.ts'
+import { wholeQuery } from '#api/operations/queries.ts'
+import { type Author, changeCampaign, copyCampaign, removeCampaign } from '#flows/campaigns/change_campaign.ts'
+import { createCampaign } from '#flows/campaigns/start_campaign.ts'
+import { requireDomain } from '#flows/contacts/contact_domain.ts'
+import { CampaignChange, CampaignCopy, NewCampaign } from '#lib/campaigns/new_campaign.ts'
+import { type ErrorName, notFound, orNotFound } from '#lib/errors.ts'
+import { Campaign, CampaignStatus, ListedCampaign } from '#sql/campaigns/campaign_records.ts'
+import { findCampaign, isCampaign, listCampaigns } from '#sql/campaigns/campaigns.ts'
+
+const params = { id: uuidParam('Campaign') }
+
+/** Errors of operations that begin to send a campaign. */
+export const CAMPAIGN_SEND_ERRORS: ErrorName[] = [
+  ...(['not_found', 'daily_quota_exceeded', 'monthly_quota_exceeded', 'reputation_paused'] as const),
+  ...(['sending_service_unavailable', 'sending_configuration_unavailable'] as const),
+]
+
+/** What was found before sending that recipients or their mail servers may object to. */
+export const Warnings = z
+  .array(z.string())
+  .describe('What recipients or their mail servers may object to, in words. It is sent all the same.')
+
+const CreatedCampaign = Campaign.extend({ warnings: Warnings.optional() }).meta({ id: 'CreatedCampaign' })
+
+const filters = {
+  status: CampaignStatus.optional().describe('Only campaigns with this status.'),
+  q: z
+    .string()
+    .regex(/^[^\p{Cc}]{0,200}$/u, 'must be one line of at most 200 characters')
+    .optional()
+    .describe('Text in the name or the subject, ignoring case.'),
+  domain: z.string().optional().describe('Name or id of a domain: only its campaigns.'),
+}
+
+export const campaigns = [
+  operation('POST /campaigns', {
+    id: 'createCampaign',
+    aliases: ['/broadcasts'],
+    access: 'full',
+    summary: 'Create a campaign',
+    description: 'It stays a draft until it is sent: at once with `send`, or by `POST /campaigns/:id/send`.',
+    body: longJson(NewCampaign),
+    answers: { 201: CreatedCampaign },
+    errors: ['missing_required_field', 'invalid_from_address', ...CAMPAIGN_SEND_ERRORS],
+  }).handle(async (ctx, { body }) => createCampaign(ctx, authorOf(ctx), body())),
+
+  operation('GET /campaigns', {
+    id: 'listCampaigns',
+    aliases: ['/broadcasts'],
+    access: 'full',
+    summary: 'List campaigns, newest first',
+    query: wholeQuery(filters),
+    answers: { 200: listOf(ListedCampaign) },
+  }).handle(async (ctx, { account_id, query }) => {
+    const { position, filters } = query()
+    const { domain, status, q } = filters
+    const domain_id =
+      domain === undefined ? undefined : await requireDomain(ctx.pool, { caller: ctx.state.caller, domain })
+    return listCampaigns(ctx.pool, account_id, { status, q, domain_id }, position)
+  }),
+
+  operation('GET /campaigns/:id', {
+    id: 'getCampaign',
+    aliases: ['/broadcasts/:id'],
+    access: 'full',
+    params,
+    summary: 'Get a campaign',
+    answers: { 200: Campaign },
+  }).handle(async (ctx, { account_id, params: { id } }) =>
+    orNotFound('Campaign', await findCampaign(ctx.pool, { account_id, id })),
+  ),
+
+  operation('PATCH /campaigns/:id', {
+    id: 'updateCampaign',
+    aliases: ['/broadcasts/:id'],
+    access: 'full',
+    params,
+    summary: 'Change a draft',
+    description: 'Fields that are left out stay, null clears them. Cancel a scheduled campaign to change it.',
+    body: longJson(CampaignChange),
+    answers: { 200: changed('campaign') },
+    errors: ['invalid_from_address'],
+  }).handle(async (ctx, { account_id, params: { id }, body }) => {
+    await requireCampaign(ctx, account_id, id)
+    await changeCampaign(ctx.pool, { account_id, id }, body())
+    return { object: 'campaign', id }
+  }),
+
+  operation('DELETE /campaigns/:id', {
+    id: 'deleteCampaign',
+    aliases: ['/broadcasts/:id'],
+    access: 'full',
+    params,
+    summary: 'Delete a draft or a scheduled campaign',
+    answers: { 200: deleted('campaign') },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    await removeCampaign(ctx.pool, { account_id, id })
+    return { object: 'campaign', id, deleted: true }
+  }),
+
+  operation('POST /campaigns/:id/duplicate', {
+    id: 'duplicateCampaign',
+    aliases: ['/broadcasts/:id/duplicate'],
+    access: 'full',
+    params,
+    summary: 'Make a draft of a campaign',
+    body: json(CampaignCopy),
+    answers: { 201: Campaign },
+  }).handle(async (ctx, { account_id, params: { id }, body }) => {
+    await requireCampaign(ctx, account_id, id)
+    return copyCampaign(ctx.pool, authorOf(ctx), id, body()?.name)
+  }),
+]
+
+function authorOf({ state: { caller } }: Context): Author {
+  return { account_id: caller.account_id, source_id: caller.key_id }
+}
+
+/** What the path names is found before the body is read. @throws {ApiError} 404 */
+export async function requireCampaign(ctx: Context, account_id: string, id: string): Promise<void> {
+  if (!(await isCampaign(ctx.pool, { account_id, id }))) throw notFound('Campaign')
+}

@@ -1,0 +1,116 @@
+import { type CampaignChange, MAX_NAME, type NewCampaign } from '#lib/campaigns/new_campaign.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { type Address, formatAddress, parseAddress } from '#lib/mail/address.ts'
+import type { Campaign } from '#sql/campaigns/campaign_records.ts'
+import {
+  type CampaignFields,
+  type CampaignId,
+  deleteCampaign,
+  findCampaign,
+  insertCampaign,
+  lockCampaign,
+  updateCampaign,
+} from '#sql/campaigns/campaigns.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+import { requireGroups, requireSenderDomain, requireTemplateId } from './campaign_groups.ts'
+
+/** Who makes a campaign, by which API key. */
+export type Author = { account_id: string; source_id: string | null }
+
+const NOTHING: Omit<CampaignFields, 'domain_id' | 'from'> = {
+  name: '',
+  audience_id: null,
+  segment_id: null,
+  topic_id: null,
+  reply_to: [],
+  subject: null,
+  preview_text: null,
+  html: null,
+  text: null,
+  template_id: null,
+  track_opens: null,
+  track_clicks: null,
+}
+
+/** Stores a draft. @throws {ApiError} 404 for what it names; 422 for what is not of the domain of `from` */
+export async function insertDraft(tx: Tx, { account_id, source_id }: Author, given: NewCampaign): Promise<Campaign> {
+  const domain_id = await requireSenderDomain(tx, account_id, given.from)
+  const before = { ...NOTHING, domain_id, from: formatAddress(given.from) }
+  const fields = await checked(tx, account_id, merge(before, given))
+  return insertCampaign(tx, { account_id, id: newId(), source_id }, fields)
+}
+
+/** Changes the given fields of a draft. @throws {ApiError} 404; 422 if it is no draft any more */
+export async function changeCampaign(pool: Pool, campaign: CampaignId, change: CampaignChange): Promise<void> {
+  const { account_id } = campaign
+  await pool.transaction(async tx => {
+    const before = await lockCampaign(tx, campaign)
+    if (!before) throw notFound('Campaign')
+    if (before.status !== 'draft') throw notDraft(before, 'changed')
+    const { domain } = change.from ?? (parseAddress(before.from) as Address)
+    const merged = merge({ ...before, domain_id: await requireSenderDomain(tx, account_id, { domain }) }, change)
+    await updateCampaign(tx, campaign, await checked(tx, account_id, merged))
+  })
+}
+
+/** Makes a draft of a campaign, named `Copy of …` unless told otherwise. @throws {ApiError} 404 */
+export async function copyCampaign(
+  pool: Pool,
+  { account_id, source_id }: Author,
+  id: string,
+  name: string | null | undefined,
+): Promise<Campaign> {
+  return pool.transaction(async tx => {
+    const original = await findCampaign(tx, { account_id, id })
+    if (!original) throw notFound('Campaign')
+    const copy = { ...original, name: name ?? `Copy of ${original.name}`.trimEnd().slice(0, MAX_NAME).toWellFormed() }
+    return insertCampaign(tx, { account_id, id: newId(), source_id }, copy)
+  })
+}
+
+/** Deletes a campaign that was never started. @throws {ApiError} 404; 422 */
+export async function removeCampaign(pool: Pool, campaign: CampaignId): Promise<void> {
+  await pool.transaction(async tx => {
+    const found = await lockCampaign(tx, campaign)
+    if (!found) throw notFound('Campaign')
+    if (found.status !== 'draft' && found.status !== 'scheduled') {
+      throw new ApiError(
+        'validation_error',
+        `Only a draft or a scheduled campaign can be deleted; this one is ${found.status}.`,
+      )
+    }
+    await deleteCampaign(tx, campaign)
+  })
+}
+
+export function notDraft({ status }: Pick<Campaign, 'status'>, participle: string): ApiError {
+  const hint = status === 'scheduled' ? ' Cancel it first.' : ''
+  return new ApiError('validation_error', `Only a draft can be ${participle}; this campaign is ${status}.${hint}`)
+}
+
+function merge(before: CampaignFields, { from, reply_to, ...change }: CampaignChange): CampaignFields {
+  const given = Object.fromEntries(
+    Object.keys(NOTHING).flatMap(field => {
+      const value = change[field as keyof typeof change]
+      return value === undefined ? [] : [[field, value]]
+    }),
+  )
+  return {
+    ...before,
+    ...given,
+    name: change.name === undefined ? before.name : (change.name ?? ''),
+    from: from ? formatAddress(from) : before.from,
+    reply_to: reply_to === undefined ? before.reply_to : (reply_to ?? []).map(formatAddress),
+  }
+}
+
+async function checked(tx: Tx, account_id: string, fields: CampaignFields): Promise<CampaignFields> {
+  const template_id = await requireTemplateId(tx, account_id, fields.template_id)
+  const part = (['html', 'text'] as const).find(field => fields[field] !== null)
+  if (template_id !== null && part) {
+    throw new ApiError('validation_error', `\`${part}\` cannot be combined with \`template_id\`.`)
+  }
+  await requireGroups(tx, account_id, fields)
+  return { ...fields, template_id }
+}

@@ -1,0 +1,108 @@
+import { faultError } from '#flows/sending/errors.ts'
+import { isPublicHttps } from '#lib/campaigns/public_url.ts'
+import type { Config } from '#lib/config.ts'
+import { defaultTransport } from '#lib/delivery/relay_urls.ts'
+import { ApiError } from '#lib/errors.ts'
+import { type Address, parseAddress } from '#lib/mail/address.ts'
+import { type Addressed, countRecipients, loadAddressed } from '#sql/campaigns/addressed.ts'
+import type { Campaign } from '#sql/campaigns/campaign_records.ts'
+import { findSender, judgeSender } from '#sql/campaigns/judge_sender.ts'
+import { lockGroups } from '#sql/campaigns/lock_groups.ts'
+import type { Queryable, Tx } from '#sql/pool.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
+import { type FrozenContent, freezeContent } from './freeze_content.ts'
+
+export type CampaignConfig = Pick<Config, 'BASE_URL' | 'MAIL_TRANSPORT' | 'SIMULATOR_DOMAIN'>
+
+/** A campaign that can be sent. */
+export type Checked = { content: FrozenContent; postal_address: string | null; addressed: Addressed }
+
+/** Faults that pass: a campaign that was scheduled begins, and its mail waits for their end. */
+const PASSING = new Set([
+  'platform_paused',
+  'account_paused',
+  'domain_paused',
+  'transport_unusable',
+  'signing_key_unusable',
+])
+
+/**
+ * Checks that a locked campaign can be sent. Until the transaction ends nobody deletes what it names.
+ *
+ * @param is_due it was scheduled, and pauses do not keep it from beginning
+ * @throws {ApiError} 422 with the first reason; another if sending is paused or not configured
+ */
+export async function checkCampaign(
+  tx: Tx,
+  config: CampaignConfig,
+  account_id: string,
+  campaign: Campaign,
+  { is_due = false } = {},
+): Promise<Checked> {
+  await lockGroups(tx, account_id, campaign)
+  requireContent(campaign)
+  requireGroup(campaign)
+  await requireSender(tx, account_id, campaign, is_due)
+  const { transport, postal_address } = await findSender(tx, account_id, campaign.domain_id)
+  requirePublicUrl(config, transport)
+  const content = await freezeContent(tx, account_id, campaign, postal_address)
+  return { content, postal_address, addressed: await requireAddressed(tx, config, account_id, campaign) }
+}
+
+/** Whom a campaign is for. @throws {ApiError} 422 if it names nobody, or what was deleted */
+export async function requireAddressed(
+  db: Queryable,
+  { SIMULATOR_DOMAIN }: Pick<Config, 'SIMULATOR_DOMAIN'>,
+  account_id: string,
+  campaign: Campaign,
+): Promise<Addressed> {
+  requireGroup(campaign)
+  const addressed = await loadAddressed(db, account_id, campaign, SIMULATOR_DOMAIN)
+  return addressed ?? fail('The audience, the segment or the topic of the campaign was deleted.')
+}
+
+function requireContent({ html, text, template_id }: Campaign): void {
+  if (!html && !text && template_id === null) {
+    fail('The campaign has no content: give it `html`, `text` or a `template_id`.')
+  }
+}
+
+function requireGroup({ audience_id, segment_id }: Campaign): void {
+  if (audience_id === null && segment_id === null) {
+    fail('The campaign has no recipients: give it an `audience_id` or a `segment_id`.')
+  }
+}
+
+async function requireSender(tx: Tx, account_id: string, { from }: Campaign, is_due: boolean): Promise<void> {
+  const { domain } = parseAddress(from) as Address
+  const { fault, detail } = await judgeSender(tx, { account_id, domain })
+  if (fault === null || (is_due && PASSING.has(fault))) return
+  throw faultError({ fault, detail: detail ?? {} }, { domain, topic_id: null, refusal: null } as Draft)
+}
+
+function requirePublicUrl(config: CampaignConfig, transport: string | null): void {
+  if ((transport ?? defaultTransport(config)) === 'capture' || isPublicHttps(config.BASE_URL)) return
+  fail(
+    `Recipients could not open the links to unsubscribe: BASE_URL is ${config.BASE_URL}, and must be a public \`https\` URL.`,
+  )
+}
+
+/** Refuses a campaign for nobody, and one for others than expected. @throws {ApiError} 422 */
+export async function requireRecipients(db: Queryable, addressed: Addressed, expected: number | null): Promise<void> {
+  if (expected === null) {
+    if ((await countRecipients(db, addressed, 1)) === 0) fail('Nobody would get the campaign.')
+    return
+  }
+  const most = Math.floor(expected * 1.1)
+  const count = await countRecipients(db, addressed, most + 1)
+  if (count === 0) fail('Nobody would get the campaign.')
+  if (count > most)
+    fail(`More than ${most} contacts would get the campaign, not the ${expected} of \`expected_recipients\`.`)
+  if (count < expected * 0.9) {
+    fail(`Only ${count} contacts would get the campaign, not the ${expected} of \`expected_recipients\`.`)
+  }
+}
+
+function fail(message: string): never {
+  throw new ApiError('validation_error', message)
+}

@@ -1,0 +1,43 @@
+import { ApiError } from '#lib/errors.ts'
+import type { Campaign } from '#sql/campaigns/campaign_records.ts'
+import type { Queryable } from '#sql/pool.ts'
+import { listSentTemplates } from '#sql/templates/template_versions.ts'
+
+/** What everybody gets of a campaign, before the values of each recipient are put in. */
+export type FrozenContent = { html: string | null; text: string | null; subject: string; reply_to: string[] }
+
+/** Bytes of html. */
+const MAX_HTML = 5_000_000
+
+/**
+ * Returns the content of a campaign as it is sent: its own, or that of the published version of its template.
+ *
+ * @throws {ApiError} 422 if it cannot be sent
+ */
+export async function freezeContent(
+  db: Queryable,
+  account_id: string,
+  campaign: Campaign,
+  _postal_address: string | null,
+): Promise<FrozenContent> {
+  const source = campaign.template_id === null ? campaign : await readTemplate(db, account_id, campaign.template_id)
+  const { html, text } = source
+  if (!html && !text) throw refusal('The campaign has no content: give it `html`, `text` or a `template_id`.')
+  const subject = campaign.subject ?? source.subject
+  if (!subject) throw refusal('The campaign has no `subject`.')
+  if (Buffer.byteLength(html ?? '') > MAX_HTML) {
+    throw refusal(`The \`html\` of a campaign must have at most ${MAX_HTML.toLocaleString('en')} bytes.`)
+  }
+  return { html, text, subject, reply_to: campaign.reply_to.length > 0 ? campaign.reply_to : source.reply_to }
+}
+
+async function readTemplate(db: Queryable, account_id: string, id: string) {
+  const [template] = await listSentTemplates(db, account_id, [id])
+  if (!template) throw refusal('The template of the campaign was deleted.')
+  if (template.version_id === null) throw refusal('The template of the campaign is not published.')
+  return template
+}
+
+function refusal(message: string): ApiError {
+  return new ApiError('validation_error', message)
+}

@@ -1,0 +1,80 @@
+import { scheduleError } from '#flows/sending/errors.ts'
+import type { CampaignSending, NewCampaign } from '#lib/campaigns/new_campaign.ts'
+import { notFound } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import type { Campaign } from '#sql/campaigns/campaign_records.ts'
+import { type CampaignId, findCampaign, lockCampaign } from '#sql/campaigns/campaigns.ts'
+import { scheduleCampaign, startRun } from '#sql/campaigns/start_campaign.ts'
+import { keepContents } from '#sql/contents/contents.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+import { type Author, insertDraft, notDraft } from './change_campaign.ts'
+import { type CampaignConfig, type Checked, checkCampaign, requireRecipients } from './check_campaign.ts'
+import { requireQuota } from './require_quota.ts'
+import { listWarnings } from './warnings.ts'
+
+type Services = { pool: Pool; config: CampaignConfig }
+
+/** `warnings`: what recipients or their mail servers may object to; it is sent all the same. */
+export type SentCampaign = { status: 'queued' | 'scheduled'; scheduled_at: Date | null; warnings: string[] }
+
+/**
+ * Begins to send a draft, or schedules it, in one commit.
+ *
+ * @throws {ApiError} 404; 422 with the first reason why it cannot be sent; 429 if it exceeds a quota
+ */
+export async function sendCampaign(
+  { pool, config }: Services,
+  campaign: CampaignId,
+  sending: CampaignSending,
+): Promise<SentCampaign> {
+  return pool.transaction(async tx => {
+    const draft = await lockCampaign(tx, campaign)
+    if (!draft) throw notFound('Campaign')
+    if (draft.status !== 'draft') throw notDraft(draft, 'sent')
+    return sendDraft(tx, config, campaign, draft, sending)
+  })
+}
+
+/** Stores a campaign, and sends it if it asks for that: both or neither. @throws {ApiError} */
+export async function createCampaign(
+  { pool, config }: Services,
+  author: Author,
+  given: NewCampaign,
+): Promise<Campaign & { warnings?: string[] }> {
+  const { account_id } = author
+  return pool.transaction(async tx => {
+    const draft = await insertDraft(tx, author, given)
+    if (!given.send) return draft
+    const { warnings } = await sendDraft(tx, config, { account_id, id: draft.id }, draft, given)
+    return { ...((await findCampaign(tx, { account_id, id: draft.id })) as Campaign), warnings }
+  })
+}
+
+async function sendDraft(
+  tx: Tx,
+  config: CampaignConfig,
+  campaign: CampaignId,
+  draft: Campaign,
+  { scheduled_at: schedule, expected_recipients }: CampaignSending,
+): Promise<SentCampaign> {
+  if (schedule?.fault) throw scheduleError(schedule.fault)
+  const { account_id } = campaign
+  const checked = await checkCampaign(tx, config, account_id, draft)
+  await requireRecipients(tx, checked.addressed, expected_recipients ?? null)
+  await requireQuota(tx, account_id, checked.addressed)
+  const warnings = listWarnings(checked.content, checked.postal_address)
+  if (schedule && !schedule.is_now) {
+    await scheduleCampaign(tx, campaign, schedule.at)
+    return { status: 'scheduled', scheduled_at: schedule.at, warnings }
+  }
+  await beginSending(tx, campaign, checked)
+  return { status: 'queued', scheduled_at: null, warnings }
+}
+
+/** Freezes the content of a locked campaign and starts its run. */
+export async function beginSending(tx: Tx, campaign: CampaignId, { content }: Checked): Promise<void> {
+  const { html, text, subject, reply_to } = content
+  const content_id = newId()
+  await keepContents(tx, campaign.account_id, [{ id: content_id, html, text }])
+  await startRun(tx, campaign, { content_id, subject, reply_to })
+}

@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
+import { addresses, From, MAX_SUBJECT_LENGTH, Subject } from '#lib/mail/mail_fields.ts'
+import { SCHEDULED_AT, ScheduledAt } from '#lib/sending/new_email.ts'
+import { TemplateRef } from '#lib/templates/variables.ts'
+
+/** In characters. */
+export const MAX_NAME = 255
+
+/** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
+const notYet = z.null('is not supported yet').optional().describe('Not available yet: must be null.')
+
+const Id = z.guid().toLowerCase()
+const emptyIsNull = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess(value => (value === '' ? null : value), schema)
+
+const FROM = 'Sender: `email@domain` or `Name <email@domain>`, at a domain of the account.'
+const SUBJECT = 'One line of up to 998 characters; may have placeholders. Default: the subject of the template.'
+
+const fields = {
+  name: z.string().max(MAX_NAME).nullish().describe('Name for people, of up to 255 characters.'),
+  subject: emptyIsNull(Subject.nullish()).describe(SUBJECT),
+  audience_id: Id.nullish().describe(
+    'Id of the audience that gets it. With `segment_id` too: contacts that are in both.',
+  ),
+  segment_id: Id.nullish().describe('Id of the segment that gets it, as it is when the campaign is sent.'),
+  topic_id: Id.nullish().describe('Id of a topic. Only contacts who are subscribed to it get the campaign.'),
+  reply_to: emptyIsNull(addresses('validation_error').nullish()).describe(
+    'Up to 50 addresses that replies go to: a list, or a single one.',
+  ),
+  preview_text: emptyIsNull(
+    z
+      .string()
+      .max(MAX_SUBJECT_LENGTH)
+      .regex(/^[^\r\n]*$/, 'must be one line')
+      .nullish(),
+  ).describe('Text that inboxes show beside the subject: one line of up to 998 characters.'),
+  html: z.string().nullish().describe('HTML part, with placeholders such as `{{first_name|friend}}`.'),
+  text: z
+    .string()
+    .nullish()
+    .describe('Plain-text part. Default: derived from `html`. An empty string: no plain-text part.'),
+  template_id: TemplateRef.nullish().describe(
+    'Id or alias of a template, published when the campaign is sent. Excludes `html` and `text`.',
+  ),
+  track_opens: z.boolean().nullish().describe('Whether opens are tracked. Default: as its domain says.'),
+  track_clicks: z.boolean().nullish().describe('Whether clicks are tracked. Default: as its domain says.'),
+  ab_test: notYet,
+  recurrence: notYet,
+  recurrence_every: notYet,
+  poll: notYet,
+}
+
+const expected_recipients = z
+  .int()
+  .min(0)
+  .nullish()
+  .describe('Number of recipients that you expect. If it differs by more than a tenth, the campaign is not sent.')
+
+/** The body of POST /campaigns (contract 9.2). */
+export const NewCampaign = withTwins(
+  z
+    .object({
+      from: From.describe(FROM),
+      ...fields,
+      send: z.boolean().nullish().describe('`true` sends it at once, or at `scheduled_at`. Default: it stays a draft.'),
+      scheduled_at: ScheduledAt.nullish().describe(`${SCHEDULED_AT} Only with \`send\`.`),
+      expected_recipients,
+    })
+    .superRefine(checkTogether, { when: () => true }),
+).meta({ id: 'NewCampaign' })
+export type NewCampaign = z.output<typeof NewCampaign>
+
+/** The body of PATCH /campaigns/:id: what is left out stays, null clears. */
+export const CampaignChange = withTwins(z.object({ from: From.optional().describe(FROM), ...fields })).meta({
+  id: 'CampaignChange',
+})
+export type CampaignChange = z.output<typeof CampaignChange>
+
+/** The body of POST /campaigns/:id/send, which may be left out. */
+export const CampaignSending = withTwins(
+  z.object({ scheduled_at: ScheduledAt.nullish().describe(SCHEDULED_AT), expected_recipients }),
+)
+  .nullish()
+  .meta({ id: 'CampaignSending' })
+export type CampaignSending = NonNullable<z.output<typeof CampaignSending>>
+
+/** The body of POST /campaigns/:id/duplicate, which may be left out. */
+export const CampaignCopy = z
+  .object({ name: fields.name.describe('Name of the copy. Default: `Copy of` and the name of the original.') })
+  .nullish()
+  .meta({ id: 'CampaignCopy' })
+
+const MAX_TESTERS = 10
+
+/** The body of POST /campaigns/:id/test. */
+export const CampaignTest = z
+  .object({
+    to: addresses('invalid_to_address', { min: 1, max: MAX_TESTERS }).describe(
+      '1 to 10 addresses that get the campaign as it is now: a list, or a single one.',
+    ),
+  })
+  .meta({ id: 'CampaignTest' })
+
+/** What fields ask of each other. Asked even when a field is wrong by itself, since what is missing is told first. */
+function checkTogether(campaign: Record<string, unknown> | null, context: z.RefinementCtx): void {
+  if (context.issues.some(({ path }) => !path?.length)) return // it is no object
+  const isGiven = (field: string) => campaign?.[field] !== undefined && campaign[field] !== null
+  const isRefused = (field: string) => context.issues.some(({ path }) => path?.[0] === field)
+  if (!isGiven('template_id') && !isGiven('subject') && !isRefused('subject') && !isRefused('template_id')) {
+    context.issues.unshift({ code: 'invalid_type', expected: 'string', path: ['subject'], input: undefined })
+  }
+  if (isGiven('scheduled_at') && campaign?.send !== true) {
+    context.addIssue({ code: 'custom', path: ['scheduled_at'], message: 'must come with `send`: true' })
+  }
+}

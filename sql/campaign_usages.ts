@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { type Queryable, sql } from './pool.ts'
+
+/** What a campaign refers to and others delete. */
+const columns = {
+  audience: sql.fragment`audience_id`,
+  segment: sql.fragment`segment_id`,
+  topic: sql.fragment`topic_id`,
+  template: sql.fragment`template_id`,
+}
+export type CampaignPart = keyof typeof columns
+
+/**
+ * The name of a campaign that is scheduled or being sent and refers to a row, or null. After the row was locked: one that is
+ * being started holds a lock on it.
+ */
+export async function findCampaignUsing(
+  db: Queryable,
+  account_id: string,
+  part: CampaignPart,
+  id: string,
+): Promise<string | null> {
+  const found = await db.maybeOne(sql.type(z.object({ name: z.string() }))`
+    SELECT coalesce(nullif(name, ''), id::text) AS name FROM campaigns
+    WHERE account_id = ${account_id} AND ${columns[part]} = ${id} AND status IN ('scheduled', 'queued', 'testing', 'paused')
+    ORDER BY id LIMIT 1
+  `)
+  return found?.name ?? null
+}

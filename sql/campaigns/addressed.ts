@@ -1,0 +1,101 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
+import { z } from 'zod'
+import { RESERVED_PATTERN } from '#lib/mail/reserved_domains.ts'
+import { type Criteria, findsAll } from '#lib/segments/conditions.ts'
+import { isInAudience } from '#sql/contacts/contacts.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import { isFound, isMember } from '#sql/segments/compile.ts'
+import { LOOK, type Look } from '#sql/segments/look.ts'
+import { findSegment } from '#sql/segments/segments.ts'
+import { loadTerms, type Terms } from '#sql/segments/terms.ts'
+import { findTopic } from '#sql/topics/topics.ts'
+
+/** Why a contact of the audience or the segment of a campaign gets none. */
+export const LeftOut = z.enum(['unsubscribed', 'not_subscribed_to_topic', 'suppressed', 'reserved_domain'])
+export type LeftOut = z.infer<typeof LeftOut>
+
+type Named = { domain_id: string; audience_id: string | null; segment_id: string | null; topic_id: string | null }
+
+/** Contacts that a campaign is for, as its audience, segment and topic are now. */
+export type Addressed = {
+  account_id: string
+  domain_id: string
+  audience_id: string | null
+  segment: (Criteria & { id: string }) | null
+  terms: Terms
+  topic: { id: string; default_subscription: 'opt_in' | 'opt_out' } | null
+  /** Its recipients are never left out for a suppression or as reserved. */
+  simulator_domain: string
+}
+
+/** Null if the segment or the topic was deleted. */
+export async function loadAddressed(
+  db: Queryable,
+  account_id: string,
+  { domain_id, audience_id, segment_id, topic_id }: Named,
+  simulator_domain: string,
+): Promise<Addressed | null> {
+  const segment = segment_id === null ? null : await findSegment(db, account_id, segment_id)
+  const topic = topic_id === null ? null : await findTopic(db, account_id, topic_id)
+  if ((segment_id !== null && !segment) || (topic_id !== null && !topic)) return null
+  const terms = await loadTerms(db, { account_id, domain_id }, segment ? [segment] : [])
+  return { account_id, domain_id, audience_id, segment, terms, topic, simulator_domain }
+}
+
+/** A condition on `contacts c`: who is in the audience and in the segment. */
+export function isAddressed({ account_id, domain_id, audience_id, segment, terms }: Addressed, how: Look) {
+  const isIn = audience_id === null || audience_id === domain_id ? sql.fragment`true` : isInAudience(audience_id)
+  const isOf =
+    segment === null || findsAll(segment)
+      ? sql.fragment`true`
+      : sql.fragment`(${isFound(segment, terms, how)} OR ${isMember(segment.id, how)})`
+  return sql.fragment`c.account_id = ${account_id} AND c.domain_id = ${domain_id} AND ${isIn} AND ${isOf}`
+}
+
+/** A value of `contacts c`: why it gets none, or null. */
+export function leftOut({ topic, simulator_domain }: Addressed, how: Look): FragmentSqlToken {
+  const chose = (subscription: string) => sql.fragment`EXISTS (
+    SELECT FROM contact_topics t WHERE t.account_id = c.account_id AND t.contact_id = c.id AND t.topic_id = ${topic?.id ?? null}
+      AND t.subscription = ${subscription} ${how})`
+  const isOutside =
+    topic === null
+      ? sql.fragment`false`
+      : topic.default_subscription === 'opt_in'
+        ? chose('opt_out')
+        : sql.fragment`NOT ${chose('opt_in')}`
+  const domain = sql.fragment`substring(c.email FROM '[^@]*$')`
+  return sql.fragment`CASE
+    WHEN c.unsubscribed THEN 'unsubscribed'
+    WHEN ${isOutside} THEN 'not_subscribed_to_topic'
+    WHEN ${domain} = ${simulator_domain} THEN NULL
+    WHEN EXISTS (
+      SELECT FROM suppressions s WHERE s.account_id = c.account_id AND s.address = c.email
+        AND (s.expires_at IS NULL OR s.expires_at > now()) ${how}
+    ) THEN 'suppressed'
+    WHEN ${domain} ~ ${RESERVED_PATTERN} THEN 'reserved_domain'
+  END`
+}
+
+const Total = z.object({ reason: LeftOut.nullable(), contacts: z.int() })
+
+/** How many of these contacts would get it, and how many would not by reason. */
+export async function countByReason(db: Queryable, addressed: Addressed): Promise<z.infer<typeof Total>[]> {
+  return db.any(sql.type(Total)`
+    SELECT f.reason, count(*) AS contacts
+    FROM (
+      SELECT ${leftOut(addressed, LOOK.atMany)} AS reason FROM contacts c WHERE ${isAddressed(addressed, LOOK.atMany)}
+    ) f
+    GROUP BY f.reason
+  `)
+}
+
+/** How many would get it, counted up to `limit`. */
+export async function countRecipients(db: Queryable, addressed: Addressed, limit: number): Promise<number> {
+  const how = limit > 1 ? LOOK.atMany : LOOK.atFew
+  const { count } = await db.one(sql.type(z.object({ count: z.int() }))`
+    SELECT count(*) AS count FROM (
+      SELECT FROM contacts c WHERE ${isAddressed(addressed, how)} AND ${leftOut(addressed, how)} IS NULL LIMIT ${limit}
+    ) f
+  `)
+  return count
+}

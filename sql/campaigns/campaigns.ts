@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import { Campaign, type CampaignStatus, columns, ListedCampaign, listedColumns } from './campaign_records.ts'
+
+export type CampaignId = { account_id: string; id: string }
+
+/** Campaigns of a deleted domain are no more, though they may still be there. */
+const isThere = sql.fragment`EXISTS (SELECT FROM domains d WHERE d.account_id = g.account_id AND d.id = g.domain_id)`
+
+export type CampaignFilter = {
+  status?: CampaignStatus | undefined
+  q?: string | undefined
+  domain_id?: string | undefined
+}
+
+/** `q` is looked for in names and subjects, whatever its case. */
+export async function listCampaigns(
+  db: Queryable,
+  account_id: string,
+  { status, q, domain_id }: CampaignFilter,
+  position: Position,
+): Promise<Page<ListedCampaign>> {
+  const text = sql.fragment`lower(concat_ws(E'\\n', g.name, g.subject))`
+  const conditions = [
+    isThere,
+    status === undefined ? sql.fragment`true` : sql.fragment`g.status = ${status}`,
+    q === undefined ? sql.fragment`true` : sql.fragment`strpos(${text}, lower(${q})) > 0`,
+    domain_id === undefined ? sql.fragment`true` : sql.fragment`g.domain_id = ${domain_id}`,
+  ]
+  return readHeavyPage(db, position, {
+    type: ListedCampaign,
+    ids: (where, order, limit) => sql.fragment`
+      SELECT id FROM campaigns g WHERE account_id = ${account_id} AND ${sql.join(conditions, sql.fragment` AND `)}
+        AND ${where}
+      ORDER BY ${order} LIMIT ${limit}
+    `,
+    row: id =>
+      sql.fragment`SELECT ${listedColumns} FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id}`,
+  })
+}
+
+export async function findCampaign(db: Queryable, { account_id, id }: CampaignId): Promise<Campaign | null> {
+  return db.maybeOne(sql.type(Campaign)`
+    SELECT ${columns} FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere}
+  `)
+}
+
+export async function isCampaign(db: Queryable, { account_id, id }: CampaignId): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (SELECT FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere}) AS found
+  `)
+  return found
+}
+
+/** Nobody else changes it, starts it or stores emails of it until the transaction ends. Null: there is none. */
+export async function lockCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<Campaign | null> {
+  return tx.maybeOne(sql.type(Campaign)`
+    SELECT ${columns} FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere}
+    FOR UPDATE OF g
+  `)
+}
+
+/** What a caller chooses of a campaign. */
+export type CampaignFields = Pick<
+  Campaign,
+  | 'name'
+  | 'domain_id'
+  | 'audience_id'
+  | 'segment_id'
+  | 'topic_id'
+  | 'from'
+  | 'reply_to'
+  | 'subject'
+  | 'preview_text'
+  | 'html'
+  | 'text'
+  | 'template_id'
+  | 'track_opens'
+  | 'track_clicks'
+>
+
+export async function insertCampaign(
+  tx: Tx,
+  { account_id, id, source_id }: CampaignId & { source_id: string | null },
+  fields: CampaignFields,
+): Promise<Campaign> {
+  return tx.one(sql.type(Campaign)`
+    INSERT INTO campaigns AS g (account_id, id, source_id, name, domain_id, audience_id, segment_id, topic_id, sender,
+      reply_to, subject, preview_text, html, text, template_id, track_opens, track_clicks)
+    VALUES (${account_id}, ${id}, ${source_id}, ${fields.name}, ${fields.domain_id}, ${fields.audience_id},
+      ${fields.segment_id}, ${fields.topic_id}, ${fields.from}, ${sql.array(fields.reply_to, 'text')}, ${fields.subject},
+      ${fields.preview_text}, ${fields.html}, ${fields.text}, ${fields.template_id}, ${fields.track_opens},
+      ${fields.track_clicks})
+    RETURNING ${columns}
+  `)
+}
+
+export async function updateCampaign(tx: Tx, { account_id, id }: CampaignId, fields: CampaignFields): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET name = ${fields.name}, domain_id = ${fields.domain_id}, audience_id = ${fields.audience_id},
+      segment_id = ${fields.segment_id}, topic_id = ${fields.topic_id}, sender = ${fields.from},
+      reply_to = ${sql.array(fields.reply_to, 'text')}, subject = ${fields.subject},
+      preview_text = ${fields.preview_text}, html = ${fields.html}, text = ${fields.text},
+      template_id = ${fields.template_id}, track_opens = ${fields.track_opens}, track_clicks = ${fields.track_clicks},
+      updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+/** One that was never started: it has no recipients. */
+export async function deleteCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
+  await tx.run(sql.unsafe`DELETE FROM campaigns WHERE account_id = ${account_id} AND id = ${id}`)
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import type { CampaignId } from './campaigns.ts'
+
+/** It waits for its time. A job looks for due campaigns at that moment; the sweep of each minute finds it without. */
+export async function scheduleCampaign(tx: Tx, { account_id, id }: CampaignId, scheduled_at: Date): Promise<void> {
+  const at = scheduled_at.toISOString()
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = 'scheduled', scheduled_at = ${at}, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+  await tx.run(sql.unsafe`
+    SELECT graphile_worker.add_job('start_campaigns', '{}'::json, run_at => ${at}::timestamptz,
+      job_key => ${`start_campaigns ${id}`}, max_attempts => job_attempts())
+  `)
+}
+
+export type Started = { content_id: string; subject: string; reply_to: string[] }
+
+/** It is being sent from this commit on: run 1, with the job that finds its recipients. */
+export async function startRun(tx: Tx, { account_id, id }: CampaignId, started: Started): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = 'queued', content_id = ${started.content_id}, subject = ${started.subject},
+      reply_to = ${sql.array(started.reply_to, 'text')}, started_at = now(), updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+  await tx.run(sql.unsafe`
+    INSERT INTO campaign_runs (account_id, campaign_id, run) VALUES (${account_id}, ${id}, 1)
+  `)
+  await addSendJob(tx, { account_id, id })
+}
+
+/** One job per campaign: of several that wait, one runs. */
+export async function addSendJob(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
+  const payload = JSON.stringify({ account_id, campaign_id: id })
+  await tx.run(sql.unsafe`
+    SELECT graphile_worker.add_job('send_campaign', ${payload}::json, job_key => ${`send_campaign ${id}`},
+      max_attempts => job_attempts())
+  `)
+}
+
+const Due = z.object({ account_id: z.string(), id: z.string() })
+
+/** Scheduled campaigns whose time has come, the oldest first. */
+export async function listDueCampaigns(db: Queryable, limit: number): Promise<CampaignId[]> {
+  return db.any(sql.type(Due)`
+    SELECT account_id, id FROM campaigns WHERE status = 'scheduled' AND scheduled_at <= now()
+    ORDER BY scheduled_at, id LIMIT ${limit}
+  `)
+}
+
+export async function failCampaign(tx: Tx, { account_id, id }: CampaignId, error: string): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = 'failed', error = ${error}, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}

@@ -1,0 +1,45 @@
+import t from 'tap'
+import { startApi } from '#test/support/api.ts'
+import { addContacts, createDraft } from '#test/support/campaigns.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+await addContacts(world, account, ['ada@b.com', 'bob@b.com'])
+
+const send = (id: string, body: object = {}) => api.request('POST', `/api/campaigns/${id}/send`, { body })
+const get = async (id: string) => (await api.request('GET', `/api/campaigns/${id}`)).body
+
+const readRows = async (text: string, values: unknown[]) => (await world.pool.pg.query(text, values)).rows
+
+t.test('POST /campaigns/:id/send queues a draft with its content, its run and one job', async t => {
+  const id = await createDraft(api, account)
+  const { status, body } = await send(id)
+  t.equal(status, 200)
+  shows(t, body, { object: 'campaign', id, status: 'queued', scheduled_at: null })
+  const found = await get(id)
+  shows(t, found, { status: 'queued', recipients_count: 0, sent_at: null, scheduled_at: null })
+  const [row] = await readRows(
+    `SELECT c.html, c.text, r.run, r.cursor FROM campaigns g
+     JOIN contents c ON c.account_id = g.account_id AND c.id = g.content_id
+     JOIN campaign_runs r ON r.account_id = g.account_id AND r.campaign_id = g.id WHERE g.id = $1`,
+    [id],
+  )
+  shows(t, row, { html: '<p>Hello {{first_name|friend}}</p>', text: null, run: 1, cursor: null })
+  const jobs = await readRows(
+    `SELECT t.identifier, j.payload FROM graphile_worker._private_jobs j
+     JOIN graphile_worker._private_tasks t ON t.id = j.task_id WHERE j.key = $1`,
+    [`send_campaign ${id}`],
+  )
+  shows(t, jobs, [{ identifier: 'send_campaign', payload: { account_id: account.id, campaign_id: id } }])
+})
+
+t.test('a campaign is sent once, however many ask at the same moment', async t => {
+  const id = await createDraft(api, account)
+  const answers = await Promise.all(Array.from({ length: 8 }, () => send(id)))
+  const statuses = answers.map(({ status }) => status).sort()
+  t.strictSame(statuses, [200, ...Array(7).fill(422)])
+  shows(t, await readRows('SELECT run FROM campaign_runs WHERE campaign_id = $1', [id]), [{ run: 1 }])
+})
