@@ -16,7 +16,7 @@ const folders: Record<string, string[] | undefined> = {
   outbox: ['queued'],
   failed: ['failed', 'bounced', 'suppressed'],
   canceled: ['canceled'],
-  campaigns: [],
+  campaigns: undefined,
   automations: [],
 }
 
@@ -29,8 +29,8 @@ const EVENTS = ['opened', 'clicked']
 /** As long as a subject may be. */
 const MAX_TEXT = 998
 
-export const NO_CAMPAIGNS = 'Campaigns are not available yet: no email matches.'
-const FOLDERS = '`sent`, `failed` and so on are groups of statuses. `campaigns` and `automations` are empty.'
+const FOLDERS =
+  '`sent`, `failed` and so on are groups of statuses. `transactional`: email of no campaign. `automations` is empty.'
 
 const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 const isUuid = (text: string) => z.guid().safeParse(text).success
@@ -60,7 +60,7 @@ const timeParameter = parameter('must be an ISO 8601 date or a timestamp with an
 
 /** The filters of GET /emails (contract 3.3), of which `emailFilters` makes conditions. */
 export const EmailQuery = {
-  campaign_id: idParameter.describe(NO_CAMPAIGNS),
+  campaign_id: idParameter.describe('Only emails of this campaign.'),
   folder: parameter(`must be ${orList(Object.keys(folders))}`, text =>
     Object.hasOwn(folders, text) ? text : null,
   ).meta({ enum: Object.keys(folders), description: FOLDERS }),
@@ -96,10 +96,17 @@ export function emailFilters(
   return {
     ...filters,
     ...(contact ? { to: contact.email, domain: { id: contact.domain_id } } : {}),
-    folder: campaign_id !== undefined ? [] : folder === undefined ? undefined : folders[folder],
+    campaign: campaignOf(folder, campaign_id),
+    folder: folder === undefined ? undefined : folders[folder],
     q: searchedText({ q, search, query }),
     template: template_id,
   }
+}
+
+function campaignOf(folder: string | undefined, campaign_id: string | undefined): EmailFilters['campaign'] {
+  if (folder === 'transactional') return campaign_id === undefined ? 'none' : 'impossible'
+  if (campaign_id !== undefined) return { id: campaign_id }
+  return folder === 'campaigns' ? 'any' : undefined
 }
 
 /** Of several names for the same the first that is given. */

@@ -2,21 +2,14 @@ import type { z } from 'zod'
 import { orList } from '#lib/json/requirements.ts'
 import type { Contact } from '#sql/contacts/contacts.ts'
 import type { ReceivedEmailFilters } from '#sql/receiving/received_email_filters.ts'
-import {
-  domainParameter,
-  idParameter,
-  mailboxParameter,
-  NO_CAMPAIGNS,
-  parameter,
-  textParameter,
-} from './email_filters.ts'
+import { domainParameter, idParameter, mailboxParameter, parameter, textParameter } from './email_filters.ts'
 
 const CATEGORIES = ['interested', 'neutral', 'not_interested', 'none'] as const
 type Category = (typeof CATEGORIES)[number]
 
 /** The filters of GET /emails/receiving (contract 4.1). */
 export const ReceivedQuery = {
-  campaign_id: idParameter.describe(NO_CAMPAIGNS),
+  campaign_id: idParameter.describe('Only replies to this campaign.'),
   domain: domainParameter.describe('Only emails to this domain, by its name or id.'),
   contact_id: idParameter.describe('Only emails from this contact to its domain. Excludes `from` and `domain`.'),
   from: mailboxParameter.describe('Only emails from this address.'),
@@ -33,9 +26,9 @@ type Given = z.output<z.ZodObject<typeof ReceivedQuery>>
 
 /** `contact`: that of `contact_id`. */
 export function receivedFilters(
-  { campaign_id, contact_id: _, q, ...filters }: Given,
+  { contact_id: _, q, ...filters }: Given,
   contact: Contact | null,
 ): ReceivedEmailFilters {
   const ofContact = contact ? { from: contact.email, domain: { id: contact.domain_id } } : {}
-  return { ...filters, ...ofContact, q: q || undefined, isNone: campaign_id !== undefined }
+  return { ...filters, ...ofContact, q: q || undefined }
 }

@@ -1,5 +1,6 @@
 import type { TaskList } from 'graphile-worker'
 import { type JobName, jobs } from '#lib/jobs.ts'
+import { cancel_recipients } from './cancel_recipients.ts'
 import { check_claim } from './check_claim.ts'
 import { check_domains } from './check_domains.ts'
 import { check_reputation } from './check_reputation.ts'
@@ -13,6 +14,7 @@ import { release_deliveries } from './release_deliveries.ts'
 import { remove_leftovers } from './remove_leftovers.ts'
 import { rotate_dkim_keys } from './rotate_dkim_keys.ts'
 import { send_emails } from './send_emails.ts'
+import { start_campaigns } from './start_campaigns.ts'
 import type { Task, Work } from './task.ts'
 import { verify_domain } from './verify_domain.ts'
 
@@ -31,6 +33,8 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   release_deliveries,
   import_contacts,
   remove_leftovers,
+  start_campaigns,
+  cancel_recipients,
   count_segment,
 }
 
@@ -55,6 +59,8 @@ const runners: { [Name in JobName]: RunnerName } = {
   release_deliveries: 'slow',
   import_contacts: 'quick',
   remove_leftovers: 'slow',
+  start_campaigns: 'quick',
+  cancel_recipients: 'slow',
   count_segment: 'slow',
 }
 

@@ -3,8 +3,12 @@ import { refTo } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
+import { SEND_ERRORS } from '#api/send_requested.ts'
+import { sendTest } from '#flows/campaigns/send_test.ts'
 import { sendCampaign } from '#flows/campaigns/start_campaign.ts'
-import { CampaignSending } from '#lib/campaigns/new_campaign.ts'
+import { continueCampaign, retryCampaign, stopCampaign, suspendCampaign } from '#flows/campaigns/stop_campaign.ts'
+import { CampaignSending, CampaignTest } from '#lib/campaigns/new_campaign.ts'
+import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { CAMPAIGN_SEND_ERRORS, requireCampaign, Warnings } from './campaigns.ts'
 
 const params = { id: uuidParam('Campaign') }
@@ -16,6 +20,22 @@ const SentCampaign = refTo('campaign')
     warnings: Warnings,
   })
   .meta({ id: 'SentCampaign' })
+
+const MovedCampaign = refTo('campaign')
+  .extend({ status: CampaignStatus.describe('Its new status.') })
+  .meta({ id: 'MovedCampaign' })
+
+const RetriedCampaign = MovedCampaign.extend({
+  recipients: z.int().describe('Number of recipients who get it again.'),
+}).meta({ id: 'RetriedCampaign' })
+
+const TestedCampaign = refTo('campaign')
+  .extend({
+    emails: z
+      .array(z.object({ id: z.string(), to: z.string().describe('The address.') }).meta({ id: 'TestEmail' }))
+      .describe('The emails, in the order of the addresses.'),
+  })
+  .meta({ id: 'TestedCampaign' })
 
 export const campaignActions = [
   operation('POST /campaigns/:id/send', {
@@ -31,5 +51,72 @@ export const campaignActions = [
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
     return { object: 'campaign', id, ...(await sendCampaign(ctx, { account_id, id }, body() ?? {})) }
+  }),
+
+  operation('POST /campaigns/:id/cancel', {
+    id: 'cancelCampaign',
+    aliases: ['/broadcasts/:id/cancel'],
+    access: 'full',
+    params,
+    summary: 'Cancel a campaign',
+    description: 'A scheduled campaign is a draft again. Of one that is being sent, no more is sent.',
+    answers: { 200: MovedCampaign },
+  }).handle(async (ctx, { account_id, params: { id } }) => ({
+    object: 'campaign',
+    id,
+    status: await stopCampaign(ctx.pool, { account_id, id }),
+  })),
+
+  operation('POST /campaigns/:id/pause', {
+    id: 'pauseCampaign',
+    access: 'full',
+    params,
+    summary: 'Pause a campaign',
+    description: 'Nothing of it is sent until it is resumed.',
+    answers: { 200: MovedCampaign },
+  }).handle(async (ctx, { account_id, params: { id } }) => ({
+    object: 'campaign',
+    id,
+    status: await suspendCampaign(ctx.pool, { account_id, id }),
+  })),
+
+  operation('POST /campaigns/:id/resume', {
+    id: 'resumeCampaign',
+    access: 'full',
+    params,
+    summary: 'Resume a paused campaign',
+    answers: { 200: MovedCampaign },
+  }).handle(async (ctx, { account_id, params: { id } }) => ({
+    object: 'campaign',
+    id,
+    status: await continueCampaign(ctx.pool, { account_id, id }),
+  })),
+
+  operation('POST /campaigns/:id/retry', {
+    id: 'retryCampaign',
+    access: 'full',
+    params,
+    summary: 'Send a campaign again to those whose email failed',
+    description: 'Nobody else gets it again: no address that bounced, is suppressed or complained.',
+    answers: { 200: RetriedCampaign },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    const recipients = await retryCampaign(ctx.pool, { account_id, id })
+    return { object: 'campaign', id, status: 'queued', recipients }
+  }),
+
+  operation('POST /campaigns/:id/test', {
+    id: 'testCampaign',
+    access: 'full',
+    isSend: true,
+    params,
+    summary: 'Send a campaign to yourself',
+    description:
+      'Sends it as it is now to the given addresses, with the values of contacts that have them. Counts as sends, and for no figure.',
+    body: json(CampaignTest),
+    answers: { 200: TestedCampaign },
+    errors: SEND_ERRORS,
+  }).handle(async (ctx, { account_id, params: { id }, body }) => {
+    await requireCampaign(ctx, account_id, id)
+    return { object: 'campaign', id, emails: await sendTest(ctx, ctx.state.caller, id, body().to) }
   }),
 ]

@@ -77,7 +77,7 @@ export const domains = [
     summary: 'Delete a domain',
     query: z.object({
       with_contacts: flag.describe(
-        'Deletes the contacts of the domain with it. Without it, a domain with contacts is not deleted.',
+        'Deletes the contacts and the campaigns of the domain with it. Without it, a domain that has some is not deleted.',
       ),
     }),
     answers: { 200: deleted('domain') },

@@ -3,6 +3,7 @@ import { apiKeys } from './api_keys.ts'
 import { audienceContacts } from './audience_contacts.ts'
 import { audiences } from './audiences.ts'
 import { campaignActions } from './campaign_actions.ts'
+import { campaignReports } from './campaign_reports.ts'
 import { campaigns } from './campaigns.ts'
 import { contactBatches } from './contact_batches.ts'
 import { contactImports } from './contact_imports.ts'
@@ -73,7 +74,7 @@ export const resources: Resource[] = [
   {
     name: 'Campaigns',
     description: 'One email to many contacts, and what they do with it.',
-    operations: [...campaigns, ...campaignActions],
+    operations: [...campaigns, ...campaignActions, ...campaignReports],
   },
   {
     name: 'Suppressions',

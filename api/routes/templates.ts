@@ -5,12 +5,17 @@ import { json, longJson } from '#api/operations/bodies.ts'
 import { operation, TAKEN } from '#api/operations/operation.ts'
 import type { Param } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
-import { changeTemplate, copyTemplate, createTemplate, publishTemplate } from '#flows/templates/change_template.ts'
+import {
+  changeTemplate,
+  copyTemplate,
+  createTemplate,
+  publishTemplate,
+  removeTemplate,
+} from '#flows/templates/change_template.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { NewTemplate, TemplateChange, TemplateCopy } from '#lib/templates/new_template.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
 import {
-  deleteTemplate,
   findTemplate,
   findTemplateId,
   ListedTemplate,
@@ -87,9 +92,10 @@ export const templates = [
     access: 'full',
     params,
     summary: 'Delete a template',
+    description: 'One that a scheduled campaign uses cannot be deleted.',
     answers: { 200: deleted('template') },
   }).handle(async (ctx, { account_id, params }) => {
-    const id = orNotFound('Template', await deleteTemplate(ctx.pool, account_id, params.id))
+    const id = await removeTemplate(ctx.pool, account_id, params.id)
     return { object: 'template', id, deleted: true }
   }),
 

@@ -4,10 +4,11 @@ import type { Config } from '#lib/config.ts'
 import { defaultTransport } from '#lib/delivery/relay_urls.ts'
 import { ApiError } from '#lib/errors.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
-import { type Addressed, countRecipients, loadAddressed } from '#sql/campaigns/addressed.ts'
+import { type Addressed, loadAddressed } from '#sql/campaigns/addressed.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
-import { findSender, judgeSender } from '#sql/campaigns/judge_sender.ts'
-import { lockGroups } from '#sql/campaigns/lock_groups.ts'
+import { countRecipients } from '#sql/campaigns/count_recipients.ts'
+import { findSender, judgeSender } from '#sql/campaigns/start/judge_sender.ts'
+import { lockGroups } from '#sql/campaigns/start/lock_groups.ts'
 import type { Queryable, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { type FrozenContent, freezeContent } from './freeze_content.ts'
@@ -19,6 +20,7 @@ export type Checked = { content: FrozenContent; postal_address: string | null; a
 
 /** Faults that pass: a campaign that was scheduled begins, and its mail waits for their end. */
 const PASSING = new Set([
+  'wrong_clock',
   'platform_paused',
   'account_paused',
   'domain_paused',

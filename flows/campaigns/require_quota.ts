@@ -1,6 +1,7 @@
 import { ApiError } from '#lib/errors.ts'
 import { findQuotaRoom } from '#sql/accounts/usage.ts'
-import { type Addressed, countRecipients } from '#sql/campaigns/addressed.ts'
+import type { Addressed } from '#sql/campaigns/addressed.ts'
+import { countRecipients } from '#sql/campaigns/count_recipients.ts'
 import type { Tx } from '#sql/pool.ts'
 
 /**

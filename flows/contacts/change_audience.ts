@@ -1,6 +1,14 @@
-import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
+import { ApiError, notFound, orNotFound, refuseUsed } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
-import { type Audience, deleteAudience, findAudience, insertAudience, updateAudience } from '#sql/contacts/audiences.ts'
+import { findCampaignUsing } from '#sql/campaign_usages.ts'
+import {
+  type Audience,
+  deleteAudience,
+  findAudience,
+  insertAudience,
+  lockAudience,
+  updateAudience,
+} from '#sql/contacts/audiences.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
@@ -24,13 +32,15 @@ export async function renameAudience(pool: Pool, account_id: string, id: string,
   if (count === 0) throw notFound('Audience')
 }
 
-/** Deletes an audience; its contacts stay on the domain. @throws {ApiError} 404; 422 for the default audience */
+/** Deletes an audience; its contacts stay on the domain. @throws {ApiError} 404; 422 for the default audience, or if a campaign uses it */
 export async function removeAudience(pool: Pool, account_id: string, id: string): Promise<void> {
   const { domain_id } = orNotFound('Audience', await findAudience(pool, account_id, id))
   if (domain_id === id) {
     throw new ApiError('validation_error', 'The default audience of a domain cannot be deleted.')
   }
   await pool.transaction(async tx => {
+    await lockAudience(tx, account_id, id)
+    refuseUsed('audience', await findCampaignUsing(tx, account_id, 'audience', id))
     if ((await deleteAudience(tx, account_id, id)) === 0) throw notFound('Audience')
     await addJob(tx, 'remove_leftovers', { account_id, of: 'audience', id })
   })

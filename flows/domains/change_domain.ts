@@ -56,6 +56,7 @@ function merge(before: DomainSettings, { capabilities, ...change }: DomainChange
     tls: change.tls ?? before.tls,
     custom_return_path: change.custom_return_path ?? before.custom_return_path,
     tracking_subdomain: change.tracking_subdomain === undefined ? before.tracking_subdomain : change.tracking_subdomain,
+    postal_address: change.postal_address === undefined ? before.postal_address : change.postal_address,
     brand: mergeBrand(before.brand, change.brand),
   }
 }

@@ -1,4 +1,5 @@
 import { ApiError, notFound } from '#lib/errors.ts'
+import { hasCampaigns } from '#sql/campaign_usages.ts'
 import { hasContacts } from '#sql/contacts/contacts.ts'
 import { deleteDomain, lockDomain } from '#sql/domains/domains.ts'
 import { addJob } from '#sql/jobs.ts'
@@ -8,9 +9,9 @@ import { announceDomains } from './announce_domains.ts'
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 
 /**
- * Deletes a domain; mail that it sent stays. Its contacts are gone at once, and a job removes them.
+ * Deletes a domain; mail that it sent stays. Its contacts and campaigns are gone at once, and a job removes them.
  *
- * @throws {ApiError} 404; `reputation_paused`; 422 if it has contacts and `with_contacts` is false
+ * @throws {ApiError} 404; `reputation_paused`; 422 if it has contacts or campaigns and `with_contacts` is false
  */
 export async function removeDomain(
   { pool, config }: Dependencies,
@@ -25,6 +26,9 @@ export async function removeDomain(
     // After it has waited for everybody who is writing contacts of the domain.
     if (!with_contacts && (await hasContacts(tx, account_id, id))) {
       throw new ApiError('validation_error', 'The domain has contacts: delete them with it by `?with_contacts=true`.')
+    }
+    if (!with_contacts && (await hasCampaigns(tx, account_id, id))) {
+      throw new ApiError('validation_error', 'The domain has campaigns: delete them with it by `?with_contacts=true`.')
     }
     await addJob(tx, 'remove_leftovers', { account_id, of: 'domain', id })
   })

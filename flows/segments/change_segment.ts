@@ -1,12 +1,20 @@
-import { ApiError, orNotFound } from '#lib/errors.ts'
+import { ApiError, orNotFound, refuseUsed } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { type Criteria, type Filter, NO_FILTER } from '#lib/segments/conditions.ts'
 import type { FilterChange, NewSegment, SegmentChange } from '#lib/segments/new_segment.ts'
+import { findCampaignUsing } from '#sql/campaign_usages.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
 import type { Segment } from '#sql/segments/segment_records.ts'
-import { deleteSegment, findSegment, insertSegment, lockSegments, updateSegment } from '#sql/segments/segments.ts'
+import {
+  deleteSegment,
+  findSegment,
+  insertSegment,
+  lockSegment,
+  lockSegments,
+  updateSegment,
+} from '#sql/segments/segments.ts'
 import { findSegmentNaming } from '#sql/segments/usages.ts'
 import { checkCriteria } from './check_criteria.ts'
 
@@ -52,7 +60,7 @@ export async function changeSegment(pool: Pool, account_id: string, id: string, 
   await update.catch(refuseDuplicate(NAME_TAKEN))
 }
 
-/** Deletes a segment; a job removes its members by hand. @throws {ApiError} 404; 422 for General, or if a segment names it */
+/** Deletes a segment; a job removes its members by hand. @throws {ApiError} 404; 422 for General, or if a segment or a campaign names it */
 export async function removeSegment(pool: Pool, account_id: string, id: string): Promise<void> {
   await pool.transaction(async tx => {
     await lockSegments(tx, account_id)
@@ -65,6 +73,8 @@ export async function removeSegment(pool: Pool, account_id: string, id: string):
         `The segment is named in the rules of the segment ${user}: change them first.`,
       )
     }
+    await lockSegment(tx, account_id, id)
+    refuseUsed('segment', await findCampaignUsing(tx, account_id, 'segment', id))
     await deleteSegment(tx, account_id, id)
     await addJob(tx, 'remove_leftovers', { account_id, of: 'segment', id })
   })

@@ -1,8 +1,9 @@
 import { now } from '#lib/clock.ts'
-import { ApiError, notFound } from '#lib/errors.ts'
+import { ApiError, notFound, refuseUsed } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { MAX_NAME, type NewTemplate, NOT_RENDERED, type TemplateChange } from '#lib/templates/new_template.ts'
 import { hasPlaceholder } from '#lib/templates/placeholders.ts'
+import { findCampaignUsing } from '#sql/campaign_usages.ts'
 import type { Pool } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
 import {
@@ -12,7 +13,14 @@ import {
   type TemplateContent,
   updateVersion,
 } from '#sql/templates/template_versions.ts'
-import { insertTemplate, type Published, publishNewest, updateTemplate } from '#sql/templates/templates.ts'
+import {
+  deleteTemplate,
+  insertTemplate,
+  lockTemplateToDelete,
+  type Published,
+  publishNewest,
+  updateTemplate,
+} from '#sql/templates/templates.ts'
 import { CONTENT, changeContent, EMPTY } from './template_content.ts'
 
 const ALIAS_TAKEN = '`alias` is used by another template.'
@@ -77,6 +85,17 @@ export async function publishTemplate(pool: Pool, account_id: string, ref: strin
   })
   if (!published) throw notFound('Template')
   return published
+}
+
+/** Deletes a template; returns its id. @throws {ApiError} 404; 422 if a campaign uses it */
+export async function removeTemplate(pool: Pool, account_id: string, ref: string): Promise<string> {
+  return pool.transaction(async tx => {
+    const id = await lockTemplateToDelete(tx, account_id, ref)
+    if (id === null) throw notFound('Template')
+    refuseUsed('template', await findCampaignUsing(tx, account_id, 'template', id))
+    await deleteTemplate(tx, account_id, id)
+    return id
+  })
 }
 
 /** Templates were stored that have placeholders where none is replaced. */

@@ -58,10 +58,27 @@ const Fixed = z
   .optional()
   .meta({ not: {}, description: 'Cannot be changed.' })
 
+/** In characters. */
+const MAX_ADDRESS = 500
+
+/** Null and the empty string clear it. */
+export const PostalAddress = z
+  .string()
+  .max(MAX_ADDRESS)
+  .regex(/^[^\p{Cc}]*$/u, 'must be one line')
+  .nullish()
+  .transform(text => (text?.trim() === '' ? null : text))
+
+const postal_address = PostalAddress.describe(
+  'Postal address of the sender, in the footer of campaigns: one line of up to 500 characters. Null: that of the account.',
+)
+
 const brand = BrandChange.nullish().describe('Look of the pages on which recipients unsubscribe. Null: the default.')
 
 /** What is to be different of a domain: what is left out stays. */
-export const DomainChange = withTwins(z.object({ name: Fixed, region: Fixed, ...changeable, brand })).meta({
+export const DomainChange = withTwins(
+  z.object({ name: Fixed, region: Fixed, ...changeable, brand, postal_address }),
+).meta({
   id: 'DomainChange',
 })
 export type DomainChange = z.infer<typeof DomainChange>

@@ -29,6 +29,7 @@ export const EVENT_TYPES = [
   'suppression.removed',
   'campaign.sent',
   'campaign.canceled',
+  'campaign.paused',
   'poll.answered',
 ] as const
 

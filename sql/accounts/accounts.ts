@@ -24,3 +24,8 @@ export async function findAccount(db: Queryable, id_or_name: string): Promise<Ac
 export async function findFirstAccount(db: Queryable): Promise<Account | null> {
   return db.maybeOne(sql.type(Account)`SELECT id, name, plan FROM accounts ORDER BY created_at, id LIMIT 1`)
 }
+
+/** In the footer of its campaigns, for domains that have none of their own. */
+export async function setPostalAddress(db: Queryable, id: string, postal_address: string | null): Promise<void> {
+  await db.run(sql.unsafe`UPDATE accounts SET postal_address = ${postal_address} WHERE id = ${id}`)
+}

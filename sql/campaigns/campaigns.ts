@@ -108,7 +108,7 @@ export async function updateCampaign(tx: Tx, { account_id, id }: CampaignId, fie
   `)
 }
 
-/** One that was never started: it has no recipients. */
+/** One without recipients: what else it has goes with it. */
 export async function deleteCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM campaigns WHERE account_id = ${account_id} AND id = ${id}`)
 }

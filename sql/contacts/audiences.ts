@@ -66,6 +66,11 @@ export async function updateAudience(db: Queryable, account_id: string, id: stri
   `)
 }
 
+/** Nobody starts a campaign to it until the transaction ends. */
+export async function lockAudience(tx: Tx, account_id: string, id: string): Promise<void> {
+  await tx.run(sql.unsafe`SELECT FROM audiences WHERE account_id = ${account_id} AND id = ${id} FOR UPDATE`)
+}
+
 /** Returns how many there were: none or one. Its members are removed by a job. */
 export async function deleteAudience(tx: Tx, account_id: string, id: string): Promise<number> {
   return tx.run(sql.unsafe`DELETE FROM audiences WHERE account_id = ${account_id} AND id = ${id}`)

@@ -48,13 +48,15 @@ export async function findContent(
   `)
 }
 
-/** Deletes contents that were not used for two days and that no email refers to; returns how many. */
+/** Deletes contents that were not used for two days and that no email and no campaign refers to; returns how many. */
 export async function deleteUnusedContents(db: Queryable, limit: number): Promise<number> {
   return db.run(sql.unsafe`
     DELETE FROM contents WHERE (account_id, id) IN (
       SELECT c.account_id, c.id FROM contents c
       WHERE c.used_at < now() - interval '2 days' AND NOT EXISTS (
         SELECT FROM email_contents e WHERE e.account_id = c.account_id AND e.content_id = c.id
+      ) AND NOT EXISTS (
+        SELECT FROM campaigns g WHERE g.account_id = c.account_id AND g.content_id = c.id
       )
       LIMIT ${limit} FOR UPDATE OF c SKIP LOCKED
     )

@@ -45,6 +45,10 @@ export const ListedDomain = z
     tls: z.enum(['opportunistic', 'enforced']).describe('`enforced`: its mail is never sent without TLS.'),
     custom_return_path: z.string().describe('Subdomain of the return path.'),
     brand: Brand.describe('Look of the pages on which recipients unsubscribe.'),
+    postal_address: z
+      .string()
+      .nullable()
+      .describe('Postal address of the sender, in the footer of campaigns; null: that of the account.'),
     default_audience_id: z.string().describe('Id of the audience that has all of its contacts.'),
     verified_at: z.date().nullable().describe('When it was verified.'),
     created_at: z.date(),
@@ -60,6 +64,6 @@ export type LockedDomain = z.infer<typeof LockedDomain>
 /** Select list of a query from `domains`. */
 export const listedColumns = sql.fragment`
   'domain' AS object, id, name, status, region, ${capabilities}, open_tracking, click_tracking, tracking_subdomain, tls,
-  custom_return_path, jsonb_build_object('name', brand_name, 'color', brand_color, 'logo_url', brand_logo_url) AS brand,
+  custom_return_path, jsonb_build_object('name', brand_name, 'color', brand_color, 'logo_url', brand_logo_url) AS brand, postal_address,
   id AS default_audience_id, verified_at, created_at, updated_at
 `

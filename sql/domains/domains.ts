@@ -57,7 +57,14 @@ export async function lockDomain(tx: Tx, account_id: string, id: string): Promis
 
 export type DomainSettings = Pick<
   ListedDomain,
-  'capabilities' | 'open_tracking' | 'click_tracking' | 'tracking_subdomain' | 'tls' | 'custom_return_path' | 'brand'
+  | 'capabilities'
+  | 'open_tracking'
+  | 'click_tracking'
+  | 'tracking_subdomain'
+  | 'tls'
+  | 'custom_return_path'
+  | 'brand'
+  | 'postal_address'
 >
 
 /** Another return path is not verified before DNS was asked for it. */
@@ -73,6 +80,7 @@ export async function updateDomainSettings(
       click_tracking = ${settings.click_tracking}, tracking_subdomain = ${settings.tracking_subdomain},
       tls = ${settings.tls}, custom_return_path = ${settings.custom_return_path},
       brand_name = ${settings.brand.name}, brand_color = ${settings.brand.color}, brand_logo_url = ${settings.brand.logo_url},
+      postal_address = ${settings.postal_address},
       return_path_verified = return_path_verified AND custom_return_path = ${settings.custom_return_path},
       updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}

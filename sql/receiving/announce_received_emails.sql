@@ -18,11 +18,11 @@ BEGIN
     ) || t.more)::announcement
     FROM json_to_recordset(given) AS g(account_id uuid, id uuid)
     JOIN received_emails r ON r.account_id = g.account_id AND r.id = g.id AND r.kind = 'email' AND r.state <> 'stored'
+    LEFT JOIN emails s ON s.account_id = r.account_id AND s.id = r.reply_to_email_id
     CROSS JOIN LATERAL (VALUES
       (1, 'email.received', '{}'::jsonb, true),
-      -- Campaigns and contacts are yet to come.
-      (2, 'email.replied', jsonb_build_object('reply_to_email_id', r.reply_to_email_id, 'campaign_id', NULL,
-        'contact_id', NULL, 'category', r.category), r.reply_to_email_id IS NOT NULL)
+      (2, 'email.replied', jsonb_build_object('reply_to_email_id', r.reply_to_email_id, 'campaign_id', s.campaign_id,
+        'contact_id', s.contact_id, 'category', r.category), r.reply_to_email_id IS NOT NULL)
     ) AS t(rank, type, more, is_so)
     WHERE t.is_so AND is_heard(r.account_id, t.type)
     ORDER BY r.id, t.rank

@@ -13,8 +13,8 @@ export type ReceivedEmailFilters = {
   q?: string | undefined
   read?: boolean | undefined
   category?: 'interested' | 'neutral' | 'not_interested' | 'none' | undefined
-  /** Nothing can be what was asked for. */
-  isNone?: boolean | undefined
+  /** To whose emails it replies. */
+  campaign_id?: string | undefined
 }
 
 const NamedDomain = z.object({ id: z.string(), name: z.string() })
@@ -39,7 +39,7 @@ export async function findFilterDomain(
  */
 const MAX_LOOKED_AT = 50_000
 
-type Filters = Omit<ReceivedEmailFilters, 'domain' | 'isNone'> & { domain: NamedDomain | undefined }
+type Filters = Omit<ReceivedEmailFilters, 'domain'> & { domain: NamedDomain | undefined }
 
 /** A query of the ids of a page, in its order: found by an index before anything else of them is read. */
 export function matchingIds(
@@ -93,14 +93,21 @@ function isAlsoFor({ id, name }: NamedDomain): FragmentSqlToken {
   `
 }
 
-function conditions({ from, read, category }: Filters): FragmentSqlToken[] {
+function conditions({ campaign_id, from, read, category }: Filters): FragmentSqlToken[] {
   return [
     sql.fragment`r.state <> 'stored'`,
     sql.fragment`r.kind = 'email'`,
     ...(from === undefined ? [] : [sql.fragment`lower(left(r.sender, 320)) = ${from}`]),
     ...(read === undefined ? [] : [read ? sql.fragment`r.read_at IS NOT NULL` : sql.fragment`r.read_at IS NULL`]),
     ...(category === undefined ? [] : [sql.fragment`coalesce(r.category, 'none') = ${category}`]),
+    ...(campaign_id === undefined ? [] : [isReplyTo(campaign_id)]),
   ]
+}
+
+function isReplyTo(campaign_id: string): FragmentSqlToken {
+  return sql.fragment`EXISTS (
+    SELECT FROM emails s
+    WHERE s.account_id = r.account_id AND s.id = r.reply_to_email_id AND s.campaign_id = ${campaign_id})`
 }
 
 function hasText(q: string): FragmentSqlToken {

@@ -95,7 +95,7 @@ export async function listReceivedEmails(
 ): Promise<Page<ListedReceivedEmail>> {
   const domain = await findFilterDomain(db, account_id, filters.domain)
   const isFiltered = Object.values(filters).some(value => value !== undefined)
-  if (domain === null || filters.isNone) return emptyPage()
+  if (domain === null) return emptyPage()
   return readHeavyPage(db, position, {
     ...(isFiltered ? {} : { name: 'list_received_emails' }),
     type: ListedReceivedEmail,

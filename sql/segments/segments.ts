@@ -84,6 +84,11 @@ export async function updateSegment(tx: Tx, row: Omit<SegmentRow, 'domain_id'>):
   `)
 }
 
+/** Nobody starts a campaign to it until the transaction ends. */
+export async function lockSegment(tx: Tx, account_id: string, id: string): Promise<void> {
+  await tx.run(sql.unsafe`SELECT FROM segments WHERE account_id = ${account_id} AND id = ${id} FOR UPDATE`)
+}
+
 /** Its members by hand are removed by a job. */
 export async function deleteSegment(tx: Tx, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM segments WHERE account_id = ${account_id} AND id = ${id}`)

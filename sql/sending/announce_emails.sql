@@ -14,6 +14,7 @@ BEGIN
     SELECT ROW(g.account_id, 'email.' || g.type, jsonb_strip_nulls(jsonb_build_object(
       'email_id', e.id, 'message_id', '<' || e.message_id || '>', 'created_at', iso_time(e.created_at), 'from', e.sender,
       'to', coalesce(g.recipients, e."to"), 'subject', e.subject, 'template_id', e.template_id,
+      'campaign_id', e.campaign_id, 'broadcast_id', e.campaign_id,
       'headers', nullif(c.headers, '{}'),
       'tags', (SELECT coalesce(jsonb_object_agg(t ->> 'name', t ->> 'value'), '{}') FROM jsonb_array_elements(e.tags) AS t)
     )) || coalesce(g.more, '{}'))::announcement

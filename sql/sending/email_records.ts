@@ -25,9 +25,12 @@ const listed = {
     .describe('Tags, by which it can be found.'),
   topic_id: z.string().nullable().describe('Id of its topic, which may be deleted by now.'),
   template_id: z.string().nullable().describe('Id of its template, which may be deleted by now.'),
-  campaign_id: z.null().describe(NOT_YET),
+  campaign_id: z.string().nullable().describe('Id of its campaign, which may be deleted by now.'),
   automation_id: z.null().describe(NOT_YET),
-  contact_id: z.null().describe(NOT_YET),
+  contact_id: z
+    .string()
+    .nullable()
+    .describe('Id of the contact that its campaign was sent to, which may be deleted by now.'),
   scheduled_at: z.date().nullable().describe('When it is, or was, to be sent; null: at once.'),
   sent_at: z.date().nullable().describe('When a server accepted it for the first recipient.'),
   created_at: z.date(),

@@ -117,10 +117,14 @@ export async function publishNewest(tx: Tx, account_id: string, ref: string): Pr
   `)
 }
 
-/** Answers its id, or null when there is none. */
-export async function deleteTemplate(db: Queryable, account_id: string, ref: string): Promise<string | null> {
-  const deleted = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
-    DELETE FROM templates t WHERE t.account_id = ${account_id} AND ${isNamed(ref)} RETURNING t.id
+/** Nobody starts a campaign with it until the transaction ends. Returns its id; null if there is none. */
+export async function lockTemplateToDelete(tx: Tx, account_id: string, ref: string): Promise<string | null> {
+  const found = await tx.maybeOne(sql.type(z.object({ id: z.string() }))`
+    SELECT t.id FROM templates t WHERE t.account_id = ${account_id} AND ${isNamed(ref)} FOR UPDATE
   `)
-  return deleted?.id ?? null
+  return found?.id ?? null
+}
+
+export async function deleteTemplate(tx: Tx, account_id: string, id: string): Promise<void> {
+  await tx.run(sql.unsafe`DELETE FROM templates WHERE account_id = ${account_id} AND id = ${id}`)
 }

@@ -81,6 +81,11 @@ export async function updateTopic(
   `)
 }
 
+/** Nobody starts a campaign about it until the transaction ends. */
+export async function lockTopic(tx: Tx, account_id: string, id: string): Promise<void> {
+  await tx.run(sql.unsafe`SELECT FROM topics WHERE account_id = ${account_id} AND id = ${id} FOR UPDATE`)
+}
+
 /** Returns the topic as it was; null if there was none. The choices of contacts about it are removed by a job. */
 export async function deleteTopic(tx: Tx, account_id: string, id: string): Promise<Topic | null> {
   return tx.maybeOne(sql.type(Topic)`

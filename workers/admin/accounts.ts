@@ -1,5 +1,6 @@
+import { PostalAddress } from '#lib/domains/new_domain.ts'
 import { newId } from '#lib/ids.ts'
-import { findAccount, insertAccount } from '#sql/accounts/accounts.ts'
+import { findAccount, insertAccount, setPostalAddress } from '#sql/accounts/accounts.ts'
 import { addCredits, listPlans, type Plan, setPlan, upsertPlan } from '#sql/accounts/plans.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { accountNamed, type Command, optional, required, takes, UsageError, wholeNumber } from './values.ts'
@@ -14,15 +15,18 @@ export const accountCommands: Record<string, Command> = {
     console.log(account.id)
   }),
 
-  'account update': takes(1, ['plan', 'add-credits'], async ({ pool }, values, [name]) => {
+  'account update': takes(1, ['plan', 'add-credits', 'postal-address'], async ({ pool }, values, [name]) => {
     if (!name) throw new UsageError('Which account?')
     const { id } = await accountNamed(pool, name)
     const plan = optional(values, 'plan')
     const credits = wholeNumber(values, 'add-credits')
-    if (plan === undefined && credits === undefined) throw new UsageError('What is to be updated?')
+    const address = optional(values, 'postal-address')
+    if (plan === undefined && credits === undefined && address === undefined)
+      throw new UsageError('What is to be updated?')
     await pool.transaction(async tx => {
       if (plan !== undefined) await setPlan(tx, id, (await planOf(tx, plan)).name)
       if (credits !== undefined) await addCredits(tx, id, credits)
+      if (address !== undefined) await setPostalAddress(tx, id, readPostalAddress(address))
     })
     console.log(id)
   }),
@@ -39,6 +43,13 @@ export const accountCommands: Record<string, Command> = {
   'plan list': takes(0, [], async ({ pool }) => {
     for (const plan of await listPlans(pool)) console.log(describe(plan))
   }),
+}
+
+/** Null for an empty one. */
+function readPostalAddress(text: string): string | null {
+  const { success, data } = PostalAddress.safeParse(text)
+  if (!success) throw new UsageError('--postal-address must be one line of at most 500 characters')
+  return data ?? null
 }
 
 async function planOf(db: Queryable, name: string): Promise<Plan> {

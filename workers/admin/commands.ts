@@ -27,7 +27,7 @@ import {
 
 export const USAGE = `
 npm run admin -- account create --name NAME [--plan PLAN]
-                 account update ACCOUNT [--plan PLAN] [--add-credits N]
+                 account update ACCOUNT [--plan PLAN] [--add-credits N] [--postal-address TEXT]
                  account pause ACCOUNT [--reason TEXT]
                  account resume ACCOUNT
                  plan set NAME [--per-day N] [--per-month N] [--domains N] [--ai-credits N]

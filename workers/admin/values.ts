@@ -25,6 +25,7 @@ export const options = {
     domains: text,
     'per-day': text,
     'per-month': text,
+    'postal-address': text,
   },
   ...{ 'sending-only': flag, verified: flag, now: flag },
 }

@@ -8,6 +8,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 import { ListedEmail } from '#sql/sending/email_records.ts'
 import { listedColumns } from '#sql/sending/emails.ts'
 import { findTemplateId } from '#sql/templates/templates.ts'
+import { campaignIds, type OfCampaign } from './campaign_emails.ts'
 
 /** What an email must be to be listed (contract 3.3). All that is given applies. */
 export type EmailFilters = {
@@ -17,6 +18,7 @@ export type EmailFilters = {
   status?: { statuses: string[]; events: string[] } | undefined
   /** Text within one line, or the beginning of an id. */
   q?: string | undefined
+  campaign?: OfCampaign
   domain?: { name: string } | { id: string } | undefined
   /** By its id it may be deleted. */
   template?: { alias: string } | { id: string } | undefined
@@ -39,7 +41,7 @@ export async function listEmails(
 ): Promise<Page<ListedEmail>> {
   const domain_id = await domainIdOf(db, account_id, filters.domain)
   const template_id = await templateIdOf(db, account_id, filters.template)
-  if (domain_id === null || template_id === null || filters.folder?.length === 0) {
+  if (domain_id === null || template_id === null || filters.folder?.length === 0 || filters.campaign === 'impossible') {
     return emptyPage()
   }
   const row = (id: FragmentSqlToken) => sql.fragment`
@@ -51,7 +53,8 @@ export async function listEmails(
 
   const q = filters.q === undefined ? undefined : await foldCase(db, filters.q)
   const given = toSearch(account_id, position, { ...filters, q }, { domain_id, template_id })
-  const ids = searchedIds(account_id, given, position)
+  const ids =
+    campaignIds(account_id, filters.campaign, JSON.stringify(given)) ?? searchedIds(account_id, given, position)
   return readHeavyPage(db, position, { type: ListedEmail, ids, row, name: 'search_emails' })
 }
 
@@ -95,7 +98,7 @@ type Search = Record<string, unknown> & { above: string; upto: string }
 function toSearch(
   account_id: string,
   { after, before }: Position,
-  { folder, status, q, tag, from, to, created_after, created_before }: EmailFilters,
+  { campaign, folder, status, q, tag, from, to, created_after, created_before }: EmailFilters,
   { domain_id, template_id }: { domain_id: string | undefined; template_id: string | undefined },
 ): Search {
   const [name, value] = tag?.split(':') ?? []
@@ -112,6 +115,7 @@ function toSearch(
     last_id,
     domain_id,
     template_id,
+    is_transactional: campaign === 'none',
     tag: tag && [{ name, value }],
     sender: from,
     recipient: to,

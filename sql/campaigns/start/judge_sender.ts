@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { newId } from '#lib/ids.ts'
-import { sql, type Tx } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { Fault, FaultDetail } from '#sql/sending/accept/faults.ts'
 
 const Judged = z.object({ fault: Fault.nullable(), detail: FaultDetail.nullable() })
@@ -36,8 +36,12 @@ const Sender = z.object({
 })
 
 /** How mail of a domain leaves, null: as MAIL_TRANSPORT says; and the address of its sender, or of the account. */
-export async function findSender(tx: Tx, account_id: string, domain_id: string): Promise<z.infer<typeof Sender>> {
-  return tx.one(sql.type(Sender)`
+export async function findSender(
+  db: Queryable,
+  account_id: string,
+  domain_id: string,
+): Promise<z.infer<typeof Sender>> {
+  return db.one(sql.type(Sender)`
     SELECT d.transport, coalesce(d.postal_address, a.postal_address) AS postal_address
     FROM domains d JOIN accounts a ON a.id = d.account_id WHERE d.account_id = ${account_id} AND d.id = ${domain_id}
   `)

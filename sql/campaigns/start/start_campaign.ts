@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
-import type { CampaignId } from './campaigns.ts'
+import { Campaign, columns } from '../campaign_records.ts'
+import type { CampaignId } from '../campaigns.ts'
 
 /** It waits for its time. A job looks for due campaigns at that moment; the sweep of each minute finds it without. */
 export async function scheduleCampaign(tx: Tx, { account_id, id }: CampaignId, scheduled_at: Date): Promise<void> {
@@ -40,6 +41,15 @@ export async function addSendJob(tx: Tx, { account_id, id }: CampaignId): Promis
 }
 
 const Due = z.object({ account_id: z.string(), id: z.string() })
+
+/** As lockCampaign; null if it is not scheduled or its time has not come. */
+export async function lockDueCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<Campaign | null> {
+  return tx.maybeOne(sql.type(Campaign)`
+    SELECT ${columns} FROM campaigns g
+    WHERE g.account_id = ${account_id} AND g.id = ${id} AND g.status = 'scheduled' AND g.scheduled_at <= now()
+    FOR UPDATE OF g
+  `)
+}
 
 /** Scheduled campaigns whose time has come, the oldest first. */
 export async function listDueCampaigns(db: Queryable, limit: number): Promise<CampaignId[]> {

@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { orNotFound } from '#lib/errors.ts'
+import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
+import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
+import { listLinks } from '#sql/campaigns/report/links.ts'
+import { readFigures } from '#sql/campaigns/report/stats.ts'
+import type { Queryable } from '#sql/pool.ts'
+
+/** Links that the stats list. */
+const TOP = 20
+
+const rate = (text: string) => z.number().describe(`${text}: a fraction with 4 decimals.`)
+
+const TopLink = z
+  .object({
+    url: z.string().describe('The URL.'),
+    clicks: z.int().describe('Clicks by people.'),
+    unique_clicks: z.int().describe('Recipients who clicked it.'),
+  })
+  .meta({ id: 'TopLink' })
+
+/** Figures of a campaign (contract 9.3). */
+export const CampaignStats = z
+  .object({
+    object: z.literal('campaign_stats'),
+    campaign_id: z.string().describe('Id of the campaign.'),
+    status: CampaignStatus.describe('Its status.'),
+    recipients: z.int().describe('`delivered`, `bounced`, `failed`, `suppressed`, `canceled` and `pending` together.'),
+    sent: z.int().describe('A mail server accepted it.'),
+    delivered: z.int().describe('Accepted, and no bounce came after that.'),
+    delivery_delayed: z.int().describe('A mail server asked to try again later, once or more.'),
+    bounced: z.int().describe('The address does not exist, or refuses mail.'),
+    complained: z.int().describe('Reported as spam; they are delivered too.'),
+    failed: z.int().describe('Could not be delivered for another reason.'),
+    suppressed: z.int().describe('Left out: unsubscribed, suppressed or reserved.'),
+    canceled: z.int().describe('Canceled before it was sent.'),
+    pending: z.int().describe('Still to be sent, or in doubt.'),
+    in_doubt: z.int().describe('The connection broke at the end, so that it may have arrived.'),
+    opened: z.int().describe('Opens by persons and by proxies for them.'),
+    unique_opened: z.int().describe('Recipients who opened it.'),
+    mpp_opened: z.int().describe('Recipients of whom only Apple Mail Privacy Protection fetched the images.'),
+    machine_opened: z.int().describe('Recipients of whom only a machine fetched the images.'),
+    clicked: z.int().describe('Clicks by persons.'),
+    unique_clicked: z.int().describe('Recipients who clicked a link.'),
+    machine_clicked: z.int().describe('Recipients of whom only a machine followed links.'),
+    replied: z.int().describe('Recipients who replied.'),
+    unsubscribed: z.int().describe('Recipients who unsubscribed by it.'),
+    delivery_rate: rate('`delivered` of `sent`'),
+    open_rate: rate('`unique_opened` of `delivered`'),
+    click_rate: rate('`unique_clicked` of `delivered`'),
+    bounce_rate: rate('`bounced` of `sent`'),
+    complaint_rate: rate('`complained` of `delivered`'),
+    unsubscribe_rate: rate('`unsubscribed` of `delivered`'),
+    top_links: z.array(TopLink).describe('The 20 links that were clicked most.'),
+  })
+  .meta({ id: 'CampaignStats' })
+export type CampaignStats = z.infer<typeof CampaignStats>
+
+/** @throws {ApiError} 404 */
+export async function readStats(db: Queryable, campaign: CampaignId): Promise<CampaignStats> {
+  const { status } = orNotFound('Campaign', await findCampaign(db, campaign))
+  const counted = await readFigures(db, campaign)
+  const links = await listLinks(db, campaign, TOP, true)
+  const figure = (name: string) => counted[name] ?? 0
+  const suppressed = figure('suppressed') + figure('excluded')
+  const [recipients, sent, delivered] = [figure('recipients'), figure('sent'), figure('delivered')]
+  const done = delivered + figure('bounced') + figure('failed') + suppressed + figure('canceled')
+  return {
+    object: 'campaign_stats',
+    campaign_id: campaign.id,
+    status,
+    recipients,
+    sent,
+    delivered,
+    delivery_delayed: figure('delayed'),
+    bounced: figure('bounced'),
+    complained: figure('complained'),
+    failed: figure('failed'),
+    suppressed,
+    canceled: figure('canceled'),
+    pending: recipients - done,
+    in_doubt: figure('in_doubt'),
+    opened: figure('opened'),
+    unique_opened: figure('unique_opened'),
+    mpp_opened: figure('mpp_opened'),
+    machine_opened: figure('machine_opened'),
+    clicked: figure('clicked'),
+    unique_clicked: figure('unique_clicked'),
+    machine_clicked: figure('machine_clicked'),
+    replied: figure('replied'),
+    unsubscribed: figure('unsubscribed'),
+    delivery_rate: rateOf(delivered, sent),
+    open_rate: rateOf(figure('unique_opened'), delivered),
+    click_rate: rateOf(figure('unique_clicked'), delivered),
+    bounce_rate: rateOf(figure('bounced'), sent),
+    complaint_rate: rateOf(figure('complained'), delivered),
+    unsubscribe_rate: rateOf(figure('unsubscribed'), delivered),
+    top_links: links.map(({ url, clicks, unique_clicks }) => ({ url, clicks, unique_clicks })),
+  }
+}
+
+/** 0 of nothing. */
+function rateOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 10_000
+}

@@ -1,0 +1,25 @@
+import { lockUsage } from '#sql/accounts/usage.ts'
+import { deleteCampaign } from '#sql/campaigns/campaigns.ts'
+import { deleteRecipients, listCampaignsOfDomain } from '#sql/campaigns/leftovers.ts'
+import { cancelCampaign } from '#sql/campaigns/stop/stop_campaign.ts'
+import type { Pool } from '#sql/pool.ts'
+
+/** Rows per statement. */
+const SLICE = 1_000
+const AT_ONCE = 100
+
+/** Removes the campaigns of a deleted domain; what of them is queued is canceled. Their emails stay. May run twice. */
+export async function removeCampaignsOfDomain(pool: Pool, domain: { account_id: string; id: string }): Promise<void> {
+  for (;;) {
+    const campaigns = await listCampaignsOfDomain(pool, domain, AT_ONCE)
+    if (campaigns.length === 0) return
+    for (const campaign of campaigns) {
+      await pool.transaction(async tx => {
+        await lockUsage(tx, campaign.account_id)
+        await cancelCampaign(tx, campaign)
+      })
+      while ((await deleteRecipients(pool, campaign, SLICE)) === SLICE);
+      await pool.transaction(tx => deleteCampaign(tx, campaign))
+    }
+  }
+}

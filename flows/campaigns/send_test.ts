@@ -1,0 +1,92 @@
+import { shareContents } from '#flows/contents/share_contents.ts'
+import type { AcceptEmail } from '#flows/sending/accept_together.ts'
+import { type SendingParty, toDraft } from '#flows/sending/draft_emails.ts'
+import { faultError } from '#flows/sending/errors.ts'
+import { keepReferredContents } from '#flows/sending/keep_contents.ts'
+import { type ResolvedEmail, renderParts } from '#flows/templates/render_parts.ts'
+import { Turns } from '#lib/async/turns.ts'
+import type { Config } from '#lib/config.ts'
+import { orNotFound } from '#lib/errors.ts'
+import { type Address, parseAddress } from '#lib/mail/address.ts'
+import { LONGEST_LINKS, personalLink } from '#lib/templates/personal_links.ts'
+import type { Lookup } from '#lib/templates/render.ts'
+import type { Campaign } from '#sql/campaigns/campaign_records.ts'
+import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
+import { findSender } from '#sql/campaigns/start/judge_sender.ts'
+import { type Contact, findContact } from '#sql/contacts/contacts.ts'
+import type { Pool } from '#sql/pool.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
+import { freezeContent } from './freeze_content.ts'
+
+type Services = { pool: Pool; config: Config; acceptEmail: AcceptEmail }
+
+/** An email to somebody who looks at a campaign before it is sent. */
+export type TestEmail = { id: string; to: string }
+
+/**
+ * Sends a campaign as it is now to some addresses, each an email of its own with the values of the contact of that address, if
+ * there is one. They count as sends, and for no figure of the campaign.
+ *
+ * @throws {ApiError} 404; 422 if it could not be sent; those of POST /emails
+ */
+export async function sendTest(
+  services: Services,
+  party: SendingParty,
+  id: CampaignId['id'],
+  recipients: Address[],
+): Promise<TestEmail[]> {
+  const { pool } = services
+  const { account_id } = party
+  const campaign = orNotFound('Campaign', await findCampaign(pool, { account_id, id }))
+  const { postal_address } = await findSender(pool, account_id, campaign.domain_id)
+  const content = await freezeContent(pool, account_id, campaign, postal_address)
+  const emails: TestEmail[] = []
+  for (const to of recipients) {
+    const contact = await findContact(pool, account_id, {
+      email: to.address.toLowerCase(),
+      domain_id: campaign.domain_id,
+    })
+    const email = await render(campaign, content, to, contact)
+    emails.push({ id: await accept(services, party, email), to: to.address })
+  }
+  return emails
+}
+
+type Content = Awaited<ReturnType<typeof freezeContent>>
+
+async function render(
+  { from, track_opens, track_clicks }: Campaign,
+  { html, text, subject, reply_to }: Content,
+  to: Address,
+  contact: Contact | null,
+): Promise<ResolvedEmail> {
+  const email = {
+    ...{ from: parseAddress(from) as Address, to: [to], subject, html, text, track_opens, track_clicks },
+    reply_to: reply_to.map(address => parseAddress(address) as Address),
+  }
+  const readHtml = async () => '' // campaigns keep their html
+  return renderParts(email as ResolvedEmail, lookupIn(contact), { readHtml, turns: new Turns() })
+}
+
+/** A value that is not known is empty, as for recipients of the campaign. */
+function lookupIn(contact: Contact | null): Lookup {
+  return (written, has_fallback) => {
+    if (personalLink(written, LONGEST_LINKS) !== undefined) return undefined
+    const key = written.replace(/^contact\./, '')
+    const name = key.toLowerCase()
+    const known = name === 'email' || name === 'first_name' || name === 'last_name' ? contact?.[name] : undefined
+    const properties = contact?.properties ?? {}
+    const property = key.replace(/^properties\./, '')
+    const value = known ?? (Object.hasOwn(properties, property) ? properties[property] : undefined)
+    return value ?? (has_fallback ? undefined : '')
+  }
+}
+
+async function accept({ pool, config, acceptEmail }: Services, party: SendingParty, email: ResolvedEmail) {
+  const contents = shareContents([email])
+  const draft: Draft = toDraft(party, email, null, config.SIMULATOR_DOMAIN)
+  await keepReferredContents(pool, party.account_id, contents, [draft], async () => '')
+  const outcome = await acceptEmail(draft)
+  if ('fault' in outcome) throw faultError(outcome, draft)
+  return outcome.id
+}

@@ -1,0 +1,42 @@
+import { ApiError } from '#lib/errors.ts'
+import type { Log } from '#lib/log.ts'
+import type { CampaignId } from '#sql/campaigns/campaigns.ts'
+import { failCampaign, listDueCampaigns, lockDueCampaign } from '#sql/campaigns/start/start_campaign.ts'
+import type { Pool } from '#sql/pool.ts'
+import { type CampaignConfig, checkCampaign } from './check_campaign.ts'
+import { beginSending } from './start_campaign.ts'
+
+type Services = { pool: Pool; config: CampaignConfig; log: Log }
+
+const AT_ONCE = 100
+
+/**
+ * Begins to send scheduled campaigns whose time has come, each in a commit of its own.
+ *
+ * @throws the errors that keep some of them waiting, once the others have begun
+ */
+export async function startScheduled(services: Services): Promise<void> {
+  const errors: unknown[] = []
+  for (const campaign of await listDueCampaigns(services.pool, AT_ONCE)) {
+    await startDue(services, campaign).catch(error => errors.push(error))
+  }
+  if (errors.length > 0) throw new AggregateError(errors, 'some scheduled campaigns could not be started')
+}
+
+/** One that cannot be sent any more fails, and says why. */
+async function startDue({ pool, config, log }: Services, campaign: CampaignId): Promise<void> {
+  try {
+    await pool.transaction(async tx => {
+      const due = await lockDueCampaign(tx, campaign)
+      if (!due) return
+      const checked = await checkCampaign(tx, config, campaign.account_id, due, { is_due: true })
+      await beginSending(tx, campaign, checked)
+    })
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    log.warn({ campaign_id: campaign.id, error: error.message }, 'a scheduled campaign could not be sent')
+    await pool.transaction(async tx => {
+      if (await lockDueCampaign(tx, campaign)) await failCampaign(tx, campaign, error.message)
+    })
+  }
+}

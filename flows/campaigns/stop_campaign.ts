@@ -1,0 +1,92 @@
+import { ApiError, notFound } from '#lib/errors.ts'
+import { lockUsage } from '#sql/accounts/usage.ts'
+import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
+import type { Campaign, CampaignStatus } from '#sql/campaigns/campaign_records.ts'
+import { type CampaignId, lockCampaign } from '#sql/campaigns/campaigns.ts'
+import { addSendJob } from '#sql/campaigns/start/start_campaign.ts'
+import {
+  cancelCampaign,
+  cancelRecipients,
+  pauseCampaign,
+  reopenRun,
+  resumeCampaign,
+  retryFailed,
+  unscheduleCampaign,
+} from '#sql/campaigns/stop/stop_campaign.ts'
+import { addJob } from '#sql/jobs.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+
+/** Recipients of one statement: a million would take longer than a request may. */
+const SLICE = 10_000
+
+/**
+ * Cancels a campaign: what is scheduled becomes a draft again, what is being sent ends. After this commit no worker claims any
+ * email of it. Returns its new status.
+ *
+ * @throws {ApiError} 404; 422
+ */
+export async function stopCampaign(pool: Pool, campaign: CampaignId): Promise<CampaignStatus> {
+  return pool.transaction<CampaignStatus>(async tx => {
+    await lockUsage(tx, campaign.account_id)
+    const { status } = await requireStatus(tx, campaign, ['scheduled', 'queued', 'testing', 'paused'], 'canceled')
+    if (status === 'scheduled') {
+      await unscheduleCampaign(tx, campaign)
+      return 'draft'
+    }
+    await cancelCampaign(tx, campaign)
+    if ((await cancelRecipients(tx, campaign, SLICE)) === SLICE) {
+      await addJob(tx, 'cancel_recipients', { account_id: campaign.account_id, campaign_id: campaign.id })
+    }
+    await announceCampaigns(tx, 'campaign.canceled', [campaign])
+    return 'canceled'
+  })
+}
+
+/** Cancels the recipients of a canceled campaign that its commit left. May run twice. */
+export async function cancelOtherRecipients(pool: Pool, campaign: CampaignId): Promise<void> {
+  while ((await cancelRecipients(pool, campaign, SLICE)) === SLICE);
+}
+
+/** Stops a campaign for the time being. @throws {ApiError} 404; 422 */
+export async function suspendCampaign(pool: Pool, campaign: CampaignId): Promise<CampaignStatus> {
+  return pool.transaction<CampaignStatus>(async tx => {
+    await requireStatus(tx, campaign, ['queued', 'testing'], 'paused')
+    await pauseCampaign(tx, campaign, null)
+    await announceCampaigns(tx, 'campaign.paused', [campaign])
+    return 'paused'
+  })
+}
+
+/** @throws {ApiError} 404; 422 */
+export async function continueCampaign(pool: Pool, campaign: CampaignId): Promise<CampaignStatus> {
+  return pool.transaction<CampaignStatus>(async tx => {
+    await requireStatus(tx, campaign, ['paused'], 'resumed')
+    await resumeCampaign(tx, campaign)
+    await addSendJob(tx, campaign)
+    return 'queued'
+  })
+}
+
+/** Sends a campaign again to those whose email failed; returns how many. @throws {ApiError} 404; 422 if nobody's did */
+export async function retryCampaign(pool: Pool, campaign: CampaignId): Promise<number> {
+  return pool.transaction(async tx => {
+    await requireStatus(tx, campaign, ['sent'], 'retried')
+    const recipients = await retryFailed(tx, campaign)
+    if (recipients === 0) throw new ApiError('validation_error', 'No email of the campaign has failed.')
+    await reopenRun(tx, campaign)
+    await addSendJob(tx, campaign)
+    return recipients
+  })
+}
+
+async function requireStatus(
+  tx: Tx,
+  campaign: CampaignId,
+  allowed: CampaignStatus[],
+  participle: string,
+): Promise<Campaign> {
+  const found = await lockCampaign(tx, campaign)
+  if (!found) throw notFound('Campaign')
+  if (allowed.includes(found.status)) return found
+  throw new ApiError('validation_error', `A campaign that is ${found.status} cannot be ${participle}.`)
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+import type { CampaignId } from './campaigns.ts'
+
+type Domain = { account_id: string; id: string }
+
+const Row = z.object({ account_id: z.string(), id: z.string() })
+
+/** Campaigns of a deleted domain. */
+export async function listCampaignsOfDomain(
+  db: Queryable,
+  { account_id, id }: Domain,
+  limit: number,
+): Promise<CampaignId[]> {
+  return db.any(sql.type(Row)`
+    SELECT account_id, id FROM campaigns WHERE account_id = ${account_id} AND domain_id = ${id} ORDER BY id LIMIT ${limit}
+  `)
+}
+
+/** Deletes recipients of a campaign; returns how many: fewer than `limit` when none are left. */
+export async function deleteRecipients(db: Queryable, { account_id, id }: CampaignId, limit: number): Promise<number> {
+  return db.run(sql.unsafe`
+    DELETE FROM campaign_recipients
+    WHERE account_id = ${account_id} AND campaign_id = ${id} AND (contact_id, run) IN (
+      SELECT contact_id, run FROM campaign_recipients WHERE account_id = ${account_id} AND campaign_id = ${id} LIMIT ${limit})
+  `)
+}

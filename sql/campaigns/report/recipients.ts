@@ -1,0 +1,95 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
+import { z } from 'zod'
+import { type Page, type Position, readPage } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import type { CampaignId } from '../campaigns.ts'
+import { newestRun } from './newest_run.ts'
+
+/** States of recipients, by the letters that rows have. */
+const STATES = { pending: 'p', mailed: 'm', excluded: 'x', canceled: 'c' } as const
+
+export const RecipientState = z.enum(['pending', 'mailed', 'excluded', 'canceled'])
+export type RecipientState = z.infer<typeof RecipientState>
+
+const Reason = z.enum(['unsubscribed', 'not_subscribed_to_topic', 'suppressed', 'reserved_domain', 'deleted'])
+
+/** A contact whom a campaign is sent to, or who was left out (GET /campaigns/:id/recipients). */
+export const CampaignRecipient = z
+  .object({
+    object: z.literal('campaign_recipient'),
+    id: z.string(),
+    contact_id: z.string().nullable().describe('Id of the contact, the same as `id`; null if it was deleted.'),
+    email: z.string().describe('Address.'),
+    state: RecipientState.describe(
+      '`pending`: its email is not stored yet. `mailed`: it is, see `status`. `excluded`: it gets none for `reason`.',
+    ),
+    reason: Reason.nullable().describe('Why it gets none.'),
+    email_id: z.string().nullable().describe('Id of its email.'),
+    status: z.string().nullable().describe('Status of its email.'),
+    opens: z.int().describe('Opens by persons and by proxies for them.'),
+    clicks: z.int().describe('Clicks by persons.'),
+    sent_at: z.date().nullable().describe('When a mail server accepted its email.'),
+    opened_at: z.date().nullable().describe('First open.'),
+    clicked_at: z.date().nullable().describe('First click.'),
+    replied_at: z.date().nullable().describe('First reply.'),
+    unsubscribed_at: z.date().nullable().describe('When it unsubscribed by the campaign.'),
+  })
+  .meta({ id: 'CampaignRecipient' })
+export type CampaignRecipient = z.infer<typeof CampaignRecipient>
+
+/** What happened to recipients, as the resend package names it. */
+const types = {
+  sent: sql.fragment`r.sent_at IS NOT NULL`,
+  delivered: sql.fragment`e.status IN ('delivered', 'complained')`,
+  opened: sql.fragment`r.first_opened_at IS NOT NULL`,
+  clicked: sql.fragment`r.first_clicked_at IS NOT NULL`,
+  bounced: sql.fragment`e.status = 'bounced'`,
+  complained: sql.fragment`e.status = 'complained'`,
+  unsubscribed: sql.fragment`r.unsubscribed_at IS NOT NULL`,
+  suppressed: sql.fragment`(r.state = 'x' OR e.status = 'suppressed')`,
+}
+
+export const RecipientType = z.enum([
+  ...(['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed'] as const),
+])
+
+export type RecipientFilter = {
+  state?: RecipientState | undefined
+  type?: z.infer<typeof RecipientType> | undefined
+  email?: string | undefined
+}
+
+/** Of the newest run. */
+export async function listRecipients(
+  db: Queryable,
+  campaign: CampaignId,
+  filter: RecipientFilter,
+  position: Position,
+): Promise<Page<CampaignRecipient>> {
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(CampaignRecipient)`
+      SELECT l.* FROM (
+        SELECT 'campaign_recipient' AS object, r.contact_id AS id, c.id AS contact_id,
+          coalesce(r.email, c.email, '') AS email,
+          CASE r.state WHEN 'p' THEN 'pending' WHEN 'm' THEN 'mailed' WHEN 'x' THEN 'excluded' ELSE 'canceled' END AS state,
+          r.reason, r.email_id, e.status, r.opens, r.clicks, r.sent_at, r.first_opened_at AS opened_at,
+          r.first_clicked_at AS clicked_at, r.replied_at, r.unsubscribed_at
+        FROM campaign_recipients r
+        LEFT JOIN contacts c ON c.account_id = r.account_id AND c.id = r.contact_id
+        LEFT JOIN emails e ON e.account_id = r.account_id AND e.id = r.email_id
+        WHERE r.account_id = ${campaign.account_id} AND r.campaign_id = ${campaign.id}
+          AND r.run = ${newestRun(campaign)} AND ${conditionsOf(filter)}
+      ) l
+      WHERE ${where} ORDER BY ${order} LIMIT ${limit}
+    `),
+  )
+}
+
+function conditionsOf({ state, type, email }: RecipientFilter): FragmentSqlToken {
+  const conditions = [
+    state === undefined ? sql.fragment`true` : sql.fragment`r.state = ${STATES[state]}`,
+    type === undefined ? sql.fragment`true` : types[type],
+    email === undefined ? sql.fragment`true` : sql.fragment`lower(coalesce(r.email, c.email)) = ${email.toLowerCase()}`,
+  ]
+  return sql.fragment`${sql.join(conditions, sql.fragment` AND `)}`
+}

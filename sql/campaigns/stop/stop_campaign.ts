@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import type { CampaignId } from '../campaigns.ts'
+
+const Count = z.object({ count: z.int() })
+
+/** A scheduled campaign is a draft again. */
+export async function unscheduleCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = 'draft', scheduled_at = NULL, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
+/** From this commit on no email of it is stored or claimed. Recipients are canceled by `cancelRecipients`. */
+export async function cancelCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = 'canceled', paused_at = NULL, pause_reason = NULL, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+  await tx.run(sql.unsafe`SELECT cancel_campaign_emails(${account_id}, ${id})`)
+}
+
+/** Returns how many recipients of a canceled campaign were canceled: fewer than `limit` when none are left. */
+export async function cancelRecipients(db: Queryable, { account_id, id }: CampaignId, limit: number): Promise<number> {
+  const { count } = await db.one(sql.type(Count)`
+    SELECT cancel_campaign_recipients(${account_id}, ${id}, ${limit}) AS count
+  `)
+  return count
+}
+
+/** What of it is queued waits until it is resumed. `reason`: why, if nobody asked for it. */
+export async function pauseCampaign(tx: Tx, { account_id, id }: CampaignId, reason: string | null): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = 'paused', paused_at = now(), pause_reason = ${reason}, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+  await tx.run(sql.unsafe`
+    UPDATE deliveries SET next_at = 'infinity', updated_at = now()
+    WHERE account_id = ${account_id} AND campaign_id = ${id} AND state = 'queued'
+  `)
+}
+
+export async function resumeCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = 'queued', paused_at = NULL, pause_reason = NULL, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+  await tx.run(sql.unsafe`
+    UPDATE deliveries SET next_at = now(), resumed_at = now(), updated_at = now()
+    WHERE account_id = ${account_id} AND campaign_id = ${id} AND state = 'queued' AND next_at = 'infinity'
+  `)
+}
+
+/**
+ * Makes recipients pending again whose email failed, in the newest run; returns how many. Their emails stay, and the next ones
+ * take their places.
+ */
+export async function retryFailed(tx: Tx, { account_id, id }: CampaignId): Promise<number> {
+  const { count } = await tx.one(sql.type(Count)`
+    WITH again AS (
+      UPDATE campaign_recipients r SET state = 'p', email_id = NULL, due_at = now()
+      FROM emails e
+      WHERE e.account_id = ${account_id} AND e.campaign_id = ${id} AND e.status = 'failed'
+        AND r.account_id = e.account_id AND r.campaign_id = e.campaign_id AND r.contact_id = e.contact_id
+        AND r.run = e.campaign_run AND r.email_id = e.id AND r.state = 'm'
+        AND r.run = (SELECT max(n.run) FROM campaign_runs n WHERE n.account_id = ${account_id} AND n.campaign_id = ${id})
+      RETURNING r.run, r.variant
+    ), counted AS (
+      SELECT count_campaigns(array_agg(ROW(${account_id}, ${id}, m.run, m.variant, 'failed', -m.count)::campaign_move))
+      FROM (SELECT run, variant, count(*)::integer AS count FROM again GROUP BY run, variant) m
+    )
+    SELECT (SELECT count(*) FROM again) AS count, (SELECT count(*) FROM counted) AS counted
+  `)
+  return count
+}
+
+/** The newest run of a campaign goes on. */
+export async function reopenRun(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = 'queued', sent_at = NULL, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+  await tx.run(sql.unsafe`
+    UPDATE campaign_runs r SET finished_at = NULL
+    WHERE account_id = ${account_id} AND campaign_id = ${id} AND run = (
+      SELECT max(n.run) FROM campaign_runs n WHERE n.account_id = r.account_id AND n.campaign_id = r.campaign_id)
+  `)
+}
