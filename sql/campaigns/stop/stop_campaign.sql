@@ -46,10 +46,10 @@ BEGIN
     GROUP BY e.campaign_run, coalesce(r.variant, 0)
   ));
   IF have_webhooks(ARRAY[account]) THEN
-    FOR first IN 1..cardinality(canceled) BY part LOOP
+    FOR place IN 1..cardinality(canceled) BY part LOOP
       PERFORM announce_emails(ARRAY(
         SELECT ROW(account, c.id, 'canceled', NULL, NULL)::email_event
-        FROM unnest(canceled[first:first + part - 1]) AS c(id)
+        FROM unnest(canceled[place:place + part - 1]) AS c(id)
       ));
     END LOOP;
   END IF;
@@ -74,9 +74,8 @@ BEGIN
     WHERE r.account_id = account AND r.campaign_id = campaign AND r.contact_id = w.contact_id AND r.run = w.run
     RETURNING r.run, r.variant
   )
-  SELECT array_agg(c) INTO moves FROM (
-    SELECT account, campaign, run, variant, 'canceled'::text, count(*)::integer FROM changed GROUP BY run, variant
-  ) AS c(account_id, campaign_id, run, variant, name, by);
+  SELECT array_agg(ROW(account, campaign, c.run, c.variant, 'canceled', c.count)::campaign_move) INTO moves
+  FROM (SELECT run, variant, count(*)::integer AS count FROM changed GROUP BY run, variant) c;
   PERFORM count_campaigns(moves);
   RETURN coalesce((SELECT sum(m.by) FROM unnest(moves) AS m), 0);
 END

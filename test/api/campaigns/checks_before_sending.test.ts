@@ -1,0 +1,207 @@
+import t from 'tap'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { newId } from '#lib/ids.ts'
+import { startApi } from '#test/support/api.ts'
+import { addContacts, createDraft } from '#test/support/campaign_drafts.ts'
+import { shows } from '#test/support/shows.ts'
+import { makeTopic } from '#test/support/unsubscribing.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const post = (path: string, body: object = {}) => api.request('POST', `/api${path}`, { body })
+const send = (id: string, body: object = {}) => post(`/campaigns/${id}/send`, body)
+
+const reachable = Array.from({ length: 10 }, (_, n) => `p${n}@b.com`)
+await addContacts(world, account, reachable)
+await addContacts(world, account, ['gone@b.com'], { unsubscribed: true })
+await addContacts(world, account, ['x@example.com', 'bad@b.com'])
+await post('/suppressions', { email: 'bad@b.com' })
+
+const setDomain = (set: string) => world.pool.pg.query(`UPDATE domains SET ${set} WHERE id = $1`, [account.domain_id])
+
+/** The message of a 422. */
+async function refusal(fields: object, sending: object = {}): Promise<string> {
+  const { status, body } = await send(await createDraft(api, account, fields), sending)
+  t.strictSame([status, body.name], [422, 'validation_error'])
+  return body.message
+}
+
+t.test('a campaign needs content, recipients and a published template', async t => {
+  t.equal(await refusal({ html: null }), 'The campaign has no content: give it `html`, `text` or a `template_id`.')
+  t.equal(
+    await refusal({ audience_id: null }),
+    'The campaign has no recipients: give it an `audience_id` or a `segment_id`.',
+  )
+  const template_id = (await post('/templates', { name: 'T', html: '<p>T</p>' })).body.id
+  t.equal(await refusal({ html: null, template_id }), 'The template of the campaign is not published.')
+  await post(`/templates/${template_id}/publish`)
+  t.equal(await refusal({ html: null, template_id, subject: '' }), 'The campaign has no `subject`.')
+  t.equal(await refusal({ html: 'ü'.repeat(2_500_001) }), 'The `html` of a campaign must have at most 5,000,000 bytes.')
+})
+
+t.test('the published version of a template is what is sent', async t => {
+  const template = { name: 'T', html: '<p>one</p>', subject: 'One', reply_to: 'r@b.co' }
+  const template_id = (await post('/templates', template)).body.id
+  await post(`/templates/${template_id}/publish`)
+  await api.request('PATCH', `/api/templates/${template_id}`, { body: { html: '<p>two</p>' } })
+  const id = await createDraft(api, account, { html: null, subject: null, template_id })
+  shows(t, await send(id), { status: 200 })
+  const { rows } = await world.pool.pg.query(
+    `SELECT c.html, g.subject, g.reply_to FROM campaigns g
+     JOIN contents c ON c.account_id = g.account_id AND c.id = g.content_id WHERE g.id = $1`,
+    [id],
+  )
+  shows(t, rows, [{ html: '<p>one</p>', subject: 'One', reply_to: ['r@b.co'] }])
+})
+
+t.test('a campaign for nobody, or for others than expected, is refused', async t => {
+  const segment_id = (
+    await post('/segments', { name: 'None', domain: account.domain, filter: { status: 'members_only' } })
+  ).body.id
+  t.equal(await refusal({ segment_id }), 'Nobody would get the campaign.')
+  const expected = (expected_recipients: number) => refusal({}, { expected_recipients })
+  t.equal(await expected(12), 'Only 10 contacts would get the campaign, not the 12 of `expected_recipients`.')
+  t.equal(await expected(9), 'More than 9 contacts would get the campaign, not the 9 of `expected_recipients`.')
+  shows(t, await send(await createDraft(api, account), { expected_recipients: 11 }), { status: 200 })
+})
+
+t.test('a domain that cannot send refuses a campaign as it refuses an email', async t => {
+  await setDomain(`status = 'pending'`)
+  t.match(await refusal({}), `The ${account.domain} domain is not verified: its status is \`pending\`.`)
+  await setDomain(`status = 'verified', paused_at = now(), paused_by = 'operator'`)
+  const { status, body } = await send(await createDraft(api, account))
+  t.strictSame([status, body.name], [403, 'reputation_paused'])
+  await setDomain('paused_at = NULL, paused_by = NULL')
+})
+
+t.test('without a public https URL a campaign is refused only if its mail really leaves', async t => {
+  const sendAs = async (BASE_URL: string, transport: string) => {
+    const config = { ...world.config, BASE_URL, MAIL_TRANSPORT: transport }
+    const other = await startApi(t, { ...world, config } as Foundation, account.key)
+    const id = await createDraft(other, account)
+    const { status, body } = await other.request('POST', `/api/campaigns/${id}/send`)
+    return [status, body.message]
+  }
+  t.strictSame(await sendAs('http://localhost:3000', 'capture'), [200, undefined])
+  t.strictSame(await sendAs('https://mail.acme.com', 'direct'), [200, undefined])
+  for (const url of ['http://mail.acme.com', 'https://localhost', 'https://127.0.0.1', 'https://[::1]']) {
+    const message = `Recipients could not open the links to unsubscribe: BASE_URL is ${url}, and must be a public \`https\` URL.`
+    t.strictSame(await sendAs(url, 'direct'), [422, message])
+  }
+})
+
+t.test('what recipients may object to is told, and sent all the same', async t => {
+  const warningsOf = async (fields: object) =>
+    ((await send(await createDraft(api, account, fields))).body as unknown as { warnings: string[] }).warnings
+  const address =
+    'The sender has no postal address, which many countries require in marketing mail: set `postal_address` of the domain.'
+  t.strictSame(await warningsOf({}), [address])
+  const { status } = await api.request('PATCH', `/api/domains/${account.domain_id}`, {
+    body: { postal_address: '1 Main Street, Berlin' },
+  })
+  t.equal(status, 200)
+  t.strictSame(await warningsOf({}), [])
+  t.strictSame(await warningsOf({ html: 'x'.repeat(103 * 1024), text: '' }), [
+    'The html has 103 KB. Gmail cuts off what is longer than 102 KB.',
+    'The campaign has no plain-text part, which spam filters expect.',
+  ])
+})
+
+t.test('POST /campaigns with send creates and sends in one commit', async t => {
+  const body = { from: `a@${account.domain}`, subject: 'Now', html: 'x', audience_id: account.domain_id, send: true }
+  const { status, body: sent } = await post('/campaigns', body)
+  t.equal(status, 201)
+  shows(t, sent, { status: 'queued', warnings: [] })
+  shows(t, await post('/campaigns', { ...body, scheduled_at: 'in 31 days' }), { status: 422 })
+  shows(t, await post('/campaigns', { ...body, html: null, name: 'never' }), { status: 422 })
+  shows(t, (await api.request('GET', '/api/campaigns?q=never')).body, { data: [] })
+})
+
+t.test('a campaign beyond the quota of the plan is refused with what is left', async t => {
+  const { rows } = await world.pool.pg.query(
+    `INSERT INTO plans (name, emails_per_day, emails_per_month) VALUES ('tiny', 9, 100) RETURNING name`,
+  )
+  await world.pool.pg.query('UPDATE accounts SET plan = $2 WHERE id = $1', [account.id, rows[0].name])
+  const id = await createDraft(api, account)
+  const { status, body } = await send(id)
+  t.strictSame([status, body.name], [429, 'daily_quota_exceeded'])
+  t.equal(body.message, 'The campaign has more recipients than your plan has room for: 9 of the next 24 hours.')
+  await world.pool.pg.query(`UPDATE plans SET emails_per_day = 10 WHERE name = 'tiny'`)
+  shows(t, await send(id), { status: 200 })
+  await world.pool.pg.query(`UPDATE accounts SET plan = 'unlimited' WHERE id = $1`, [account.id])
+})
+
+t.test('GET /campaigns/:id/recipients/preview counts who would get it and why others would not', async t => {
+  const topic_id = await makeTopic(world, account, { name: 'News', default_subscription: 'opt_in' })
+  await world.pool.pg.query(
+    `INSERT INTO contact_topics (account_id, topic_id, contact_id, subscription)
+     SELECT account_id, $2, id, 'opt_out' FROM contacts WHERE domain_id = $1 AND email IN ('p1@b.com', 'p2@b.com')`,
+    [account.domain_id, topic_id],
+  )
+  const previewOf = async (fields: object) => {
+    const id = await createDraft(api, account, fields)
+    return (await api.request('GET', `/api/campaigns/${id}/recipients/preview`)).body
+  }
+  const left_out = { unsubscribed: 1, not_subscribed_to_topic: 2, suppressed: 1, reserved_domain: 1 }
+  shows(t, await previewOf({ topic_id }), { contacts: 13, recipients: 8, left_out })
+  const { message } = await previewOf({ audience_id: null })
+  t.equal(message, 'The campaign has no recipients: give it an `audience_id` or a `segment_id`.')
+
+  const audience_id = (await post('/audiences', { name: 'Few', domain: account.domain })).body.id
+  await post(`/audiences/${audience_id}/contacts`, { email: 'p1@b.com' })
+  await post(`/audiences/${audience_id}/contacts`, { email: 'p5@b.com' })
+  const filter = { email_contains: 'p5' }
+  const segment_id = (await post('/segments', { name: 'Fives', domain: account.domain, filter })).body.id
+  shows(t, await previewOf({ audience_id }), { contacts: 2, recipients: 2 })
+  shows(t, await previewOf({ audience_id, segment_id }), { contacts: 1, recipients: 1 })
+})
+
+t.test('what a campaign that is sent uses cannot be deleted, and what a draft uses can', async t => {
+  const audience_id = (await post('/audiences', { name: 'Gone', domain: account.domain })).body.id
+  await post(`/audiences/${audience_id}/contacts`, { email: 'p1@b.com' })
+  const segment_id = (await post('/segments', { name: 'All', domain: account.domain })).body.id
+  const topic_id = await makeTopic(world, account, { name: 'Gone' })
+  const template_id = (await post('/templates', { name: 'T', html: '<p>T</p>', subject: 'T' })).body.id
+  await post(`/templates/${template_id}/publish`)
+  const named = { audience_id, segment_id, topic_id, template_id, html: null, name: 'Spring' }
+  const paths = { audience: audience_id, segment: segment_id, topic: topic_id, template: template_id }
+  const id = await createDraft(api, account, named)
+  shows(t, await send(id, { scheduled_at: 'in 2 hours' }), { status: 200 })
+  for (const [what, one] of Object.entries(paths)) {
+    const { status, body } = await api.request('DELETE', `/api/${what}s/${one}`)
+    t.strictSame(
+      [status, body.message],
+      [422, `The ${what} is used by the campaign "Spring": cancel the campaign first.`],
+    )
+  }
+  await post(`/campaigns/${id}/cancel`)
+  for (const [what, one] of Object.entries(paths)) {
+    shows(t, await api.request('DELETE', `/api/${what}s/${one}`), { status: 200 })
+  }
+  shows(t, await send(id), { status: 422 })
+})
+
+t.test('POST /campaigns/:id/test sends it to some addresses with the values of their contacts', async t => {
+  await api.request('PATCH', `/api/contacts/p3@b.com?domain=${account.domain}`, {
+    body: { domain: account.domain, first_name: 'Ann' },
+  })
+  const html = '<p>{{first_name|friend}} {{last_name}}</p><a href="{{unsubscribe_url}}">x</a>'
+  const id = await createDraft(api, account, { html, subject: 'To {{first_name}}' })
+  const { status, body } = await post(`/campaigns/${id}/test`, { to: ['p3@b.com', 'new@b.com'] })
+  t.equal(status, 200)
+  const { emails } = body as unknown as { emails: { id: string; to: string }[] }
+  t.strictSame(
+    emails.map(({ to }) => to),
+    ['p3@b.com', 'new@b.com'],
+  )
+  const [known, unknown] = await Promise.all(emails.map(({ id }) => api.request('GET', `/api/emails/${id}`)))
+  shows(t, known?.body, { subject: 'To Ann', campaign_id: null })
+  t.match(known?.body, { html: /^<p>Ann <\/p>/ })
+  shows(t, unknown?.body, { subject: 'To ' })
+  t.match(unknown?.body, { html: /^<p>friend <\/p>/ })
+  shows(t, (await api.request('GET', `/api/campaigns/${id}`)).body, { status: 'draft' })
+  shows(t, await post(`/campaigns/${id}/test`), { status: 422 })
+  shows(t, await post(`/campaigns/${newId()}/test`), { status: 404 })
+})

@@ -1,0 +1,150 @@
+import t from 'tap'
+import { addWebhook } from '#flows/webhooks/change_webhook.ts'
+import { startApi } from '#test/support/api.ts'
+import { addContacts, createDraft } from '#test/support/campaign_drafts.ts'
+import { addRecipient, countFigures } from '#test/support/campaign_rows.ts'
+import { shows } from '#test/support/shows.ts'
+import { readWebhookEvents } from '#test/support/unsubscribing.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+await addWebhook(world, account.id, { endpoint: 'https://hook.acme.com/', events: ['*'] })
+const ADDRESSES = ['a@b.com', 'b@b.com', 'c@b.com', 'd@b.com', 'e@b.com']
+const contacts = await addContacts(world, account, ADDRESSES)
+const person = (n: number): [string, string] => [contacts[n] as string, ADDRESSES[n] as string]
+
+const post = (id: string, action: string, body: object = {}) =>
+  api.request('POST', `/api/campaigns/${id}/${action}`, { body })
+const get = async (id: string) => (await api.request('GET', `/api/campaigns/${id}`)).body
+const stats = async (id: string) => (await api.request('GET', `/api/campaigns/${id}/stats`)).body as object
+const readRows = async (text: string, values: unknown[]) => (await world.pool.pg.query(text, values)).rows
+
+async function start(): Promise<string> {
+  const id = await createDraft(api, account, { name: 'Spring' })
+  shows(t, await post(id, 'send'), { status: 200 })
+  return id
+}
+
+/** Its emails: one waits, one is being sent, one was sent, one failed; and a recipient without an email. */
+async function startWithRecipients(): Promise<{ id: string; waiting: string; sending: string; failed: string }> {
+  const id = await start()
+  const add = (n: number, status: string, state: string) =>
+    addRecipient(world, account, id, person(n), { state: 'm', email: { status, state } }) as Promise<string>
+  const waiting = await add(0, 'queued', 'queued')
+  const sending = await add(1, 'queued', 'sending')
+  await add(2, 'delivered', 'delivered')
+  const failed = await add(3, 'failed', 'failed')
+  await addRecipient(world, account, id, person(4), { state: 'p' })
+  await countFigures(world, account, id, { recipients: 5, sent: 1, delivered: 1, failed: 1 })
+  return { id, waiting, sending, failed }
+}
+
+t.test('POST /campaigns/:id/cancel makes a scheduled campaign a draft again', async t => {
+  const id = await createDraft(api, account)
+  shows(t, (await post(id, 'send', { scheduled_at: 'in 2 hours' })).body, { status: 'scheduled' })
+  const { status, body } = await post(id, 'cancel')
+  t.strictSame([status, body], [200, { object: 'campaign', id, status: 'draft' }])
+  shows(t, await get(id), { status: 'draft', scheduled_at: null })
+})
+
+t.test('POST /campaigns/:id/cancel cancels in one commit what was not claimed', async t => {
+  const { id, waiting, sending } = await startWithRecipients()
+  shows(t, await post(id, 'cancel'), { status: 200, body: { status: 'canceled' } })
+  shows(t, await get(id), { status: 'canceled' })
+  const rows = await readRows('SELECT email_id AS id, state FROM deliveries WHERE campaign_id = $1 ORDER BY email_id', [
+    id,
+  ])
+  shows(t, rows.slice(0, 2), [
+    { id: waiting, state: 'canceled' },
+    { id: sending, state: 'sending' },
+  ])
+  const email = await api.request('GET', `/api/emails/${waiting}`)
+  shows(t, email.body, { status: 'canceled', last_event: 'canceled', campaign_id: id, events: [{ type: 'canceled' }] })
+  const states = await readRows('SELECT state FROM campaign_recipients WHERE campaign_id = $1 ORDER BY contact_id', [
+    id,
+  ])
+  t.strictSame(states.map(({ state }) => state).sort(), ['c', 'm', 'm', 'm', 'm'])
+  shows(t, await stats(id), { recipients: 5, delivered: 1, failed: 1, canceled: 2, pending: 1 })
+  const told = (await readWebhookEvents(world, account)).filter(
+    ({ data }) => data.id === id || data.email_id === waiting,
+  )
+  const [canceled] = told.filter(({ type }) => type === 'campaign.canceled')
+  t.strictSame(canceled?.data, { id, name: 'Spring', status: 'canceled', recipients_count: 0 })
+  shows(
+    t,
+    told.filter(({ type }) => type === 'email.canceled'),
+    [{ data: { email_id: waiting, campaign_id: id, broadcast_id: id } }],
+  )
+  t.equal((await post(id, 'cancel')).body.message, 'A campaign that is canceled cannot be canceled.')
+})
+
+t.test('a canceled email gives back what it took of a quota', async t => {
+  const { id, waiting } = await startWithRecipients()
+  await world.pool.pg.query('UPDATE emails SET quota_debit = 1 WHERE id = $1', [waiting])
+  await post(id, 'cancel')
+  shows(t, await readRows('SELECT quota_debit FROM emails WHERE id = $1', [waiting]), [{ quota_debit: 0 }])
+})
+
+t.test('cancel and send at the same moment leave one of both', async t => {
+  const id = await createDraft(api, account)
+  await post(id, 'send', { scheduled_at: 'in 2 hours' })
+  const [canceled, sent] = await Promise.all([post(id, 'cancel'), post(id, 'send')])
+  t.equal(canceled.status, 200)
+  const { status } = await get(id)
+  t.equal(status, sent.status === 200 ? 'queued' : 'draft')
+})
+
+t.test('PATCH and send at the same moment leave a campaign as it was sent', async t => {
+  for (let round = 0; round < 5; round++) {
+    const id = await createDraft(api, account, { html: 'old' })
+    const patch = api.request('PATCH', `/api/campaigns/${id}`, { body: { html: 'new' } })
+    const [changed, sent] = await Promise.all([patch, post(id, 'send')])
+    t.equal(sent.status, 200)
+    const [row] = await readRows(
+      `SELECT g.html, c.html AS frozen FROM campaigns g
+       JOIN contents c ON c.account_id = g.account_id AND c.id = g.content_id WHERE g.id = $1`,
+      [id],
+    )
+    t.match(row.frozen, changed.status === 200 ? 'new' : 'old')
+    t.equal(row.html, changed.status === 200 ? 'new' : 'old')
+  }
+})
+
+t.test('a paused campaign waits until it is resumed', async t => {
+  const { id, waiting } = await startWithRecipients()
+  shows(t, await post(id, 'pause'), { status: 200, body: { object: 'campaign', id, status: 'paused' } })
+  const { paused_at } = (await get(id)) as unknown as { paused_at: string }
+  t.ok(paused_at)
+  const next = 'SELECT next_at = $2 AS waits FROM deliveries WHERE email_id = $1'
+  shows(t, await readRows(next, [waiting, 'infinity']), [{ waits: true }])
+  t.equal((await post(id, 'pause')).body.message, 'A campaign that is paused cannot be paused.')
+  const told = (await readWebhookEvents(world, account)).filter(({ data }) => data.id === id)
+  shows(t, told, [{ type: 'campaign.paused', data: { status: 'paused' } }])
+
+  shows(t, await post(id, 'resume'), { status: 200, body: { status: 'queued' } })
+  shows(t, await get(id), { status: 'queued', paused_at: null })
+  shows(t, await readRows(next, [waiting, 'infinity']), [{ waits: false }])
+  t.equal((await post(id, 'resume')).body.message, 'A campaign that is queued cannot be resumed.')
+})
+
+t.test('POST /campaigns/:id/retry sends again to those whose email failed, and to nobody else', async t => {
+  const { id, failed } = await startWithRecipients()
+  t.equal((await post(id, 'retry')).body.message, 'A campaign that is queued cannot be retried.')
+  await world.pool.pg.query(`UPDATE campaigns SET status = 'sent', sent_at = now() WHERE id = $1`, [id])
+  shows(t, await post(id, 'retry'), { status: 200, body: { object: 'campaign', id, status: 'queued', recipients: 1 } })
+  shows(t, await get(id), { status: 'queued', sent_at: null })
+  const pending = await readRows(
+    `SELECT contact_id, email_id FROM campaign_recipients WHERE campaign_id = $1 AND state = 'p' ORDER BY contact_id`,
+    [id],
+  )
+  shows(t, pending, [
+    { contact_id: contacts[3] as string, email_id: null },
+    { contact_id: contacts[4] as string, email_id: null },
+  ])
+  shows(t, await stats(id), { recipients: 5, failed: 0, pending: 4 })
+  t.equal((await api.request('GET', `/api/emails/${failed}`)).status, 200)
+  await world.pool.pg.query(`UPDATE campaigns SET status = 'sent' WHERE id = $1`, [id])
+  t.equal((await post(id, 'retry')).body.message, 'No email of the campaign has failed.')
+})
