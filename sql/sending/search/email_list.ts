@@ -53,8 +53,9 @@ export async function listEmails(
 
   const q = filters.q === undefined ? undefined : await foldCase(db, filters.q)
   const given = toSearch(account_id, position, { ...filters, q }, { domain_id, template_id })
-  const ids =
-    campaignIds(account_id, filters.campaign, JSON.stringify(given)) ?? searchedIds(account_id, given, position)
+  const ofCampaign = campaignIds(account_id, filters.campaign, JSON.stringify(given))
+  if (ofCampaign) return readHeavyPage(db, position, { type: ListedEmail, ids: ofCampaign, row })
+  const ids = searchedIds(account_id, given, position)
   return readHeavyPage(db, position, { type: ListedEmail, ids, row, name: 'search_emails' })
 }
 

@@ -123,6 +123,7 @@ const foreignIds: Record<string, string[]> = {
   'GET /topics/:id': [ofThem.topic],
   'PATCH /topics/:id': [ofThem.topic],
   'DELETE /topics/:id': [ofThem.topic],
+  ...campaignRoutes(),
   'GET /audiences/:id': [theirs.domain_id, ofThem.audience],
   'PATCH /audiences/:id': [theirs.domain_id, ofThem.audience],
   'DELETE /audiences/:id': [theirs.domain_id, ofThem.audience],
@@ -153,6 +154,23 @@ const foreignIds: Record<string, string[]> = {
   'PUT /api-keys/:id': [keys[0].id],
   'PATCH /api-keys/:id': [keys[0].id],
   'DELETE /api-keys/:id': [keys[0].id],
+}
+
+/** Each of its routes, and the name that the resend package has for some. */
+function campaignRoutes(): Record<string, string[]> {
+  const shared = [
+    ...['GET ', 'PATCH ', 'DELETE ', 'POST /send', 'POST /cancel', 'POST /duplicate', 'GET /recipients'],
+    'GET /clicked-links',
+  ]
+  const own = [
+    ...['POST /pause', 'POST /resume', 'POST /retry', 'POST /test', 'GET /recipients/preview', 'GET /stats'],
+    'GET /engagement',
+  ]
+  const routes = [
+    ...[...shared, ...own].map(route => route.replace(' ', ' /campaigns/:id')),
+    ...shared.map(route => route.replace(' ', ' /broadcasts/:id')),
+  ]
+  return Object.fromEntries(routes.map(route => [route, [ofThem.campaign, theirs.domain_id]]))
 }
 
 const routes = routesOf(operations)
@@ -270,6 +288,11 @@ t.test('another account’s suppression list drops nothing of mine', async t => 
 })
 
 /** A property, a segment, a topic, and a contact in an audience. */
+async function domainOf(domain_id: string): Promise<string> {
+  const { rows } = await world.pool.pg.query('SELECT name FROM domains WHERE id = $1', [domain_id])
+  return rows[0].name
+}
+
 async function makeContact({ key, domain_id }: TestAccount) {
   const post = async (path: string, body: object) => (await api.request('POST', `/api${path}`, { key, body })).body.id
   const audience = await post('/audiences', { name: 'News' })
@@ -279,7 +302,9 @@ async function makeContact({ key, domain_id }: TestAccount) {
   const property = await post('/contact-properties', { key: 'plan', type: 'string' })
   const topic = await post('/topics', { name: 'News', default_subscription: 'opt_in' })
   const imported = await post('/contacts/imports', { csv: 'email\n' })
-  return { property, segment, topic, audience, contact, email, imported }
+  const draft = { subject: 'x', html: 'x', audience_id: domain_id }
+  const campaign = await post('/campaigns', { ...draft, from: `a@${await domainOf(domain_id)}` })
+  return { property, segment, topic, audience, contact, email, imported, campaign }
 }
 
 async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {

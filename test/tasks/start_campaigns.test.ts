@@ -1,0 +1,103 @@
+import t from 'tap'
+import { cancel_recipients } from '#tasks/cancel_recipients.ts'
+import { remove_leftovers } from '#tasks/remove_leftovers.ts'
+import { start_campaigns } from '#tasks/start_campaigns.ts'
+import { startApi } from '#test/support/api.ts'
+import { addContacts, createDraft } from '#test/support/campaign_drafts.ts'
+import { addRecipient } from '#test/support/campaign_rows.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const work = openWork(t, world)
+const contacts = await addContacts(world, account, ['ada@b.com', 'bob@b.com'])
+const get = async (id: string) => (await api.request('GET', `/api/campaigns/${id}`)).body
+const query = async (text: string, values: unknown[]) => (await world.pool.pg.query(text, values)).rows
+
+async function schedule(fields: object = {}): Promise<string> {
+  const id = await createDraft(api, account, fields)
+  const { status } = await api.request('POST', `/api/campaigns/${id}/send`, { body: { scheduled_at: 'in 2 hours' } })
+  t.equal(status, 200)
+  return id
+}
+const makeDue = (id: string) =>
+  query(`UPDATE campaigns SET scheduled_at = now() - interval '1 second' WHERE id = $1`, [id])
+
+t.test('start_campaigns starts what is due, once', async t => {
+  const [due, later] = [await schedule(), await schedule()]
+  await makeDue(due)
+  await Promise.all(Array.from({ length: 4 }, () => start_campaigns({}, work)))
+  shows(t, await get(due), { status: 'queued' })
+  shows(t, await get(later), { status: 'scheduled' })
+  shows(t, await query('SELECT run FROM campaign_runs WHERE campaign_id = ANY ($1)', [[due, later]]), [{ run: 1 }])
+})
+
+t.test('a scheduled campaign has a job at its time', async t => {
+  const id = await schedule()
+  const jobs = await query(
+    `SELECT j.run_at = g.scheduled_at AS is_at FROM graphile_worker._private_jobs j, campaigns g
+     WHERE g.id = $1 AND j.key = 'start_campaigns ' || g.id`,
+    [id],
+  )
+  shows(t, jobs, [{ is_at: true }])
+})
+
+t.test('a due campaign that cannot be sent any more fails and says why, and does not hold up others', async t => {
+  const [wrong, right] = [await schedule(), await schedule()]
+  await query(`UPDATE campaigns SET html = NULL WHERE id = $1`, [wrong])
+  await makeDue(wrong)
+  await makeDue(right)
+  await start_campaigns({}, work)
+  shows(t, await get(wrong), {
+    status: 'failed',
+    error: 'The campaign has no content: give it `html`, `text` or a `template_id`.',
+  })
+  shows(t, await get(right), { status: 'queued' })
+})
+
+t.test('a due campaign of a paused domain is queued, and waits there', async t => {
+  const id = await schedule()
+  await makeDue(id)
+  await query(`UPDATE domains SET paused_at = now(), paused_by = 'operator' WHERE id = $1`, [account.domain_id])
+  await start_campaigns({}, work)
+  shows(t, await get(id), { status: 'queued', error: null })
+  await query('UPDATE domains SET paused_at = NULL, paused_by = NULL WHERE id = $1', [account.domain_id])
+})
+
+t.test('cancel_recipients cancels those that the commit of the cancel left', async t => {
+  const id = await createDraft(api, account)
+  await api.request('POST', `/api/campaigns/${id}/send`)
+  await api.request('POST', `/api/campaigns/${id}/cancel`)
+  await addRecipient(world, account, id, [contacts[0] as string, 'ada@b.com'], { state: 'p' })
+  await cancel_recipients({ account_id: account.id, campaign_id: id }, work)
+  shows(t, await query('SELECT state FROM campaign_recipients WHERE campaign_id = $1', [id]), [{ state: 'c' }])
+  shows(t, (await api.request('GET', `/api/campaigns/${id}/stats`)).body, { canceled: 1 })
+})
+
+t.test('campaigns of a deleted domain are gone at once, and removed with what is queued', async t => {
+  const mine = await newAccount(world)
+  const [contact] = (await addContacts(world, mine, ['ada@b.com'])) as [string]
+  const own = { key: mine.key }
+  const id = await createDraft(api, mine)
+  await api.request('POST', `/api/campaigns/${id}/send`, own)
+  const email = { status: 'queued', state: 'queued' }
+  const email_id = await addRecipient(world, mine, id, [contact, 'ada@b.com'], { state: 'm', email })
+  await query('DELETE FROM contacts WHERE domain_id = $1', [mine.domain_id])
+  const path = `/api/domains/${mine.domain_id}`
+  const refused = await api.request('DELETE', path, own)
+  t.strictSame(
+    [refused.status, refused.body.message],
+    [422, 'The domain has campaigns: delete them with it by `?with_contacts=true`.'],
+  )
+  shows(t, await api.request('DELETE', `${path}?with_contacts=true`, own), { status: 200 })
+  t.equal((await api.request('GET', `/api/campaigns/${id}`, own)).status, 404)
+  shows(t, (await api.request('GET', '/api/campaigns', own)).body, { data: [] })
+
+  await remove_leftovers({ account_id: mine.id, of: 'domain', id: mine.domain_id }, work)
+  shows(t, await query('SELECT id FROM campaigns WHERE id = $1', [id]), [])
+  shows(t, await query('SELECT state FROM campaign_recipients WHERE campaign_id = $1', [id]), [])
+  shows(t, (await api.request('GET', `/api/emails/${email_id}`, own)).body, { status: 'canceled', campaign_id: id })
+})
