@@ -1,6 +1,5 @@
 import { ApiError, notFound, orNotFound, refuseUsed } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
-import { findCampaignUsing } from '#sql/campaign_usages.ts'
 import {
   type Audience,
   deleteAudience,
@@ -9,6 +8,7 @@ import {
   lockAudience,
   updateAudience,
 } from '#sql/contacts/audiences.ts'
+import { findCampaignUsing } from '#sql/domains/campaign_usages.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'

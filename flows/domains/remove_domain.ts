@@ -1,6 +1,6 @@
 import { ApiError, notFound } from '#lib/errors.ts'
-import { hasCampaigns } from '#sql/campaign_usages.ts'
 import { hasContacts } from '#sql/contacts/contacts.ts'
+import { hasCampaigns } from '#sql/domains/campaign_usages.ts'
 import { deleteDomain, lockDomain } from '#sql/domains/domains.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'

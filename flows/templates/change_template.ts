@@ -3,7 +3,7 @@ import { ApiError, notFound, refuseUsed } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { MAX_NAME, type NewTemplate, NOT_RENDERED, type TemplateChange } from '#lib/templates/new_template.ts'
 import { hasPlaceholder } from '#lib/templates/placeholders.ts'
-import { findCampaignUsing } from '#sql/campaign_usages.ts'
+import { findCampaignUsing } from '#sql/domains/campaign_usages.ts'
 import type { Pool } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
 import {

@@ -1,7 +1,7 @@
 import { announce } from '#flows/webhooks/announce.ts'
 import { notFound, orNotFound, refuseUsed } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
-import { findCampaignUsing } from '#sql/campaign_usages.ts'
+import { findCampaignUsing } from '#sql/domains/campaign_usages.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'

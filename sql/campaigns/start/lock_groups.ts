@@ -7,7 +7,7 @@ type Groups = {
   template_id: string | null
 }
 
-/** Nobody deletes what a campaign names until the transaction ends (sql/campaign_usages.ts). */
+/** Nobody deletes what a campaign names until the transaction ends (sql/domains/campaign_usages.ts). */
 export async function lockGroups(tx: Tx, account_id: string, groups: Groups): Promise<void> {
   const named = [
     [sql.fragment`audiences`, groups.audience_id],

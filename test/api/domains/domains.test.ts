@@ -77,7 +77,7 @@ t.test('what is left out has the default of the contract, what is given is kept'
   t.equal(status, 201)
   t.strictSame(Object.keys(body), [
     ...['object', 'id', 'name', 'status', 'region', 'capabilities', 'open_tracking', 'click_tracking'],
-    ...['tracking_subdomain', 'tls', 'custom_return_path', 'brand', 'default_audience_id', 'records'],
+    ...['tracking_subdomain', 'tls', 'custom_return_path', 'brand', 'postal_address', 'default_audience_id', 'records'],
     ...['verified_at', 'created_at', 'updated_at'],
   ])
   const capabilities = { sending: 'enabled', receiving: 'disabled' }

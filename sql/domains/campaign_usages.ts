@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql } from './pool.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
 
 /** What a campaign refers to and others delete. */
 const columns = {
