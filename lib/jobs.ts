@@ -20,7 +20,6 @@ export const jobs = {
     id: z.uuid(),
   }),
   start_campaigns: z.object({}),
-  cancel_recipients: z.object({ account_id: z.uuid(), campaign_id: z.uuid() }),
   count_segment: z.object({ account_id: z.uuid(), id: z.uuid() }),
 } as const
 

@@ -1,6 +1,5 @@
 import type { TaskList } from 'graphile-worker'
 import { type JobName, jobs } from '#lib/jobs.ts'
-import { cancel_recipients } from './cancel_recipients.ts'
 import { check_claim } from './check_claim.ts'
 import { check_domains } from './check_domains.ts'
 import { check_reputation } from './check_reputation.ts'
@@ -34,7 +33,6 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   import_contacts,
   remove_leftovers,
   start_campaigns,
-  cancel_recipients,
   count_segment,
 }
 
@@ -60,7 +58,6 @@ const runners: { [Name in JobName]: RunnerName } = {
   import_contacts: 'quick',
   remove_leftovers: 'slow',
   start_campaigns: 'quick',
-  cancel_recipients: 'slow',
   count_segment: 'slow',
 }
 

@@ -13,10 +13,9 @@ import {
   retryFailed,
   unscheduleCampaign,
 } from '#sql/campaigns/stop/stop_campaign.ts'
-import { addJob } from '#sql/jobs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 
-/** Recipients of one statement: a million would take longer than a request may. */
+/** Recipients that the commit of a cancel cancels: a million would take longer than a request may. The job cancels the rest. */
 const SLICE = 10_000
 
 /**
@@ -34,17 +33,11 @@ export async function stopCampaign(pool: Pool, campaign: CampaignId): Promise<Ca
       return 'draft'
     }
     await cancelCampaign(tx, campaign)
-    if ((await cancelRecipients(tx, campaign, SLICE)) === SLICE) {
-      await addJob(tx, 'cancel_recipients', { account_id: campaign.account_id, campaign_id: campaign.id })
-    }
+    await cancelRecipients(tx, campaign, SLICE)
+    await addSendJob(tx, campaign)
     await announceCampaigns(tx, 'campaign.canceled', [campaign])
     return 'canceled'
   })
-}
-
-/** Cancels the recipients of a canceled campaign that its commit left. May run twice. */
-export async function cancelOtherRecipients(pool: Pool, campaign: CampaignId): Promise<void> {
-  while ((await cancelRecipients(pool, campaign, SLICE)) === SLICE);
 }
 
 /** Stops a campaign for the time being. @throws {ApiError} 404; 422 */

@@ -62,24 +62,6 @@ export async function insertReply(tx: Tx, { account_id, id }: ReceivedEmailId, r
     INSERT INTO email_events (account_id, email_id, type, data)
     VALUES (${account_id}, ${email_id}, 'replied', ${JSON.stringify({ received_email_id: id, category })})
   `)
-  await countReply(tx, { account_id, id }, email_id)
-}
-
-/** The first reply of a recipient counts for the campaign. */
-async function countReply(tx: Tx, { account_id, id }: ReceivedEmailId, email_id: string): Promise<void> {
-  await tx.run(sql.unsafe`
-    WITH replied AS (
-      UPDATE campaign_recipients r SET replied_at = now(), received_email_id = ${id}
-      FROM emails e
-      WHERE e.account_id = ${account_id} AND e.id = ${email_id} AND r.account_id = e.account_id
-        AND r.campaign_id = e.campaign_id AND r.contact_id = e.contact_id AND r.run = e.campaign_run
-        AND r.replied_at IS NULL
-      RETURNING r.account_id, r.campaign_id, r.run, r.variant
-    )
-    SELECT count_campaigns(ARRAY(
-      SELECT ROW(account_id, campaign_id, run, variant, 'replied', 1)::campaign_move FROM replied
-    ))
-  `)
 }
 
 /** Nobody's post: it is kept, and not listed. */

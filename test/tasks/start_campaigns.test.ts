@@ -1,5 +1,4 @@
 import t from 'tap'
-import { cancel_recipients } from '#tasks/cancel_recipients.ts'
 import { remove_leftovers } from '#tasks/remove_leftovers.ts'
 import { start_campaigns } from '#tasks/start_campaigns.ts'
 import { startApi } from '#test/support/api.ts'
@@ -13,7 +12,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const work = openWork(t, world)
-const contacts = await addContacts(world, account, ['ada@b.com', 'bob@b.com'])
+await addContacts(world, account, ['ada@b.com', 'bob@b.com'])
 const get = async (id: string) => (await api.request('GET', `/api/campaigns/${id}`)).body
 const query = async (text: string, values: unknown[]) => (await world.pool.pg.query(text, values)).rows
 
@@ -65,16 +64,6 @@ t.test('a due campaign of a paused domain is queued, and waits there', async t =
   await start_campaigns({}, work)
   shows(t, await get(id), { status: 'queued', error: null })
   await query('UPDATE domains SET paused_at = NULL, paused_by = NULL WHERE id = $1', [account.domain_id])
-})
-
-t.test('cancel_recipients cancels those that the commit of the cancel left', async t => {
-  const id = await createDraft(api, account)
-  await api.request('POST', `/api/campaigns/${id}/send`)
-  await api.request('POST', `/api/campaigns/${id}/cancel`)
-  await addRecipient(world, account, id, [contacts[0] as string, 'ada@b.com'], { state: 'p' })
-  await cancel_recipients({ account_id: account.id, campaign_id: id }, work)
-  shows(t, await query('SELECT state FROM campaign_recipients WHERE campaign_id = $1', [id]), [{ state: 'c' }])
-  shows(t, (await api.request('GET', `/api/campaigns/${id}/stats`)).body, { canceled: 1 })
 })
 
 t.test('campaigns of a deleted domain are gone at once, and removed with what is queued', async t => {

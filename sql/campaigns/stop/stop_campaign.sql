@@ -57,9 +57,8 @@ BEGIN
 END
 $$;
 
--- Cancels recipients of a canceled campaign whose email was not stored, and returns how many: fewer than max_count when none
--- are left.
-CREATE FUNCTION cancel_campaign_recipients(account uuid, campaign uuid, max_count integer) RETURNS integer
+-- Cancels recipients of a canceled campaign whose email was not stored, up to so many.
+CREATE FUNCTION cancel_campaign_recipients(account uuid, campaign uuid, max_count integer) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 DECLARE
@@ -77,6 +76,5 @@ BEGIN
   SELECT array_agg(ROW(account, campaign, c.run, c.variant, 'canceled', c.count)::campaign_move) INTO moves
   FROM (SELECT run, variant, count(*)::integer AS count FROM changed GROUP BY run, variant) c;
   PERFORM count_campaigns(moves);
-  RETURN coalesce((SELECT sum(m.by) FROM unnest(moves) AS m), 0);
 END
 $$;

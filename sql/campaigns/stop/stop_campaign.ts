@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import { sql, type Tx } from '#sql/pool.ts'
 import type { CampaignId } from '../campaigns.ts'
 
 const Count = z.object({ count: z.int() })
@@ -21,12 +21,9 @@ export async function cancelCampaign(tx: Tx, { account_id, id }: CampaignId): Pr
   await tx.run(sql.unsafe`SELECT cancel_campaign_emails(${account_id}, ${id})`)
 }
 
-/** Returns how many recipients of a canceled campaign were canceled: fewer than `limit` when none are left. */
-export async function cancelRecipients(db: Queryable, { account_id, id }: CampaignId, limit: number): Promise<number> {
-  const { count } = await db.one(sql.type(Count)`
-    SELECT cancel_campaign_recipients(${account_id}, ${id}, ${limit}) AS count
-  `)
-  return count
+/** Cancels recipients of a canceled campaign whose email was not stored, up to `limit`. */
+export async function cancelRecipients(tx: Tx, { account_id, id }: CampaignId, limit: number): Promise<void> {
+  await tx.run(sql.unsafe`SELECT cancel_campaign_recipients(${account_id}, ${id}, ${limit})`)
 }
 
 /** What of it is queued waits until it is resumed. `reason`: why, if nobody asked for it. */
