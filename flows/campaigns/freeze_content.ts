@@ -1,5 +1,7 @@
+import { writeFallbacks } from '#lib/campaigns/write_fallbacks.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
+import { listFallbackKeys } from '#sql/contacts/properties.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { listSentTemplates } from '#sql/templates/template_versions.ts'
 
@@ -35,7 +37,16 @@ async function readTemplate(db: Queryable, account_id: string, id: string) {
   const [template] = await listSentTemplates(db, account_id, [id])
   if (!template) throw refusal('The template of the campaign was deleted.')
   if (template.version_id === null) throw refusal('The template of the campaign is not published.')
-  return template
+  const fallbacks = new Map(
+    template.variables.flatMap(({ key, fallback_value }) =>
+      fallback_value === null ? [] : [[key, String(fallback_value)] as const],
+    ),
+  )
+  // A contact has the fallback value of a property, which comes before that of a variable.
+  for (const key of await listFallbackKeys(db, account_id)) fallbacks.delete(key)
+  const write = (source: string | null) => source && writeFallbacks(source, fallbacks)
+  const { html, text, subject, reply_to } = template
+  return { html: write(html), text: write(text), subject: write(subject), reply_to }
 }
 
 function refusal(message: string): ApiError {

@@ -84,3 +84,12 @@ export async function listStoredProperties(db: Queryable, account_id: string): P
     SELECT key, stored_as, type FROM contact_properties WHERE account_id = ${account_id} AND deleted_at IS NULL
   `)
 }
+
+/** Keys of the properties of an account that have a fallback value. */
+export async function listFallbackKeys(db: Queryable, account_id: string): Promise<string[]> {
+  const rows = await db.any(sql.type(z.object({ key: z.string() }))`
+    SELECT key FROM contact_properties
+    WHERE account_id = ${account_id} AND deleted_at IS NULL AND fallback_value IS NOT NULL
+  `)
+  return rows.map(({ key }) => key)
+}

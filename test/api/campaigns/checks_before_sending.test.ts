@@ -42,7 +42,8 @@ t.test('a campaign needs content, recipients and a published template', async t 
 })
 
 t.test('the published version of a template is what is sent', async t => {
-  const template = { name: 'T', html: '<p>one</p>', subject: 'One', reply_to: 'r@b.co' }
+  const variables = [{ key: 'plan', type: 'string', fallback_value: 'free' }]
+  const template = { name: 'T', html: '<p>one {{plan}}</p>', subject: 'One', reply_to: 'r@b.co', variables }
   const template_id = (await post('/templates', template)).body.id
   await post(`/templates/${template_id}/publish`)
   await api.request('PATCH', `/api/templates/${template_id}`, { body: { html: '<p>two</p>' } })
@@ -53,7 +54,7 @@ t.test('the published version of a template is what is sent', async t => {
      JOIN contents c ON c.account_id = g.account_id AND c.id = g.content_id WHERE g.id = $1`,
     [id],
   )
-  shows(t, rows, [{ html: '<p>one</p>', subject: 'One', reply_to: ['r@b.co'] }])
+  shows(t, rows, [{ html: '<p>one {{plan|"free"}}</p>', subject: 'One', reply_to: ['r@b.co'] }])
 })
 
 t.test('a campaign for nobody, or for others than expected, is refused', async t => {

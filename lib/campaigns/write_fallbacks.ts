@@ -1,0 +1,22 @@
+import { placeholders } from '#lib/templates/placeholders.ts'
+
+/** Characters of a fallback in a placeholder, without its quotes. */
+const MAX_FALLBACK = 1_998
+
+/**
+ * Writes fallback values of variables into the placeholders that have none: `{{plan}}` becomes `{{plan|"free"}}`. One with
+ * braces cannot be written so, and is left out.
+ */
+export function writeFallbacks(source: string, fallbacks: ReadonlyMap<string, string>): string {
+  const pieces: string[] = []
+  let end = 0
+  for (const found of placeholders(source)) {
+    if (!found || found.fallback !== undefined) continue
+    const value = fallbacks.get(found.key)
+    if (value === undefined || value.length > MAX_FALLBACK || /[{}]/.test(value)) continue
+    const braces = found.is_raw ? 3 : 2
+    pieces.push(source.slice(end, found.start), '{'.repeat(braces), found.key, `|"${value}"`, '}'.repeat(braces))
+    end = found.next
+  }
+  return pieces.join('') + source.slice(end)
+}
