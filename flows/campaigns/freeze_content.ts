@@ -1,11 +1,13 @@
 import { writeFallbacks } from '#lib/campaigns/write_fallbacks.ts'
+import { refuseVariableSchemes } from '#lib/contents/campaign/check_content.ts'
+import { freezeContent as addParts } from '#lib/contents/campaign/freeze_content.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { listFallbackKeys } from '#sql/contacts/properties.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { listSentTemplates } from '#sql/templates/template_versions.ts'
 
-/** What everybody gets of a campaign, before the values of each recipient are put in. */
+/** Content that everybody gets of a campaign, with its preview and its footer, before the values of each recipient are put in. */
 export type FrozenContent = { html: string | null; text: string | null; subject: string; reply_to: string[] }
 
 /** Bytes of html. */
@@ -20,7 +22,7 @@ export async function freezeContent(
   db: Queryable,
   account_id: string,
   campaign: Campaign,
-  _postal_address: string | null,
+  postal_address: string | null,
 ): Promise<FrozenContent> {
   const source = campaign.template_id === null ? campaign : await readTemplate(db, account_id, campaign.template_id)
   const { html, text } = source
@@ -30,7 +32,10 @@ export async function freezeContent(
   if (Buffer.byteLength(html ?? '') > MAX_HTML) {
     throw refusal(`The \`html\` of a campaign must have at most ${MAX_HTML.toLocaleString('en')} bytes.`)
   }
-  return { html, text, subject, reply_to: campaign.reply_to.length > 0 ? campaign.reply_to : source.reply_to }
+  if (html) refuseVariableSchemes(html)
+  const { preview_text } = campaign
+  const parts = addParts({ html, text }, { preview_text, postal_address })
+  return { ...parts, subject, reply_to: campaign.reply_to.length > 0 ? campaign.reply_to : source.reply_to }
 }
 
 async function readTemplate(db: Queryable, account_id: string, id: string) {
@@ -42,9 +47,8 @@ async function readTemplate(db: Queryable, account_id: string, id: string) {
       fallback_value === null ? [] : [[key, String(fallback_value)] as const],
     ),
   )
-  // A contact has the fallback value of a property, which comes before that of a variable.
-  for (const key of await listFallbackKeys(db, account_id)) fallbacks.delete(key)
-  const write = (source: string | null) => source && writeFallbacks(source, fallbacks)
+  const properties = new Set(await listFallbackKeys(db, account_id))
+  const write = (source: string | null) => source && writeFallbacks(source, fallbacks, properties)
   const { html, text, subject, reply_to } = template
   return { html: write(html), text: write(text), subject: write(subject), reply_to }
 }

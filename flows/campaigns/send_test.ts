@@ -6,9 +6,9 @@ import { keepReferredContents } from '#flows/sending/keep_contents.ts'
 import { type ResolvedEmail, renderParts } from '#flows/templates/render_parts.ts'
 import { Turns } from '#lib/async/turns.ts'
 import type { Config } from '#lib/config.ts'
+import { recipientLookup } from '#lib/contents/campaign/recipient_values.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
-import { LONGEST_LINKS, personalLink } from '#lib/templates/personal_links.ts'
 import type { Lookup } from '#lib/templates/render.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
@@ -65,21 +65,12 @@ async function render(
     reply_to: reply_to.map(address => parseAddress(address) as Address),
   }
   const readHtml = async () => '' // campaigns keep their html
-  return renderParts(email as ResolvedEmail, lookupIn(contact), { readHtml, turns: new Turns() })
+  return renderParts(email as ResolvedEmail, lookupFor(to, contact), { readHtml, turns: new Turns() })
 }
 
-/** A value that is not known is empty, as for recipients of the campaign. */
-function lookupIn(contact: Contact | null): Lookup {
-  return (written, has_fallback) => {
-    if (personalLink(written, LONGEST_LINKS) !== undefined) return undefined
-    const key = written.replace(/^contact\./, '')
-    const name = key.toLowerCase()
-    const known = name === 'email' || name === 'first_name' || name === 'last_name' ? contact?.[name] : undefined
-    const properties = contact?.properties ?? {}
-    const property = key.replace(/^properties\./, '')
-    const value = known ?? (Object.hasOwn(properties, property) ? properties[property] : undefined)
-    return value ?? (has_fallback ? undefined : '')
-  }
+function lookupFor({ address }: Address, contact: Contact | null): Lookup {
+  const { first_name = null, last_name = null, properties = {} } = contact ?? {}
+  return recipientLookup({ email: contact?.email ?? address, first_name, last_name, properties })
 }
 
 async function accept({ pool, config, acceptEmail }: Services, party: SendingParty, email: ResolvedEmail) {

@@ -4,14 +4,21 @@ import { placeholders } from '#lib/templates/placeholders.ts'
 const MAX_FALLBACK = 1_998
 
 /**
- * Writes fallback values of variables into the placeholders that have none: `{{plan}}` becomes `{{plan|"free"}}`. One with
+ * Writes fallback values of variables into their placeholders: `{{plan}}` becomes `{{plan|"free"}}`. They come before the
+ * fallback of a placeholder, and after that of a property (contract 8.1), which a placeholder without a fallback has. One with
  * braces cannot be written so, and is left out.
+ *
+ * @param properties keys of properties with a fallback value
  */
-export function writeFallbacks(source: string, fallbacks: ReadonlyMap<string, string>): string {
+export function writeFallbacks(
+  source: string,
+  fallbacks: ReadonlyMap<string, string>,
+  properties: ReadonlySet<string>,
+): string {
   const pieces: string[] = []
   let end = 0
   for (const found of placeholders(source)) {
-    if (!found || found.fallback !== undefined) continue
+    if (!found || (found.fallback === undefined && properties.has(found.key))) continue
     const value = fallbacks.get(found.key)
     if (value === undefined || value.length > MAX_FALLBACK || /[{}]/.test(value)) continue
     const braces = found.is_raw ? 3 : 2

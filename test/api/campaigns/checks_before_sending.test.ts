@@ -38,6 +38,7 @@ t.test('a campaign needs content, recipients and a published template', async t 
   t.equal(await refusal({ html: null, template_id }), 'The template of the campaign is not published.')
   await post(`/templates/${template_id}/publish`)
   t.equal(await refusal({ html: null, template_id, subject: '' }), 'The campaign has no `subject`.')
+  t.match(await refusal({ html: '<a href="{{link}}">x</a>' }), 'must begin with a scheme')
   t.equal(await refusal({ html: 'ü'.repeat(2_500_001) }), 'The `html` of a campaign must have at most 5,000,000 bytes.')
 })
 
@@ -54,7 +55,8 @@ t.test('the published version of a template is what is sent', async t => {
      JOIN contents c ON c.account_id = g.account_id AND c.id = g.content_id WHERE g.id = $1`,
     [id],
   )
-  shows(t, rows, [{ html: '<p>one {{plan|"free"}}</p>', subject: 'One', reply_to: ['r@b.co'] }])
+  t.match(rows[0], { html: /^<p>one {{plan\|"free"}}<\/p><p .*UNSUBSCRIBE_URL/ })
+  shows(t, rows, [{ subject: 'One', reply_to: ['r@b.co'] }])
 })
 
 t.test('a campaign for nobody, or for others than expected, is refused', async t => {
@@ -96,8 +98,7 @@ t.test('without a public https URL a campaign is refused only if its mail really
 t.test('what recipients may object to is told, and sent all the same', async t => {
   const warningsOf = async (fields: object) =>
     ((await send(await createDraft(api, account, fields))).body as unknown as { warnings: string[] }).warnings
-  const address =
-    'The sender has no postal address, which many countries require in marketing mail: set `postal_address` of the domain.'
+  const address = 'There is no postal address for the footer, which the law of many countries requires.'
   t.strictSame(await warningsOf({}), [address])
   const { status } = await api.request('PATCH', `/api/domains/${account.domain_id}`, {
     body: { postal_address: '1 Main Street, Berlin' },
@@ -105,8 +106,8 @@ t.test('what recipients may object to is told, and sent all the same', async t =
   t.equal(status, 200)
   t.strictSame(await warningsOf({}), [])
   t.strictSame(await warningsOf({ html: 'x'.repeat(103 * 1024), text: '' }), [
-    'The html has 103 KB. Gmail cuts off what is longer than 102 KB.',
-    'The campaign has no plain-text part, which spam filters expect.',
+    'The html has 104 KB: Gmail hides what is beyond 102 KB.',
+    'There is no plain-text part, which spam filters expect.',
   ])
 })
 
