@@ -1,16 +1,20 @@
 import type { JobName, JobPayload } from '#lib/jobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
-/** A nudge; the rows say what is to be done. `job_key`: of several that wait, one runs. */
+/**
+ * A nudge; the rows say what is to be done. `job_key`: of several that wait, one runs. `in_seconds`: not before that time.
+ */
 export async function addJob<Name extends JobName>(
   db: Queryable,
   name: Name,
   payload: JobPayload<Name>,
   job_key: string | null = null,
+  in_seconds = 0,
 ): Promise<void> {
   await db.run(sql.unsafe`
     SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, job_key => ${job_key},
-      max_attempts => job_attempts(), priority => job_priority(${name}))
+      run_at => now() + make_interval(secs => ${in_seconds}), max_attempts => job_attempts(),
+      priority => job_priority(${name}))
   `)
 }
 

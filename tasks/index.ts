@@ -12,6 +12,7 @@ import { purge } from './purge.ts'
 import { release_deliveries } from './release_deliveries.ts'
 import { remove_leftovers } from './remove_leftovers.ts'
 import { rotate_dkim_keys } from './rotate_dkim_keys.ts'
+import { send_campaign } from './send_campaign.ts'
 import { send_emails } from './send_emails.ts'
 import { start_campaigns } from './start_campaigns.ts'
 import type { Task, Work } from './task.ts'
@@ -34,6 +35,7 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   remove_leftovers,
   start_campaigns,
   count_segment,
+  send_campaign,
 }
 
 /** The two runners of a worker process (workers/worker.ts). */
@@ -59,6 +61,7 @@ const runners: { [Name in JobName]: RunnerName } = {
   remove_leftovers: 'slow',
   start_campaigns: 'quick',
   count_segment: 'slow',
+  send_campaign: 'slow',
 }
 
 /** The tasks of one runner in the form that graphile-worker takes, with their payloads checked. */

@@ -1,3 +1,4 @@
+import { sweepCampaigns } from '#flows/campaigns/send_campaign.ts'
 import { IMPORT_TIMES, Importer, type ImportTimes } from '#flows/contacts/import/importer.ts'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { SENDER_TIMES, Sender, type SenderTimes } from '#flows/delivery/sender.ts'
@@ -68,6 +69,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   const timers = [
     every(times.pool_beat_ms, 'the heartbeat', beat),
     every(times.sweep_ms, 'the sweep of deliveries', () => sweepDeliveries(pool, log, config)),
+    every(times.sweep_ms, 'the sweep of campaigns', () => sweepCampaigns(pool, log)),
     every(times.sweep_ms, 'the sweep of batches', () => sweepBatches(pool)),
     every(times.sweep_ms, 'the sweep of received mail', () => sweepReceivedEmails(pool, log)),
     every(times.sweep_ms, 'the sweep of webhooks', () => sweepWebhooks(pool)),

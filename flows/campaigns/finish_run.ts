@@ -1,0 +1,18 @@
+import { announce } from '#flows/webhooks/announce.ts'
+import { endRun, findToldCampaign } from '#sql/campaigns/finish.ts'
+import type { Run } from '#sql/campaigns/runs.ts'
+import type { Tx } from '#sql/pool.ts'
+
+/** Nothing of it is left to send. */
+export async function finishRun(tx: Tx, run: Run): Promise<null> {
+  await endRun(tx, run, 'sent')
+  const { account_id } = run
+  await announce(tx, [{ account_id, type: 'campaign.sent', data: () => findToldCampaign(tx, run) }])
+  return null
+}
+
+/** It cannot go on, for a reason that does not pass. */
+export async function failRun(tx: Tx, run: Run, error: string): Promise<null> {
+  await endRun(tx, run, 'failed', error)
+  return null
+}

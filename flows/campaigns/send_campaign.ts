@@ -1,0 +1,74 @@
+import type { Log } from '#lib/log.ts'
+import { countUnfinished, findRest } from '#sql/campaigns/finish.ts'
+import { addSendJob, listDueRuns, lockRun, moveRun, type Run } from '#sql/campaigns/runs.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
+import { findRecipients } from './find_recipients.ts'
+import { failRun, finishRun } from './finish_run.ts'
+import { sendSlice } from './send_slice.ts'
+
+/** Emails of one campaign that are stored ahead of being sent. */
+const AHEAD = 10_000
+/** Emails that one commit stores. */
+const SLICE = 1_000
+
+/** A run that no commit has moved for so long has lost its job. */
+const LOST_SECONDS = 40
+/** How long until a campaign is looked at again: while its mail goes out, and while it waits for retries. */
+const SOON_SECONDS = 1
+const LATER_SECONDS = 10
+
+/** `slice`: contacts and recipients that one commit takes; tests take fewer. */
+type Services = { pool: Pool; config: { SIMULATOR_DOMAIN: string }; slice?: number; ahead?: number }
+type Campaign = { account_id: string; campaign_id: string }
+
+/** The result of one commit: when the next one is due; null: nothing is left to do. */
+type Step = { in_seconds: number } | null
+
+/**
+ * Sends a campaign as far as it goes at the moment: finds its recipients, stores their emails, and ends it once all are sent.
+ * Each commit stands by itself, so a worker may die at any point. What remains is left to a job, and in the end to the sweep.
+ */
+export async function sendCampaign(services: Services, campaign: Campaign): Promise<void> {
+  for (;;) {
+    const step = await retryConflicts(() => services.pool.transaction(tx => takeStep(tx, services, campaign)))
+    if (step === null) return
+    if (step.in_seconds > 0) return addSendJob(services.pool, campaign, step.in_seconds)
+  }
+}
+
+async function takeStep(tx: Tx, services: Services, campaign: Campaign): Promise<Step> {
+  const run = await lockRun(tx, campaign)
+  if (!run) return null
+  const step = await act(tx, services, run)
+  if (step) await moveRun(tx, run, step.in_seconds + LOST_SECONDS)
+  return step
+}
+
+async function act(tx: Tx, { config, slice, ahead = AHEAD }: Services, run: Run): Promise<Step> {
+  if (!run.has_domain) return failRun(tx, run, 'The domain of the campaign was deleted.')
+  if (!run.is_found) {
+    const isFound = await findRecipients(tx, run, config.SIMULATOR_DOMAIN, slice)
+    return isFound ? { in_seconds: 0 } : failRun(tx, run, 'The segment or the topic of the campaign was deleted.')
+  }
+  const room = ahead - (await countUnfinished(tx, run, ahead))
+  if (room <= 0) return { in_seconds: SOON_SECONDS }
+  const sent = await sendSlice(tx, run, Math.min(slice ?? SLICE, room), config.SIMULATOR_DOMAIN)
+  if (!sent) return failRun(tx, run, 'The content of the campaign was deleted.')
+  if (sent.wait) return sent.wait
+  if (sent.taken > 0) return { in_seconds: 0 }
+  const { has_pending, has_unfinished, is_active } = await findRest(tx, run)
+  if (!has_pending && !has_unfinished) return finishRun(tx, run)
+  return { in_seconds: is_active ? SOON_SECONDS : LATER_SECONDS }
+}
+
+/** Campaigns per sweep. */
+const SWEPT = 100
+
+/** Gives a job to each campaign whose job was lost. */
+export async function sweepCampaigns(pool: Pool, log: Log): Promise<void> {
+  for (const campaign of await listDueRuns(pool, SWEPT)) {
+    await addSendJob(pool, campaign)
+    log.debug(campaign, 'a campaign goes on')
+  }
+}

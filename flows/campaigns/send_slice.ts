@@ -1,0 +1,104 @@
+import { type AcceptedEmail, acceptEmails, type RefusedEmail } from '#flows/sending/accept_emails.ts'
+import { toDraft } from '#flows/sending/draft_emails.ts'
+import type { ResolvedEmail } from '#flows/templates/render_parts.ts'
+import { type Address, parseAddress } from '#lib/mail/address.ts'
+import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
+import { countCampaign } from '#sql/campaigns/counts.ts'
+import { type Decided, lockPending, type PendingRecipient, updateRecipients } from '#sql/campaigns/recipients.ts'
+import { type Run, setWaitReason } from '#sql/campaigns/runs.ts'
+import type { Tx } from '#sql/pool.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
+import { type CampaignContent, readContent, renderSubject, valuesOf } from './campaign_values.ts'
+import { type Wait, waitOf } from './wait_reasons.ts'
+
+/** `taken`: recipients that were due. `wait`: why some of them get theirs later. */
+export type SentSlice = { taken: number; wait: Wait | null }
+
+/**
+ * Stores the emails of the next recipients of a run, whose row is locked, and notes in the same commit whose they are. What
+ * quotas or a warm-up have no room for stays pending. Null: the content of the campaign does not exist any more.
+ */
+export async function sendSlice(tx: Tx, run: Run, limit: number, simulator_domain: string): Promise<SentSlice | null> {
+  const content = await readContent(tx, run.account_id, run.content_id)
+  if (!content) return null
+  const pending = await lockPending(tx, run, limit)
+  const left = pending.flatMap(({ contact_id, reason }) => (reason ? [{ contact_id, email_id: null, reason }] : []))
+  const addressed = pending.filter(({ reason }) => reason === null)
+  const drafts = addressed.map(recipient => draftOf(run, content, recipient, simulator_domain))
+  const answers = drafts.length > 0 ? await acceptEmails(tx, drafts) : []
+  const waits: Wait[] = []
+  const decided: Decided[] = left
+  for (const [n, answer] of answers.entries()) {
+    const [recipient, draft] = [addressed[n] as PendingRecipient, drafts[n] as Draft]
+    const decision = decide(answer, draft)
+    if ('in_seconds' in decision) waits.push(decision)
+    else decided.push({ contact_id: recipient.contact_id, ...decision })
+  }
+  await store(tx, run, pending, decided)
+  const wait = waits[0] ?? null
+  if ((wait?.reason ?? null) !== run.pause_reason) await setWaitReason(tx, run, wait?.reason ?? null)
+  return { taken: pending.length, wait }
+}
+
+function decide(answer: AcceptedEmail | RefusedEmail, draft: Draft): Omit<Decided, 'contact_id'> | Wait {
+  if ('id' in answer) return { email_id: answer.id, reason: null }
+  switch (answer.fault) {
+    case 'all_suppressed':
+      return { email_id: null, reason: draft.recipients[0]?.reserved ? 'reserved_domain' : 'suppressed' }
+    case 'topic_unknown':
+      return { email_id: null, reason: 'not_subscribed_to_topic' }
+    default:
+      return waitOf(answer)
+  }
+}
+
+async function store(tx: Tx, run: Run, pending: PendingRecipient[], decided: Decided[]): Promise<void> {
+  if (decided.length > 0) await updateRecipients(tx, run, decided)
+  const variants = new Map(pending.map(({ contact_id, variant }) => [contact_id, variant]))
+  const excluded = decided.filter(({ email_id }) => email_id === null)
+  await countCampaign(
+    tx,
+    run,
+    excluded.map(({ contact_id }) => ({ variant: variants.get(contact_id) ?? 0, name: 'excluded', by: 1 })),
+  )
+}
+
+function draftOf(run: Run, content: CampaignContent, recipient: PendingRecipient, simulator_domain: string): Draft {
+  const { account_id, campaign_id, topic_id, content_id } = run
+  const variables = valuesOf(recipient, content)
+  const email: ResolvedEmail = {
+    from: address(run.sender),
+    to: [address(recipient.email as string)],
+    reply_to: run.reply_to.map(address),
+    subject: renderSubject(run.subject, recipient).slice(0, MAX_SUBJECT_LENGTH),
+    topic_id,
+    content_id,
+    variables,
+    sizes: sizesOf(content, variables),
+    has_links: true,
+  }
+  return {
+    ...toDraft({ account_id, domain_id: null }, email, null, simulator_domain),
+    priority: 10,
+    campaign_id,
+    campaign_run: run.run,
+    contact_id: recipient.contact_id,
+    track_opens: run.track_opens,
+    track_clicks: run.track_clicks,
+  }
+}
+
+function address(text: string): Address {
+  const found = parseAddress(text)
+  if (!found) throw new Error(`The stored address ${JSON.stringify(text)} is not valid.`)
+  return found
+}
+
+/** Bytes of a character that is escaped, as `&quot;` is. */
+const ESCAPED = 6
+
+/** At most: each value stands in each part as often as the content names it. */
+function sizesOf({ keys, sizes }: CampaignContent, values: Record<string, string>) {
+  const more = keys.reduce((sum, { key }) => sum + ESCAPED * Buffer.byteLength(values[key] ?? ''), 0)
+  return { html: sizes.html + more, text: sizes.text + more }
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import type { RunId } from './runs.ts'
+
+type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
+
+const Count = z.object({ count: z.int() })
+
+/** How many emails of a campaign are on their way, counted up to `limit`. */
+export async function countUnfinished(
+  db: Queryable,
+  { account_id, campaign_id }: Campaign,
+  limit: number,
+): Promise<number> {
+  const { count } = await db.one(sql.type(Count)`
+    SELECT count(*) AS count FROM (
+      SELECT FROM deliveries d WHERE d.account_id = ${account_id} AND d.campaign_id = ${campaign_id}
+        AND d.state IN ('queued', 'sending') LIMIT ${limit}
+    ) f
+  `)
+  return count
+}
+
+const Rest = z.object({ has_pending: z.boolean(), has_unfinished: z.boolean(), is_active: z.boolean() })
+
+/**
+ * What is left of a run: recipients without an email, and emails that are not finished. One in doubt that is held for a person
+ * is finished. `is_active`: something is on its way right now.
+ */
+export async function findRest(db: Queryable, { account_id, campaign_id, run }: RunId): Promise<z.infer<typeof Rest>> {
+  const ofCampaign = sql.fragment`d.account_id = ${account_id} AND d.campaign_id = ${campaign_id}`
+  return db.one(sql.type(Rest)`
+    SELECT EXISTS (
+      SELECT FROM campaign_recipients r
+      WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.state = 'p'
+    ) AS has_pending, EXISTS (
+      SELECT FROM deliveries d
+      WHERE ${ofCampaign} AND (d.state IN ('queued', 'sending') OR d.state = 'in_doubt' AND d.next_at IS NOT NULL)
+    ) AS has_unfinished, EXISTS (
+      SELECT FROM deliveries d
+      WHERE ${ofCampaign} AND (d.state = 'sending' OR d.state = 'queued' AND d.next_at <= now())
+    ) AS is_active
+  `)
+}
+
+export async function endRun(
+  tx: Tx,
+  { account_id, campaign_id, run }: RunId,
+  status: 'sent' | 'failed',
+  error: string | null = null,
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = ${status}, error = ${error}, pause_reason = NULL, updated_at = now(),
+      sent_at = CASE WHEN ${status} = 'sent' THEN now() END
+    WHERE account_id = ${account_id} AND id = ${campaign_id}
+  `)
+  await tx.run(sql.unsafe`
+    UPDATE campaign_runs SET finished_at = now()
+    WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run}
+  `)
+}
+
+const Told = z.object({
+  object: z.literal('campaign'),
+  id: z.string(),
+  name: z.string(),
+  status: z.string(),
+  pause_reason: z.string().nullable(),
+  recipients_count: z.int(),
+  sent_at: z.date().nullable(),
+})
+
+/** A campaign as webhooks are told of it. */
+export async function findToldCampaign(tx: Tx, { account_id, campaign_id }: Campaign): Promise<z.infer<typeof Told>> {
+  return tx.one(sql.type(Told)`
+    SELECT 'campaign' AS object, id, name, status, pause_reason, recipients_count, sent_at FROM campaigns
+    WHERE account_id = ${account_id} AND id = ${campaign_id}
+  `)
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { sql, type Tx } from '#sql/pool.ts'
+import { LOOK } from '#sql/segments/look.ts'
+import { type Addressed, isAddressed, leftOut } from './addressed.ts'
+import type { Run, RunId } from './runs.ts'
+
+const Found = z.object({ last: z.string().nullable(), looked: z.int(), inserted: z.int(), excluded: z.int() })
+
+/**
+ * Looks at the next `limit` contacts of the domain, in the order of ids, and stores those that are recipients, with those that
+ * would be if their address were not suppressed or reserved. Contacts that were added after the start are none.
+ */
+export async function insertRecipients(
+  tx: Tx,
+  { account_id, campaign_id, run, domain_id, cursor }: Run,
+  addressed: Addressed,
+  limit: number,
+): Promise<z.infer<typeof Found>> {
+  const from = cursor === null ? sql.fragment`true` : sql.fragment`w.id > ${cursor}`
+  return tx.one(sql.type(Found)`
+    WITH looked AS MATERIALIZED (
+      SELECT w.* FROM contacts w WHERE w.account_id = ${account_id} AND w.domain_id = ${domain_id} AND ${from}
+      ORDER BY w.id LIMIT ${limit}
+    ), found AS (
+      SELECT c.id, c.email, ${leftOut(addressed, LOOK.atFew)} AS reason FROM looked c
+      WHERE ${isAddressed(addressed, LOOK.atFew)} AND c.created_at <= (
+        SELECT u.created_at FROM campaign_runs u
+        WHERE u.account_id = ${account_id} AND u.campaign_id = ${campaign_id} AND u.run = ${run})
+    ), inserted AS (
+      INSERT INTO campaign_recipients (account_id, campaign_id, run, contact_id, email, state, reason, due_at)
+      SELECT ${account_id}::uuid, ${campaign_id}::uuid, ${run}::integer, f.id, f.email,
+        CASE WHEN f.reason IS NULL THEN 'p' ELSE 'x' END::"char", f.reason, now()
+      FROM found f WHERE f.reason IS NULL OR f.reason IN ('suppressed', 'reserved_domain')
+      ON CONFLICT DO NOTHING RETURNING state
+    )
+    SELECT (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS last, (SELECT count(*) FROM looked) AS looked,
+      (SELECT count(*) FROM inserted) AS inserted, (SELECT count(*) FROM inserted WHERE state = 'x') AS excluded
+  `)
+}
+
+/** Moves the cursor of the run; `is_found`: there are no more. */
+export async function updateCursor(
+  tx: Tx,
+  { account_id, campaign_id, run }: RunId,
+  cursor: string | null,
+  is_found: boolean,
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaign_runs SET cursor = coalesce(${cursor}, cursor), found_at = CASE WHEN ${is_found}::boolean THEN now() END
+    WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run}
+  `)
+  if (!is_found) return
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET updated_at = now(), recipients_count = (
+      SELECT coalesce(sum(c.count), 0) FROM campaign_counts c
+      WHERE c.account_id = ${account_id} AND c.campaign_id = ${campaign_id} AND c.run = ${run} AND c.name = 'recipients')
+    WHERE account_id = ${account_id} AND id = ${campaign_id}
+  `)
+}
+
+const Pending = z.object({
+  contact_id: z.string(),
+  variant: z.int(),
+  email: z.string().nullable(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  properties: z.record(z.string(), z.union([z.string(), z.number()])).nullable(),
+  /** Why it gets none after all. */
+  reason: z.enum(['deleted', 'unsubscribed', 'not_subscribed_to_topic']).nullable(),
+})
+export type PendingRecipient = z.infer<typeof Pending>
+
+/**
+ * Locks the next recipients whose email is due, with their contacts as they are now. Those of one mail domain do not stand
+ * together, so that a slow one does not fill all that is under way.
+ */
+export async function lockPending(
+  tx: Tx,
+  { account_id, campaign_id, run, topic_id }: Run,
+  limit: number,
+): Promise<PendingRecipient[]> {
+  const isOutside =
+    topic_id === null
+      ? sql.fragment`false`
+      : sql.fragment`(
+        SELECT NOT s.is_subscribed FROM topic_subscription(c.account_id, c.domain_id, c.email, ${topic_id}) AS s)`
+  return tx.any(sql.type(Pending)`
+    SELECT r.contact_id, r.variant, c.email, c.first_name, c.last_name,
+      shown_properties(c.account_id, c.properties) AS properties,
+      CASE
+        WHEN c.id IS NULL THEN 'deleted'
+        WHEN c.unsubscribed THEN 'unsubscribed'
+        WHEN ${isOutside} THEN 'not_subscribed_to_topic'
+      END AS reason
+    FROM (
+      SELECT * FROM campaign_recipients r
+      WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.state = 'p'
+        AND r.due_at <= now()
+      ORDER BY r.due_at, r.contact_id LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    ) r
+    LEFT JOIN contacts c ON c.account_id = r.account_id AND c.id = r.contact_id
+    ORDER BY row_number() OVER (PARTITION BY split_part(c.email, '@', 2) ORDER BY r.contact_id), r.contact_id
+  `)
+}
+
+/** What becomes of a recipient: its email is stored, or it gets none for a reason. */
+export type Decided = { contact_id: string; email_id: string | null; reason: string | null }
+
+export async function updateRecipients(
+  tx: Tx,
+  { account_id, campaign_id, run }: RunId,
+  decided: Decided[],
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaign_recipients r SET email_id = d.email_id, reason = d.reason,
+      state = CASE WHEN d.email_id IS NULL THEN 'x' ELSE 'm' END::"char"
+    FROM json_to_recordset(${JSON.stringify(decided)}::json) AS d(contact_id uuid, email_id uuid, reason text)
+    WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.contact_id = d.contact_id
+  `)
+}

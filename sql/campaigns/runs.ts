@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { addJob } from '#sql/jobs.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+
+/** One sending of a campaign. */
+export type RunId = { account_id: string; campaign_id: string; run: number }
+
+/** What is stored of a campaign that its recipients are found by, and its emails made from. */
+const SentCampaign = z.object({
+  domain_id: z.string(),
+  audience_id: z.string().nullable(),
+  segment_id: z.string().nullable(),
+  topic_id: z.string().nullable(),
+  sender: z.string(),
+  reply_to: z.array(z.string()),
+  subject: z.string(),
+  content_id: z.string(),
+  track_opens: z.boolean().nullable(),
+  track_clicks: z.boolean().nullable(),
+  pause_reason: z.string().nullable(),
+})
+
+const Run = SentCampaign.extend({
+  account_id: z.string(),
+  campaign_id: z.string(),
+  run: z.int(),
+  has_domain: z.boolean(),
+  /** The contact up to which recipients were found; null: none yet. */
+  cursor: z.string().nullable(),
+  is_found: z.boolean(),
+})
+export type Run = z.infer<typeof Run>
+
+type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
+
+/**
+ * Locks the latest run of a campaign that is being sent. Null: it is not, or another worker is at it. Until the transaction
+ * ends nobody pauses or cancels the campaign.
+ */
+export async function lockRun(tx: Tx, { account_id, campaign_id }: Campaign): Promise<Run | null> {
+  const run = await tx.maybeOne(sql.type(Run)`
+    SELECT g.account_id, g.id AS campaign_id, u.run, g.domain_id, g.audience_id, g.segment_id, g.topic_id, g.sender,
+      g.reply_to, g.subject, g.content_id, g.track_opens, g.track_clicks, g.pause_reason, u.cursor,
+      u.found_at IS NOT NULL AS is_found,
+      EXISTS (SELECT FROM domains o WHERE o.account_id = g.account_id AND o.id = g.domain_id) AS has_domain
+    FROM campaigns g
+    JOIN campaign_runs u ON u.account_id = g.account_id AND u.campaign_id = g.id AND u.run = (
+      SELECT max(run) FROM campaign_runs m WHERE m.account_id = g.account_id AND m.campaign_id = g.id)
+    WHERE g.account_id = ${account_id} AND g.id = ${campaign_id} AND g.status = 'queued' AND u.finished_at IS NULL
+    FOR SHARE OF g FOR NO KEY UPDATE OF u SKIP LOCKED
+  `)
+  return run
+}
+
+/** A job that died is noticed once this time is over. */
+export async function moveRun(tx: Tx, { account_id, campaign_id, run }: RunId, in_seconds: number): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaign_runs SET next_at = now() + make_interval(secs => ${in_seconds})
+    WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run}
+  `)
+}
+
+/** Says why nothing of a campaign is sent at the moment, though it is not paused; null: it goes on. */
+export async function setWaitReason(
+  tx: Tx,
+  { account_id, campaign_id }: Campaign,
+  reason: string | null,
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET pause_reason = ${reason}, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${campaign_id} AND pause_reason IS DISTINCT FROM ${reason}
+  `)
+}
+
+/** One job per campaign: of several that wait, one runs. */
+export async function addSendJob(db: Queryable, { account_id, campaign_id }: Campaign, in_seconds = 0): Promise<void> {
+  await addJob(db, 'send_campaign', { account_id, campaign_id }, `send_campaign ${campaign_id}`, in_seconds)
+}
+
+const Due = z.object({ account_id: z.string(), campaign_id: z.string() })
+
+/** Campaigns that are being sent and that no job has looked at in its time. */
+export async function listDueRuns(db: Queryable, limit: number): Promise<z.infer<typeof Due>[]> {
+  return db.any(sql.type(Due)`
+    SELECT u.account_id, u.campaign_id FROM campaigns g
+    JOIN campaign_runs u ON u.account_id = g.account_id AND u.campaign_id = g.id
+    WHERE g.status = 'queued' AND u.finished_at IS NULL AND u.next_at <= now()
+    ORDER BY u.next_at LIMIT ${limit}
+  `)
+}
