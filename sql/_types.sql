@@ -106,7 +106,9 @@ CREATE TYPE delivery_change AS (
   via text,
   suppression_id uuid,
   class text,
-  bounce jsonb
+  bounce jsonb,
+  was text,        -- the state before
+  campaign_id uuid -- of an email of a campaign
 );
 
 -- Something that happened, which webhooks are told.

@@ -11,8 +11,8 @@ export async function finishRun(tx: Tx, run: Run): Promise<null> {
   return null
 }
 
-/** It cannot go on, for a reason that does not pass. */
-export async function failRun(tx: Tx, run: Run, error: string): Promise<null> {
+/** It cannot go on, for a reason that does not pass. The next step clears away what is left of it. */
+export async function failRun(tx: Tx, run: Run, error: string): Promise<{ in_seconds: number }> {
   await endRun(tx, run, 'failed', error)
-  return null
+  return { in_seconds: 0 }
 }

@@ -3,6 +3,7 @@ import { countUnfinished, findRest } from '#sql/campaigns/finish.ts'
 import { addSendJob, listDueRuns, lockRun, moveRun, type Run } from '#sql/campaigns/runs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
+import { clearStopped } from './clear_stopped.ts'
 import { findRecipients } from './find_recipients.ts'
 import { failRun, finishRun } from './finish_run.ts'
 import { sendSlice } from './send_slice.ts'
@@ -39,7 +40,7 @@ export async function sendCampaign(services: Services, campaign: Campaign): Prom
 
 async function takeStep(tx: Tx, services: Services, campaign: Campaign): Promise<Step> {
   const run = await lockRun(tx, campaign)
-  if (!run) return null
+  if (!run) return clearStopped(tx, campaign, services.slice)
   const step = await act(tx, services, run)
   if (step) await moveRun(tx, run, step.in_seconds + LOST_SECONDS)
   return step

@@ -24,6 +24,7 @@ export const RESEND_AFTER_SECONDS = 15 * 60
 const RESERVED = 'The domain is reserved for documentation and tests.'
 const SUPPRESSED = 'The address is on the suppression list.'
 const UNSUBSCRIBED = 'The recipient is not subscribed to the topic.'
+const LEFT = 'The recipient has unsubscribed.'
 
 /** Only for the simulator: it suppresses no address. */
 const NO_SUCH_USER = judgeReply('550 5.1.1 Simulated: no such user', 'rcpt')
@@ -39,6 +40,7 @@ export function decideUnsent(delivery: ClaimedDelivery, config: Config): Deliver
       // Acceptance checks this too; this is the last check, for whatever else puts deliveries into the queue.
       if (isReservedDomain(delivery.destination)) return { outcome: 'suppressed', reason: RESERVED }
       if (delivery.suppressed) return { outcome: 'suppressed', reason: SUPPRESSED }
+      if (delivery.has_left) return { outcome: 'suppressed', reason: LEFT }
       if (delivery.unsubscribed) return { outcome: 'suppressed', reason: UNSUBSCRIBED }
       return null
     case 'delivered':

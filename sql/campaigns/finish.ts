@@ -54,6 +54,11 @@ export async function endRun(
       sent_at = CASE WHEN ${status} = 'sent' THEN now() END
     WHERE account_id = ${account_id} AND id = ${campaign_id}
   `)
+  if (status === 'sent') await closeRun(tx, { account_id, campaign_id, run })
+}
+
+/** Nothing of a run is left to do. */
+export async function closeRun(tx: Tx, { account_id, campaign_id, run }: RunId): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaign_runs SET finished_at = now()
     WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run}

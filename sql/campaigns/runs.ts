@@ -79,12 +79,12 @@ export async function addSendJob(db: Queryable, { account_id, campaign_id }: Cam
 
 const Due = z.object({ account_id: z.string(), campaign_id: z.string() })
 
-/** Campaigns that are being sent and that no job has looked at in its time. */
+/** Campaigns that are being sent, or were stopped in the middle, and that no job has looked at in its time. */
 export async function listDueRuns(db: Queryable, limit: number): Promise<z.infer<typeof Due>[]> {
   return db.any(sql.type(Due)`
-    SELECT u.account_id, u.campaign_id FROM campaigns g
-    JOIN campaign_runs u ON u.account_id = g.account_id AND u.campaign_id = g.id
-    WHERE g.status = 'queued' AND u.finished_at IS NULL AND u.next_at <= now()
+    SELECT u.account_id, u.campaign_id FROM campaign_runs u
+    JOIN campaigns g ON g.account_id = u.account_id AND g.id = u.campaign_id
+    WHERE u.finished_at IS NULL AND u.next_at <= now() AND g.status IN ('queued', 'canceled', 'failed')
     ORDER BY u.next_at LIMIT ${limit}
   `)
 }

@@ -3,7 +3,11 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 
 -- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
 -- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
--- was accepted or is not subscribed to its topic, and by which transport its domain asks to send.
+-- was accepted or is not subscribed to its topic, whether the contact of a campaign has left (unsubscribed from everything, or
+-- was deleted), and by which transport its domain asks to send.
+--
+-- Whoever pauses or cancels a campaign waits for the claims of its mail that are under way; from that commit on nothing of it
+-- is claimed. The claim never waits: mail of a campaign that is being changed is left for the next one.
 --
 -- While the platform is paused nothing is claimed. What is met of a paused account or domain is put off until that is over,
 -- and since it seldom comes alone, so is what is due next: else a large backlog of one would hold up everybody behind it.
@@ -17,7 +21,8 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max_count integer,
   busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
-  destination text, renderer smallint, suppressed boolean, unsubscribed boolean, transport text)
+  destination text, renderer smallint, suppressed boolean, unsubscribed boolean, transport text, has_left boolean,
+  priority smallint)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
   SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -29,7 +34,10 @@ DECLARE
   ids uuid[];
   parked uuid[];
   have_topics boolean;
+  have_campaigns boolean;
+  has_stopped boolean := false;
   outsiders uuid[] := '{}'; -- not subscribed to the topic
+  leavers uuid[] := '{}';   -- no longer a contact of the campaign
 BEGIN
   SELECT p.paused_at IS NOT NULL, EXISTS (SELECT FROM accounts WHERE paused_at IS NOT NULL)
     OR EXISTS (SELECT FROM domains WHERE paused_at IS NOT NULL),
@@ -41,8 +49,9 @@ BEGIN
 
   FOR round IN 1..4 LOOP
     IF email_ids IS NULL THEN
-      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL) INTO accounts, ids, have_topics FROM (
-        SELECT d.account_id, d.id, d.topic_id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns
+      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL)
+      INTO accounts, ids, have_topics, have_campaigns FROM (
+        SELECT d.account_id, d.id, d.topic_id, d.campaign_id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns
         CROSS JOIN LATERAL (
           SELECT * FROM deliveries d
           WHERE d.state = 'queued' AND d.priority = p.priority AND d.next_at <= now()
@@ -52,8 +61,9 @@ BEGIN
         LIMIT max_count
       ) due;
     ELSE
-      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL) INTO accounts, ids, have_topics FROM (
-        SELECT d.account_id, d.id, d.topic_id FROM unnest(email_ids) AS e(id)
+      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL)
+      INTO accounts, ids, have_topics, have_campaigns FROM (
+        SELECT d.account_id, d.id, d.topic_id, d.campaign_id FROM unnest(email_ids) AS e(id)
         CROSS JOIN LATERAL (
           SELECT * FROM deliveries d
           -- Said so that the index of what is due, which is in another order, does not fit.
@@ -64,7 +74,11 @@ BEGIN
         LIMIT max_count
       ) due;
     END IF;
-    EXIT WHEN ids IS NULL OR has_pauses IS NOT TRUE;
+    EXIT WHEN ids IS NULL;
+    IF have_campaigns THEN
+      has_stopped := has_stopped_campaigns(accounts, ids);
+    END IF;
+    EXIT WHEN has_pauses IS NOT TRUE AND NOT has_stopped;
 
     parked := park_deliveries(accounts, ids);
     EXIT WHEN parked = '{}';
@@ -80,7 +94,10 @@ BEGIN
     FROM unnest(accounts, ids) AS w(account_id, id) WHERE w.id <> ALL (parked);
   END LOOP;
 
-  -- A statement of its own: most mail has no topic, and is not to pay for it.
+  -- Statements of their own: most mail has no campaign and no topic, and is not to pay for them.
+  IF have_campaigns THEN
+    SELECT l.accounts, l.ids, l.leavers INTO accounts, ids, leavers FROM lock_campaigns(accounts, ids) AS l;
+  END IF;
   IF have_topics THEN
     outsiders := ARRAY(
       SELECT d.id FROM unnest(accounts, ids) AS due(account_id, id)
@@ -100,9 +117,9 @@ BEGIN
   RETURNING d.account_id, d.id, d.attempt, d.lease_owner, d.email_id, d.recipient, d.destination, d.renderer, EXISTS (
     SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)
       AND (s.expires_at IS NULL OR s.expires_at > now())
-  ), d.id = ANY (outsiders), CASE WHEN has_transports THEN (
+  ), d.id = ANY (outsiders) OR d.id = ANY (leavers), CASE WHEN has_transports THEN (
     SELECT o.transport FROM emails e JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     WHERE e.account_id = d.account_id AND e.id = d.email_id
-  ) END;
+  ) END, d.id = ANY (leavers), d.priority;
 END
 $$;

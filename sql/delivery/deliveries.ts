@@ -18,6 +18,10 @@ export const ClaimedDelivery = Token.extend({
   suppressed: z.boolean(),
   /** Not subscribed to the topic of the email. */
   unsubscribed: z.boolean(),
+  /** The contact of a campaign has unsubscribed from everything, or was deleted. */
+  has_left: z.boolean(),
+  /** 0: transactional, 10: campaigns. */
+  priority: z.int(),
   /** The transport that its domain wants. */
   transport: z.enum(['capture', 'relay', 'direct']).nullable(),
 })
@@ -39,7 +43,7 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
   const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
   return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
     SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, renderer, suppressed,
-      unsubscribed, transport
+      unsubscribed, has_left, priority, transport
     FROM claim_deliveries(
       ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}, ${NEWEST_RENDERER}
     )

@@ -67,6 +67,7 @@ BEGIN
 
   added := suppress_bounced(changes);
   PERFORM refresh_email_status(changes);
+  PERFORM settle_campaigns(changes);
   PERFORM announce_deliveries(changes);
   PERFORM announce_suppressions('added', added);
 
@@ -82,7 +83,12 @@ DECLARE
 BEGIN
   WITH locked AS MATERIALIZED (
     SELECT d.account_id, d.id, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id, r.class,
-      r.bounce, r.hold OR d.in_doubt_count > 0 AS hold,
+      r.bounce, r.hold OR d.in_doubt_count > 0 AS hold, d.state AS was,
+      -- Nothing of it is sent again.
+      d.campaign_id IS NOT NULL AND EXISTS (
+        SELECT FROM campaigns g
+        WHERE g.account_id = d.account_id AND g.id = d.campaign_id AND g.status IN ('canceled', 'failed')
+      ) AS is_stopped,
       -- A pause is not the receiver's doing: the time begins with its end.
       greatest(coalesce(e.scheduled_at, e.created_at), d.resumed_at, (SELECT p.resumed_at FROM platform p))
         + give_up_after() < now() + make_interval(secs => r.delay) AS expired,
@@ -103,6 +109,8 @@ BEGIN
     SELECT *,
       CASE
         WHEN outcome IN ('delivered', 'complained') THEN 'delivered'
+        WHEN is_stopped AND outcome = 'resumed' THEN 'in_doubt'
+        WHEN is_stopped AND outcome IN ('deferred', 'released', 'lost') THEN 'canceled'
         WHEN outcome IN ('deferred', 'released') AND expired OR outcome = 'lost' AND worn_out THEN 'failed'
         WHEN outcome IN ('deferred', 'released', 'lost', 'resumed') THEN 'queued'
         ELSE outcome
@@ -128,7 +136,7 @@ BEGIN
       last_reply = coalesce(s.reply, d.last_reply)
     FROM decided s WHERE d.account_id = s.account_id AND d.id = s.id
     RETURNING ROW(d.account_id, d.email_id, d.id, d.recipient, s.outcome, d.state, d.reason, s.reply, s.via,
-      s.suppression_id, s.class, s.bounce)::delivery_change AS change
+      s.suppression_id, s.class, s.bounce, s.was, d.campaign_id)::delivery_change AS change
   )
   SELECT array_agg(change) INTO changes FROM changed;
   RETURN changes;

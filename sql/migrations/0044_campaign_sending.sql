@@ -5,3 +5,5 @@
 ALTER TABLE campaign_runs
   ADD COLUMN next_at timestamptz NOT NULL DEFAULT now(),
   ADD COLUMN judged jsonb NOT NULL DEFAULT '{}';
+-- Runs that are under way or not yet cleared away.
+CREATE INDEX campaign_runs_open ON campaign_runs (next_at) WHERE finished_at IS NULL;

@@ -58,8 +58,9 @@ BEGIN
   END IF;
 
   changes := ARRAY[ROW(d.account_id, d.email_id, d.id, d.recipient, outcome, outcome, apply_report.reason,
-    apply_report.reply, NULL, suppression, apply_report.class, apply_report.bounce)::delivery_change];
+    apply_report.reply, NULL, suppression, apply_report.class, apply_report.bounce, d.state, d.campaign_id)::delivery_change];
   PERFORM refresh_email_status(changes);
+  PERFORM settle_campaigns(changes);
   PERFORM announce_deliveries(changes);
   IF added.id IS NOT NULL THEN
     PERFORM announce_suppressions('added', ARRAY[added]);

@@ -62,6 +62,7 @@ export async function insertReply(tx: Tx, { account_id, id }: ReceivedEmailId, r
     INSERT INTO email_events (account_id, email_id, type, data)
     VALUES (${account_id}, ${email_id}, 'replied', ${JSON.stringify({ received_email_id: id, category })})
   `)
+  await tx.run(sql.unsafe`SELECT note_replied(${account_id}, ${email_id}, ${id})`)
 }
 
 /** Nobody's post: it is kept, and not listed. */

@@ -1,8 +1,8 @@
 DROP FUNCTION IF EXISTS park_deliveries(uuid[], uuid[]);
 DROP FUNCTION IF EXISTS release_deliveries(integer);
 
--- Puts off, until they are released, those of these deliveries that are due and whose account or domain is paused: no claim
--- is to read them over and over. Answers which; what another worker has locked is left to it.
+-- Puts off, until they are released, those of these deliveries that are due and whose account, domain or campaign is paused,
+-- or whose campaign was canceled, which are canceled after that: no claim is to read them over and over. Answers which; what another worker has locked is left to it.
 CREATE FUNCTION park_deliveries(accounts uuid[], ids uuid[]) RETURNS uuid[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -20,6 +20,7 @@ BEGIN
             SELECT FROM emails e JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
             WHERE e.account_id = d.account_id AND e.id = d.email_id AND o.paused_at IS NOT NULL
           )
+          OR d.campaign_id IS NOT NULL AND is_stopped(d.account_id, d.campaign_id)
         )
       FOR UPDATE SKIP LOCKED
     ) d
@@ -47,7 +48,7 @@ BEGIN
       WHERE d.account_id = a.id AND d.state = 'queued' AND d.next_at = 'infinity' AND NOT EXISTS (
         SELECT FROM emails e JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
         WHERE e.account_id = d.account_id AND e.id = d.email_id AND o.paused_at IS NOT NULL
-      )
+      ) AND (d.campaign_id IS NULL OR NOT is_stopped(d.account_id, d.campaign_id))
       LIMIT max_count FOR UPDATE SKIP LOCKED
     ) d
     WHERE a.paused_at IS NULL

@@ -54,7 +54,7 @@ BEGIN
       FROM unnest(changes) AS c
       CROSS JOIN LATERAL (VALUES
         (2, CASE
-          WHEN c.state IN ('delivered', 'bounced', 'failed', 'suppressed') THEN c.state
+          WHEN c.state IN ('delivered', 'bounced', 'failed', 'suppressed', 'canceled') THEN c.state
           WHEN c.state = 'in_doubt' OR c.state = 'queued' AND c.outcome = 'deferred' THEN 'delivery_delayed'
         END),
         (3, CASE WHEN c.outcome = 'complained' THEN 'complained' END)
@@ -72,8 +72,8 @@ CREATE FUNCTION undetermined_bounce(message text) RETURNS jsonb LANGUAGE sql IMM
     'diagnosticCode', jsonb_build_array())
 $$;
 
--- Why a recipient got nothing: its domain is reserved, it is not subscribed to the topic, or the address is on the
--- suppression list. The simulator plays one that was put there by hand.
+-- Why a recipient got nothing: its domain is reserved, it is not subscribed to the topic, it has unsubscribed from everything
+-- (flows/delivery/decide_outcome.ts), or the address is on the suppression list. The simulator plays one that was put there by hand.
 CREATE FUNCTION suppressed_data(account uuid, address text, message text) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('suppressed', CASE message
@@ -81,6 +81,8 @@ LANGUAGE sql STABLE AS $$
       jsonb_build_object('message', message, 'type', 'ReservedDomain', 'reason', 'reserved')
     WHEN unsent_reason(false, true) THEN
       jsonb_build_object('message', message, 'type', 'NotSubscribedToTopic', 'reason', 'topic')
+    WHEN 'The recipient has unsubscribed.' THEN
+      jsonb_build_object('message', message, 'type', 'Unsubscribed', 'reason', 'unsubscribed')
     ELSE jsonb_build_object('message', message, 'type', 'OnAccountSuppressionList', 'reason', coalesce((
       SELECT s.reason FROM suppressions s WHERE s.account_id = account AND s.address = lower(suppressed_data.address)
     ), 'manual'))

@@ -87,3 +87,14 @@ export async function recipientsOf({ pool }: Database, { account_id, campaign_id
   )
   return rows
 }
+
+/** The commit of a cancel, a pause or a resume. */
+export async function setStatus(
+  { pool }: Database,
+  { account_id, campaign_id }: QueuedCampaign,
+  status: 'canceled' | 'paused' | 'queued',
+): Promise<void> {
+  await pool.pg.query('UPDATE campaigns SET status = $3 WHERE account_id = $1 AND id = $2', [
+    ...[account_id, campaign_id, status],
+  ])
+}

@@ -11,6 +11,8 @@ export const PLAIN = {
   renderer: null,
   suppressed: false,
   unsubscribed: false,
+  has_left: false,
+  priority: 0,
   transport: null,
 } satisfies Partial<ClaimedDelivery>
 

@@ -95,4 +95,5 @@ export async function insertUnsubscribedEvent(
     INSERT INTO email_events (account_id, email_id, type, recipient, data)
     VALUES (${account_id}, ${email_id}, 'unsubscribed', ${address}, ${JSON.stringify(data)})
   `)
+  await tx.run(sql.unsafe`SELECT note_unsubscribed(${account_id}, ${email_id})`)
 }

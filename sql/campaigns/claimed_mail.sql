@@ -1,0 +1,68 @@
+DROP FUNCTION IF EXISTS is_stopped(uuid, uuid);
+DROP FUNCTION IF EXISTS has_stopped_campaigns(uuid[], uuid[]);
+DROP FUNCTION IF EXISTS lock_campaigns(uuid[], uuid[]);
+
+-- Nothing of the campaign may be sent at the moment, or any more.
+CREATE FUNCTION is_stopped(account uuid, campaign uuid) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (
+    SELECT FROM campaigns g WHERE g.account_id = account AND g.id = campaign AND g.status IN ('paused', 'canceled', 'failed')
+  );
+END
+$$;
+
+-- Tells whether any of these deliveries is of such a campaign.
+CREATE FUNCTION has_stopped_campaigns(accounts uuid[], ids uuid[]) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (
+    SELECT FROM (
+      SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
+      JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.campaign_id IS NOT NULL
+    ) c
+    WHERE is_stopped(c.account_id, c.campaign_id)
+  );
+END
+$$;
+
+-- Locks the campaigns of deliveries that are about to be claimed, against whoever pauses or cancels them. Returns the
+-- deliveries without those of campaigns that are stopped, or that somebody else is changing; and which of them are to contacts
+-- that have unsubscribed from everything or were deleted.
+CREATE FUNCTION lock_campaigns(INOUT accounts uuid[], INOUT ids uuid[], OUT leavers uuid[])
+LANGUAGE plpgsql AS $$
+DECLARE
+  known uuid[];
+  locked uuid[];
+BEGIN
+  known := ARRAY(
+    SELECT DISTINCT g.id FROM unnest(accounts, ids) AS w(account_id, id)
+    JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
+    JOIN campaigns g ON g.account_id = d.account_id AND g.id = d.campaign_id
+  );
+  locked := ARRAY(
+    SELECT g.id FROM (
+      SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
+      JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.campaign_id IS NOT NULL
+    ) c
+    CROSS JOIN LATERAL (
+      SELECT id FROM campaigns g
+      WHERE g.account_id = c.account_id AND g.id = c.campaign_id AND g.status NOT IN ('paused', 'canceled', 'failed')
+      FOR SHARE SKIP LOCKED
+    ) g
+  );
+  -- Mail of a campaign that was deleted has nobody to stop it.
+  SELECT array_agg(w.account_id), array_agg(w.id) INTO accounts, ids FROM unnest(accounts, ids) AS w(account_id, id)
+  JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
+  WHERE d.campaign_id IS NULL OR d.campaign_id = ANY (locked) OR d.campaign_id <> ALL (known);
+
+  leavers := ARRAY(
+    SELECT d.id FROM unnest(accounts, ids) AS w(account_id, id)
+    JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
+    JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+    WHERE d.campaign_id IS NOT NULL AND e.contact_id IS NOT NULL AND NOT EXISTS (
+      SELECT FROM contacts c WHERE c.account_id = e.account_id AND c.id = e.contact_id AND NOT c.unsubscribed
+    )
+  );
+END
+$$;

@@ -1,0 +1,121 @@
+-- The types of _types.sql drop these functions that take them.
+DROP FUNCTION IF EXISTS cancel_deliveries(uuid, uuid, integer);
+
+-- Moves the figures of campaigns by what became of deliveries, and notes who was sent one. Costs mail without a campaign
+-- nothing. Runs after the changes, in their commit.
+CREATE FUNCTION settle_campaigns(changes delivery_change[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  moves campaign_move[];
+BEGIN
+  IF NOT EXISTS (SELECT FROM unnest(changes) AS c WHERE c.campaign_id IS NOT NULL) THEN
+    RETURN;
+  END IF;
+
+  -- `complained` is what a report makes of a delivered one, or of one in doubt.
+  SELECT array_agg(ROW(e.account_id, e.campaign_id, e.campaign_run, coalesce(r.variant, 0), m.name, m.by)::campaign_move)
+  INTO moves
+  FROM unnest(changes) AS c
+  JOIN emails e ON e.account_id = c.account_id AND e.id = c.email_id
+  LEFT JOIN campaign_recipients r ON r.account_id = e.account_id AND r.campaign_id = e.campaign_id
+    AND r.contact_id = e.contact_id AND r.run = e.campaign_run
+  CROSS JOIN LATERAL (
+    SELECT CASE c.state WHEN 'complained' THEN 'delivered' ELSE c.state END AS state, c.was
+  ) s
+  CROSS JOIN LATERAL (VALUES
+    ('sent', 1, s.state = 'delivered' AND s.was <> 'delivered'),
+    (s.state, 1, s.was <> s.state AND s.state IN ('delivered', 'bounced', 'failed', 'suppressed', 'canceled', 'in_doubt')),
+    (s.was, -1, s.was <> s.state AND s.was IN ('delivered', 'in_doubt')),
+    ('complained', 1, c.outcome = 'complained'),
+    ('delayed', 1, c.outcome = 'deferred' AND s.state = 'queued' AND NOT EXISTS (
+      SELECT FROM email_events v WHERE v.account_id = c.account_id AND v.email_id = c.email_id AND v.type = 'delivery_delayed'
+      OFFSET 1))
+  ) AS m(name, by, is_so)
+  WHERE c.campaign_id IS NOT NULL AND e.campaign_run IS NOT NULL AND m.is_so;
+
+  -- In the order of recipients, contacts and figures, as all who change several of them.
+  IF EXISTS (SELECT FROM unnest(changes) AS c WHERE c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained')) THEN
+    PERFORM note_sent(changes);
+  END IF;
+  IF moves IS NOT NULL THEN
+    PERFORM count_campaigns(moves);
+  END IF;
+END
+$$;
+
+CREATE FUNCTION note_sent(changes delivery_change[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  sent_to campaign_recipients[];
+BEGIN
+  WITH mine AS MATERIALIZED (
+    SELECT r.account_id, r.campaign_id, r.contact_id, r.run FROM unnest(changes) AS c
+    JOIN emails e ON e.account_id = c.account_id AND e.id = c.email_id
+    CROSS JOIN LATERAL (
+      SELECT * FROM campaign_recipients r WHERE r.account_id = e.account_id AND r.campaign_id = e.campaign_id
+        AND r.contact_id = e.contact_id AND r.run = e.campaign_run AND r.sent_at IS NULL
+      FOR NO KEY UPDATE
+    ) r
+    WHERE c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained')
+  ), changed AS (
+    UPDATE campaign_recipients r SET sent_at = now() FROM mine m
+    WHERE r.account_id = m.account_id AND r.campaign_id = m.campaign_id AND r.contact_id = m.contact_id AND r.run = m.run
+    RETURNING r
+  )
+  SELECT array_agg(r) INTO sent_to FROM changed;
+
+  INSERT INTO contact_engagement AS g (account_id, contact_id, last_sent_at, sent_count)
+  SELECT c.account_id, c.id, now(), s.count
+  FROM (SELECT r.account_id, r.contact_id, count(*) AS count FROM unnest(sent_to) AS r GROUP BY 1, 2 ORDER BY 1, 2) s
+  -- One that is being deleted would not be there any more.
+  CROSS JOIN LATERAL (
+    SELECT * FROM contacts c WHERE c.account_id = s.account_id AND c.id = s.contact_id FOR KEY SHARE
+  ) c
+  ON CONFLICT (account_id, contact_id) DO UPDATE SET last_sent_at = excluded.last_sent_at,
+    sent_count = g.sent_count + excluded.sent_count;
+END
+$$;
+
+-- Cancels what is queued of a campaign that was stopped, up to so many; returns how many. Its emails take nothing of the
+-- quotas.
+CREATE FUNCTION cancel_deliveries(account uuid, campaign uuid, max_count integer) RETURNS integer
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+DECLARE
+  email_ids uuid[];
+  changes delivery_change[];
+BEGIN
+  PERFORM lock_usage(ARRAY[account]);
+  email_ids := ARRAY(
+    SELECT d.email_id FROM deliveries d WHERE d.account_id = account AND d.campaign_id = campaign AND d.state = 'queued'
+    ORDER BY d.email_id LIMIT max_count
+  );
+  -- Emails first: see settle_deliveries.
+  PERFORM 1 FROM (SELECT unnest(email_ids) AS id ORDER BY 1) w
+  JOIN emails e ON e.account_id = account AND e.id = w.id ORDER BY e.id FOR NO KEY UPDATE OF e;
+  WITH mine AS MATERIALIZED (
+    SELECT d.id FROM (SELECT unnest(email_ids) AS id ORDER BY 1) w
+    CROSS JOIN LATERAL (
+      SELECT * FROM deliveries d WHERE d.email_id = w.id AND d.account_id = account AND d.state = 'queued' FOR NO KEY UPDATE
+    ) d
+  ), changed AS (
+    UPDATE deliveries d SET state = 'canceled', next_at = NULL, updated_at = now() FROM mine m
+    WHERE d.account_id = account AND d.id = m.id
+    RETURNING ROW(d.account_id, d.email_id, d.id, d.recipient, 'canceled', 'canceled', NULL, NULL, NULL, NULL, NULL, NULL,
+      'queued', d.campaign_id)::delivery_change AS change
+  )
+  SELECT array_agg(change) INTO changes FROM changed;
+  IF changes IS NULL THEN
+    RETURN 0;
+  END IF;
+
+  INSERT INTO email_events (account_id, email_id, type, recipient)
+  SELECT c.account_id, c.email_id, 'canceled', c.recipient FROM unnest(changes) AS c ORDER BY c.email_id;
+  PERFORM refund_email(account, e.id) FROM unnest(changes) AS c
+  JOIN emails e ON e.account_id = account AND e.id = c.email_id WHERE e.quota_debit > 0;
+  PERFORM refresh_email_status(changes);
+  PERFORM settle_campaigns(changes);
+  PERFORM announce_deliveries(changes);
+  RETURN cardinality(changes);
+END
+$$;

@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { sql, type Tx } from '#sql/pool.ts'
+import type { RunId } from './runs.ts'
+
+type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
+
+const Stopped = z.object({ account_id: z.string(), campaign_id: z.string(), run: z.int() })
+
+/** Locks a run of a campaign that was canceled or failed, unless nothing of it is left or another worker is at it. */
+export async function lockStopped(tx: Tx, { account_id, campaign_id }: Campaign): Promise<RunId | null> {
+  const [run = null] = await tx.any(sql.type(Stopped)`
+    SELECT u.account_id, u.campaign_id, u.run FROM campaign_runs u
+    JOIN campaigns g ON g.account_id = u.account_id AND g.id = u.campaign_id
+    WHERE u.account_id = ${account_id} AND u.campaign_id = ${campaign_id} AND u.finished_at IS NULL
+      AND g.status IN ('canceled', 'failed')
+    ORDER BY u.run LIMIT 1 FOR NO KEY UPDATE OF u SKIP LOCKED
+  `)
+  return run
+}
+
+const Canceled = z.object({ variant: z.int(), count: z.int() })
+
+/** Recipients without an email get none, up to `limit`; returns how many of each variant. */
+export async function cancelPending(
+  tx: Tx,
+  { account_id, campaign_id, run }: RunId,
+  limit: number,
+): Promise<z.infer<typeof Canceled>[]> {
+  return tx.any(sql.type(Canceled)`
+    WITH mine AS MATERIALIZED (
+      SELECT r.contact_id FROM campaign_recipients r
+      WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.state = 'p'
+      ORDER BY r.due_at, r.contact_id LIMIT ${limit} FOR UPDATE
+    ), canceled AS (
+      UPDATE campaign_recipients r SET state = 'c' FROM mine
+      WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run}
+        AND r.contact_id = mine.contact_id
+      RETURNING r.variant
+    )
+    SELECT variant, count(*) AS count FROM canceled GROUP BY variant
+  `)
+}
+
+/** Cancels what is queued of a stopped campaign, up to `limit` (cancel_deliveries in settle_campaigns.sql); returns how many. */
+export async function cancelDeliveries(tx: Tx, { account_id, campaign_id }: Campaign, limit: number): Promise<number> {
+  const { count } = await tx.one(sql.type(z.object({ count: z.int() }))`
+    SELECT cancel_deliveries(${account_id}, ${campaign_id}, ${limit}) AS count
+  `)
+  return count
+}
+
+/** Tells whether a result of a stopped campaign is still to come: then what is deferred has to be canceled too. */
+export async function isBeingSent(tx: Tx, { account_id, campaign_id }: Campaign): Promise<boolean> {
+  const { is_sent } = await tx.one(sql.type(z.object({ is_sent: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM deliveries d
+      WHERE d.account_id = ${account_id} AND d.campaign_id = ${campaign_id} AND d.state IN ('queued', 'sending')
+    ) AS is_sent
+  `)
+  return is_sent
+}

@@ -1,0 +1,85 @@
+import t from 'tap'
+import { newId } from '#lib/ids.ts'
+import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import { release_deliveries } from '#tasks/release_deliveries.ts'
+import { send_campaign } from '#tasks/send_campaign.ts'
+import {
+  addContacts,
+  figuresOf,
+  queueCampaign,
+  readCampaign,
+  recipientsOf,
+  sendUntil,
+  setStatus,
+} from '#test/support/campaigns.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pool } = world
+const work = openWork(t, world, 'capture')
+/** Four of the recipients of a campaign, in two slices. */
+const FEW = { slice: 2, ahead: 4 }
+
+const people = (count: number) => Array.from({ length: count }, (_, n) => ({ email: `p${n}@b.com` }))
+const claim = (limit = 100) => claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit })
+const settle = (claimed: ClaimedDelivery, outcome: 'delivered' | 'deferred') =>
+  settleDeliveries(pool, [{ ...claimed, outcome }])
+
+async function begin(count: number) {
+  const account = await newAccount(world)
+  await addContacts(world, account, people(count))
+  const campaign = await queueCampaign(world, account)
+  await send_campaign(campaign, { ...work, ...FEW })
+  return campaign
+}
+
+t.test('a canceled campaign is claimed no more, and ends with all that was left of it canceled', async t => {
+  const campaign = await begin(6)
+  const [first, second, ...others] = (await claim(2)) as [ClaimedDelivery, ClaimedDelivery]
+  t.strictSame(others, [])
+  await setStatus(world, campaign, 'canceled')
+  t.strictSame(await claim(), [])
+  await settle(first, 'delivered')
+  await settle(second, 'deferred')
+  await send_campaign(campaign, work)
+
+  t.strictSame(await figuresOf(world, campaign), { recipients: 6, sent: 1, delivered: 1, canceled: 5 })
+  const { rows } = await pool.pg.query('SELECT state, count(*)::int FROM deliveries GROUP BY 1 ORDER BY 1')
+  t.strictSame(rows, [
+    { state: 'canceled', count: 3 },
+    { state: 'delivered', count: 1 },
+  ])
+  const states = (await recipientsOf(world, campaign)).map(({ state }) => state)
+  t.strictSame(states.sort(), ['c', 'c', 'm', 'm', 'm', 'm'])
+  shows(t, await readCampaign(world, campaign), { status: 'canceled' })
+})
+
+t.test('a paused campaign is claimed no more until it is resumed', async t => {
+  const campaign = await begin(6)
+  await setStatus(world, campaign, 'paused')
+  t.strictSame(await claim(), [])
+  const parked = `SELECT count(*)::int AS n FROM deliveries WHERE campaign_id = $1 AND next_at = 'infinity'`
+  t.strictSame((await pool.pg.query(parked, [campaign.campaign_id])).rows, [{ n: 4 }])
+  await release_deliveries({}, work)
+  t.strictSame((await pool.pg.query(parked, [campaign.campaign_id])).rows, [{ n: 4 }], 'still paused')
+  await send_campaign(campaign, work)
+  t.strictSame(await figuresOf(world, campaign), { recipients: 6 })
+
+  await setStatus(world, campaign, 'queued')
+  await release_deliveries({}, work)
+  await sendUntil(openWork(t, world, 'capture'), campaign)
+  t.strictSame(await figuresOf(world, campaign), { recipients: 6, sent: 6, delivered: 6 })
+})
+
+t.test('a claim does not wait for a campaign that is being changed, and leaves its mail', async t => {
+  const campaign = await begin(1)
+  const client = await pool.pg.connect()
+  await client.query('BEGIN')
+  await client.query(`UPDATE campaigns SET status = 'paused' WHERE id = $1`, [campaign.campaign_id])
+  t.strictSame(await claim(), [])
+  await client.query('ROLLBACK')
+  client.release()
+  t.equal((await claim()).length, 1)
+})
