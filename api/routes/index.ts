@@ -15,6 +15,7 @@ import { domainClaims } from './domain_claims.ts'
 import { domainDns } from './domain_dns.ts'
 import { domainProviders } from './domain_providers.ts'
 import { domains } from './domains.ts'
+import { campaignDoubts, emailDoubts } from './doubts.ts'
 import { emailAttachments } from './email_attachments.ts'
 import { emailBatch } from './email_batch.ts'
 import { emails } from './emails.ts'
@@ -39,7 +40,7 @@ export const resources: Resource[] = [
   {
     name: 'Emails',
     description: 'Send email now or later, single emails or batches, and see their status.',
-    operations: [...emails, ...emailBatch, ...emailAttachments],
+    operations: [...emails, ...emailBatch, ...emailAttachments, ...emailDoubts, ...campaignDoubts],
   },
   {
     name: 'Received emails',

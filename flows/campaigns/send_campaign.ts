@@ -6,6 +6,7 @@ import { retryConflicts } from '#sql/retry.ts'
 import { clearStopped } from './clear_stopped.ts'
 import { findRecipients } from './find_recipients.ts'
 import { failRun, finishRun } from './finish_run.ts'
+import { judgeRun } from './judge_run.ts'
 import { sendSlice } from './send_slice.ts'
 
 /** Emails of one campaign that are stored ahead of being sent. */
@@ -52,6 +53,7 @@ async function act(tx: Tx, { config, slice, ahead = AHEAD }: Services, run: Run)
     const isFound = await findRecipients(tx, run, config.SIMULATOR_DOMAIN, slice)
     return isFound ? { in_seconds: 0 } : failRun(tx, run, 'The segment or the topic of the campaign was deleted.')
   }
+  if (await judgeRun(tx, run)) return null
   const room = ahead - (await countUnfinished(tx, run, ahead))
   if (room <= 0) return { in_seconds: SOON_SECONDS }
   const sent = await sendSlice(tx, run, Math.min(slice ?? SLICE, room), config.SIMULATOR_DOMAIN)

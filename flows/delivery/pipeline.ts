@@ -1,6 +1,7 @@
 import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
-import { decideUnsent, judgeError } from './decide_outcome.ts'
+import { CampaignPace } from './campaign_pace.ts'
+import { decideUnsent, isCampaign, judgeError } from './decide_outcome.ts'
 import { LaneFinder } from './find_lane.ts'
 import type { SendServices } from './send_queue.ts'
 import { TransportQueues } from './transport_queues.ts'
@@ -22,6 +23,7 @@ const STOPPED: DeliveryResult = { outcome: 'released', reason: 'The worker stopp
 export class Pipeline {
   /** By claim, not by delivery: one whose lease was lost may still be in progress here when it is claimed again. */
   readonly held = new Set<ClaimedDelivery>()
+  readonly campaign_pace = new CampaignPace()
   readonly #deps: Dependencies
   readonly #lane_finder: LaneFinder
   /** By name of the pool of slots. */
@@ -55,6 +57,7 @@ export class Pipeline {
 
   take(delivery: ClaimedDelivery): void {
     this.held.add(delivery)
+    if (isCampaign(delivery)) this.campaign_pace.take()
     this.#queuesOf(delivery).join(delivery)
     const result = decideUnsent(delivery, this.#deps.config)
     if (result) {
@@ -136,6 +139,7 @@ export class Pipeline {
 
   #forget(delivery: ClaimedDelivery): void {
     this.held.delete(delivery)
+    if (isCampaign(delivery)) this.campaign_pace.leave()
     this.#queuesOf(delivery).leave(delivery)
     this.#deps.onRoom()
     if (this.held.size === 0) for (const resolve of this.#idlers.splice(0)) resolve()

@@ -3,7 +3,7 @@ import type { Log } from '#lib/log.ts'
 import { type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { listDoubtfulDeliveries, listLostDeliveries, type Stray } from '#sql/delivery/stray_deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
-import { RESEND_AFTER_SECONDS } from './decide_outcome.ts'
+import { isHeld, RESEND_AFTER_SECONDS } from './decide_outcome.ts'
 
 const BATCH = 500
 
@@ -18,7 +18,7 @@ export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Pro
           outcome: 'in_doubt',
           reason: 'Its worker died while the receiver’s answer was awaited.',
           delay: RESEND_AFTER_SECONDS,
-          hold: config.IN_DOUBT === 'hold',
+          hold: isHeld(stray.is_campaign, config),
         }
       : { outcome: 'lost', reason: 'Its worker died before it was sent.' },
   )

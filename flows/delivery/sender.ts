@@ -9,6 +9,7 @@ import type { Log } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import { claimDeliveries, extendLeases } from '#sql/delivery/deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
+import { isCampaign } from './decide_outcome.ts'
 import { DeliveryStore } from './fence_and_settle.ts'
 import { CAPACITY, Pipeline } from './pipeline.ts'
 
@@ -85,10 +86,12 @@ export class Sender extends LeaseLoop<string> {
     }
     const lease = { lease_owner: newId(), lease_seconds: this.#lease_seconds }
     const busy_destinations = this.#pipeline.busy(CLAIM)
-    const options = { ...lease, limit, email_ids: ids ?? undefined, busy_destinations }
+    const max_campaigns = Math.min(this.#pipeline.campaign_pace.room(), limit)
+    const options = { ...lease, limit, max_campaigns, email_ids: ids ?? undefined, busy_destinations }
     const claimed = await claimDeliveries(this.#pool, options)
     for (const delivery of claimed) this.#pipeline.take(delivery)
-    this.#more = claimed.length === limit || busy_destinations.length > 0 || (this.#more && ids !== null)
+    const isFull = claimed.length === limit || claimed.filter(isCampaign).length >= max_campaigns
+    this.#more = isFull || busy_destinations.length > 0 || (this.#more && ids !== null)
     this.#refill_at = Math.floor(this.#pipeline.load / 2)
   }
 

@@ -1,5 +1,4 @@
-/** `unproven`: how many of the active slots were taken while the key was unproven. */
-type Queue<T> = { waiting: T[]; active: number; unproven: number; parked: number; aside: number }
+import { FairLine } from './fair_line.ts'
 
 /** How many slots a key may hold, those set aside included, and whether it is known to release them soon. */
 export type Share = { slots: number; isProven: boolean }
@@ -13,24 +12,33 @@ type ShareOf = (key: string) => Share | null
  *
  * With a function for the share, a key also holds no more slots than are free, so that the next one finds some; and all
  * unproven keys together hold half of the slots. A share of null is the usual one, without these two limits.
+ *
+ * Items that `isLater` names go only when no other item of any key may go.
  */
 export class FairQueue<T> {
-  readonly #queues = new Map<string, Queue<T>>()
+  readonly #queues = new Map<string, FairLine<T>>()
   readonly #slots: number
   readonly #share: number | ShareOf
   readonly #weigh: (item: T) => number
+  readonly #isLater: (item: T) => boolean
   #active = 0
   #unproven = 0
 
   /** The usual share is half of the slots. */
-  constructor(slots: number, share: number | ShareOf = half(slots), weigh: (item: T) => number = () => 1) {
+  constructor(
+    slots: number,
+    share: number | ShareOf = half(slots),
+    weigh: (item: T) => number = () => 1,
+    isLater: (item: T) => boolean = () => false,
+  ) {
+    this.#isLater = isLater
     this.#slots = slots
     this.#share = share
     this.#weigh = weigh
   }
 
   push(key: string, item: T): void {
-    this.#queueOf(key).waiting.push(item)
+    this.#queueOf(key)[this.#isLater(item) ? 'later' : 'waiting'].push(item)
   }
 
   /** Slots that are taken. */
@@ -40,10 +48,14 @@ export class FairQueue<T> {
 
   /** Returns the next item, which now holds its slots until `free`, `park` or `setAside`; null if none may go. */
   take(): T | null {
+    return this.#takeFrom('waiting') ?? this.#takeFrom('later')
+  }
+
+  #takeFrom(line: 'waiting' | 'later'): T | null {
     if (this.#active >= this.#slots) return null
     for (const [key, queue] of this.#queues) {
-      if (queue.waiting.length === 0) continue
-      const weight = this.#weigh(queue.waiting[0] as T)
+      if (queue[line].length === 0) continue
+      const weight = this.#weigh(queue[line][0] as T)
       const { slots, isProven } = this.#shareOf(key, queue.aside)
       if (!fits(weight, queue.active, slots)) continue
       if (!isProven && !fits(weight, this.#unproven, half(this.#slots))) continue
@@ -58,7 +70,7 @@ export class FairQueue<T> {
         queue.unproven += weight
         this.#unproven += weight
       }
-      return queue.waiting.shift() as T
+      return queue[line].shift() as T
     }
     return null
   }
@@ -100,8 +112,7 @@ export class FairQueue<T> {
 
   /** Number of items of a key: waiting, active or parked. */
   count(key: string): number {
-    const queue = this.#queues.get(key)
-    return queue ? queue.waiting.length + queue.active + queue.parked : 0
+    return this.#queues.get(key)?.count ?? 0
   }
 
   /** Keys with at least this many items. */
@@ -113,7 +124,7 @@ export class FairQueue<T> {
   clear(): T[] {
     const items: T[] = []
     for (const [key, queue] of this.#queues) {
-      items.push(...queue.waiting.splice(0))
+      items.push(...queue.clear())
       this.#drop(key, queue)
     }
     return items
@@ -127,16 +138,16 @@ export class FairQueue<T> {
     return { slots: Math.min(share.slots - aside, this.#slots - this.#active), isProven: share.isProven }
   }
 
-  #queueOf(key: string): Queue<T> {
+  #queueOf(key: string): FairLine<T> {
     const found = this.#queues.get(key)
     if (found) return found
-    const queue: Queue<T> = { waiting: [], active: 0, unproven: 0, parked: 0, aside: 0 }
+    const queue = new FairLine<T>()
     this.#queues.set(key, queue)
     return queue
   }
 
-  #drop(key: string, queue: Queue<T>): void {
-    if (queue.active + queue.parked + queue.aside + queue.waiting.length === 0) this.#queues.delete(key)
+  #drop(key: string, queue: FairLine<T>): void {
+    if (queue.isEmpty) this.#queues.delete(key)
   }
 }
 

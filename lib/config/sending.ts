@@ -39,6 +39,12 @@ export const sending = {
     .describe(
       'If the connection breaks between the end of a message and the reply, so that it may have arrived: `resend` sends it once more after 15 minutes, `hold` waits for the operator’s decision.',
     ),
+  IN_DOUBT_CAMPAIGNS: z
+    .enum(['hold', 'resend'])
+    .default('hold')
+    .describe(
+      'The same for emails of campaigns. Decisions about what is held: `POST /campaigns/:id/in-doubt`, or the command `campaign in-doubt`.',
+    ),
   SIMULATOR_DOMAIN: domain
     .default('simulator.internal')
     .describe(

@@ -2,14 +2,14 @@ DROP FUNCTION IF EXISTS note_unsubscribed(uuid, uuid);
 DROP FUNCTION IF EXISTS note_replied(uuid, uuid, uuid);
 
 -- A recipient of a campaign unsubscribed by its email: counted once. An email of no campaign changes nothing.
-CREATE FUNCTION note_unsubscribed(account uuid, email uuid) RETURNS void
+CREATE FUNCTION note_unsubscribed(account uuid, email_id uuid) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   moves campaign_move[];
 BEGIN
   WITH noted AS (
     UPDATE campaign_recipients r SET unsubscribed_at = now() FROM emails e
-    WHERE e.account_id = account AND e.id = email AND r.account_id = account AND r.campaign_id = e.campaign_id
+    WHERE e.account_id = account AND e.id = note_unsubscribed.email_id AND r.account_id = account AND r.campaign_id = e.campaign_id
       AND r.contact_id = e.contact_id AND r.run = e.campaign_run AND r.unsubscribed_at IS NULL
     RETURNING r.campaign_id, r.run, r.variant
   )
@@ -19,14 +19,14 @@ END
 $$;
 
 -- A recipient of a campaign replied to its email: the first reply is kept and counted.
-CREATE FUNCTION note_replied(account uuid, email uuid, received uuid) RETURNS void
+CREATE FUNCTION note_replied(account uuid, email_id uuid, received uuid) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   moves campaign_move[];
 BEGIN
   WITH noted AS (
     UPDATE campaign_recipients r SET replied_at = now(), received_email_id = received FROM emails e
-    WHERE e.account_id = account AND e.id = email AND r.account_id = account AND r.campaign_id = e.campaign_id
+    WHERE e.account_id = account AND e.id = note_replied.email_id AND r.account_id = account AND r.campaign_id = e.campaign_id
       AND r.contact_id = e.contact_id AND r.run = e.campaign_run AND r.replied_at IS NULL
     RETURNING r.campaign_id, r.run, r.variant
   )

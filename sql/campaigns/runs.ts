@@ -28,6 +28,8 @@ const Run = SentCampaign.extend({
   /** The contact up to which recipients were found; null: none yet. */
   cursor: z.string().nullable(),
   is_found: z.boolean(),
+  /** Figures when its bounces and complaints were last judged. */
+  judged: z.record(z.string(), z.int()),
 })
 export type Run = z.infer<typeof Run>
 
@@ -40,7 +42,7 @@ type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
 export async function lockRun(tx: Tx, { account_id, campaign_id }: Campaign): Promise<Run | null> {
   const run = await tx.maybeOne(sql.type(Run)`
     SELECT g.account_id, g.id AS campaign_id, u.run, g.domain_id, g.audience_id, g.segment_id, g.topic_id, g.sender,
-      g.reply_to, g.subject, g.content_id, g.track_opens, g.track_clicks, g.pause_reason, u.cursor,
+      g.reply_to, g.subject, g.content_id, g.track_opens, g.track_clicks, g.pause_reason, u.cursor, u.judged,
       u.found_at IS NOT NULL AS is_found,
       EXISTS (SELECT FROM domains o WHERE o.account_id = g.account_id AND o.id = g.domain_id) AS has_domain
     FROM campaigns g
@@ -70,6 +72,41 @@ export async function setWaitReason(
     UPDATE campaigns SET pause_reason = ${reason}, updated_at = now()
     WHERE account_id = ${account_id} AND id = ${campaign_id} AND pause_reason IS DISTINCT FROM ${reason}
   `)
+}
+
+export async function setJudged(
+  tx: Tx,
+  { account_id, campaign_id, run }: RunId,
+  judged: Record<string, number>,
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaign_runs SET judged = ${JSON.stringify(judged)}
+    WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run}
+  `)
+}
+
+/** Nothing of it is claimed any more, until somebody resumes it. */
+export async function pauseRun(tx: Tx, { account_id, campaign_id }: Campaign, reason: string): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = 'paused', paused_at = now(), pause_reason = ${reason}, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${campaign_id}
+  `)
+}
+
+export async function isCampaignOf(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (SELECT FROM campaigns WHERE account_id = ${account_id} AND id = ${id}) AS found
+  `)
+  return found
+}
+
+/** For the operator, who knows the id alone. */
+export async function findAccountOfCampaign(db: Queryable, id: string): Promise<string | null> {
+  const found = await db.maybeOne(sql.type(z.object({ account_id: z.string() }))`
+    SELECT c.account_id FROM accounts a
+    CROSS JOIN LATERAL (SELECT account_id FROM campaigns WHERE account_id = a.id AND id = ${id} LIMIT 1) c
+  `)
+  return found?.account_id ?? null
 }
 
 /** One job per campaign: of several that wait, one runs. */

@@ -1,5 +1,6 @@
 DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[], uuid[]);
 DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[], uuid[], integer);
+DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[], uuid[], integer, integer);
 
 -- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
 -- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
@@ -13,13 +14,15 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 -- and since it seldom comes alone, so is what is due next: else a large backlog of one would hold up everybody behind it.
 --
 -- newest_renderer: the newest version that the worker knows (lib/contents); workers of an earlier release name none, and
--- leave mail that needs one to others while an upgrade is under way.
+-- leave mail that needs one to others while an upgrade is under way. max_campaigns: most mail of campaigns
+-- among what is due; null: max_count.
 --
 -- Both lists go by index in its own order. A queue's index is full of entries of rows that have left it: a bitmap or a
 -- sort reads them all, each time, and never marks them dead. A range for each priority, so that what is due later is
 -- never read, however much of it there is.
 CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max_count integer,
-  busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0)
+  busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0,
+  max_campaigns integer DEFAULT NULL)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
   destination text, renderer smallint, suppressed boolean, unsubscribed boolean, transport text, has_left boolean,
   priority smallint)
@@ -56,7 +59,8 @@ BEGIN
           SELECT * FROM deliveries d
           WHERE d.state = 'queued' AND d.priority = p.priority AND d.next_at <= now()
             AND d.destination <> ALL (busy_destinations) AND coalesce(d.renderer, 0) <= newest_renderer
-          ORDER BY d.next_at, d.id LIMIT max_count FOR UPDATE SKIP LOCKED
+          ORDER BY d.next_at, d.id LIMIT CASE p.priority WHEN 0 THEN max_count ELSE least(max_campaigns, max_count) END
+          FOR UPDATE SKIP LOCKED
         ) d
         LIMIT max_count
       ) due;

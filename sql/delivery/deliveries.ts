@@ -31,6 +31,8 @@ export type ClaimOptions = {
   lease_owner: string
   lease_seconds: number
   limit: number
+  /** Most deliveries of campaigns, if `email_ids` names none. Default: `limit`. */
+  max_campaigns?: number
   /** Only deliveries of these emails. */
   email_ids?: string[]
   /** Destinations that have enough deliveries in memory here already. */
@@ -39,13 +41,14 @@ export type ClaimOptions = {
 
 /** Claims due deliveries, oldest first, of all emails or only of these (sql/delivery/claim_deliveries.sql). */
 export async function claimDeliveries(db: Queryable, options: ClaimOptions): Promise<ClaimedDelivery[]> {
-  const { lease_owner, lease_seconds, limit, email_ids, busy_destinations = [] } = options
+  const { lease_owner, lease_seconds, limit, max_campaigns = null, email_ids, busy_destinations = [] } = options
   const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
   return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
     SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, renderer, suppressed,
       unsubscribed, has_left, priority, transport
     FROM claim_deliveries(
-      ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}, ${NEWEST_RENDERER}
+      ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}, ${NEWEST_RENDERER},
+      ${max_campaigns}
     )
   `)
 }

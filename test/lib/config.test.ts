@@ -24,6 +24,7 @@ t.test('an empty environment has every default', async t => {
     SENDS_PER_MINUTE: 60,
     WEB_CONCURRENCY: 1,
     IN_DOUBT: 'resend',
+    IN_DOUBT_CAMPAIGNS: 'hold',
   })
   t.ok(config.HELO_NAME)
   t.equal(config.DATABASE_URL, undefined)
@@ -76,6 +77,7 @@ t.test('each wrong value is named', async t => {
     SIMULATOR_DOMAIN: ['localhost', 'a b.com', '1.2.3.4', 'x@y.com', '-.com'],
     RETURN_PATH_DOMAIN: ['localhost', '.com'],
     IN_DOUBT: ['drop', 'Resend'],
+    IN_DOUBT_CAMPAIGNS: ['drop'],
     SENDS_PER_MINUTE: ['-1', '1.5', 'many'],
     PAUSE_BOUNCE_RATE: ['-1', '101', '10%'],
     PAUSE_COMPLAINT_RATE: ['-0.1', '101', '0,5'],

@@ -8,6 +8,7 @@ import { now } from '#lib/clock.ts'
 import { revokeApiKey } from '#sql/accounts/api_keys.ts'
 import { findCapturedMessage, listCapturedMessages } from '#sql/delivery/captured_messages.ts'
 import { accountCommands } from './accounts.ts'
+import { campaignCommands } from './campaigns.ts'
 import { adviseKeys, domainKeyCommands } from './domain_keys.ts'
 import { domainCommands } from './domains.ts'
 import { reportCommands } from './reports.ts'
@@ -40,6 +41,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  domain transport NAME KIND --account ACCOUNT
                  domain pause NAME --account ACCOUNT [--reason TEXT]
                  domain resume NAME --account ACCOUNT
+                 campaign in-doubt ID ACTION
                  sending pause [--reason TEXT]
                  sending resume
                  sending status
@@ -48,7 +50,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  captured show ID
                  report list [--limit N]
                  report show ID
-An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default.`
+An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default; an ACTION is retry, release or drop.`
 
 /** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
 export const commands: Record<string, Command> = {
@@ -56,6 +58,7 @@ export const commands: Record<string, Command> = {
   ...domainKeyCommands,
   ...domainCommands,
   ...switchCommands,
+  ...campaignCommands,
   ...reportCommands,
 
   'key create': takes(

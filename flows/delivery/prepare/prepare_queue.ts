@@ -34,7 +34,7 @@ export class PrepareQueue {
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#lanes = new FairQueue(PREPARED_AHEAD, deps.share)
+    this.#lanes = new FairQueue(PREPARED_AHEAD, deps.share, undefined, ({ delivery }) => delivery.priority > 0)
   }
 
   push(placed: Placed): void {

@@ -173,3 +173,14 @@ t.test('what is set aside leaves its slot to others, and counts only where a des
   t.same(takeAll(limited), ['a4'])
   t.end()
 })
+
+t.test('later items go only when no other item of any key may go', async t => {
+  const queue = new FairQueue<string>(4, 2, undefined, item => item.startsWith('later'))
+  for (const item of ['later 1', 'a 1', 'later 2', 'a 2', 'a 3']) queue.push('a', item)
+  queue.push('b', 'later 3')
+  queue.push('b', 'b 1')
+  const taken = [queue.take(), queue.take(), queue.take(), queue.take(), queue.take()]
+  t.strictSame(taken, ['a 1', 'b 1', 'a 2', 'later 3', null])
+  t.equal(queue.count('a'), 5)
+  t.strictSame(queue.clear(), ['a 3', 'later 1', 'later 2'])
+})

@@ -1,0 +1,39 @@
+import { announce } from '#flows/webhooks/announce.ts'
+import { readFigures } from '#sql/campaigns/counts.ts'
+import { findToldCampaign } from '#sql/campaigns/finish.ts'
+import { pauseRun, type Run, setJudged } from '#sql/campaigns/runs.ts'
+import type { Tx } from '#sql/pool.ts'
+
+/** With fewer a rate says nothing. */
+const SAMPLE = 500
+/** Of those that were taken by their server or bounced. */
+const MAX_BOUNCED = 0.05
+/** Of those that were taken. Mailbox providers want fewer than 0.1 %, and block whoever has more than 0.3 %. */
+const MAX_COMPLAINED = 0.003
+
+/**
+ * Pauses a campaign that too many of its recipients bounce or complain about. Bounces are judged for each 500 results by
+ * themselves, complaints for all since the last such pause. Returns whether it was paused.
+ */
+export async function judgeRun(tx: Tx, run: Run): Promise<boolean> {
+  const { delivered = 0, bounced = 0, sent = 0, complained = 0 } = await readFigures(tx, run)
+  const now = { settled: delivered + bounced, bounced, sent, complained }
+  const since = (figure: keyof typeof now) => now[figure] - (run.judged[figure] ?? 0)
+  if (since('sent') >= SAMPLE && since('complained') > MAX_COMPLAINED * since('sent')) {
+    return pause(tx, run, now, `${since('complained')} of ${since('sent')} recipients complained.`)
+  }
+  if (since('settled') < SAMPLE) return false
+  if (since('bounced') > MAX_BOUNCED * since('settled')) {
+    return pause(tx, run, now, `${since('bounced')} of the last ${since('settled')} recipients bounced.`)
+  }
+  await setJudged(tx, run, { ...run.judged, settled: now.settled, bounced })
+  return false
+}
+
+async function pause(tx: Tx, run: Run, judged: Record<string, number>, reason: string): Promise<boolean> {
+  await setJudged(tx, run, judged)
+  await pauseRun(tx, run, reason)
+  const { account_id } = run
+  await announce(tx, [{ account_id, type: 'campaign.paused', data: () => findToldCampaign(tx, run) }])
+  return true
+}

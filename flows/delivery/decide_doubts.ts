@@ -1,0 +1,27 @@
+import { type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import { type Doubted, listDoubted } from '#sql/delivery/stray_deliveries.ts'
+import type { Pool } from '#sql/pool.ts'
+
+/** What a person decides of mail in doubt: it is sent once more, taken for delivered, or taken for lost. */
+export const DOUBT_ACTIONS = ['retry', 'release', 'drop'] as const
+export type DoubtAction = (typeof DOUBT_ACTIONS)[number]
+
+const RESULTS: Record<DoubtAction, DeliveryResult> = {
+  retry: { outcome: 'resumed', reason: 'It was in doubt and is sent once more.' },
+  release: { outcome: 'delivered', via: 'person' },
+  drop: { outcome: 'failed', reason: 'It was in doubt, and a person gave it up.' },
+}
+
+const BATCH = 500
+
+/** Decides all mail in doubt of an email or a campaign; returns how many recipients that were. */
+export async function decideDoubts(pool: Pool, of: Doubted, action: DoubtAction): Promise<number> {
+  let count = 0
+  for (let after: string | null = null; ; ) {
+    const found = await listDoubted(pool, of, after, BATCH)
+    const results = found.map(({ phase: _, is_campaign: __, ...token }) => ({ ...RESULTS[action], ...token }))
+    if (results.length > 0) count += (await settleDeliveries(pool, results)).length
+    if (found.length < BATCH) return count
+    after = found.at(-1)?.id ?? null
+  }
+}

@@ -1,0 +1,23 @@
+/** The items of one key in a FairQueue. `later` waits behind everything in `waiting`. */
+export class FairLine<T> {
+  readonly waiting: T[] = []
+  readonly later: T[] = []
+  /** Slots that the key holds, and how many of them were taken while it was unproven. */
+  active = 0
+  unproven = 0
+  parked = 0
+  aside = 0
+
+  get count(): number {
+    return this.waiting.length + this.later.length + this.active + this.parked
+  }
+
+  get isEmpty(): boolean {
+    return this.count + this.aside === 0
+  }
+
+  /** Removes and returns everything that waits. */
+  clear(): T[] {
+    return [...this.waiting.splice(0), ...this.later.splice(0)]
+  }
+}

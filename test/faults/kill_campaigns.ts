@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { addSendJob } from '#sql/campaigns/runs.ts'
+import { addJob } from '#sql/jobs.ts'
+import type { Postgres } from '#test/faults/support/postgres.ts'
+import { recipient, type SinkProcess, type Stage } from '#test/faults/support/stage.ts'
+import { addContacts, figuresOf, type QueuedCampaign, queueCampaign, setStatus } from '#test/support/campaigns.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
+import { Report, readOptions, runCampaign } from './campaign.ts'
+
+/** `cancel_at`: percent of the recipients that got it by then. */
+type Options = {
+  recipients: number
+  kills: number
+  crashes: number
+  connections: number
+  cancel_at: number
+  behaviour?: string
+}
+
+/** After a commit, claims that began before it have ended. */
+const CLAIMS_MS = 300
+/** People who unsubscribe after each kill. */
+const LEAVERS = 20
+const PATIENCE_MS = 300_000
+
+/**
+ * Rows M4 and M5: workers and Postgres die again and again while a campaign is sent, people unsubscribe, and it is paused,
+ * resumed and near its end canceled. Each recipient has one outcome; nobody gets it twice, after they unsubscribed, or
+ * after the cancel.
+ */
+export async function killCampaigns(stage: Stage, options: Options, postgres?: Postgres): Promise<Report> {
+  const { recipients, kills, crashes, connections, cancel_at, behaviour = 'slow250-60' } = options
+  const report = new Report()
+  const sink = await stage.startSink()
+  const people = Array.from({ length: recipients }, (_, n) => ({ email: recipient(behaviour, n) }))
+  await addContacts(stage, stage.account, people)
+  const campaign = await queueCampaign(stage, stage.account)
+  await addSendJob(stage.pool, campaign)
+  const environment = { MAIL_TRANSPORT: sink.url, SEND_CONNECTIONS: String(connections), LOG_LEVEL: 'fatal' }
+  const workers = [1, 2].map(() => stage.supervise('test/faults/support/worker.ts', environment))
+
+  const left = new Set<string>()
+  const events = kills + crashes
+  for (let n = 1; n <= events; n++) {
+    await sink.ledger.reaches(Math.floor((recipients * cancel_at * n) / 100 / (events + 1)))
+    if (n <= kills) {
+      const victim = workers[n % 2]
+      victim?.child.kill('SIGKILL')
+      await victim?.child.ended
+    } else if (postgres) {
+      await postgres.kill()
+      await postgres.start()
+    }
+    for (const address of await unsubscribe(stage, campaign)) left.add(address)
+    if (n === Math.ceil(events / 2)) await pauseAndResume(stage, campaign, report)
+  }
+  await sink.ledger.reaches(Math.floor((recipients * cancel_at) / 100))
+  const claimed_after_cancel = await stop(stage, campaign, 'canceled')
+  report.expect(claimed_after_cancel === 0, `${claimed_after_cancel} were claimed after the cancel`)
+  await addSendJob(stage.pool, campaign)
+  await waitUntil(
+    () => isOver(stage, campaign),
+    async () => `the campaign is over: ${JSON.stringify(await figuresOf(stage, campaign))}`,
+    PATIENCE_MS,
+  )
+  await Promise.all(workers.map(worker => worker.stop()))
+  report.note({ recipients, kills, crashes, unsubscribed: left.size })
+  await judge(stage, campaign, sink, left, report)
+  await report.consult(stage, { sent: sink.ledger.read() })
+  return report
+}
+
+async function judge(stage: Stage, campaign: QueuedCampaign, sink: SinkProcess, left: Set<string>, report: Report) {
+  const figures = await figuresOf(stage, campaign)
+  const { recipients, excluded = 0, delivered = 0, bounced = 0, failed = 0 } = figures
+  const { suppressed = 0, canceled = 0, in_doubt = 0 } = figures
+  const all = excluded + delivered + bounced + failed + suppressed + canceled + in_doubt
+  report.note({ figures })
+  report.expect(recipients === all, `${all} of ${recipients} recipients have an outcome`)
+  const { rows } = await stage.pool.pg.query(
+    `SELECT (SELECT count(*) FROM campaign_recipients WHERE campaign_id = $1)::int AS recipients,
+      (SELECT count(*) FROM campaign_recipients WHERE campaign_id = $1 AND state = 'p')::int AS pending,
+      (SELECT count(*) FROM deliveries WHERE campaign_id = $1 AND state = 'delivered')::int AS delivered,
+      (SELECT count(*) FROM deliveries WHERE campaign_id = $1 AND state = 'in_doubt')::int AS in_doubt,
+      (SELECT count(*) - count(DISTINCT contact_id) FROM emails WHERE campaign_id = $1)::int AS twice`,
+    [campaign.campaign_id],
+  )
+  const stored = { recipients, pending: 0, delivered, in_doubt, twice: 0 }
+  report.expect(JSON.stringify(rows[0]) === JSON.stringify(stored), `the rows say ${JSON.stringify(rows[0])}`)
+  const reached = sink.ledger.read().map(({ rcpt }) => rcpt)
+  const distinct = new Set(reached)
+  report.expect(reached.length === distinct.size, `${reached.length - distinct.size} got it twice`)
+  report.expect(
+    distinct.size >= delivered && distinct.size <= delivered + in_doubt,
+    `${distinct.size} got it, ${delivered} are delivered`,
+  )
+  const mailed = [...left].filter(address => distinct.has(address))
+  report.expect(mailed.length === 0, `${mailed} got it after they had unsubscribed`)
+}
+
+/** Unsubscribes some whose email is not stored or not claimed; returns those for whom that still held once it counted. */
+async function unsubscribe({ pool }: Stage, { campaign_id }: QueuedCampaign): Promise<string[]> {
+  const { rows: chosen } = await retried(() =>
+    pool.pg.query<{ id: string }>(
+      `UPDATE contacts SET unsubscribed = true WHERE id IN (
+        SELECT contact_id FROM campaign_recipients r LEFT JOIN deliveries d ON d.email_id = r.email_id
+        WHERE r.campaign_id = $1 AND r.state IN ('p', 'm') AND coalesce(d.state, 'queued') = 'queued'
+        ORDER BY random() LIMIT ${LEAVERS}
+      ) RETURNING id`,
+      [campaign_id],
+    ),
+  )
+  await sleep(CLAIMS_MS)
+  const { rows } = await retried(() =>
+    pool.pg.query<{ email: string }>(
+      `SELECT r.email FROM campaign_recipients r LEFT JOIN deliveries d ON d.email_id = r.email_id
+       WHERE r.campaign_id = $1 AND r.contact_id = ANY ($2) AND (d.id IS NULL OR d.state = 'suppressed' OR d.state = 'queued' AND d.attempt = 0)`,
+      [campaign_id, chosen.map(({ id }) => id)],
+    ),
+  )
+  return rows.map(({ email }) => email)
+}
+
+async function pauseAndResume(stage: Stage, campaign: QueuedCampaign, report: Report): Promise<void> {
+  const claimed = await stop(stage, campaign, 'paused')
+  report.expect(claimed === 0, `${claimed} were claimed after the pause`)
+  await setStatus(stage, campaign, 'queued')
+  await addJob(stage.pool, 'release_deliveries', {})
+  await addSendJob(stage.pool, campaign)
+}
+
+/** Returns how many were claimed after the commit. */
+async function stop(stage: Stage, campaign: QueuedCampaign, status: 'paused' | 'canceled'): Promise<number> {
+  await retried(() => setStatus(stage, campaign, status))
+  const before = await countClaims(stage, campaign)
+  await sleep(2 * CLAIMS_MS)
+  return Math.max(0, (await countClaims(stage, campaign)) - before)
+}
+
+async function countClaims({ pool }: Stage, { campaign_id }: QueuedCampaign): Promise<number> {
+  const query = 'SELECT coalesce(sum(attempt), 0)::int AS claims FROM deliveries WHERE campaign_id = $1'
+  return (await retried(() => pool.pg.query(query, [campaign_id]))).rows[0].claims
+}
+
+async function isOver({ pool }: Stage, { campaign_id }: QueuedCampaign): Promise<boolean> {
+  const query = 'SELECT finished_at IS NOT NULL AS is_over FROM campaign_runs WHERE campaign_id = $1'
+  return (await pool.pg.query(query, [campaign_id])).rows[0].is_over
+}
+
+/** Connections of the pool may have been lost with Postgres. */
+async function retried<T>(run: () => Promise<T>): Promise<T> {
+  let result: { value: T } | undefined
+  await waitUntil(async () => {
+    result = await run().then(
+      value => ({ value }),
+      () => undefined,
+    )
+    return result
+  }, 'Postgres answers')
+  return (result as { value: T }).value
+}
+
+/** node test/faults/kill_campaigns.ts [--recipients 20000] [--kills 15] [--crashes 3] [--connections 40] [--cancel_at 90] */
+if (import.meta.main) {
+  const options = readOptions({ recipients: 20_000, kills: 15, crashes: 3, connections: 40, cancel_at: 90 })
+  await runCampaign('kill -9 of workers and of Postgres while a campaign is sent', (stage, postgres) =>
+    killCampaigns(stage, options, postgres),
+  )
+}

@@ -1,0 +1,121 @@
+import t, { type Test } from 'tap'
+import { newId } from '#lib/ids.ts'
+import { claimDeliveries } from '#sql/delivery/deliveries.ts'
+import { send_campaign } from '#tasks/send_campaign.ts'
+import { startSink } from '#test/faults/support/sink.ts'
+import { startApi } from '#test/support/api.ts'
+import { addContacts, figuresOf, queueCampaign, readCampaign, sendUntil } from '#test/support/campaigns.ts'
+import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { makeTopic } from '#test/support/unsubscribing.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pool } = world
+const people = (count: number) => Array.from({ length: count }, (_, n) => ({ email: `p${n}@b.com` }))
+
+async function suppressions({ campaign_id }: { campaign_id: string }) {
+  const { rows } = await pool.pg.query(
+    'SELECT recipient, state, reason FROM deliveries WHERE campaign_id = $1 ORDER BY recipient',
+    [campaign_id],
+  )
+  return rows
+}
+
+t.test('who leaves between acceptance and claim gets nothing', async t => {
+  const account = await newAccount(world)
+  const topic_id = await makeTopic(world, account, { name: 'News' })
+  const [, left, out, deleted] = await addContacts(world, account, people(4))
+  const campaign = await queueCampaign(world, account, { topic_id })
+  const work = openWork(t, world, 'capture')
+  await send_campaign(campaign, work)
+  await pool.pg.query('UPDATE contacts SET unsubscribed = true WHERE id = $1', [left])
+  await pool.pg.query(`INSERT INTO contact_topics VALUES ($1, $2, $3, 'opt_out')`, [account.id, out, topic_id])
+  await pool.pg.query('DELETE FROM contacts WHERE id = $1', [deleted])
+  await sendUntil(work, campaign)
+
+  const has_left = { state: 'suppressed', reason: 'The recipient has unsubscribed.' }
+  t.strictSame(await suppressions(campaign), [
+    { recipient: 'p0@b.com', state: 'delivered', reason: null },
+    { recipient: 'p1@b.com', ...has_left },
+    { recipient: 'p2@b.com', state: 'suppressed', reason: 'The recipient is not subscribed to the topic.' },
+    { recipient: 'p3@b.com', ...has_left },
+  ])
+  t.strictSame(await figuresOf(world, campaign), { recipients: 4, sent: 1, delivered: 1, suppressed: 3 })
+})
+
+t.test('who leaves before the email is stored has a row that says why', async t => {
+  const account = await newAccount(world)
+  const ids = await addContacts(world, account, people(3))
+  const campaign = await queueCampaign(world, account)
+  const work = openWork(t, world, 'capture')
+  // Recipients are found first, and nothing is stored while the platform is paused.
+  await pool.pg.query('UPDATE accounts SET paused_at = now() WHERE id = $1', [account.id])
+  await send_campaign(campaign, work)
+  shows(t, await readCampaign(world, campaign), { pause_reason: 'Sending is paused for this account.' })
+  await pool.pg.query('UPDATE contacts SET unsubscribed = true WHERE id = $1', [ids[0]])
+  await pool.pg.query('DELETE FROM contacts WHERE id = $1', [ids[1]])
+  await pool.pg.query('UPDATE accounts SET paused_at = NULL WHERE id = $1', [account.id])
+  await sendUntil(work, campaign)
+  const { rows } = await pool.pg.query(
+    'SELECT state, reason FROM campaign_recipients WHERE campaign_id = $1 ORDER BY email',
+    [campaign.campaign_id],
+  )
+  t.strictSame(rows, [
+    { state: 'x', reason: 'unsubscribed' },
+    { state: 'x', reason: 'deleted' },
+    { state: 'm', reason: null },
+  ])
+  t.strictSame(await figuresOf(world, campaign), { recipients: 3, excluded: 2, sent: 1, delivered: 1 })
+})
+
+t.test('a claim takes other mail first, and of campaigns no more than it is told', async t => {
+  const account = await newAccount(world)
+  await addContacts(world, account, people(5))
+  const campaign = await queueCampaign(world, account)
+  await send_campaign(campaign, openWork(t, world, 'capture'))
+  await acceptEmail(world, account)
+  const claimed = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 10, max_campaigns: 2 })
+  t.strictSame(
+    claimed.map(({ priority }) => priority),
+    [0, 10, 10],
+  )
+})
+
+t.test('mail of a campaign that is in doubt is held, until a person decides', async t => {
+  const { account, campaign, emails } = await inDoubt(t)
+  const api = await startApi(t, world, account.key)
+  const decide = (path: string, body?: object) => api.request('POST', `/api${path}`, { body })
+  shows(t, await readCampaign(world, campaign), { status: 'sent' })
+  t.strictSame(await figuresOf(world, campaign), { recipients: 4, in_doubt: 4 })
+
+  const [first, second, third] = emails
+  shows(t, await decide(`/emails/${first}/release`), { status: 200, body: { object: 'email', id: first } })
+  shows(t, await decide(`/emails/${second}/drop`), { status: 200 })
+  shows(t, await decide(`/emails/${second}/drop`), {
+    status: 422,
+    body: { message: 'No recipient of this email is in doubt.' },
+  })
+  shows(t, await decide(`/emails/${newId()}/drop`), { status: 404 })
+  shows(t, await decide(`/emails/${third}/retry`), { status: 200 })
+  t.strictSame(await figuresOf(world, campaign), { recipients: 4, sent: 1, delivered: 1, failed: 1, in_doubt: 1 })
+  const path = `/campaigns/${campaign.campaign_id}/in-doubt`
+  shows(t, await decide(path, { action: 'wait' }), { status: 422 })
+  shows(t, await decide(`/campaigns/${newId()}/in-doubt`, { action: 'retry' }), { status: 404 })
+  shows(t, await decide(path, { action: 'release' }), { status: 200, body: { decided: 1 } })
+})
+
+async function inDoubt(t: Test) {
+  const account = await newAccount(world)
+  const contacts = [0, 1, 2, 3].map(n => ({ email: `drop-post-dot-${n}@b.com` }))
+  await addContacts(world, account, contacts)
+  const campaign = await queueCampaign(world, account)
+  const sink = await startSink()
+  t.teardown(() => sink.close())
+  const work = openWork(t, world, sink.url)
+  await sendUntil(work, campaign)
+  const { rows } = await pool.pg.query('SELECT id FROM emails WHERE campaign_id = $1 ORDER BY id', [
+    campaign.campaign_id,
+  ])
+  return { account, campaign, emails: rows.map(({ id }) => id as string) }
+}

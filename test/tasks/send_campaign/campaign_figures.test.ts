@@ -1,0 +1,111 @@
+import t from 'tap'
+import { changePreferences } from '#flows/contacts/preferences/change_preferences.ts'
+import { newId } from '#lib/ids.ts'
+import { insertReply } from '#sql/receiving/replies.ts'
+import { applyReportedOutcome } from '#sql/receiving/reports.ts'
+import {
+  addContacts,
+  figuresOf,
+  queueCampaign,
+  readCampaign,
+  recipientsOf,
+  sendUntil,
+} from '#test/support/campaigns.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { makeTopic } from '#test/support/unsubscribing.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pool } = world
+const at = (mailbox: string) => `${mailbox}@${world.config.SIMULATOR_DOMAIN}`
+
+t.test('each outcome moves its figure, and all of them add up to the recipients', async t => {
+  const account = await newAccount(world)
+  const mailboxes = ['delivered', 'delivered+2', 'bounced', 'complained', 'suppressed']
+  const contacts = await addContacts(world, account, [
+    ...mailboxes.map(mailbox => ({ email: at(mailbox) })),
+    { email: 'ann@acme.test' },
+    { email: 'gone@b.com' },
+    { email: 'out@b.com', unsubscribed: true },
+  ])
+  await pool.pg.query(
+    `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'gone@b.com', 'manual')`,
+    [account.id],
+  )
+  const campaign = await queueCampaign(world, account)
+  await sendUntil(openWork(t, world, 'capture'), campaign)
+
+  t.strictSame(await figuresOf(world, campaign), {
+    ...{ recipients: 7, excluded: 2, sent: 3, delivered: 3, complained: 1, bounced: 1, suppressed: 1 },
+  })
+  shows(t, await readCampaign(world, campaign), { recipients_count: 7 })
+  const reached = (mailbox: string, was_sent: boolean) => ({
+    ...{ email: at(mailbox), state: 'm', reason: null, has_email: true, was_sent },
+  })
+  t.strictSame(await recipientsOf(world, campaign), [
+    { email: 'ann@acme.test', state: 'x', reason: 'reserved_domain', has_email: false, was_sent: false },
+    reached('bounced', false),
+    reached('complained', true),
+    reached('delivered+2', true),
+    reached('delivered', true),
+    { email: 'gone@b.com', state: 'x', reason: 'suppressed', has_email: false, was_sent: false },
+    reached('suppressed', false),
+  ])
+  const { rows } = await pool.pg.query(
+    'SELECT contact_id, sent_count, last_sent_at IS NOT NULL AS was_sent FROM contact_engagement WHERE account_id = $1 ORDER BY contact_id',
+    [account.id],
+  )
+  const sent = [0, 1, 3].map(n => ({ contact_id: contacts[n], sent_count: 1, was_sent: true }))
+  t.strictSame(rows, sent)
+})
+
+t.test('what becomes known later moves the figures too, each once', async t => {
+  const account = await newAccount(world)
+  const [ann, bob, cat, dan] = ['ann@b.com', 'bob@b.com', 'cat@b.com', 'dan@b.com']
+  await addContacts(
+    world,
+    account,
+    [ann, bob, cat, dan].map(email => ({ email }) as { email: string }),
+  )
+  const campaign = await queueCampaign(world, account)
+  await sendUntil(openWork(t, world, 'capture'), campaign)
+  t.strictSame(await figuresOf(world, campaign), { recipients: 4, sent: 4, delivered: 4 })
+
+  const find = async (address: string) => {
+    const query =
+      'SELECT id AS delivery_id, account_id, email_id FROM deliveries WHERE account_id = $1 AND recipient = $2'
+    return (await pool.pg.query(query, [account.id, address])).rows[0]
+  }
+  const none = { reason: 'Said so.', reply: null, class: null, bounce: null }
+  for (const [address, outcome] of [
+    [ann, 'bounced'],
+    [bob, 'complained'],
+  ] as const) {
+    const { account_id, delivery_id } = await find(address as string)
+    const report = { account_id, delivery_id, outcome, suppression_id: newId(), ...none }
+    for (let n = 0; n < 2; n++) await pool.transaction(tx => applyReportedOutcome(tx, report))
+  }
+  const { email_id } = await find(cat as string)
+  for (let n = 0; n < 2; n++) {
+    const received = { account_id: account.id, id: newId() }
+    await pool.transaction(tx => insertReply(tx, received, { email_id, category: null }))
+  }
+  const topic_id = await makeTopic(world, account, { name: 'News' })
+  const token = { account_id: account.id, domain_id: account.domain_id, address: dan as string, topic_id }
+  const dans = { ...token, email_id: (await find(dan as string)).email_id }
+  const origin = { how: 'page', source_id: null, client_address: null } as const
+  await changePreferences(pool, dans, () => ({ topics: [{ id: topic_id, subscription: 'opt_out' }] }), origin)
+  await changePreferences(pool, dans, () => ({ everything: 'opt_out' }), origin)
+
+  t.strictSame(await figuresOf(world, campaign), {
+    ...{ recipients: 4, sent: 4, delivered: 3, bounced: 1, complained: 1, replied: 1, unsubscribed: 1 },
+  })
+})
+
+t.test('a campaign without recipients is sent at once', async t => {
+  const account = await newAccount(world)
+  const campaign = await queueCampaign(world, account)
+  await sendUntil(openWork(t, world, 'capture'), campaign)
+  shows(t, await readCampaign(world, campaign), { status: 'sent', recipients_count: 0 })
+})

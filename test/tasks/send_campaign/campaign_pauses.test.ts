@@ -1,0 +1,91 @@
+import t from 'tap'
+import { send_campaign } from '#tasks/send_campaign.ts'
+import { addContacts, figuresOf, queueCampaign, readCampaign, sendUntil } from '#test/support/campaigns.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pool } = world
+const at = (mailbox: string, n: number) => `${mailbox}+${n}@${world.config.SIMULATOR_DOMAIN}`
+
+function addMany(account: TestAccount, counts: Record<string, number>): Promise<string[]> {
+  const addresses = Object.entries(counts).flatMap(([mailbox, count]) =>
+    Array.from({ length: count }, (_, n) => ({ email: at(mailbox, n) })),
+  )
+  return addContacts(world, account, addresses)
+}
+
+t.test('too many bounces pause a campaign, and a person may resume it', async t => {
+  const account = await newAccount(world)
+  await addMany(account, { bounced: 30, delivered: 480 })
+  const campaign = await queueCampaign(world, account)
+  const work = openWork(t, world, 'capture')
+  await sendUntil(work, campaign, 'paused')
+  shows(t, await readCampaign(world, campaign), {
+    pause_reason: '30 of the last 510 recipients bounced.',
+    paused_at: Date,
+  })
+  await pool.pg.query(`UPDATE campaigns SET status = 'queued', paused_at = NULL, pause_reason = NULL`)
+  await sendUntil(work, campaign)
+})
+
+t.test('few bounces do not, and complaints do above 0.3 %', async t => {
+  const account = await newAccount(world)
+  await addMany(account, { bounced: 20, delivered: 500, complained: 2 })
+  const campaign = await queueCampaign(world, account)
+  await sendUntil(openWork(t, world, 'capture'), campaign, 'paused')
+  shows(t, await readCampaign(world, campaign), { pause_reason: '2 of 502 recipients complained.' })
+})
+
+t.test('a quota takes what it has room for, and the rest goes on by itself', async t => {
+  const account = await newAccount(world)
+  await pool.pg.query(`INSERT INTO plans (name, emails_per_day) VALUES ('few', 3) ON CONFLICT DO NOTHING`)
+  await pool.pg.query(`UPDATE accounts SET plan = 'few' WHERE id = $1`, [account.id])
+  await addMany(account, { delivered: 5 })
+  const campaign = await queueCampaign(world, account)
+  const work = openWork(t, world, 'capture')
+  await send_campaign(campaign, work)
+  shows(t, await readCampaign(world, campaign), {
+    status: 'queued',
+    pause_reason: 'The quota of 24 hours is used up.',
+  })
+  const { rows } = await pool.pg.query('SELECT count(*)::int AS n FROM deliveries WHERE account_id = $1', [account.id])
+  t.strictSame(rows, [{ n: 3 }])
+  const job = `SELECT run_at > now() AS waits FROM graphile_worker.jobs WHERE key = 'send_campaign ' || $1`
+  t.strictSame((await pool.pg.query(job, [campaign.campaign_id])).rows, [{ waits: true }])
+
+  await pool.pg.query(`UPDATE plans SET emails_per_day = 10 WHERE name = 'few'`)
+  await sendUntil(work, campaign)
+  shows(t, await readCampaign(world, campaign), { status: 'sent', pause_reason: null })
+  t.strictSame(await figuresOf(world, campaign), { recipients: 5, sent: 5, delivered: 5 })
+})
+
+t.test('a domain that warms up gets what it may send each day', async t => {
+  const account = await newAccount(world)
+  await pool.pg.query('UPDATE platform SET warm_up_per_day = 2')
+  await pool.pg.query('UPDATE domains SET verified_at = now() WHERE id = $1', [account.domain_id])
+  await addMany(account, { delivered: 5 })
+  const campaign = await queueCampaign(world, account)
+  const work = openWork(t, world, 'capture')
+  await send_campaign(campaign, work)
+  shows(t, await readCampaign(world, campaign), {
+    status: 'queued',
+    pause_reason: 'The domain is new: the rest follows as its daily limit rises.',
+  })
+  await pool.pg.query(`UPDATE domains SET verified_at = now() - interval '25 hours' WHERE id = $1`, [account.domain_id])
+  await sendUntil(work, campaign)
+  await pool.pg.query('UPDATE platform SET warm_up_per_day = 0')
+})
+
+t.test('a campaign whose domain is deleted fails, and what is left of it is canceled', async t => {
+  const account = await newAccount(world)
+  await addMany(account, { delivered: 4 })
+  const campaign = await queueCampaign(world, account)
+  const work = openWork(t, world, 'capture')
+  await send_campaign(campaign, { ...work, slice: 2, ahead: 2 } as typeof work)
+  await pool.pg.query('DELETE FROM domains WHERE id = $1', [account.domain_id])
+  await send_campaign(campaign, work)
+  shows(t, await readCampaign(world, campaign), { status: 'failed', error: 'The domain of the campaign was deleted.' })
+  t.strictSame(await figuresOf(world, campaign), { recipients: 4, canceled: 4 })
+})
