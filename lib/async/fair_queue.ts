@@ -1,4 +1,4 @@
-import { FairLine } from './fair_line.ts'
+import { FairLine, fits, half } from './fair/line.ts'
 
 /** How many slots a key may hold, those set aside included, and whether it is known to release them soon. */
 export type Share = { slots: number; isProven: boolean }
@@ -139,9 +139,7 @@ export class FairQueue<T> {
   }
 
   #queueOf(key: string): FairLine<T> {
-    const found = this.#queues.get(key)
-    if (found) return found
-    const queue = new FairLine<T>()
+    const queue = this.#queues.get(key) ?? new FairLine<T>()
     this.#queues.set(key, queue)
     return queue
   }
@@ -149,12 +147,4 @@ export class FairQueue<T> {
   #drop(key: string, queue: FairLine<T>): void {
     if (queue.isEmpty) this.#queues.delete(key)
   }
-}
-
-function half(slots: number): number {
-  return Math.ceil(slots / 2)
-}
-
-function fits(weight: number, taken: number, slots: number): boolean {
-  return taken === 0 || taken + weight <= slots
 }

@@ -21,3 +21,13 @@ export class FairLine<T> {
     return [...this.waiting.splice(0), ...this.later.splice(0)]
   }
 }
+
+/** The usual share of slots. */
+export function half(slots: number): number {
+  return Math.ceil(slots / 2)
+}
+
+/** Tells whether so much more goes into so many slots: one item that is heavier than all of them goes alone. */
+export function fits(weight: number, taken: number, slots: number): boolean {
+  return taken === 0 || taken + weight <= slots
+}
