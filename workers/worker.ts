@@ -15,7 +15,7 @@ import { sweepWebhooks } from '#flows/webhooks/sweep_disabled.ts'
 import { WEBHOOK_TIMES, type WebhookTimes } from '#flows/webhooks/times.ts'
 import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { createDns } from '#lib/net/dns.ts'
-import { deleteHeartbeats, upsertHeartbeats } from '#sql/process/worker_heartbeats.ts'
+import { countLiveWorkers, deleteHeartbeats, upsertHeartbeats } from '#sql/process/worker_heartbeats.ts'
 import type { Work } from '#tasks/task.ts'
 import { type Runner, startRunner, stopRunners } from './runners.ts'
 
@@ -59,7 +59,10 @@ export async function startWorker(foundation: Foundation, options: Options = {})
 
   const every = (ms: number, what: string, act: () => Promise<void>) =>
     setInterval(() => act().catch(error => log.error({ err: error }, `${what} failed`)), ms)
-  const beat = () => upsertHeartbeats(pool, [...pool_ids])
+  const beat = async () => {
+    await upsertHeartbeats(pool, [...pool_ids])
+    transport.shareWith?.(await countLiveWorkers(pool, times.pool_dead_seconds))
+  }
   await beat()
   sender.start()
   webhooks.start()

@@ -21,9 +21,11 @@ type TransportKind = NonNullable<Outgoing['transport']>
 export function createTransport(options: Options): Transport {
   const usual = defaultTransport(options.config)
   const made = new Map<TransportKind, Transport>()
+  let worker_count = 1
   const of = (kind: TransportKind): Transport => {
     const transport = made.get(kind) ?? makers[kind](options)
     made.set(kind, transport)
+    transport.shareWith?.(worker_count)
     return transport
   }
   return {
@@ -45,6 +47,10 @@ export function createTransport(options: Options): Transport {
     share(name) {
       const [kind, lane = ''] = name.split(' ')
       return of(kind as TransportKind).share?.(lane) ?? null
+    },
+    shareWith(workers) {
+      worker_count = workers
+      for (const transport of made.values()) transport.shareWith?.(workers)
     },
     deliver: outgoing => of(outgoing.transport ?? usual).deliver(outgoing),
     close() {

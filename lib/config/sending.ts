@@ -68,7 +68,9 @@ export const connections = {
     .describe('SMTP connections of one worker to one mailbox provider. Direct delivery only.'),
   DESTINATION_RATE: count
     .default(0)
-    .describe('Messages per minute from one worker to one mailbox provider. `0`: no limit. Direct delivery only.'),
+    .describe(
+      'Messages per minute from all workers together to one mailbox provider. `0`: no limit. Direct delivery only.',
+    ),
   MX_PORT: port.default(25).describe('Port of the recipients’ mail servers. Direct delivery only.'),
   MX_ALLOW: networks.optional().meta({
     description:

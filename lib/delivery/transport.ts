@@ -74,6 +74,8 @@ export type Transport = {
   route?(destination: string, transport?: Wishes['transport']): Promise<Route>
   /** The share of the slots of its pool that a lane may have now. Without it, or if null: half of them. */
   share?(lane: string): Share | null
+  /** Limits of rates are those of so many worker processes together. */
+  shareWith?(workers: number): void
   deliver(outgoing: Outgoing): Promise<Outcome>
   close(): void
 }

@@ -51,7 +51,22 @@ BEGIN
   END IF;
 
   FOR round IN 1..4 LOOP
-    IF email_ids IS NULL THEN
+    IF email_ids IS NULL AND busy_destinations <> '{}' THEN
+      -- There may be far more mail of campaigns to one busy destination than to all others.
+      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL)
+      INTO accounts, ids, have_topics, have_campaigns FROM (
+        SELECT d.account_id, d.id, d.topic_id, d.campaign_id FROM (
+          SELECT * FROM deliveries d
+          WHERE d.state = 'queued' AND d.priority = 0 AND d.next_at <= now()
+            AND d.destination <> ALL (busy_destinations) AND coalesce(d.renderer, 0) <= newest_renderer
+          ORDER BY d.next_at, d.id LIMIT max_count FOR UPDATE SKIP LOCKED
+        ) d
+        UNION ALL
+        SELECT d.account_id, d.id, d.topic_id, d.campaign_id
+        FROM due_campaign_mail(coalesce(least(max_campaigns, max_count), max_count), busy_destinations, newest_renderer) AS d
+        LIMIT max_count
+      ) due;
+    ELSIF email_ids IS NULL THEN
       SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL)
       INTO accounts, ids, have_topics, have_campaigns FROM (
         SELECT d.account_id, d.id, d.topic_id, d.campaign_id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns

@@ -12,6 +12,15 @@ export async function deleteHeartbeats(db: Queryable, pool_ids: string[]): Promi
   await db.run(sql.unsafe`DELETE FROM worker_heartbeats WHERE pool_id = ANY(${sql.array(pool_ids, 'text')})`)
 }
 
+/** Worker processes that were seen within so many seconds. Each has two pools, one per runner. */
+export async function countLiveWorkers(db: Queryable, within_seconds: number): Promise<number> {
+  const { workers } = await db.one(sql.type(z.object({ workers: z.int() }))`
+    SELECT ceil(count(*) / 2.0)::integer AS workers FROM worker_heartbeats
+    WHERE seen_at >= now() - make_interval(secs => ${within_seconds})
+  `)
+  return workers
+}
+
 /**
  * Frees the jobs of pools that have not been seen for so long, and of pools that died before they were ever seen.
  * graphile-worker itself would keep them for 4 hours. Answers the pools that were freed.

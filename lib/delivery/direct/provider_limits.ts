@@ -38,15 +38,23 @@ export type Delay = { reason: string; delay: number }
 export class ProviderLimits {
   readonly #limits: Memory<Limit>
   readonly #connections: number
-  readonly #interval: number
+  /** Milliseconds from one message to the next, of all workers together. */
+  readonly #interval_of_all: number
+  #interval: number
   readonly #now: () => number
 
-  /** @param options `connections` at the most, messages `per_minute` (0: any number), a clock in ms */
+  /** @param options `connections` at the most, messages `per_minute` of all workers (0: any number), a clock in ms */
   constructor({ connections, per_minute, now = () => performance.now() }: Options) {
     this.#limits = new Memory(REMEMBERED, now)
     this.#connections = connections
-    this.#interval = per_minute > 0 ? 60_000 / per_minute : 0
+    this.#interval_of_all = per_minute > 0 ? 60_000 / per_minute : 0
+    this.#interval = this.#interval_of_all
     this.#now = now
+  }
+
+  /** The rate is that of so many processes together, of which this one takes an equal part. */
+  shareWith(workers: number): void {
+    this.#interval = this.#interval_of_all * Math.max(1, workers)
   }
 
   share(provider: string): Share {

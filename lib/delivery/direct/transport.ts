@@ -58,6 +58,10 @@ export class DirectTransport implements Transport {
     return this.#limits.share(provider)
   }
 
+  shareWith(workers: number): void {
+    this.#limits.shareWith(workers)
+  }
+
   async route(destination: string): Promise<Route> {
     const [found] = await this.#lookUp(destination)
     if (found.outcome === 'refused') return { lane: destination, isShared: false, wait: null }

@@ -119,3 +119,22 @@ async function inDoubt(t: Test) {
   ])
   return { account, campaign, emails: rows.map(({ id }) => id as string) }
 }
+
+t.test('a claim steps over a busy destination, and takes the others whatever their names', async t => {
+  await pool.pg.query('DELETE FROM deliveries')
+  const account = await newAccount(world)
+  const domains = ['a.com', 'busy.com', 'm.com', 'z.com', '0.com']
+  await addContacts(
+    world,
+    account,
+    domains.flatMap(domain => [1, 2, 3].map(n => ({ email: `p${n}@${domain}` }))),
+  )
+  const campaign = await queueCampaign(world, account)
+  await send_campaign(campaign, openWork(t, world, 'capture'))
+  const lease = { lease_owner: newId(), lease_seconds: 40, busy_destinations: ['busy.com'] }
+  t.equal((await claimDeliveries(pool, { ...lease, limit: 4 })).length, 4)
+  const rest = await claimDeliveries(pool, { ...lease, limit: 100 })
+  t.equal(rest.length, 8)
+  t.notOk(rest.some(({ destination }) => destination === 'busy.com'))
+  t.equal((await claimDeliveries(pool, { ...lease, busy_destinations: [], limit: 100 })).length, 3)
+})

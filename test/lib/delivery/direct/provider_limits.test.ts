@@ -140,3 +140,15 @@ t.test('the operator is told when nobody can be reached', t => {
   t.equal(lines.length, 2)
   t.end()
 })
+
+t.test('the rate is that of all workers together', t => {
+  const admitted = (workers: number) => {
+    const { limits } = open(60)
+    limits.shareWith(workers)
+    return Array.from({ length: 20 }, () => limits.admit(NAME)).filter(delay => delay === null).length
+  }
+  t.equal(admitted(1), 10, 'what a minute allows in ten seconds')
+  t.equal(admitted(2), 5)
+  t.equal(admitted(0), 10, 'this one is alive')
+  t.end()
+})
