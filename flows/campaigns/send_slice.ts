@@ -8,7 +8,7 @@ import { type Decided, lockPending, type PendingRecipient, updateRecipients } fr
 import { type Run, setWaitReason } from '#sql/campaigns/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import { type CampaignContent, readContent, renderSubject, valuesOf } from './campaign_values.ts'
+import { type CampaignContent, readContent, type ValuedContact, valuesOf } from './campaign_values.ts'
 import { type Wait, waitOf } from './wait_reasons.ts'
 
 /** `taken`: recipients that were due. `wait`: why some of them get theirs later. */
@@ -23,7 +23,7 @@ export async function sendSlice(tx: Tx, run: Run, limit: number, simulator_domai
   if (!content) return null
   const pending = await lockPending(tx, run, limit)
   const left = pending.flatMap(({ contact_id, reason }) => (reason ? [{ contact_id, email_id: null, reason }] : []))
-  const addressed = pending.filter(({ reason }) => reason === null)
+  const addressed = pending.filter((one): one is ValuedContact => one.reason === null && one.email !== null)
   const drafts = addressed.map(recipient => draftOf(run, content, recipient, simulator_domain))
   const answers = drafts.length > 0 ? await acceptEmails(tx, drafts) : []
   const waits: Wait[] = []
@@ -63,14 +63,14 @@ async function store(tx: Tx, run: Run, pending: PendingRecipient[], decided: Dec
   )
 }
 
-function draftOf(run: Run, content: CampaignContent, recipient: PendingRecipient, simulator_domain: string): Draft {
+function draftOf(run: Run, content: CampaignContent, recipient: ValuedContact, simulator_domain: string): Draft {
   const { account_id, campaign_id, topic_id, content_id } = run
-  const variables = valuesOf(recipient, content)
+  const { subject, variables } = valuesOf(recipient, content, run.subject)
   const email: ResolvedEmail = {
     from: address(run.sender),
-    to: [address(recipient.email as string)],
+    to: [address(recipient.email)],
     reply_to: run.reply_to.map(address),
-    subject: renderSubject(run.subject, recipient).slice(0, MAX_SUBJECT_LENGTH),
+    subject: subject.slice(0, MAX_SUBJECT_LENGTH),
     topic_id,
     content_id,
     variables,

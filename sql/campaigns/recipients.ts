@@ -58,13 +58,18 @@ export async function updateCursor(
   `)
 }
 
+const Values = z.record(z.string(), z.union([z.string(), z.number()]))
+
 const Pending = z.object({
   contact_id: z.string(),
   variant: z.int(),
   email: z.string().nullable(),
   first_name: z.string().nullable(),
   last_name: z.string().nullable(),
-  properties: z.record(z.string(), z.union([z.string(), z.number()])).nullable(),
+  /** Its own. */
+  properties: Values.nullable(),
+  /** Those of the account. */
+  property_fallbacks: Values,
   /** Why it gets none after all. */
   reason: z.enum(['deleted', 'unsubscribed', 'not_subscribed_to_topic']).nullable(),
 })
@@ -86,7 +91,10 @@ export async function lockPending(
         SELECT NOT s.is_subscribed FROM topic_subscription(c.account_id, c.domain_id, c.email, ${topic_id}) AS s)`
   return tx.any(sql.type(Pending)`
     SELECT r.contact_id, r.variant, c.email, c.first_name, c.last_name,
-      shown_properties(c.account_id, c.properties) AS properties,
+      (
+        SELECT jsonb_object_agg(p.key, c.properties -> p.stored_as) FROM contact_properties p
+        WHERE p.account_id = c.account_id AND p.deleted_at IS NULL AND c.properties ? p.stored_as
+      ) AS properties, (SELECT shown_properties(${account_id}, '{}')) AS property_fallbacks,
       CASE
         WHEN c.id IS NULL THEN 'deleted'
         WHEN c.unsubscribed THEN 'unsubscribed'

@@ -38,3 +38,29 @@ t.test('a campaign reaches each of 20 contacts once', async t => {
   t.ok((await recipientsOf(world, campaign)).every(({ state }) => state === 'm'))
   shows(t, await figuresOf(world, campaign), { recipients: 20 })
 })
+
+t.test('an email has the values that its content uses, and no others', async t => {
+  const account = await newAccount(world)
+  const { pg } = world.pool
+  await pg.query(
+    `INSERT INTO contact_properties (account_id, id, key, stored_as, type, fallback_value)
+     VALUES ($1, gen_random_uuid(), 'city', 'city_1', 'string', '"Rome"'), ($1, gen_random_uuid(), 'age', 'age', 'number', NULL)`,
+    [account.id],
+  )
+  await addContacts(world, account, [
+    { email: 'ann@b.com', first_name: 'Ann', properties: { city_1: 'Oslo', age: 7 } },
+    { email: 'bob@b.com' },
+  ])
+  const html = '<p>{{first_name|friend}} {{contact.last_name}} {{city}} {{age}}</p>'
+  const campaign = await queueCampaign(world, account, { html, subject: 'Hi {{city}}' })
+  await sendUntil(openWork(t, world, 'capture'), campaign)
+  const { rows } = await pg.query(
+    `SELECT e.subject, c.variables FROM emails e JOIN email_contents c ON c.email_id = e.id
+     WHERE e.campaign_id = $1 ORDER BY e."to"`,
+    [campaign.campaign_id],
+  )
+  t.strictSame(rows, [
+    { subject: 'Hi Oslo', variables: { first_name: 'Ann', 'contact.last_name': '', city: 'Oslo', age: '7' } },
+    { subject: 'Hi Rome', variables: { 'contact.last_name': '', city: 'Rome', age: '' } },
+  ])
+})
