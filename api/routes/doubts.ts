@@ -5,7 +5,7 @@ import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { DOUBT_ACTIONS, type DoubtAction, decideDoubts } from '#flows/delivery/decide_doubts.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
-import { isCampaignOf } from '#sql/campaigns/runs.ts'
+import { isCampaign } from '#sql/campaigns/campaigns.ts'
 import { isEmail } from '#sql/sending/emails.ts'
 
 function decideEmail(action: DoubtAction, summary: string, description: string) {
@@ -48,7 +48,7 @@ export const campaignDoubts = [
     answers: { 200: Decided },
     errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
-    if (!(await isCampaignOf(ctx.pool, account_id, id))) throw notFound('Campaign')
+    if (!(await isCampaign(ctx.pool, { account_id, id }))) throw notFound('Campaign')
     const { action } = body()
     return {
       object: 'campaign',

@@ -1,7 +1,7 @@
 import { countCampaign } from '#sql/campaigns/counts.ts'
 import { closeRun } from '#sql/campaigns/finish.ts'
-import { moveRun } from '#sql/campaigns/runs.ts'
-import { cancelDeliveries, cancelPending, isBeingSent, lockStopped } from '#sql/campaigns/stop.ts'
+import { moveRun, type RunId } from '#sql/campaigns/runs.ts'
+import { cancelDeliveries, cancelPending, isBeingSent, lockStopped } from '#sql/campaigns/stop/cancel_rest.ts'
 import type { Tx } from '#sql/pool.ts'
 
 /** Recipients and emails that one commit cancels: its locks are held for as long. */
@@ -22,19 +22,29 @@ export async function clearStopped(
 ): Promise<{ in_seconds: number } | null> {
   const run = await lockStopped(tx, campaign)
   if (!run) return null
-  // Emails first: their cancellation locks the usage of the account before anything else.
-  if ((await cancelDeliveries(tx, run, slice ?? EMAILS)) > 0) return { in_seconds: 0 }
-  const canceled = await cancelPending(tx, run, slice ?? PENDING)
-  await countCampaign(
-    tx,
-    run,
-    canceled.map(({ variant, count }) => ({ variant, name: 'canceled', by: count })),
-  )
-  if (canceled.length > 0) return { in_seconds: 0 }
+  const canceled = await cancelPart(tx, run, { emails: slice ?? EMAILS, pending: slice ?? PENDING })
+  if (canceled > 0) return { in_seconds: 0 }
   if (!(await isBeingSent(tx, run))) {
     await closeRun(tx, run)
     return null
   }
   await moveRun(tx, run, 2 * WAIT_SECONDS)
   return { in_seconds: WAIT_SECONDS }
+}
+
+/** Cancels emails and recipients of a stopped campaign, up to so many of each; returns how many. */
+export async function cancelPart(
+  tx: Tx,
+  run: RunId,
+  { emails, pending }: { emails: number; pending: number },
+): Promise<number> {
+  // Emails first: their cancellation locks the usage of the account before anything else.
+  const sent = await cancelDeliveries(tx, run, emails)
+  const canceled = await cancelPending(tx, run, pending)
+  await countCampaign(
+    tx,
+    run,
+    canceled.map(({ variant, count }) => ({ variant, name: 'canceled', by: count })),
+  )
+  return sent + canceled.reduce((sum, { count }) => sum + count, 0)
 }

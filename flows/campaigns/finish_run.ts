@@ -1,13 +1,12 @@
-import { announce } from '#flows/webhooks/announce.ts'
-import { endRun, findToldCampaign } from '#sql/campaigns/finish.ts'
+import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
+import { endRun } from '#sql/campaigns/finish.ts'
 import type { Run } from '#sql/campaigns/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 
 /** Nothing of it is left to send. */
 export async function finishRun(tx: Tx, run: Run): Promise<null> {
   await endRun(tx, run, 'sent')
-  const { account_id } = run
-  await announce(tx, [{ account_id, type: 'campaign.sent', data: () => findToldCampaign(tx, run) }])
+  await announceCampaigns(tx, 'campaign.sent', [{ account_id: run.account_id, id: run.campaign_id }])
   return null
 }
 

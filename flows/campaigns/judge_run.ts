@@ -1,7 +1,7 @@
-import { announce } from '#flows/webhooks/announce.ts'
+import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
 import { readFigures } from '#sql/campaigns/counts.ts'
-import { findToldCampaign } from '#sql/campaigns/finish.ts'
-import { pauseRun, type Run, setJudged } from '#sql/campaigns/runs.ts'
+import { type Run, setJudged } from '#sql/campaigns/runs.ts'
+import { pauseCampaign } from '#sql/campaigns/stop/change_status.ts'
 import type { Tx } from '#sql/pool.ts'
 
 /** With fewer a rate says nothing. */
@@ -32,8 +32,8 @@ export async function judgeRun(tx: Tx, run: Run): Promise<boolean> {
 
 async function pause(tx: Tx, run: Run, judged: Record<string, number>, reason: string): Promise<boolean> {
   await setJudged(tx, run, judged)
-  await pauseRun(tx, run, reason)
-  const { account_id } = run
-  await announce(tx, [{ account_id, type: 'campaign.paused', data: () => findToldCampaign(tx, run) }])
+  const campaign = { account_id: run.account_id, id: run.campaign_id }
+  await pauseCampaign(tx, campaign, reason)
+  await announceCampaigns(tx, 'campaign.paused', [campaign])
   return true
 }

@@ -1,7 +1,8 @@
 import { lockUsage } from '#sql/accounts/usage.ts'
 import { deleteCampaign } from '#sql/campaigns/campaigns.ts'
 import { deleteRecipients, listCampaignsOfDomain } from '#sql/campaigns/leftovers.ts'
-import { cancelCampaign } from '#sql/campaigns/stop/stop_campaign.ts'
+import { cancelDeliveries } from '#sql/campaigns/stop/cancel_rest.ts'
+import { cancelCampaign } from '#sql/campaigns/stop/change_status.ts'
 import type { Pool } from '#sql/pool.ts'
 
 /** Rows per statement. */
@@ -18,6 +19,8 @@ export async function removeCampaignsOfDomain(pool: Pool, domain: { account_id: 
         await lockUsage(tx, campaign.account_id)
         await cancelCampaign(tx, campaign)
       })
+      const named = { account_id: campaign.account_id, campaign_id: campaign.id }
+      while ((await pool.transaction(tx => cancelDeliveries(tx, named, SLICE))) > 0);
       while ((await deleteRecipients(pool, campaign, SLICE)) === SLICE);
       await pool.transaction(tx => deleteCampaign(tx, campaign))
     }

@@ -3,20 +3,21 @@ import { lockUsage } from '#sql/accounts/usage.ts'
 import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
 import type { Campaign, CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, lockCampaign } from '#sql/campaigns/campaigns.ts'
-import { addSendJob } from '#sql/campaigns/start/start_campaign.ts'
+import { addSendJob } from '#sql/campaigns/runs.ts'
+import { lockStopped } from '#sql/campaigns/stop/cancel_rest.ts'
 import {
   cancelCampaign,
-  cancelRecipients,
   pauseCampaign,
   reopenRun,
   resumeCampaign,
   retryFailed,
   unscheduleCampaign,
-} from '#sql/campaigns/stop/stop_campaign.ts'
+} from '#sql/campaigns/stop/change_status.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
+import { cancelPart } from './clear_stopped.ts'
 
-/** Recipients that the commit of a cancel cancels: a million would take longer than a request may. The job cancels the rest. */
-const SLICE = 10_000
+/** What the commit of a cancel cancels: a million would take longer than a request may. The job cancels the rest. */
+const PART = { emails: 10_000, pending: 10_000 }
 
 /**
  * Cancels a campaign: what is scheduled becomes a draft again, what is being sent ends. After this commit no worker claims any
@@ -33,8 +34,9 @@ export async function stopCampaign(pool: Pool, campaign: CampaignId): Promise<Ca
       return 'draft'
     }
     await cancelCampaign(tx, campaign)
-    await cancelRecipients(tx, campaign, SLICE)
-    await addSendJob(tx, campaign)
+    const run = await lockStopped(tx, idOf(campaign))
+    if (run) await cancelPart(tx, run, PART)
+    await addSendJob(tx, idOf(campaign))
     await announceCampaigns(tx, 'campaign.canceled', [campaign])
     return 'canceled'
   })
@@ -55,7 +57,7 @@ export async function continueCampaign(pool: Pool, campaign: CampaignId): Promis
   return pool.transaction<CampaignStatus>(async tx => {
     await requireStatus(tx, campaign, ['paused'], 'resumed')
     await resumeCampaign(tx, campaign)
-    await addSendJob(tx, campaign)
+    await addSendJob(tx, idOf(campaign))
     return 'queued'
   })
 }
@@ -67,9 +69,13 @@ export async function retryCampaign(pool: Pool, campaign: CampaignId): Promise<n
     const recipients = await retryFailed(tx, campaign)
     if (recipients === 0) throw new ApiError('validation_error', 'No email of the campaign has failed.')
     await reopenRun(tx, campaign)
-    await addSendJob(tx, campaign)
+    await addSendJob(tx, idOf(campaign))
     return recipients
   })
+}
+
+function idOf({ account_id, id }: CampaignId) {
+  return { account_id, campaign_id: id }
 }
 
 async function requireStatus(

@@ -57,7 +57,7 @@ export async function isCampaign(db: Queryable, { account_id, id }: CampaignId):
 export async function lockCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<Campaign | null> {
   return tx.maybeOne(sql.type(Campaign)`
     SELECT ${columns} FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere}
-    FOR UPDATE OF g
+    FOR NO KEY UPDATE OF g
   `)
 }
 

@@ -64,21 +64,3 @@ export async function closeRun(tx: Tx, { account_id, campaign_id, run }: RunId):
     WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run}
   `)
 }
-
-const Told = z.object({
-  object: z.literal('campaign'),
-  id: z.string(),
-  name: z.string(),
-  status: z.string(),
-  pause_reason: z.string().nullable(),
-  recipients_count: z.int(),
-  sent_at: z.date().nullable(),
-})
-
-/** A campaign as webhooks are told of it. */
-export async function findToldCampaign(tx: Tx, { account_id, campaign_id }: Campaign): Promise<z.infer<typeof Told>> {
-  return tx.one(sql.type(Told)`
-    SELECT 'campaign' AS object, id, name, status, pause_reason, recipients_count, sent_at FROM campaigns
-    WHERE account_id = ${account_id} AND id = ${campaign_id}
-  `)
-}

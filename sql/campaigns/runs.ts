@@ -85,21 +85,6 @@ export async function setJudged(
   `)
 }
 
-/** Nothing of it is claimed any more, until somebody resumes it. */
-export async function pauseRun(tx: Tx, { account_id, campaign_id }: Campaign, reason: string): Promise<void> {
-  await tx.run(sql.unsafe`
-    UPDATE campaigns SET status = 'paused', paused_at = now(), pause_reason = ${reason}, updated_at = now()
-    WHERE account_id = ${account_id} AND id = ${campaign_id}
-  `)
-}
-
-export async function isCampaignOf(db: Queryable, account_id: string, id: string): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM campaigns WHERE account_id = ${account_id} AND id = ${id}) AS found
-  `)
-  return found
-}
-
 /** For the operator, who knows the id alone. */
 export async function findAccountOfCampaign(db: Queryable, id: string): Promise<string | null> {
   const found = await db.maybeOne(sql.type(z.object({ account_id: z.string() }))`

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { Campaign, columns } from '../campaign_records.ts'
 import type { CampaignId } from '../campaigns.ts'
+import { addSendJob } from '../runs.ts'
 
 /** It waits for its time. A job looks for due campaigns at that moment; the sweep of each minute finds it without. */
 export async function scheduleCampaign(tx: Tx, { account_id, id }: CampaignId, scheduled_at: Date): Promise<void> {
@@ -28,16 +29,7 @@ export async function startRun(tx: Tx, { account_id, id }: CampaignId, started: 
   await tx.run(sql.unsafe`
     INSERT INTO campaign_runs (account_id, campaign_id, run) VALUES (${account_id}, ${id}, 1)
   `)
-  await addSendJob(tx, { account_id, id })
-}
-
-/** One job per campaign: of several that wait, one runs. */
-export async function addSendJob(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
-  const payload = JSON.stringify({ account_id, campaign_id: id })
-  await tx.run(sql.unsafe`
-    SELECT graphile_worker.add_job('send_campaign', ${payload}::json, job_key => ${`send_campaign ${id}`},
-      max_attempts => job_attempts())
-  `)
+  await addSendJob(tx, { account_id, campaign_id: id })
 }
 
 const Due = z.object({ account_id: z.string(), id: z.string() })
@@ -47,7 +39,7 @@ export async function lockDueCampaign(tx: Tx, { account_id, id }: CampaignId): P
   return tx.maybeOne(sql.type(Campaign)`
     SELECT ${columns} FROM campaigns g
     WHERE g.account_id = ${account_id} AND g.id = ${id} AND g.status = 'scheduled' AND g.scheduled_at <= now()
-    FOR UPDATE OF g
+    FOR NO KEY UPDATE OF g
   `)
 }
 

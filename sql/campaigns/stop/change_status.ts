@@ -12,18 +12,12 @@ export async function unscheduleCampaign(tx: Tx, { account_id, id }: CampaignId)
   `)
 }
 
-/** From this commit on no email of it is stored or claimed. Recipients are canceled by `cancelRecipients`. */
+/** From this commit on no email of it is stored or claimed (claimed_mail.sql). */
 export async function cancelCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaigns SET status = 'canceled', paused_at = NULL, pause_reason = NULL, updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
   `)
-  await tx.run(sql.unsafe`SELECT cancel_campaign_emails(${account_id}, ${id})`)
-}
-
-/** Cancels recipients of a canceled campaign whose email was not stored, up to `limit`. */
-export async function cancelRecipients(tx: Tx, { account_id, id }: CampaignId, limit: number): Promise<void> {
-  await tx.run(sql.unsafe`SELECT cancel_campaign_recipients(${account_id}, ${id}, ${limit})`)
 }
 
 /** What of it is queued waits until it is resumed. `reason`: why, if nobody asked for it. */
