@@ -6,7 +6,7 @@ import { createRequestLog, logRequests } from '#api/middleware/log_requests.ts'
 import { collapseSlashes, keepSlashesOfAddress } from '#api/middleware/paths.ts'
 import { createCountSend } from '#api/middleware/rate_limit.ts'
 import { routerOf } from '#api/operations/router.ts'
-import { unsubscribePages } from '#api/public/unsubscribe.ts'
+import { createPublicPages } from '#api/public/pages.ts'
 import { health } from '#api/routes/health.ts'
 import { home } from '#api/routes/home.ts'
 import { operations } from '#api/routes/index.ts'
@@ -15,7 +15,6 @@ import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
-import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { createListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
 import { createAcceptEmail } from '#flows/sending/accept_together.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
@@ -41,6 +40,7 @@ export function createApp(foundation: Foundation): App {
   const countSend = createCountSend(foundation)
   const listSegmentContacts = createListSegmentContacts(foundation.pool)
   const requestLog = createRequestLog(foundation)
+  const { tracking, pages, close: closePages } = createPublicPages(foundation)
   const dns = createDns(foundation.config.DNS_SERVERS)
   const connections = new Connections(fetchPolicy(foundation.config))
   const services = { acceptEmail, listener, renderEmail, listSegmentContacts, blobs, dns, connections, countSend }
@@ -49,6 +49,7 @@ export function createApp(foundation: Foundation): App {
   const api = routerOf(operations)
 
   app.use(closeWhenStopping as Koa.Middleware)
+  app.use(tracking as Koa.Middleware)
   app.use(answerJson as Koa.Middleware)
   // Around the errors, to see them as they are answered.
   if (requestLog) app.use(logRequests(requestLog) as Koa.Middleware)
@@ -56,7 +57,7 @@ export function createApp(foundation: Foundation): App {
   app.use(requireHost as Koa.Middleware)
   app.use(keepSlashesOfAddress as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
-  app.use(unsubscribePages(createReadTokenKeys(foundation)) as Koa.Middleware)
+  for (const page of pages) app.use(page as Koa.Middleware)
   for (const router of [home, health, openapiRouter(foundation.config.BASE_URL)]) {
     app.use(router.routes() as unknown as Koa.Middleware)
   }
@@ -70,7 +71,7 @@ export function createApp(foundation: Foundation): App {
     if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') foundation.log.error({ err: error }, 'a response failed')
   })
   const close = async () => {
-    await requestLog?.stop()
+    await Promise.all([requestLog?.stop(), closePages()])
     await listener.close()
     blobs.close()
     connections.close()

@@ -1,6 +1,5 @@
 import { clientAddress } from '#api/client_address.ts'
 import type { Context, Middleware } from '#api/context.ts'
-import { isPassing } from '#api/middleware/errors.ts'
 import {
   type ChangedPreferences,
   changePreferences,
@@ -9,9 +8,9 @@ import {
 import { resubscribeWish, savedWish, unsubscribeWish } from '#flows/contacts/preferences/wishes.ts'
 import type { ReadTokenKeys } from '#flows/process/token_keys.ts'
 import { parseUnsubscribeToken, type UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
-import { ApiError } from '#lib/errors.ts'
 import { escapeHtml } from '#lib/escape_html.ts'
 import { findPreferences, type Preferences } from '#sql/contacts/preferences/preferences.ts'
+import { showBadLink, showError } from './error_pages.ts'
 import { languageOf, setPrivate, showPage } from './page.ts'
 import { ACTIONS, type Action, preferencePage, type Result, senderOf } from './preference_page.ts'
 import { readForm, textsOf } from './read_form.ts'
@@ -31,7 +30,7 @@ export function unsubscribePages(readTokenKeys: ReadTokenKeys): Middleware {
       else if (ctx.method === 'POST') await change(ctx, token)
       else await show(ctx, token)
     } catch (error) {
-      showError(ctx, error)
+      showError(ctx, error, PREFIX)
     }
   }
 }
@@ -88,29 +87,4 @@ function showPreferences(ctx: Context, token: UnsubscribeToken, preferences: Pre
     color: preferences.brand_color,
     logo_url: preferences.brand_logo_url,
   })
-}
-
-/** The same bytes for every token that is none: nobody learns whether it ever was one. */
-function showBadLink(ctx: Context): void {
-  const language = languageOf(ctx)
-  const { bad_link, bad_link_help } = language.words
-  showPage(ctx, language, 404, message(bad_link, bad_link_help))
-}
-
-/** Never a 200 for what was not stored: the client is to try again. */
-function showError(ctx: Context, error: unknown): void {
-  const language = languageOf(ctx)
-  const { unavailable, unavailable_help } = language.words
-  const isRefused = error instanceof ApiError && error.statusCode < 500
-  const status = isRefused ? 400 : isPassing(error) ? 503 : 500
-  // The path is left out: who has the token can use it.
-  if (!isRefused) ctx.log.error({ err: error, method: ctx.method, path: PREFIX }, 'a request failed')
-  showPage(ctx, language, status, message(unavailable, unavailable_help))
-  if (error instanceof ApiError) ctx.set(error.headers)
-  if (status === 503) ctx.set('retry-after', '5')
-}
-
-function message(title: string, text: string) {
-  const heading = escapeHtml(title)
-  return { title: heading, body: `<h1>${heading}</h1>\n<p>${escapeHtml(text)}</p>` }
 }

@@ -1,7 +1,7 @@
 import { countBatch } from './take_batch.ts'
 
 export type WriteBehindOptions<Item> = {
-  /** Pause between two writes that are not full; ten times as long after a failure. */
+  /** Pause before a write that is not full; ten times as long after a failure. */
   interval_ms: number
   /** Most items per write. */
   max_items: number
@@ -41,6 +41,7 @@ class Writer<Item> implements WriteBehind<Item> {
   #dropped = 0
   #isFailing = false
   #isBusy = false
+  #isPausing = false
   #isStopped = false
   #timer: NodeJS.Timeout | undefined
   #writing = Promise.resolve()
@@ -59,6 +60,7 @@ class Writer<Item> implements WriteBehind<Item> {
     this.#waiting.push(item)
     this.#weight += weight
     this.#writeLater()
+    if (this.#waiting.length >= this.#options.max_items) this.#writeNow()
   }
 
   async stop(): Promise<void> {
@@ -73,11 +75,20 @@ class Writer<Item> implements WriteBehind<Item> {
   #writeLater(): void {
     if (this.#isBusy || this.#isStopped || this.#waiting.length === 0) return
     this.#isBusy = true
+    this.#isPausing = true
     const { interval_ms } = this.#options
     this.#timer = setTimeout(() => this.#start(), this.#isFailing ? interval_ms * 10 : interval_ms).unref()
   }
 
+  /** Nothing is left to gather, unless the last write failed. */
+  #writeNow(): void {
+    if (!this.#isPausing || this.#isFailing) return
+    clearTimeout(this.#timer)
+    this.#start()
+  }
+
   #start(): void {
+    this.#isPausing = false
     this.#writing = this.#writeWaiting().finally(() => {
       this.#isBusy = false
       this.#writeLater()

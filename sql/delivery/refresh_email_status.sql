@@ -27,7 +27,7 @@ BEGIN
   ) s
   LEFT JOIN LATERAL (
     SELECT CASE v.type WHEN 'in_doubt' THEN 'sent' ELSE v.type END AS last_event
-    FROM email_events v WHERE v.account_id = s.account_id AND v.email_id = s.email_id
+    FROM email_events v WHERE v.account_id = s.account_id AND v.email_id = s.email_id AND NOT is_by_machine(v)
     ORDER BY v.id DESC LIMIT 1
   ) l ON true
   WHERE e.account_id = s.account_id AND e.id = s.email_id;

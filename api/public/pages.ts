@@ -1,0 +1,38 @@
+import type { Middleware } from '#api/context.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { createReadTokenKeys } from '#flows/process/token_keys.ts'
+import { createRecordHits } from '#flows/tracking/record_hits.ts'
+import { createIsTrackingHost } from '#flows/tracking/tracking_hosts.ts'
+import { tlsAsk } from './tls_ask.ts'
+import { trackingPages } from './tracking.ts'
+import { onlyPublicPages } from './tracking_hosts.ts'
+import { unsubscribePages } from './unsubscribe.ts'
+
+type PublicPages = {
+  /** Pixels and redirects: asked most of all, and in need of nothing that is done for other requests. */
+  tracking: Middleware
+  /** In their order. */
+  pages: Middleware[]
+  /** Writes the hits that are not recorded yet. */
+  close(): Promise<void>
+}
+
+/** What recipients of mail see, without a key. */
+export function createPublicPages(foundation: Foundation): PublicPages {
+  const { BASE_URL } = foundation.config
+  const readTokenKeys = createReadTokenKeys(foundation)
+  const hits = createRecordHits(foundation)
+  return {
+    tracking: trackingPages(readTokenKeys, hits),
+    pages: [
+      onlyPublicPages(createIsTrackingHost(foundation), BASE_URL),
+      tlsAsk(BASE_URL),
+      unsubscribePages(readTokenKeys),
+    ],
+    async close() {
+      // Those of the last answers are added in the next turn of the event loop.
+      await new Promise(resolve => setImmediate(resolve))
+      await hits.stop()
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import { clientAddress } from '#api/client_address.ts'
+import type { Context, Middleware } from '#api/context.ts'
+import { isTrackingHost } from '#sql/tracking/tracking_hosts.ts'
+import { HOST, hostOf } from './tracking_hosts.ts'
+
+const PATH = '/tls/ask'
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1)$/
+
+/**
+ * Tells the proxy in front whether it may get a certificate for a host (`ask` of Caddy's on-demand TLS): 200 for the host of
+ * BASE_URL and verified tracking hosts, else 404. To others than this machine itself it does not exist.
+ */
+export function tlsAsk(base_url: string): Middleware {
+  const own = new URL(base_url).hostname
+  return async (ctx, next) => {
+    if (ctx.path !== PATH || ctx.method !== 'GET' || !isLocal(ctx)) return next()
+    const host = hostOf(String(ctx.query.domain ?? ''))
+    const isOurs = host === own || (HOST.test(host) && (await isTrackingHost(ctx.pool, host)))
+    ctx.status = isOurs ? 200 : 404
+    ctx.body = isOurs ? 'yes' : 'no'
+  }
+}
+
+/** What a proxy passes on is not asked by this machine, even if the proxy is not named as a trusted one. */
+function isLocal(ctx: Context): boolean {
+  const isPassedOn = ctx.get('x-forwarded-for') !== '' && !ctx.config.TRUSTED_PROXIES
+  return !isPassedOn && LOOPBACK.test(clientAddress(ctx))
+}

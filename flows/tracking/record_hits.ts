@@ -1,0 +1,57 @@
+import { LRUCache } from 'lru-cache'
+import { type WriteBehind, writeBehind } from '#lib/async/write_behind.ts'
+import type { Log } from '#lib/log.ts'
+import type { Pool } from '#sql/pool.ts'
+import { splitOnRefusal } from '#sql/retry.ts'
+import { recordHits, type TrackingHit } from '#sql/tracking/hits.ts'
+
+/** A process that is killed loses the hits of this time. */
+const INTERVAL_MS = 200
+const MAX_ITEMS = 500
+
+/** Hits that wait while Postgres is away. */
+const MAX_WAITING = 50_000
+
+/** A delivery is hit as often by whoever wants to fill the database: its hits are read whenever another one comes. */
+const MAX_PER_DELIVERY = 1_000
+const PER_MS = 60 * 60_000
+const DELIVERIES = 100_000
+
+/**
+ * Records hits in sets, off the way of their requests: nobody waits for it. While Postgres is away they wait; more than there
+ * is room for are dropped and counted in the log, as are more than 1,000 of one delivery per hour.
+ */
+export function createRecordHits({ pool, log }: { pool: Pool; log: Log }): WriteBehind<TrackingHit> {
+  const counts = new LRUCache<string, { hits: number }>({ max: DELIVERIES, ttl: PER_MS })
+  const onDropped = (count: number, err?: unknown) => log.error({ count, err }, 'hits of tracked emails are lost')
+  const rows = writeBehind<TrackingHit>(
+    async hits => {
+      const refused = (await splitOnRefusal<TrackingHit, null>(hits, each => record(pool, each))).filter(Boolean)
+      if (refused.length > 0) onDropped(refused.length, refused[0])
+    },
+    {
+      ...{ interval_ms: INTERVAL_MS, max_items: MAX_ITEMS, max_weight: MAX_ITEMS, max_waiting: MAX_WAITING },
+      weigh: () => 1,
+      onFailure: error => log.warn({ err: error }, 'hits of tracked emails cannot be recorded for now'),
+      onDropped,
+    },
+  )
+  const isTooMany = ({ delivery_id }: TrackingHit): boolean => {
+    const count = counts.get(delivery_id) ?? { hits: 0 }
+    if (count.hits === 0) counts.set(delivery_id, count)
+    count.hits++
+    if (count.hits === MAX_PER_DELIVERY + 1) log.warn({ delivery_id }, 'further hits of a delivery are not recorded')
+    return count.hits > MAX_PER_DELIVERY
+  }
+  return {
+    add: hit => {
+      if (!isTooMany(hit)) rows.add(hit)
+    },
+    stop: () => rows.stop(),
+  }
+}
+
+async function record(pool: Pool, hits: TrackingHit[]): Promise<null[]> {
+  await recordHits(pool, hits)
+  return hits.map(() => null)
+}

@@ -1,0 +1,78 @@
+import { isIPv4 } from 'node:net'
+import { isbot } from 'isbot'
+import { parseNetworks } from '#lib/net/client_address.ts'
+
+/** Who fetched: a person; a proxy of their mail service on their behalf; Apple Mail Privacy Protection (unknown); a machine. */
+export type HitClass = 'human' | 'proxy' | 'mpp' | 'machine'
+
+/** The class with the rule that says so. */
+export type Classified = { class: HitClass; rule: string }
+
+/** What a request for a pixel or a link tells of who makes it. `purpose`: headers by which browsers mark a prefetch. */
+export type HitRequest = {
+  type: 'open' | 'click'
+  method: string
+  user_agent: string
+  purpose: string
+  ip: string | null
+}
+
+/**
+ * Networks of mail filters: Exchange Online Protection (Outlook on the web fetches images from others) and Barracuda Email
+ * Gateway Defense.
+ */
+const FILTERS = parseNetworks(
+  [
+    '40.92.0.0/15,40.107.0.0/16,52.100.0.0/14,52.238.78.88,104.47.0.0/17,2a01:111:f400::/48,2a01:111:f403::/48',
+    '209.222.80.0/21,3.24.133.128/25,15.222.16.128/25,35.157.190.224/27,35.176.92.96/27',
+  ].join(),
+)
+
+/** They fetch when the email is opened. Outlook's apps and Outlook on the web name no proxy. */
+const PROXIES: [rule: string, pattern: RegExp][] = [
+  ['gmail_proxy', /GoogleImageProxy/],
+  ['yahoo_proxy', /YahooMailProxy/],
+  ['outlook_proxy', /Outlook-?(?:Image-?)?Proxy/i],
+]
+
+/** Fetches of Apple Mail Privacy Protection say nothing else. */
+const APPLE = 'Mozilla/5.0'
+
+/** Filters and programs that isbot does not know, or that open a pixel, where it is not asked. */
+const MACHINES: [rule: string, pattern: RegExp][] = [
+  ['no_user_agent', /^\s*$/],
+  ['barracuda', /BarracudaCentral|Barracuda Sentinel/i],
+  // Links that Microsoft Defender opens.
+  ['defender', /Chrome\/42\.0\.2311\.135 Safari\/537\.36 Edge\/12\.|Microsoft Office Existence Discovery/],
+  ['filter', /Proofpoint|Mimecast|Trend ?Micro|Symantec|FireEye|ZScaler|Sophos|Cisco-?IronPort|MailScanner/i],
+  ['headless', /HeadlessChrome|PhantomJS|Puppeteer|Playwright/i],
+  [
+    'program',
+    /^(?:curl|wget|python|go-http-client|java|okhttp|axios|node|undici|ruby|perl|php|libwww|apache-httpclient)\b/i,
+  ],
+  ['robot', /bot\b|crawl|spider|slurp|BingPreview|facebookexternalhit|url ?preview/i],
+]
+
+/**
+ * Classes a hit by its request alone. What shows only beside other hits, or by the time of the delivery, is found when it is
+ * recorded (sql/tracking/record_hits.sql).
+ */
+export function classifyHit({ type, method, user_agent, purpose, ip }: HitRequest): Classified {
+  if (method === 'HEAD') return machine('head')
+  if (/prefetch|preview|prerender/i.test(purpose)) return machine('prefetch')
+  if (ip && FILTERS.check(ip, isIPv4(ip) ? 'ipv4' : 'ipv6')) return machine('filter_network')
+  if (type === 'open') {
+    const proxy = PROXIES.find(([, pattern]) => pattern.test(user_agent))
+    if (proxy) return { class: 'proxy', rule: proxy[0] }
+    if (user_agent.trim() === APPLE) return { class: 'mpp', rule: 'apple_mpp' }
+  }
+  const program = MACHINES.find(([, pattern]) => pattern.test(user_agent))
+  if (program) return machine(program[0])
+  // It takes proxies of mail services for robots, which is right for clicks: a person clicks with a browser.
+  if (type === 'click' && isbot(user_agent)) return machine('isbot')
+  return { class: 'human', rule: 'default' }
+}
+
+function machine(rule: string): Classified {
+  return { class: 'machine', rule }
+}

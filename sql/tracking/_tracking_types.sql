@@ -1,0 +1,33 @@
+-- Types of several files, which come after this one as sql/_types.sql has it.
+DROP TYPE IF EXISTS tracking_hit, hit_group CASCADE;
+
+-- An opening of a tracked email, or a click on one of its links, as tracking_hits has them.
+CREATE TYPE tracking_hit AS (
+  account_id uuid,
+  delivery_id uuid,
+  id uuid,
+  email_id uuid,  -- null of one that was not looked up yet
+  type text,
+  class text,
+  rule text,
+  source_id uuid, -- what the token of the link names: contents.id, or the email's id
+  link smallint,
+  url text,
+  ip inet,
+  user_agent text,
+  created_at timestamptz
+);
+
+-- The hits of one type and class on one delivery, and on one of its links.
+CREATE TYPE hit_group AS (
+  account_id uuid,
+  email_id uuid,
+  delivery_id uuid,
+  type text,
+  link smallint,
+  class text,
+  hits integer,
+  first_id uuid,
+  first_at timestamptz,
+  last_at timestamptz
+);

@@ -1,0 +1,78 @@
+DROP FUNCTION IF EXISTS record_hits(json);
+DROP FUNCTION IF EXISTS is_by_person(text);
+
+-- Records hits, and all that follows from them, in one commit: classes, figures, events and webhooks. A hit that is recorded
+-- already changes nothing, as everything is computed from the hits as they are before and after.
+--
+-- given: a list of tracking_hit. Those of deleted emails are left out, and those by a link of another email's content.
+CREATE FUNCTION record_hits(given json) RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+DECLARE
+  hits tracking_hit[];
+  before hit_group[];
+  after hit_group[];
+BEGIN
+  -- Emails first, in order, as by whoever settles their deliveries. All hits of an email take turns by that.
+  PERFORM 1
+  FROM (
+    SELECT DISTINCT d.account_id, d.email_id FROM json_populate_recordset(NULL::tracking_hit, given) AS h
+    JOIN deliveries d ON d.account_id = h.account_id AND d.id = h.delivery_id
+  ) w
+  JOIN emails e ON e.account_id = w.account_id AND e.id = w.email_id
+  ORDER BY e.id FOR NO KEY UPDATE OF e;
+
+  hits := look_up_hits(given);
+  IF hits IS NULL THEN
+    RETURN;
+  END IF;
+
+  before := group_hits(hits);
+  INSERT INTO tracking_hits (account_id, delivery_id, id, email_id, type, class, rule, link, url, ip, user_agent, created_at)
+  SELECT h.account_id, h.delivery_id, h.id, h.email_id, h.type, h.class, h.rule, h.link, h.url, h.ip, h.user_agent, h.created_at
+  FROM unnest(hits) AS h
+  ON CONFLICT DO NOTHING;
+  PERFORM find_bursts(hits);
+  after := group_hits(hits);
+
+  PERFORM count_hits(before, after);
+  PERFORM tell_hits(before, after);
+END
+$$;
+
+-- A proxy fetches for a person who opens the email at that moment. Nobody can tell for whom Apple's does (mpp).
+CREATE FUNCTION is_by_person(class text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT class IN ('human', 'proxy')
+$$;
+
+DROP FUNCTION IF EXISTS look_up_hits(json);
+
+-- The hits that count, with their emails. A click within 3 seconds of the 250 is no person's, nor one before it.
+CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STABLE AS $$
+  SELECT array_agg(ROW(h.account_id, h.delivery_id, h.id, d.email_id, h.type, CASE WHEN x.is_early THEN 'machine' ELSE h.class END,
+    CASE WHEN x.is_early THEN 'early' ELSE h.rule END, h.source_id, h.link, h.url, h.ip, h.user_agent, h.created_at)::tracking_hit)
+  FROM json_populate_recordset(NULL::tracking_hit, given) AS h
+  JOIN deliveries d ON d.account_id = h.account_id AND d.id = h.delivery_id
+  JOIN email_contents c ON c.account_id = d.account_id AND c.email_id = d.email_id
+  CROSS JOIN LATERAL (
+    SELECT h.type = 'click' AND h.class <> 'machine' AND h.rule <> 'simulator' AND h.created_at - interval '3 seconds' < coalesce((
+      SELECT min(v.created_at) FROM email_events v
+      WHERE v.account_id = d.account_id AND v.email_id = d.email_id AND v.recipient = d.recipient
+        AND v.type IN ('delivered', 'in_doubt')
+    ), CASE d.state WHEN 'sending' THEN 'infinity'::timestamptz END) AS is_early
+  ) x
+  WHERE h.type = 'open' OR h.source_id IN (c.content_id, d.email_id)
+$$;
+
+DROP FUNCTION IF EXISTS group_hits(tracking_hit[]);
+
+-- All that is recorded of the deliveries of these hits.
+CREATE FUNCTION group_hits(given tracking_hit[]) RETURNS hit_group[] LANGUAGE sql STABLE AS $$
+  SELECT array_agg(ROW(g.*)::hit_group) FROM (
+    SELECT t.account_id, t.email_id, t.delivery_id, t.type, t.link, t.class, count(*)::integer,
+      (array_agg(t.id ORDER BY t.created_at, t.id))[1], min(t.created_at), max(t.created_at)
+    FROM (SELECT DISTINCT account_id, delivery_id FROM unnest(given)) w
+    JOIN tracking_hits t ON t.account_id = w.account_id AND t.delivery_id = w.delivery_id
+    GROUP BY t.account_id, t.email_id, t.delivery_id, t.type, t.link, t.class
+  ) g
+$$;
