@@ -7,6 +7,7 @@ import { deleteExpiredLogs } from '#sql/request_log/logs.ts'
 import { deleteExpiredBatches } from '#sql/sending/batches.ts'
 import { forgetExpiredEmails } from '#sql/sending/emails.ts'
 import { deleteExpiredKeys } from '#sql/sending/idempotency_keys.ts'
+import { forgetAddresses } from '#sql/tracking/hits.ts'
 import { deleteDeletedDeliveries, deleteDeletedWebhooks, deleteExpiredEvents } from '#sql/webhooks/purge.ts'
 import type { Task, Work } from './task.ts'
 
@@ -24,12 +25,13 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const told = await inTurns(limit => deleteDeletedDeliveries(work.pool, limit))
   const webhooks = await deleteDeletedWebhooks(work.pool)
   const emails = await forgetEmails(work)
+  const addresses = await inTurns(limit => forgetAddresses(work.pool, limit))
   const contents = await inTurns(limit => deleteUnusedContents(work.pool, limit))
   // Last: the store may be away.
   const blobs = await work.blobs.purge()
   const ofWebhooks = { events, told, webhooks }
   work.log.debug(
-    { keys, batches, emails, contents, blobs, usage, suppressions, logs, policies, raw, reports, ...ofWebhooks },
+    { keys, batches, emails, contents, addresses, blobs, usage, suppressions, logs, policies, raw, reports, ...ofWebhooks },
     'purged',
   )
 }

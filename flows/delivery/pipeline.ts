@@ -3,6 +3,7 @@ import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.t
 import { CampaignPace } from './campaign_pace.ts'
 import { decideUnsent, isCampaign, judgeError } from './decide_outcome.ts'
 import { LaneFinder } from './find_lane.ts'
+import type { PlayRecipient } from './play_recipient.ts'
 import type { SendServices } from './send_queue.ts'
 import { TransportQueues } from './transport_queues.ts'
 
@@ -11,6 +12,7 @@ export const CAPACITY = 1_000
 
 type Dependencies = SendServices & {
   prepareMessage: PrepareMessage
+  playRecipient: PlayRecipient
   /** Most bytes of large messages per pool of slots. */
   room?: number
   /** Called each time a delivery has ended. */
@@ -126,11 +128,12 @@ export class Pipeline {
   }
 
   async #settle(delivery: ClaimedDelivery, result: DeliveryResult): Promise<void> {
-    const { log, store } = this.#deps
+    const { log, store, playRecipient } = this.#deps
     const { outcome } = result
     try {
       const isSettled = await store.settle(delivery, result)
       if (!isSettled) log.warn({ delivery_id: delivery.id, outcome }, 'a result came after its lease was lost')
+      else if (outcome === 'delivered') await playRecipient(delivery)
     } catch (error) {
       log.error({ err: error, delivery_id: delivery.id, outcome }, 'a result is left to the sweep')
     }

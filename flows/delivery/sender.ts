@@ -12,6 +12,7 @@ import type { Pool } from '#sql/pool.ts'
 import { isCampaign } from './decide_outcome.ts'
 import { DeliveryStore } from './fence_and_settle.ts'
 import { CAPACITY, Pipeline } from './pipeline.ts'
+import { createPlayRecipient } from './play_recipient.ts'
 
 /** Times of the delivery protocol; tests make them shorter. */
 export type SenderTimes = LeaseTimes & {
@@ -71,7 +72,9 @@ export class Sender extends LeaseLoop<string> {
     this.#store = new DeliveryStore(pool, log, times.lease_seconds)
     const fetchFiles = createFetchFiles({ ...deps, signal: this.#stopped.signal })
     const prepareMessage = createPrepareMessage({ ...deps, fetchFiles, readBlob: blobs.read, keys_ms: times.keys_ms })
-    this.#pipeline = new Pipeline({ ...deps, store: this.#store, prepareMessage, onRoom: () => this.#refill() })
+    const playRecipient = createPlayRecipient({ ...deps, prepareMessage })
+    const onRoom = () => this.#refill()
+    this.#pipeline = new Pipeline({ ...deps, store: this.#store, prepareMessage, playRecipient, onRoom })
   }
 
   override idle(): Promise<void> {

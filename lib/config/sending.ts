@@ -48,7 +48,7 @@ export const sending = {
   SIMULATOR_DOMAIN: domain
     .default('simulator.internal')
     .describe(
-      'Domain of the simulator. Mail to `delivered@`, `bounced@`, `complained@` and `suppressed@` this domain gets that result and never leaves.',
+      'Domain of the simulator. Mail to `delivered@`, `opened@`, `clicked@`, `bounced@`, `complained@` and `suppressed@` this domain gets that result and never leaves.',
     ),
 }
 

@@ -1,4 +1,4 @@
-const OUTCOMES = ['delivered', 'bounced', 'complained', 'suppressed'] as const
+const OUTCOMES = ['delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed'] as const
 
 /** `unknown` is a mailbox at the simulator's domain that plays nothing. */
 export type SimulatedOutcome = (typeof OUTCOMES)[number] | 'unknown'

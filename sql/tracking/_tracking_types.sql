@@ -1,5 +1,5 @@
 -- Types of several files, which come after this one as sql/_types.sql has it.
-DROP TYPE IF EXISTS tracking_hit, hit_group CASCADE;
+DROP TYPE IF EXISTS tracking_hit, hit_group, campaign_hits CASCADE;
 
 -- An opening of a tracked email, or a click on one of its links, as tracking_hits has them.
 CREATE TYPE tracking_hit AS (
@@ -30,4 +30,23 @@ CREATE TYPE hit_group AS (
   first_id uuid,
   first_at timestamptz,
   last_at timestamptz
+);
+
+-- All hits on an email of a campaign. A click of a person is an open too, if no other is known.
+CREATE TYPE campaign_hits AS (
+  account_id uuid,
+  email_id uuid,
+  campaign_id uuid,
+  run integer,
+  variant smallint,
+  contact_id uuid,
+  opens integer,
+  clicks integer,
+  mpp_opens integer,
+  machine_opens integer,
+  machine_clicks integer,
+  opened_at timestamptz,
+  clicked_at timestamptz,
+  last_opened_at timestamptz,
+  last_clicked_at timestamptz
 );

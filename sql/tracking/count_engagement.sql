@@ -1,18 +1,17 @@
-DROP FUNCTION IF EXISTS count_engagement(hit_group[], hit_group[]);
+DROP FUNCTION IF EXISTS count_engagement(campaign_hits[], campaign_hits[]);
 DROP FUNCTION IF EXISTS count_link_clicks(hit_group[], hit_group[]);
 
 -- Engagement of contacts over all campaigns.
-CREATE FUNCTION count_engagement(before hit_group[], after hit_group[]) RETURNS void
+CREATE FUNCTION count_engagement(was campaign_hits[], now_is campaign_hits[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
   WITH changes AS MATERIALIZED (
-    SELECT a.account_id, a.contact_id, max(a.last_opened_at) AS last_opened_at, max(a.last_clicked_at) AS last_clicked_at,
-      sum((a.opens > 0)::integer - coalesce((b.opens > 0)::integer, 0))::integer AS opened,
-      sum((a.clicks > 0)::integer - coalesce((b.clicks > 0)::integer, 0))::integer AS clicked
-    FROM campaign_hits(after) AS a
-    LEFT JOIN campaign_hits(before) AS b ON b.account_id = a.account_id AND b.email_id = a.email_id
-    WHERE a.opens > 0 OR b.opens > 0
-    GROUP BY a.account_id, a.contact_id
+    SELECT h.account_id, h.contact_id, max(h.last_opened_at) FILTER (WHERE h.sign = 1) AS last_opened_at,
+      max(h.last_clicked_at) FILTER (WHERE h.sign = 1) AS last_clicked_at,
+      sum(h.sign * (h.opens > 0)::integer)::integer AS opened, sum(h.sign * (h.clicks > 0)::integer)::integer AS clicked
+    FROM (SELECT -1 AS sign, w.* FROM unnest(was) AS w UNION ALL SELECT 1, n.* FROM unnest(now_is) AS n) h
+    WHERE h.opens > 0
+    GROUP BY h.account_id, h.contact_id
   )
   INSERT INTO contact_engagement AS e (account_id, contact_id, last_opened_at, last_clicked_at, opened_count, clicked_count)
   SELECT c.account_id, c.contact_id, c.last_opened_at, c.last_clicked_at, c.opened, c.clicked
@@ -51,7 +50,8 @@ BEGIN
   FROM (
     SELECT k.account_id, k.campaign_id, k.variant, k.link, s.clicks, s.unique_clicks
     FROM (
-      SELECT h.account_id, h.campaign_id, h.variant, p.link, sum(p.sign * p.hits) AS clicks, sum(p.sign) AS unique_clicks
+      SELECT e.account_id, e.campaign_id, coalesce(r.variant, 0::smallint) AS variant, p.link, sum(p.sign * p.hits) AS clicks,
+        sum(p.sign) AS unique_clicks
       FROM (
         SELECT x.account_id, x.email_id, x.delivery_id, x.link, x.sign, sum(x.hits) AS hits
         FROM (
@@ -60,8 +60,10 @@ BEGIN
         WHERE x.type = 'click' AND is_by_person(x.class)
         GROUP BY x.account_id, x.email_id, x.delivery_id, x.link, x.sign
       ) p
-      JOIN campaign_hits(after) AS h ON h.account_id = p.account_id AND h.email_id = p.email_id
-      GROUP BY h.account_id, h.campaign_id, h.variant, p.link
+      JOIN emails e ON e.account_id = p.account_id AND e.id = p.email_id
+      LEFT JOIN campaign_recipients r ON r.account_id = e.account_id AND r.campaign_id = e.campaign_id
+        AND r.contact_id = e.contact_id AND r.run = e.campaign_run
+      GROUP BY e.account_id, e.campaign_id, coalesce(r.variant, 0::smallint), p.link
     ) s
     -- Locked in order: hits of a campaign are on a few links.
     JOIN campaign_links k ON k.account_id = s.account_id AND k.campaign_id = s.campaign_id AND k.variant = s.variant

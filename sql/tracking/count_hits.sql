@@ -1,44 +1,46 @@
 DROP FUNCTION IF EXISTS count_hits(hit_group[], hit_group[]);
-DROP FUNCTION IF EXISTS campaign_hits(hit_group[]);
+DROP FUNCTION IF EXISTS campaign_hits_of(hit_group[]);
 
--- Moves the figures of campaigns, of their links and recipients from what they were to what they are.
+-- Moves the figures of campaigns, of their links, recipients and contacts from what they were to what they are.
 CREATE FUNCTION count_hits(before hit_group[], after hit_group[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  now_is campaign_hits[] := campaign_hits_of(after);
+  was campaign_hits[];
 BEGIN
-  IF NOT EXISTS (SELECT FROM campaign_hits(after)) THEN
+  IF now_is IS NULL THEN
     RETURN;
   END IF;
+  was := campaign_hits_of(before);
 
   UPDATE campaign_recipients r SET
     first_opened_at = h.opened_at, first_clicked_at = h.clicked_at, opens = h.opens, clicks = h.clicks,
     machine_opens = h.mpp_opens + h.machine_opens, machine_clicks = h.machine_clicks
-  FROM campaign_hits(after) AS h
+  FROM unnest(now_is) AS h
   WHERE r.account_id = h.account_id AND r.campaign_id = h.campaign_id AND r.contact_id = h.contact_id AND r.run = h.run
     -- Not by an email that another one has taken the place of.
     AND coalesce(r.email_id, h.email_id) = h.email_id;
 
-  PERFORM count_engagement(before, after);
+  PERFORM count_engagement(was, now_is);
   PERFORM count_link_clicks(before, after);
   PERFORM count_campaigns(ARRAY(
-    SELECT ROW(h.account_id, h.campaign_id, h.run, h.variant, f.name, h.sign * f.figure)::campaign_move
-    FROM (SELECT -1 AS sign, b.* FROM campaign_hits(before) AS b UNION ALL SELECT 1, a.* FROM campaign_hits(after) AS a) h
+    SELECT ROW(h.account_id, h.campaign_id, h.run, h.variant, f.name, sum(h.sign * f.figure))::campaign_move
+    FROM (SELECT -1 AS sign, w.* FROM unnest(was) AS w UNION ALL SELECT 1, n.* FROM unnest(now_is) AS n) h
     CROSS JOIN LATERAL (VALUES
       ('opened', h.opens), ('unique_opened', (h.opens > 0)::integer), ('mpp_opened', h.mpp_opens),
       ('machine_opened', h.machine_opens), ('clicked', h.clicks), ('unique_clicked', (h.clicks > 0)::integer),
       ('machine_clicked', h.machine_clicks)
     ) AS f(name, figure)
+    GROUP BY h.account_id, h.campaign_id, h.run, h.variant, f.name
   ));
 END
 $$;
 
--- One row per delivery of an email of a campaign. A click of a person is an open too, if no other is known.
-CREATE FUNCTION campaign_hits(groups hit_group[]) RETURNS TABLE (account_id uuid, email_id uuid, campaign_id uuid, run integer,
-  variant smallint, contact_id uuid, opens integer, clicks integer, mpp_opens integer, machine_opens integer,
-  machine_clicks integer, opened_at timestamptz, clicked_at timestamptz, last_opened_at timestamptz, last_clicked_at timestamptz)
-LANGUAGE sql STABLE AS $$
-  SELECT e.account_id, e.id, e.campaign_id, e.campaign_run, coalesce(r.variant, 0::smallint), e.contact_id,
+-- Null if none of these emails is of a campaign.
+CREATE FUNCTION campaign_hits_of(groups hit_group[]) RETURNS campaign_hits[] LANGUAGE sql STABLE AS $$
+  SELECT array_agg(ROW(e.account_id, e.id, e.campaign_id, e.campaign_run, coalesce(r.variant, 0::smallint), e.contact_id,
     greatest(s.opens, (s.clicks > 0)::integer), s.clicks, s.mpp_opens, s.machine_opens, s.machine_clicks, s.opened_at,
-    s.clicked_at, s.last_opened_at, s.last_clicked_at
+    s.clicked_at, s.last_opened_at, s.last_clicked_at)::campaign_hits)
   FROM (
     SELECT g.account_id, g.email_id,
       coalesce(sum(g.hits) FILTER (WHERE g.type = 'open' AND is_by_person(g.class)), 0)::integer AS opens,

@@ -6,37 +6,51 @@ DROP FUNCTION IF EXISTS count_links(uuid, uuid);
 -- before included. A click outside of it is a person's again.
 CREATE FUNCTION find_bursts(given tracking_hit[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  accounts uuid[];
+  deliveries uuid[];
+  bursts tstzmultirange[];
 BEGIN
-  UPDATE tracking_hits t SET class = 'machine', rule = 'burst'
-  FROM (
-    WITH near AS MATERIALIZED (
-      SELECT w.account_id, w.delivery_id, t.email_id, t.link, t.created_at
-      FROM (
-        SELECT g.account_id, g.delivery_id, min(g.created_at) - interval '60 seconds' AS since,
-          max(g.created_at) + interval '60 seconds' AS until
-        FROM unnest(given) AS g WHERE g.type = 'click' GROUP BY g.account_id, g.delivery_id
-      ) w
-      JOIN tracking_hits t ON t.account_id = w.account_id AND t.delivery_id = w.delivery_id
-        AND t.type = 'click' AND t.rule <> 'simulator' AND t.created_at BETWEEN w.since AND w.until
-    ), several AS MATERIALIZED (
-      SELECT account_id, delivery_id, count_links(account_id, email_id) AS links
-      FROM near GROUP BY account_id, delivery_id, email_id HAVING count(DISTINCT link) > 1
-    )
-    SELECT n.account_id, n.delivery_id, n.created_at AS since,
-      n.created_at + CASE WHEN c.quick >= least(3, s.links) THEN interval '10 seconds' ELSE interval '60 seconds' END AS until
+  WITH near AS MATERIALIZED (
+    -- Of those of a moment on one link the first is enough: somebody may follow it a thousand times.
+    SELECT w.account_id, w.delivery_id, t.email_id, t.link, min(t.created_at) AS at
+    FROM (
+      SELECT g.account_id, g.delivery_id, min(g.created_at) - interval '60 seconds' AS since,
+        max(g.created_at) + interval '60 seconds' AS until
+      FROM unnest(given) AS g WHERE g.type = 'click'
+      GROUP BY g.account_id, g.delivery_id
+    ) w
+    JOIN tracking_hits t ON t.account_id = w.account_id AND t.delivery_id = w.delivery_id
+      AND t.type = 'click' AND t.rule <> 'simulator' AND t.created_at BETWEEN w.since AND w.until
+    GROUP BY w.account_id, w.delivery_id, t.email_id, t.link, date_bin('200 ms', t.created_at, 'epoch')
+  ), several AS MATERIALIZED (
+    SELECT account_id, delivery_id, count_links(account_id, email_id) AS links
+    FROM near GROUP BY account_id, delivery_id, email_id HAVING count(DISTINCT link) > 1
+  ), pairs AS (
+    SELECT n.account_id, n.delivery_id, n.link, n.at, s.links, m.link AS other, m.at - n.at AS later
     FROM several s
     JOIN near n ON n.account_id = s.account_id AND n.delivery_id = s.delivery_id
-    CROSS JOIN LATERAL (
-      SELECT count(DISTINCT m.link) AS slow,
-        count(DISTINCT m.link) FILTER (WHERE m.created_at <= n.created_at + interval '10 seconds') AS quick
-      FROM near m
-      WHERE m.account_id = n.account_id AND m.delivery_id = n.delivery_id
-        AND m.created_at BETWEEN n.created_at AND n.created_at + interval '60 seconds'
-    ) c
-    WHERE c.quick >= least(3, s.links) OR c.slow >= 3 AND c.slow * 2 >= s.links
-  ) b
+    JOIN near m ON m.account_id = n.account_id AND m.delivery_id = n.delivery_id
+      AND m.at BETWEEN n.at AND n.at + interval '60 seconds'
+  ), counted AS (
+    SELECT account_id, delivery_id, at, links, count(DISTINCT other) AS slow,
+      count(DISTINCT other) FILTER (WHERE later <= interval '10 seconds') AS quick
+    FROM pairs GROUP BY account_id, delivery_id, link, at, links
+  ), found AS (
+    SELECT account_id, delivery_id, range_agg(tstzrange(at, at + CASE WHEN slow >= 3 AND slow * 2 >= links
+      THEN interval '60 seconds' ELSE interval '10 seconds' END, '[]')) AS bursts
+    FROM counted WHERE quick >= least(3, links) OR slow >= 3 AND slow * 2 >= links
+    GROUP BY account_id, delivery_id
+  )
+  SELECT array_agg(f.account_id), array_agg(f.delivery_id), array_agg(f.bursts) INTO accounts, deliveries, bursts FROM found f;
+  IF accounts IS NULL THEN
+    RETURN;
+  END IF;
+
+  UPDATE tracking_hits t SET class = 'machine', rule = 'burst'
+  FROM unnest(accounts, deliveries, bursts) AS b(account_id, delivery_id, bursts)
   WHERE t.account_id = b.account_id AND t.delivery_id = b.delivery_id AND t.type = 'click' AND t.class <> 'machine'
-    AND t.created_at BETWEEN b.since AND b.until;
+    AND t.rule <> 'simulator' AND t.created_at <@ b.bursts;
 END
 $$;
 

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { HitClass } from '#lib/tracking/classify.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
@@ -23,4 +24,31 @@ export type TrackingHit = {
 /** Records hits and all that follows from them (record_hits.sql). Those that are recorded already change nothing. */
 export async function recordHits(db: Queryable, hits: TrackingHit[]): Promise<void> {
   await db.run(sql.unsafe`SELECT record_hits(${JSON.stringify(hits)}::json)`)
+}
+
+const Count = z.object({ count: z.int() })
+
+/** Days after which of a hit the network alone is kept, and not the address. */
+const ADDRESS_DAYS = 30
+
+/**
+ * Cuts the addresses of up to `limit` hits that are 30 days old to their networks, /24 or /48, and deletes their User-Agents:
+ * the class and the rule stay. Returns of how many.
+ */
+export async function forgetAddresses(db: Queryable, limit: number): Promise<number> {
+  const { count } = await db.one(sql.type(Count)`
+    WITH old AS (
+      SELECT account_id, delivery_id, id FROM tracking_hits
+      WHERE created_at < now() - make_interval(days => ${ADDRESS_DAYS})
+        AND (user_agent IS NOT NULL OR masklen(ip) IN (32, 128))
+      ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    ), cut AS (
+      UPDATE tracking_hits t
+      SET user_agent = NULL, ip = network(set_masklen(t.ip, least(masklen(t.ip), CASE family(t.ip) WHEN 4 THEN 24 ELSE 48 END)))
+      FROM old WHERE t.account_id = old.account_id AND t.delivery_id = old.delivery_id AND t.id = old.id
+      RETURNING 1
+    )
+    SELECT count(*)::integer AS count FROM cut
+  `)
+  return count
 }

@@ -51,12 +51,14 @@ $$;
 
 -- Groups that there were none of before.
 CREATE FUNCTION added_groups(before hit_group[], after hit_group[]) RETURNS hit_group[] LANGUAGE sql STABLE AS $$
-  SELECT array_agg(a) FROM unnest(after) AS a
-  WHERE NOT EXISTS (
-    SELECT FROM unnest(before) AS b
-    WHERE b.account_id = a.account_id AND b.delivery_id = a.delivery_id AND b.type = a.type AND b.class = a.class
-      AND b.link IS NOT DISTINCT FROM a.link
-  )
+  SELECT array_agg(g.added) FROM (
+    SELECT (array_agg(x.hits))[1] AS added
+    FROM (
+      SELECT true AS is_new, a AS hits FROM unnest(after) AS a UNION ALL SELECT false, b FROM unnest(before) AS b
+    ) x
+    GROUP BY (x.hits).account_id, (x.hits).delivery_id, (x.hits).type, (x.hits).class, (x.hits).link
+    HAVING bool_and(x.is_new)
+  ) g
 $$;
 
 DROP FUNCTION IF EXISTS event_of_hit(text);

@@ -109,6 +109,7 @@ async function open(sink_url: string): Promise<(count: number, size: number) => 
         return true
       },
     },
+    playRecipient: async () => {},
     onRoom() {},
   })
   return async (count, bytes) => {

@@ -18,6 +18,8 @@ const benchmarks: Record<string, () => Promise<void>> = {
   contacts: async () => (await import('./contacts.ts')).benchContacts(),
   import: async () => (await import('./import.ts')).benchImport(),
   rendering: async () => (await import('./rendering.ts')).benchRendering(),
+  tracking: async () => (await import('./tracking.ts')).benchTracking(),
+  redirect: async () => (await import('./redirect.ts')).benchRedirect(),
   bodies: async () => (await import('./bodies.ts')).benchBodies(),
 }
 

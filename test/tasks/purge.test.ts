@@ -2,6 +2,7 @@ import t from 'tap'
 import { purge } from '#tasks/purge.ts'
 import { insertLogRows, readLogs } from '#test/support/request_log.ts'
 import { openWork } from '#test/support/sending.ts'
+import { makeHit, makeTracked, record } from '#test/support/tracking.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -24,4 +25,35 @@ t.test('requests are kept as long as LOG_RETENTION_DAYS says, of each account, h
 
   await purge({}, openWork(t, { ...world, config: { ...world.config, LOG_RETENTION_DAYS: 0 } }))
   t.strictSame(await readLogs(pool, few, 0), [])
+})
+
+t.test('addresses of hits are cut to their networks after 30 days', async t => {
+  const email = await makeTracked(world, await newAccount(world))
+  const days = (count: number) => -count * 86_400_000
+  await record(world, [
+    makeHit(email, null, days(31), { ip: '192.0.2.77' }),
+    makeHit(email, null, days(32), { ip: '2001:db8:1:2:3::4' }),
+    makeHit(email, null, days(33), { ip: null }),
+    makeHit(email, null, days(29), { ip: '192.0.2.77', user_agent: 'x' }),
+  ])
+  const readRows = async () =>
+    (
+      await pool.pg.query(
+        'SELECT ip::text, user_agent, class, xmin FROM tracking_hits WHERE email_id = $1 ORDER BY created_at',
+        [email.email_id],
+      )
+    ).rows
+  await purge({}, openWork(t, world))
+  const rows = await readRows()
+  t.strictSame(
+    rows.map(({ ip, user_agent, class: name }) => [ip, user_agent, name]),
+    [
+      [null, null, 'human'],
+      ['2001:db8:1::/48', null, 'human'],
+      ['192.0.2.0/24', null, 'human'],
+      ['192.0.2.77/32', 'x', 'human'],
+    ],
+  )
+  await purge({}, openWork(t, world))
+  t.strictSame(await readRows(), rows, 'those that were cut are not touched again')
 })

@@ -3,6 +3,7 @@ import { send_emails } from '#tasks/send_emails.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { makeTracked, readHits } from '#test/support/tracking.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -13,6 +14,8 @@ const unknown = { reply: '550 5.1.1 Simulated: no such user' }
 const mailboxes = {
   delivered: { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered', ...ok }] },
   'Delivered+label': { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered', ...ok }] },
+  opened: { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered', ...ok }] },
+  'clicked+label': { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered', ...ok }] },
   bounced: { status: 'bounced', events: [{ type: 'bounced', reason: 'Simulated bounce.', ...unknown }] },
   complained: {
     status: 'complained',
@@ -42,6 +45,28 @@ t.test('each mailbox of the simulator plays its part, and nothing leaves', async
   }
   t.equal(inbox.messages.length, 0)
   t.strictSame(await listSuppressions(account.id), [], 'nobody is suppressed for real')
+})
+
+t.test('the simulator opens and clicks what is tracked', async t => {
+  const account = await newAccount(world)
+  const work = openWork(t, world, 'capture')
+  const played = { opened: ['open'], clicked: ['open', 'click'] }
+  for (const [mailbox, types] of Object.entries(played)) {
+    const email = await makeTracked(world, account, { to: at(mailbox), delivered_ago: null })
+    const links = email.click_paths.map(path => `<a href="https://m.acme.com${path}">é</a>`).join('')
+    const html = `${links}<img src="https://m.acme.com${email.open_path}">`
+    await world.pool.pg.query('UPDATE email_contents SET html = $2, tracking = NULL WHERE email_id = $1', [
+      email.email_id,
+      html,
+    ])
+    await deliver(work, email.email_id)
+    shows(
+      t,
+      await readHits(world, email),
+      types.map(type => ({ type, class: 'human', rule: 'simulator', link: type === 'open' ? null : 0 })),
+    )
+    shows(t, await readEmail(world, account, email.email_id), { status: 'delivered', last_event: mailbox })
+  }
 })
 
 t.test('the suppression list does not concern the simulator', async t => {

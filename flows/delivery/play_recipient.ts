@@ -1,0 +1,59 @@
+import { simpleParser } from 'mailparser'
+import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
+import { createReadTokenKeys } from '#flows/process/token_keys.ts'
+import { now } from '#lib/clock.ts'
+import type { Config } from '#lib/config.ts'
+import { newId } from '#lib/ids.ts'
+import type { Log } from '#lib/log.ts'
+import { simulatedOutcome } from '#lib/mail/simulator.ts'
+import type { Secrets } from '#lib/secrets.ts'
+import { parseLinkToken, parseRecipientToken } from '#lib/tracking/tracking_tokens.ts'
+import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
+import type { Pool } from '#sql/pool.ts'
+import { recordHits, type TrackingHit } from '#sql/tracking/hits.ts'
+
+const PIXEL = /\/t\/o\/([\w-]+)\.gif/
+const LINK = /\/t\/c\/([\w-]+)\/([\w-]+)/
+
+/** As a hit has it that no request made. */
+const PLAYED = { class: 'human', rule: 'simulator', ip: null, user_agent: 'Mailbrook simulator' } as const
+
+type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; prepareMessage: PrepareMessage }
+
+export type PlayRecipient = (delivery: ClaimedDelivery) => Promise<void>
+
+/**
+ * Plays a person at the simulator's mailboxes `opened` and `clicked`, once the email is delivered: takes the pixel, and the
+ * first tracked link, out of its message and records their hits. Does nothing for all others, and for mail without tracking.
+ */
+export function createPlayRecipient({ pool, log, config, secrets, prepareMessage }: Dependencies): PlayRecipient {
+  const readTokenKeys = createReadTokenKeys({ pool, secrets })
+
+  const readHits = async (delivery: ClaimedDelivery, outcome: 'opened' | 'clicked'): Promise<TrackingHit[]> => {
+    const prepared = await prepareMessage({ account_id: delivery.account_id, id: delivery.email_id })
+    const { html } = await simpleParser(await prepared.compose(delivery))
+    const keys = await readTokenKeys()
+    const [, open = ''] = PIXEL.exec(html || '') ?? []
+    const [, link = '', click = ''] = (outcome === 'clicked' && LINK.exec(html || '')) || []
+    const opener = parseRecipientToken(open, 'open', keys)
+    const clicker = parseRecipientToken(click, 'click', keys)
+    const clicked = parseLinkToken(link, keys)
+    const played = () => ({ ...PLAYED, id: newId(), created_at: now() })
+    return [
+      ...(opener ? [{ ...opener, ...played(), type: 'open' as const }] : []),
+      ...(clicker && clicked ? [{ ...clicker, ...clicked, ...played(), type: 'click' as const }] : []),
+    ]
+  }
+
+  return async delivery => {
+    const recipient = { address: delivery.recipient, domain: delivery.destination }
+    const outcome = simulatedOutcome(recipient, config.SIMULATOR_DOMAIN)
+    if (outcome !== 'opened' && outcome !== 'clicked') return
+    try {
+      const hits = await readHits(delivery, outcome)
+      if (hits.length > 0) await recordHits(pool, hits)
+    } catch (error) {
+      log.warn({ err: error, delivery_id: delivery.id }, 'the simulator could not open an email')
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { startApi, startProxiedApi } from '#test/support/api.ts'
+import {
+  BROWSER,
+  makeCampaign,
+  makeTracked,
+  readFigures,
+  readHits,
+  type TrackedEmail,
+  waitForHits,
+} from '#test/support/tracking.ts'
+import { readState } from '#test/support/unsubscribing.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+
+const ask = (url: string, method = 'GET') =>
+  fetch(url, { method, headers: { 'user-agent': BROWSER }, redirect: 'manual' })
+
+t.test('HEAD and a program that fetches every link are machines, a person later is not', async t => {
+  const account = await newAccount(world)
+  const { api } = await startProxiedApi(t, world, account.key)
+  const campaign = await makeCampaign(world, account, 5)
+  const email = await makeTracked(world, account, { campaign, links: 5, delivered_ago: 1 })
+  const before = await readState(world, account)
+  const paths = [email.open_path, ...email.click_paths]
+  for (const path of paths) {
+    await Promise.all(Array.from({ length: 100 }, () => ask(api.url + path, 'HEAD')))
+  }
+  await waitForHits(world, email, 600)
+  t.strictSame(await readFigures(world, campaign), { machine_clicked: 500, machine_opened: 100 })
+
+  const scanned = await makeTracked(world, account, { campaign, links: 5, delivered_ago: 1 })
+  await Promise.all(scanned.click_paths.map(path => ask(api.url + path)))
+  await waitForHits(world, scanned, 5)
+  t.strictSame(await readFigures(world, campaign), { machine_clicked: 505, machine_opened: 100 })
+  // The contacts with their choices and consents.
+  t.strictSame(
+    (await readState(world, account)).slice(0, 4).map(rows => (rows as unknown[]).length),
+    [2, 0, 0, 0],
+  )
+  t.strictSame((before[0] as unknown[]).length, 1)
+
+  const person = await makeTracked(world, account, { campaign, links: 5 })
+  await ask(api.url + person.open_path)
+  await ask(api.url + (person.click_paths[3] as string))
+  await waitForHits(world, person, 2)
+  t.strictSame(await readFigures(world, campaign), {
+    ...{ clicked: 1, machine_clicked: 505, machine_opened: 100, opened: 1, unique_clicked: 1, unique_opened: 1 },
+  })
+})
+
+t.test('links lead on while Postgres is away, and their hits are recorded when it is back', async t => {
+  const account = await newAccount(world)
+  const { api, proxy } = await startProxiedApi(t, world, account.key)
+  const emails = await Promise.all(Array.from({ length: 20 }, () => makeTracked(world, account)))
+  const times: number[] = []
+  const visit = async (path: string, status: number) => {
+    const asked_at = performance.now()
+    const response = await ask(api.url + path)
+    times.push(performance.now() - asked_at)
+    if (response.status !== status) throw new Error(`${path}: ${response.status}`)
+  }
+  const visitAll = async () => {
+    for (const email of emails) {
+      await visit(email.open_path, 200)
+      await visit(email.click_paths[0] as string, 302)
+    }
+  }
+  await visit((emails[0] as TrackedEmail).open_path, 200)
+  times.length = 0
+  proxy.refuse(true)
+  proxy.cut()
+  await visitAll()
+  await sleep(500)
+  await visitAll()
+  proxy.refuse(false)
+  // Nor while it hangs.
+  await waitForHits(world, emails[0] as TrackedEmail, 5)
+  proxy.blackhole(true)
+  await visitAll()
+  proxy.blackhole(false)
+  const sorted = times.sort((a, b) => a - b)
+  t.ok(
+    (sorted[Math.floor(sorted.length / 2)] as number) < 50,
+    `half within ${sorted[Math.floor(sorted.length / 2)]} ms`,
+  )
+  for (const email of emails) await waitForHits(world, email, 6)
+  await sleep(300)
+  t.strictSame(
+    (await Promise.all(emails.map(email => readHits(world, email)))).map(hits => hits.length),
+    [...[7, ...Array(19).fill(6)]],
+  )
+})
+
+t.test('an API that stops records the hits that it holds', async t => {
+  const account = await newAccount(world)
+  const email = await makeTracked(world, account)
+  await t.test('stops', async t => {
+    const api = await startApi(t, world, account.key)
+    await ask(api.url + email.open_path)
+    await ask(api.url + (email.click_paths[0] as string))
+  })
+  t.equal((await readHits(world, email)).length, 2)
+})

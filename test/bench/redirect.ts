@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createReadTokenKeys } from '#flows/process/token_keys.ts'
+import { writeLinkToken, writeRecipientTokens } from '#lib/tracking/tracking_tokens.ts'
+import { interleave, openStage, report, type Stage } from '#test/bench/support/stage.ts'
+import { fillTrackedCampaign } from '#test/bench/support/tracked_campaign.ts'
+import { ROOT } from '#test/support/root.ts'
+
+const RECIPIENTS = 20_000
+const LINKS = 10
+const [WEB_PORT, BARE_PORT] = ['4701', '4702']
+
+/** Redirects per second, verified and their clicks recorded, beside those of Koa alone. */
+export async function benchRedirect(): Promise<void> {
+  const stage = await openStage()
+  const directory = await mkdtemp(join(tmpdir(), 'mailbrook-bench-'))
+  try {
+    const file = join(directory, 'paths')
+    await writeFile(file, (await makePaths(stage)).join('\n'))
+    await stage.spawn('api/server.ts', { PORT: WEB_PORT })
+    await stage.spawn('test/bench/support/bare_redirect.ts', { PORT: BARE_PORT })
+    await follow(WEB_PORT, file)
+    const figures = await interleave({
+      'tracked links': () => follow(WEB_PORT, file),
+      'Koa alone': () => follow(BARE_PORT, file),
+    })
+    const ratio = figures['tracked links'] / figures['Koa alone']
+    report('B17 redirects', `${ratio.toFixed(2)} of bare Koa`, '>= 0.6', ratio >= 0.6)
+    const { rows } = await stage.pool.pg.query('SELECT count(*)::integer AS count FROM tracking_hits')
+    console.log(`  ${rows[0].count} clicks are recorded`)
+  } finally {
+    await stage.close()
+    await rm(directory, { recursive: true })
+  }
+}
+
+async function makePaths(stage: Stage): Promise<string[]> {
+  const tracked = await fillTrackedCampaign(stage.pool, RECIPIENTS)
+  const keys = await createReadTokenKeys(stage)()
+  return tracked.map(({ source_id, ...recipient }, n) => {
+    const link = { source_id, link: n % LINKS, url: `https://acme.com/${n % LINKS}?utm_source=news` }
+    return `/t/c/${writeLinkToken(link, keys)}/${writeRecipientTokens(recipient, keys).click}`
+  })
+}
+
+async function follow(port: string, file: string): Promise<number> {
+  const env = { PATH: process.env.PATH, LOAD_PORT: port, LOAD_FILE: file }
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, [join(ROOT, 'test/bench/support/follow_links.ts')], { env })
+  return Number(stdout)
+}
