@@ -21,6 +21,9 @@ const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICR
 /** Characters of a User-Agent that are kept. */
 const MAX_USER_AGENT = 500
 
+/** By which browsers say that they fetch in advance. */
+const PURPOSES = ['purpose', 'sec-purpose', 'x-moz', 'x-purpose']
+
 /** Links that were verified: all recipients of a campaign have the same. In characters. */
 const KEPT_LINKS = 4 << 20
 
@@ -107,8 +110,9 @@ function recordLater(ctx: Context, hits: WriteBehind<TrackingHit>, see: () => Se
   setImmediate(() => {
     const seen = see()
     if (!seen) return
-    const user_agent = ctx.get('user-agent').slice(0, MAX_USER_AGENT)
-    const purpose = ['purpose', 'sec-purpose', 'x-moz', 'x-purpose'].map(name => ctx.get(name)).join(' ')
+    const { headers } = ctx.req
+    const user_agent = (headers['user-agent'] ?? '').slice(0, MAX_USER_AGENT)
+    const purpose = PURPOSES.map(name => headers[name] ?? '').join(' ')
     const classified = classifyHit({ type: seen.type, method: ctx.method, user_agent, purpose, ip })
     hits.add({ ...seen, ...classified, id: newId(), ip, user_agent, created_at })
   })

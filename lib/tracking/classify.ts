@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { isbot } from 'isbot'
+import { LRUCache } from 'lru-cache'
 import { parseNetworks } from '#lib/net/client_address.ts'
 
 /** Who fetched: a person; a proxy of their mail service on their behalf; Apple Mail Privacy Protection (unknown); a machine. */
@@ -61,6 +62,20 @@ export function classifyHit({ type, method, user_agent, purpose, ip }: HitReques
   if (method === 'HEAD') return machine('head')
   if (/prefetch|preview|prerender/i.test(purpose)) return machine('prefetch')
   if (ip && FILTERS.check(ip, isIPv4(ip) ? 'ipv4' : 'ipv6')) return machine('filter_network')
+  const known = byUserAgent[type].get(user_agent)
+  if (known) return known
+  const found = classifyUserAgent(type, user_agent)
+  byUserAgent[type].set(user_agent, found)
+  return found
+}
+
+/** Most people have one of a few browsers. */
+const byUserAgent = {
+  open: new LRUCache<string, Classified>({ max: 1_000 }),
+  click: new LRUCache<string, Classified>({ max: 1_000 }),
+}
+
+function classifyUserAgent(type: 'open' | 'click', user_agent: string): Classified {
   if (type === 'open') {
     const proxy = PROXIES.find(([, pattern]) => pattern.test(user_agent))
     if (proxy) return { class: 'proxy', rule: proxy[0] }

@@ -20,8 +20,10 @@ BEGIN
       FROM unnest(given) AS g WHERE g.type = 'click'
       GROUP BY g.account_id, g.delivery_id
     ) w
-    JOIN tracking_hits t ON t.account_id = w.account_id AND t.delivery_id = w.delivery_id
-      AND t.type = 'click' AND t.rule <> 'simulator' AND t.created_at BETWEEN w.since AND w.until
+    CROSS JOIN LATERAL (
+      SELECT * FROM tracking_hits h WHERE h.account_id = w.account_id AND h.delivery_id = w.delivery_id OFFSET 0
+    ) t
+    WHERE t.type = 'click' AND t.rule <> 'simulator' AND t.created_at BETWEEN w.since AND w.until
     GROUP BY w.account_id, w.delivery_id, t.email_id, t.link, date_bin('200 ms', t.created_at, 'epoch')
   ), several AS MATERIALIZED (
     SELECT account_id, delivery_id, count_links(account_id, email_id) AS links

@@ -72,7 +72,10 @@ CREATE FUNCTION group_hits(given tracking_hit[]) RETURNS hit_group[] LANGUAGE sq
     SELECT t.account_id, t.email_id, t.delivery_id, t.type, t.link, t.class, count(*)::integer,
       (array_agg(t.id ORDER BY t.created_at, t.id))[1], min(t.created_at), max(t.created_at)
     FROM (SELECT DISTINCT account_id, delivery_id FROM unnest(given)) w
-    JOIN tracking_hits t ON t.account_id = w.account_id AND t.delivery_id = w.delivery_id
+    -- By their key, whatever the planner believes about the table.
+    CROSS JOIN LATERAL (
+      SELECT * FROM tracking_hits h WHERE h.account_id = w.account_id AND h.delivery_id = w.delivery_id OFFSET 0
+    ) t
     GROUP BY t.account_id, t.email_id, t.delivery_id, t.type, t.link, t.class
   ) g
 $$;

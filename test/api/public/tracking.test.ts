@@ -62,6 +62,8 @@ t.test('a pixel and a link of a person are answered and recorded', async t => {
       { type: 'clicked', recipient: email.recipient, class: 'human', link: email.urls[1] },
     ],
   })
+  const { body: clicked } = await api.request('GET', '/api/emails?status=clicked')
+  shows(t, clicked.data, [{ id: email.email_id, last_event: 'clicked' }])
 })
 
 t.test('a bad token leads nowhere and counts nothing', async t => {
