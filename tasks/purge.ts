@@ -31,7 +31,21 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const blobs = await work.blobs.purge()
   const ofWebhooks = { events, told, webhooks }
   work.log.debug(
-    { keys, batches, emails, contents, addresses, blobs, usage, suppressions, logs, policies, raw, reports, ...ofWebhooks },
+    {
+      keys,
+      batches,
+      emails,
+      contents,
+      addresses,
+      blobs,
+      usage,
+      suppressions,
+      logs,
+      policies,
+      raw,
+      reports,
+      ...ofWebhooks,
+    },
     'purged',
   )
 }
