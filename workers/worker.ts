@@ -1,4 +1,4 @@
-import { sweepCampaigns } from '#flows/campaigns/send_campaign.ts'
+import { sweepCampaigns } from '#flows/campaigns/sending/send_campaign.ts'
 import { IMPORT_TIMES, Importer, type ImportTimes } from '#flows/contacts/import/importer.ts'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { SENDER_TIMES, Sender, type SenderTimes } from '#flows/delivery/sender.ts'

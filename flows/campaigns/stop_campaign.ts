@@ -3,7 +3,7 @@ import { lockUsage } from '#sql/accounts/usage.ts'
 import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
 import type { Campaign, CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, lockCampaign } from '#sql/campaigns/campaigns.ts'
-import { addSendJob } from '#sql/campaigns/runs.ts'
+import { addSendJob } from '#sql/campaigns/sending/runs.ts'
 import { lockStopped } from '#sql/campaigns/stop/cancel_rest.ts'
 import {
   cancelCampaign,
@@ -14,7 +14,7 @@ import {
   unscheduleCampaign,
 } from '#sql/campaigns/stop/change_status.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
-import { cancelPart } from './clear_stopped.ts'
+import { cancelPart } from './sending/clear_stopped.ts'
 
 /** What the commit of a cancel cancels: a million would take longer than a request may. The job cancels the rest. */
 const PART = { emails: 10_000, pending: 10_000 }

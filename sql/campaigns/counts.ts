@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
-import type { RunId } from './runs.ts'
+import type { RunId } from './sending/runs.ts'
 
 /** Figures that sending moves (campaign_move in sql/_types.sql). */
 export type Figure = 'recipients' | 'excluded' | 'canceled'

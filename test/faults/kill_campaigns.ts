@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { addSendJob } from '#sql/campaigns/runs.ts'
+import { addSendJob } from '#sql/campaigns/sending/runs.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Postgres } from '#test/faults/support/postgres.ts'
 import { recipient, type SinkProcess, type Stage } from '#test/faults/support/stage.ts'

@@ -1,6 +1,6 @@
 import { validate as isUuid } from 'uuid'
 import { DOUBT_ACTIONS, decideDoubts } from '#flows/delivery/decide_doubts.ts'
-import { findAccountOfCampaign } from '#sql/campaigns/runs.ts'
+import { findAccountOfCampaign } from '#sql/campaigns/sending/runs.ts'
 import { type Command, takes, UsageError } from './values.ts'
 
 export const campaignCommands: Record<string, Command> = {

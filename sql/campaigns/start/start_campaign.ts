@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { Campaign, columns } from '../campaign_records.ts'
 import type { CampaignId } from '../campaigns.ts'
-import { addSendJob } from '../runs.ts'
+import { addSendJob } from '../sending/runs.ts'
 
 /** It waits for its time. A job looks for due campaigns at that moment; the sweep of each minute finds it without. */
 export async function scheduleCampaign(tx: Tx, { account_id, id }: CampaignId, scheduled_at: Date): Promise<void> {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
-import type { RunId } from '../runs.ts'
+import type { RunId } from '../sending/runs.ts'
 
 type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
 

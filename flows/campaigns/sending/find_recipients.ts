@@ -1,7 +1,7 @@
 import { loadAddressed } from '#sql/campaigns/addressed.ts'
 import { countCampaign } from '#sql/campaigns/counts.ts'
-import { insertRecipients, updateCursor } from '#sql/campaigns/recipients.ts'
-import type { Run } from '#sql/campaigns/runs.ts'
+import { insertRecipients, updateCursor } from '#sql/campaigns/sending/recipients.ts'
+import type { Run } from '#sql/campaigns/sending/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 
 /** Contacts that one commit looks at. */

@@ -1,6 +1,6 @@
 import type { Log } from '#lib/log.ts'
-import { countUnfinished, findRest } from '#sql/campaigns/finish.ts'
-import { addSendJob, listDueRuns, lockRun, moveRun, type Run } from '#sql/campaigns/runs.ts'
+import { countUnfinished, findRest } from '#sql/campaigns/sending/finish.ts'
+import { addSendJob, listDueRuns, lockRun, moveRun, type Run } from '#sql/campaigns/sending/runs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import { clearStopped } from './clear_stopped.ts'

@@ -1,6 +1,6 @@
 import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
 import { readFigures } from '#sql/campaigns/counts.ts'
-import { type Run, setJudged } from '#sql/campaigns/runs.ts'
+import { type Run, setJudged } from '#sql/campaigns/sending/runs.ts'
 import { pauseCampaign } from '#sql/campaigns/stop/change_status.ts'
 import type { Tx } from '#sql/pool.ts'
 

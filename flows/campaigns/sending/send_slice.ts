@@ -4,8 +4,13 @@ import type { ResolvedEmail } from '#flows/templates/render_parts.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
 import { countCampaign } from '#sql/campaigns/counts.ts'
-import { type Decided, lockPending, type PendingRecipient, updateRecipients } from '#sql/campaigns/recipients.ts'
-import { type Run, setWaitReason } from '#sql/campaigns/runs.ts'
+import {
+  type Decided,
+  lockPending,
+  type PendingRecipient,
+  updateRecipients,
+} from '#sql/campaigns/sending/recipients.ts'
+import { type Run, setWaitReason } from '#sql/campaigns/sending/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { type CampaignContent, readContent, type ValuedContact, valuesOf } from './campaign_values.ts'

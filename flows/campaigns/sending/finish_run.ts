@@ -1,6 +1,6 @@
 import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
-import { endRun } from '#sql/campaigns/finish.ts'
-import type { Run } from '#sql/campaigns/runs.ts'
+import { endRun } from '#sql/campaigns/sending/finish.ts'
+import type { Run } from '#sql/campaigns/sending/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 
 /** Nothing of it is left to send. */

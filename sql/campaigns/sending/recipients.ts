@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
 import { LOOK } from '#sql/segments/look.ts'
-import { type Addressed, isAddressed, leftOut } from './addressed.ts'
+import { type Addressed, isAddressed, leftOut } from '../addressed.ts'
 import type { Run, RunId } from './runs.ts'
 
 const Found = z.object({ last: z.string().nullable(), looked: z.int(), inserted: z.int(), excluded: z.int() })

@@ -1,6 +1,6 @@
 import { countCampaign } from '#sql/campaigns/counts.ts'
-import { closeRun } from '#sql/campaigns/finish.ts'
-import { moveRun, type RunId } from '#sql/campaigns/runs.ts'
+import { closeRun } from '#sql/campaigns/sending/finish.ts'
+import { moveRun, type RunId } from '#sql/campaigns/sending/runs.ts'
 import { cancelDeliveries, cancelPending, isBeingSent, lockStopped } from '#sql/campaigns/stop/cancel_rest.ts'
 import type { Tx } from '#sql/pool.ts'
 

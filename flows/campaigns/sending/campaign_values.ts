@@ -6,7 +6,7 @@ import {
   recipientValues,
 } from '#lib/contents/campaign/recipient_values.ts'
 import { render } from '#lib/templates/render.ts'
-import type { PendingRecipient } from '#sql/campaigns/recipients.ts'
+import type { PendingRecipient } from '#sql/campaigns/sending/recipients.ts'
 import { findContent } from '#sql/contents/contents.ts'
 import type { Tx } from '#sql/pool.ts'
 
