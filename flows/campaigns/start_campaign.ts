@@ -1,9 +1,12 @@
 import { scheduleError } from '#flows/sending/errors.ts'
 import type { CampaignSending, NewCampaign } from '#lib/campaigns/new_campaign.ts'
+import { compile } from '#lib/contents/render_content.ts'
+import { listTrackedLinks } from '#lib/contents/track_part.ts'
 import { notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, findCampaign, lockCampaign } from '#sql/campaigns/campaigns.ts'
+import { insertCampaignLinks } from '#sql/campaigns/start/campaign_links.ts'
 import { scheduleCampaign, startRun } from '#sql/campaigns/start/start_campaign.ts'
 import { keepContents } from '#sql/contents/contents.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
@@ -11,6 +14,9 @@ import { type Author, insertDraft, notDraft } from './change_campaign.ts'
 import { type CampaignConfig, type Checked, checkCampaign, requireRecipients } from './check_campaign.ts'
 import { requireQuota } from './require_quota.ts'
 import { listWarnings } from './warnings.ts'
+
+/** Numbers links, whether or not clicks on them are tracked: the domain decides that with each email. */
+const TRACKED = { opens: false, clicks: true }
 
 type Services = { pool: Pool; config: CampaignConfig }
 
@@ -77,4 +83,6 @@ export async function beginSending(tx: Tx, campaign: CampaignId, { content }: Ch
   const content_id = newId()
   await keepContents(tx, campaign.account_id, [{ id: content_id, html, text }])
   await startRun(tx, campaign, { content_id, subject, reply_to })
+  const compiled = await compile({ html, text }, { has_values: true, is_personal: true, tracking: TRACKED })
+  await insertCampaignLinks(tx, campaign, compiled.html ? listTrackedLinks(compiled.html) : [])
 }

@@ -80,15 +80,12 @@ function namedRecipient(
   return { account_id, domain_id, address, topic_id, email_id, delivery_id, return_path }
 }
 
-/** Mail of a topic gets headers to unsubscribe by, unless it has its own. */
-function withListHeaders(
-  { headers, topic_id }: EmailToSend,
-  domain: string,
-  links: UnsubscribeLinks | null,
-): Record<string, string> {
-  if (!links || topic_id === null || hasUnsubscribeHeader(headers)) return headers
+/** Mail of a topic or a campaign gets headers to unsubscribe by, unless it has its own. */
+function withListHeaders(email: EmailToSend, domain: string, links: UnsubscribeLinks | null): Record<string, string> {
+  const { headers, topic_id, campaign_id } = email
+  if (!links || (topic_id ?? campaign_id) === null || hasUnsubscribeHeader(headers)) return headers
   const given = new Set(Object.keys(headers).map(name => name.toLowerCase()))
-  const added = Object.entries(listHeaders({ ...links, id: topic_id, domain }))
+  const added = Object.entries(listHeaders({ ...email, domain_id: email.domain_id as string, domain, ...links }))
   return { ...headers, ...Object.fromEntries(added.filter(([name]) => !given.has(name.toLowerCase()))) }
 }
 

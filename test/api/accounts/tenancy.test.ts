@@ -78,6 +78,9 @@ const foreignIds: Record<string, string[]> = {
   'GET /emails/:id': [sent, waiting, deliveries[0].id],
   'PATCH /emails/:id': [sent, scheduled],
   'POST /emails/:id/cancel': [sent, scheduled],
+  'POST /emails/:id/retry': [sent, scheduled],
+  'POST /emails/:id/release': [sent, scheduled],
+  'POST /emails/:id/drop': [sent, scheduled],
   'GET /emails/:id/attachments': [withFile],
   'GET /emails/:id/attachments/:attachment_id': [withFile],
   'GET /emails/:id/attachments/:attachment_id/content': [withFile],
@@ -164,7 +167,7 @@ function campaignRoutes(): Record<string, string[]> {
   ]
   const own = [
     ...['POST /pause', 'POST /resume', 'POST /retry', 'POST /test', 'GET /recipients/preview', 'GET /stats'],
-    'GET /engagement',
+    ...['GET /engagement', 'POST /in-doubt'],
   ]
   const routes = [
     ...[...shared, ...own].map(route => route.replace(' ', ' /campaigns/:id')),

@@ -47,7 +47,7 @@ async function sendBatch(t: Test, batch: object[]) {
 async function read({ raw, rcpt_to }: Message) {
   const { html, text, headers } = await PostalMime.parse(raw)
   const lists = headers
-    .filter(({ key }) => key.startsWith('list-'))
+    .filter(({ key }) => key.startsWith('list-') || key === 'feedback-id')
     .map(({ originalKey, value }) => [originalKey, value])
   return { to: rcpt_to[0], html: html?.trimEnd(), text: text?.trimEnd(), lists }
 }
@@ -63,6 +63,7 @@ const listsOf = (url: string) => [
   ['List-Id', `<${topic}.${domain}>`],
   ['List-Unsubscribe', `<${url}>`],
   ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
+  ['Feedback-ID', `:${account.id.slice(-12)}:${topic.slice(-12)}:${account.domain_id.slice(-12)}`],
 ]
 
 function urlIn(text: string | undefined): string {
@@ -134,6 +135,7 @@ t.test('a header of the caller wins', async t => {
   const second = await send(t, fields({ text: 'Hi', to: 'ann@y.com', headers: others, topic_id: topic }))
   const [lists = []] = second.parsed.map(({ lists }) => lists)
   t.strictSame(lists.map(([name]) => name).sort(), [
+    'Feedback-ID',
     'List-Help',
     'List-Id',
     'List-Unsubscribe',
@@ -229,7 +231,7 @@ t.test('a server without TLS offers no one-click', async t => {
   const { parsed } = await send(t, fields({ text: 'Hi', to: 'ann@y.com', topic_id: topic }), plain)
   t.strictSame(
     parsed[0]?.lists.map(([name]) => name),
-    ['List-Id', 'List-Unsubscribe'],
+    ['List-Id', 'List-Unsubscribe', 'Feedback-ID'],
   )
 })
 

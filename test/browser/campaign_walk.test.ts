@@ -1,0 +1,123 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ParsedMail, simpleParser } from 'mailparser'
+import t from 'tap'
+import { startApi } from '#test/support/api.ts'
+import { openBrowser } from '#test/support/browser.ts'
+import { compose, receive } from '#test/support/receiving.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+import { startWorker } from '#workers/worker.ts'
+
+const CONTACTS = 1_000
+/** Of every so many contacts one has the plan `pro`. */
+const PRO = 4
+
+const world = await openWorld(t, { MAIL_TRANSPORT: 'capture' })
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+world.config.BASE_URL = api.url // which nobody knew before
+const worker = await startWorker(world)
+t.teardown(() => worker.stop())
+
+/** Where the links of the campaign lead. */
+const site = createServer((_, response) => response.end('Welcome'))
+await new Promise<void>(resolve => site.listen(0, '127.0.0.1', resolve))
+t.teardown(() => site.close())
+const shop = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+
+/** The members of answers that this story looks at. */
+type Body = { id: string; status: string; data: Body[]; completed_at: string | null; counts: object }
+const ask = async (method: string, path: string, body?: object) =>
+  (await api.request(method, `/api${path}`, body === undefined ? {} : { body })).body as unknown as Body
+const get = (path: string) => ask('GET', path)
+const post = (path: string, body: object) => ask('POST', path, body)
+
+const reaches = (path: string, isThere: (body: Record<string, unknown>) => boolean, what: string) =>
+  waitUntil(async () => isThere((await get(path)) as unknown as Record<string, unknown>), what)
+
+/** The mail of a campaign that arrived at an address. */
+async function mailOf(campaign_id: string, address: string): Promise<ParsedMail> {
+  const { rows } = await world.pool.pg.query(
+    `SELECT c.message FROM captured_messages c JOIN deliveries d ON d.account_id = c.account_id AND d.id = c.delivery_id
+     WHERE d.campaign_id = $1 AND d.recipient = $2`,
+    [campaign_id, address],
+  )
+  return simpleParser(rows[0].message)
+}
+
+t.test('a campaign reports what people did with it, and not what a scanner did', async t => {
+  await post('/contact-properties', { key: 'plan', type: 'string' })
+  const rows = Array.from({ length: CONTACTS }, (_, n) => `p${n}@y.com,Person ${n},${n % PRO === 0 ? 'pro' : 'free'}`)
+  const csv = ['email,first_name,plan', ...rows].join('\n')
+  const { id: import_id } = await post('/contacts/imports', { csv })
+  await reaches(`/contacts/imports/${import_id}`, body => body.completed_at !== null, 'the import has ended')
+  const filter = { property_filters: [{ key: 'plan', operator: 'eq', value: 'pro' }] }
+  const { id: segment_id } = await post('/segments', { domain: account.domain, name: 'Pros', filter })
+
+  const html = `<h1>Hello {{first_name}}</h1><a href="${shop}/offer?a=1&amp;b=2">Offer</a> <a href="${shop}/news">News</a>`
+  const draft = { from: `News <news@${account.domain}>`, subject: 'March', html, track_opens: true, track_clicks: true }
+  const { id } = await post('/campaigns', { ...draft, name: 'March', segment_id })
+  shows(t, await post(`/campaigns/${id}/send`, { expected_recipients: CONTACTS / PRO }), { status: 'queued' })
+  await reaches(`/campaigns/${id}`, ({ status }) => status === 'sent', 'the campaign is sent')
+
+  const [person, scanned, leaver, writer] = ['p0@y.com', 'p4@y.com', 'p8@y.com', 'p12@y.com'] as const
+  const scannedMail = await mailOf(id, scanned)
+  for (const [, url] of String(scannedMail.html).matchAll(/(?:href|src)="(http:[^"]+)"/g)) {
+    await fetch(url as string, { redirect: 'manual', headers: { 'user-agent': 'python-requests/2.32' } })
+  }
+
+  await sleep(3_500) // a click within 3 s of the delivery is a machine's
+  const userAgent =
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/143.0.0.0 Safari/537.36'
+  const context = await (await openBrowser(t)).newContext({ userAgent })
+  const page = await context.newPage()
+  const mail = await mailOf(id, person)
+  t.match(mail.html, /Hello Person 0</)
+  await page.setContent(String(mail.html))
+  await page.getByRole('link', { name: 'Offer' }).click()
+  await page.waitForURL(`${shop}/offer?a=1&b=2`)
+
+  const leaving = String((await mailOf(id, leaver)).html).match(/href="(http:[^"]+\/u\/[^"]+)"/)?.[1] as string
+  t.equal((await fetch(leaving, { method: 'POST', body: 'List-Unsubscribe=One-Click' })).status, 200)
+
+  const { messageId } = await mailOf(id, writer)
+  const reply = await compose({
+    from: writer,
+    subject: 'Re: March',
+    text: 'Tell me more',
+    inReplyTo: messageId as string,
+  })
+  await receive(openWork(t, world), account, reply, { mail_from: writer, received_for: [`news@${account.domain}`] })
+
+  const stats = `/campaigns/${id}/stats`
+  await reaches(stats, ({ unique_clicked }) => unique_clicked === 1, 'the click is counted')
+  await reaches(stats, ({ machine_clicked }) => (machine_clicked as number) >= 2, 'the scanner is counted')
+  const recipients = CONTACTS / PRO
+  shows(t, await get(stats), {
+    ...{ recipients, sent: recipients, delivered: recipients, bounced: 0, failed: 0 },
+    ...{ unique_opened: 1, unique_clicked: 1, replied: 1, unsubscribed: 1, delivery_rate: 1 },
+    top_links: [{ url: `${shop}/offer?a=1&b=2`, clicks: 1, unique_clicks: 1 }],
+  })
+  shows(t, await get(`/campaigns/${id}/engagement`), {
+    opened: [{ email: person }],
+    clicked: [{ email: person }],
+    replied: [{ email: writer, preview: /^Tell me more\s*$/ }],
+  })
+  shows(t, await get(`/contacts/${leaver}`), { unsubscribed: true })
+  shows(t, await get(`/contacts/${scanned}`), { unsubscribed: false })
+
+  const { id: second } = await post('/campaigns', { ...draft, name: 'April', audience_id: account.domain_id })
+  await post(`/campaigns/${second}/send`, {})
+  await reaches(`/campaigns/${second}/stats`, ({ delivered }) => (delivered as number) > 0, 'some of it is delivered')
+  shows(t, await post(`/campaigns/${second}/cancel`, {}), { status: 'canceled' })
+  const rest = ({ pending }: Record<string, unknown>) => pending === 0
+  await reaches(`/campaigns/${second}/stats`, rest, 'nothing of it is left')
+  const figures = (await get(`/campaigns/${second}/stats`)) as unknown as Record<string, number>
+  const { delivered = 0, canceled = 0, suppressed = 0 } = figures
+  t.equal(delivered + canceled + suppressed, CONTACTS - 1, 'all but who has unsubscribed')
+  t.ok(canceled > 0, `${canceled} are canceled`)
+})
