@@ -4,6 +4,7 @@ import { orNotFound } from '#lib/errors.ts'
 import { keepOptOutOnly } from '#sql/contacts/consents.ts'
 import { announceContacts, deleteContact } from '#sql/contacts/contact_changes.ts'
 import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
+import { forgetRecipient } from '#sql/contacts/leftovers.ts'
 import type { Pool } from '#sql/pool.ts'
 import { listReceivedEmails } from '#sql/receiving/received_email_list.ts'
 import { deleteReceivedEmail } from '#sql/receiving/received_emails.ts'
@@ -68,6 +69,7 @@ async function eraseRow(pool: Pool, account_id: string, contact: Contact): Promi
   return writeContact(pool, account_id, { id: contact.id }, async (tx, { id, domain_id, email }) => {
     await announceContacts(tx, account_id, 'contact.deleted', [id])
     await deleteContact(tx, account_id, id)
+    await forgetRecipient(tx, account_id, id)
     const removed = await deleteSuppressions(tx, account_id, { addresses: [email] })
     await keepOptOutOnly(tx, { account_id, domain_id, email }, removed.length > 0)
     await announce(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /** The parent of rows that remained when it was deleted. */
 export type Deleted = { account_id: string; id: string }
@@ -80,5 +80,14 @@ export async function removeValues(db: Queryable, deleted: Deleted, after: strin
 export async function deleteProperty(db: Queryable, { account_id, id }: Deleted): Promise<void> {
   await db.run(sql.unsafe`
     DELETE FROM contact_properties WHERE account_id = ${account_id} AND id = ${id} AND deleted_at IS NOT NULL
+  `)
+}
+
+/** Clears the address of a contact among the recipients of campaigns, also where it got no email. Figures stay. */
+export async function forgetRecipient(tx: Tx, account_id: string, contact_id: string): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaign_recipients r SET email = NULL FROM campaigns g
+    WHERE g.account_id = ${account_id} AND r.account_id = g.account_id AND r.campaign_id = g.id
+      AND r.contact_id = ${contact_id} AND r.email IS NOT NULL
   `)
 }

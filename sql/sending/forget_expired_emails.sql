@@ -49,6 +49,10 @@ BEGIN
   WHERE d.account_id = x.account_id AND d.email_id = x.id;
   DELETE FROM email_contents c USING unnest(accounts, ids) AS x(account_id, id)
   WHERE c.account_id = x.account_id AND c.email_id = x.id;
+  UPDATE campaign_recipients r SET email = NULL FROM unnest(accounts, ids) AS x(account_id, id)
+  JOIN emails e ON e.account_id = x.account_id AND e.id = x.id
+  WHERE e.campaign_id IS NOT NULL AND r.account_id = e.account_id AND r.campaign_id = e.campaign_id
+    AND r.contact_id = e.contact_id AND r.run = e.campaign_run;
   UPDATE emails e SET "to" = '{}', cc = '{}', bcc = '{}', reply_to = '{}', subject = '', updated_at = now()
   FROM unnest(accounts, ids) AS x(account_id, id) WHERE e.account_id = x.account_id AND e.id = x.id;
   PERFORM empty_blocks_of(accounts, ids);

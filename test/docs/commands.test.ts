@@ -14,7 +14,7 @@ const folder = await makeScratch('mailbrook-docs-')
 await writeFile(join(folder, 'contacts.csv'), 'email,first_name,plan\nanna@y.com,Anna,pro\n')
 
 /** Each page in the order in which a reader meets its commands, with an account that has acme.com. */
-for (const name of ['contacts', 'sending', 'webhooks']) {
+for (const name of ['contacts', 'campaigns', 'sending', 'webhooks']) {
   t.test(`the commands of docs/${name}.md do what the page says`, skip, async t => {
     const world = await openWorld(t)
     const account = await newAccount(world)
@@ -30,7 +30,7 @@ for (const name of ['contacts', 'sending', 'webhooks']) {
       const code = command
         .replaceAll('http://localhost:3000', api.url)
         .replaceAll('mb_...', account.key)
-        .replace(/(?<=\/domains\/)[0-9a-f-]{36}/, id)
+        .replace(/(?<=\/domains\/)[0-9a-f-]{36}|(?<="segment_id":")\.\.\./, id)
       const answer = JSON.parse(await terminal.run({ title: name, language: 'sh', code, answer: '' }))
       t.strictSame(
         [answer.name, answer.message].filter(() => answer.statusCode),

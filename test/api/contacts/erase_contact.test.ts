@@ -1,4 +1,5 @@
 import t from 'tap'
+import { newId } from '#lib/ids.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { compose, receive } from '#test/support/receiving.ts'
@@ -24,6 +25,14 @@ t.test('DELETE /contacts/:id?erase=true erases a person', async t => {
   const received = await receive(work, account, await compose({ from: person, text: 'From Ann' }))
   const other = await receive(work, account, await compose({ from: 'bob@y.com', text: 'From Bob' }))
   await post('/suppressions', { email: person })
+  const campaign = newId()
+  await world.pool.pg.query('INSERT INTO campaigns (account_id, id, domain_id) VALUES ($1, $2, $3)', [
+    ...[account.id, campaign, account.domain_id],
+  ])
+  await world.pool.pg.query(
+    `INSERT INTO campaign_recipients (account_id, campaign_id, contact_id, email, state) VALUES ($1, $2, $3, $4, 'x')`,
+    [account.id, campaign, id, person],
+  )
 
   const erased = { emails: 1, pending_emails: 1, received_emails: 1, suppressions: 1 }
   const { body } = await api.request('DELETE', `/api/contacts/${id}?erase=true`)
@@ -36,6 +45,11 @@ t.test('DELETE /contacts/:id?erase=true erases a person', async t => {
   shows(t, await get(`/emails/receiving/${received}`), { name: 'not_found' })
   shows(t, await get(`/emails/receiving/${other}`), { id: other })
   shows(t, await get(`/suppressions/${person}`), { name: 'not_found' })
+  const { rows: recipients } = await world.pool.pg.query(
+    'SELECT email FROM campaign_recipients WHERE contact_id = $1',
+    [id],
+  )
+  t.strictSame(recipients, [{ email: null }])
   for (const table of ['contacts', 'contact_consents', 'suppressions']) {
     const { rows } = await world.pool.pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     t.equal(rows.length, 0, table)
