@@ -77,6 +77,12 @@ t.test('a campaign reports what people did with it, and not what a scanner did',
   const page = await context.newPage()
   const mail = await mailOf(id, person)
   t.match(mail.html, /Hello Person 0</)
+  const fields = new Map(mail.headerLines.map(({ key, line }) => [key, line]))
+  t.match(fields.get('list-unsubscribe'), /<http:[^>]+\/u\/[\w-]+>/)
+  t.match(
+    fields.get('feedback-id'),
+    new RegExp(`${id.slice(-12)}:${account.id.slice(-12)}::${account.domain_id.slice(-12)}$`),
+  )
   await page.setContent(String(mail.html))
   await page.getByRole('link', { name: 'Offer' }).click()
   await page.waitForURL(`${shop}/offer?a=1&b=2`)
