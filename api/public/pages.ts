@@ -17,7 +17,7 @@ type PublicPages = {
   close(): Promise<void>
 }
 
-/** What recipients of mail see, without a key. */
+/** Pages for recipients of mail, without a key. */
 export function createPublicPages(foundation: Foundation): PublicPages {
   const { BASE_URL } = foundation.config
   const readTokenKeys = createReadTokenKeys(foundation)

@@ -21,7 +21,7 @@ export function tlsAsk(base_url: string): Middleware {
   }
 }
 
-/** What a proxy passes on is not asked by this machine, even if the proxy is not named as a trusted one. */
+/** A request that a proxy passes on is not this machine's, even if the proxy is not named as a trusted one. */
 function isLocal(ctx: Context): boolean {
   const isPassedOn = ctx.get('x-forwarded-for') !== '' && !ctx.config.TRUSTED_PROXIES
   return !isPassedOn && LOOPBACK.test(clientAddress(ctx))

@@ -21,7 +21,7 @@ export const CAMPAIGN_SEND_ERRORS: ErrorName[] = [
   ...(['sending_service_unavailable', 'sending_configuration_unavailable'] as const),
 ]
 
-/** What was found before sending that recipients or their mail servers may object to. */
+/** Remarks on a campaign that can be sent all the same. */
 export const Warnings = z
   .array(z.string())
   .describe('What recipients or their mail servers may object to, in words. It is sent all the same.')
@@ -122,7 +122,7 @@ function authorOf({ state: { caller } }: Context): Author {
   return { account_id: caller.account_id, source_id: caller.key_id }
 }
 
-/** What the path names is found before the body is read. @throws {ApiError} 404 */
+/** Finds the campaign of the path before the body is read. @throws {ApiError} 404 */
 export async function requireCampaign(ctx: Context, account_id: string, id: string): Promise<void> {
   if (!(await isCampaign(ctx.pool, { account_id, id }))) throw notFound('Campaign')
 }

@@ -15,7 +15,7 @@ import {
 import type { Pool, Tx } from '#sql/pool.ts'
 import { requireGroups, requireSenderDomain, requireTemplateId } from './campaign_groups.ts'
 
-/** Who makes a campaign, by which API key. */
+/** The account that makes a campaign, and its API key. */
 export type Author = { account_id: string; source_id: string | null }
 
 const NOTHING: Omit<CampaignFields, 'domain_id' | 'from'> = {

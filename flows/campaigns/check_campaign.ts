@@ -51,7 +51,7 @@ export async function checkCampaign(
   return { content, postal_address, addressed: await requireAddressed(tx, config, account_id, campaign) }
 }
 
-/** Whom a campaign is for. @throws {ApiError} 422 if it names nobody, or what was deleted */
+/** Returns whom a campaign is for. @throws {ApiError} 422 if it names nobody, or what was deleted */
 export async function requireAddressed(
   db: Queryable,
   { SIMULATOR_DOMAIN }: Pick<Config, 'SIMULATOR_DOMAIN'>,

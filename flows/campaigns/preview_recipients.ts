@@ -13,7 +13,7 @@ const REASONS: Record<LeftOut, string> = {
   reserved_domain: 'Their domains are reserved for documentation and tests.',
 }
 
-/** Who would get a campaign if it were sent now. */
+/** Counts of those who would get a campaign if it were sent now, and of those who would not. */
 export const RecipientsPreview = z
   .object({
     object: z.literal('campaign_recipients_preview'),

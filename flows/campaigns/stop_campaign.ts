@@ -16,7 +16,7 @@ import {
 import type { Pool, Tx } from '#sql/pool.ts'
 import { cancelPart } from './sending/clear_stopped.ts'
 
-/** What the commit of a cancel cancels: a million would take longer than a request may. The job cancels the rest. */
+/** The most that the commit of a cancel cancels: a million would take longer than a request may. The job cancels the rest. */
 const PART = { emails: 10_000, pending: 10_000 }
 
 /**

@@ -22,7 +22,7 @@ export class RenderError extends Error {}
 /** `tracking` is as email_contents.tracking has it. */
 type EmailParts = StoredParts & { account_id: string; id: string; tracking?: number | null }
 
-/** What only the message of a recipient has; `tracked_by` is for emails with tracking. */
+/** Links that only the message of one recipient has; `tracked_by` is for emails with tracking. */
 export type PersonalParts = { links: PersonalLinks; tracked_by: Omit<TrackedBy, 'source_id'> }
 
 /**

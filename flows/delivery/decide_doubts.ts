@@ -2,7 +2,7 @@ import { type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.
 import { type Doubted, listDoubted } from '#sql/delivery/stray_deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** What a person decides of mail in doubt: it is sent once more, taken for delivered, or taken for lost. */
+/** Decisions about mail in doubt: it is sent once more, taken for delivered, or taken for lost. */
 export const DOUBT_ACTIONS = ['retry', 'release', 'drop'] as const
 export type DoubtAction = (typeof DOUBT_ACTIONS)[number]
 

@@ -44,7 +44,7 @@ export function decideUnsent(delivery: ClaimedDelivery, config: Config): Deliver
       if (delivery.unsubscribed) return { outcome: 'suppressed', reason: UNSUBSCRIBED }
       return null
     case 'delivered':
-    // What they do then is played once they have it (play_recipient.ts).
+    // Their opens and clicks are played once they have it (play_recipient.ts).
     case 'opened':
     case 'clicked':
       return { outcome: 'delivered', reply: '250 2.0.0 Simulated', via: 'simulator' }

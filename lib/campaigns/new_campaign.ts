@@ -102,7 +102,7 @@ export const CampaignTest = z
   })
   .meta({ id: 'CampaignTest' })
 
-/** What fields ask of each other. Asked even when a field is wrong by itself, since what is missing is told first. */
+/** Checks fields against each other, even when one is wrong by itself: a missing field is told first. */
 function checkTogether(campaign: Record<string, unknown> | null, context: z.RefinementCtx): void {
   if (context.issues.some(({ path }) => !path?.length)) return // it is no object
   const isGiven = (field: string) => campaign?.[field] !== undefined && campaign[field] !== null

@@ -3,7 +3,7 @@ import { type CompiledPart, cutAt, type FilledLink, type LinkSlot, type PixelSlo
 import { type FoundHref, findPlaces } from './find_links.ts'
 import { trackedUrl } from './tracked_url.ts'
 
-/** What is tracked of an email. */
+/** Says whether opens and clicks are tracked. */
 export type Tracking = { opens: boolean; clicks: boolean }
 
 /** In one html. Those behind them lead where they are written. */

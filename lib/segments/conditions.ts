@@ -45,7 +45,7 @@ export type Criteria = { filter: Filter; rules: Rules | null }
 /** Conditions of a segment, those of its filter and of its rules together. */
 export const MAX_CONDITIONS = 50
 
-/** Of these, conditions with `contains`: each reads a text of every contact, which takes 0.2 s for a million. */
+/** Conditions with `contains` among them: each reads a text of every contact, which takes 0.2 s for a million. */
 export const MAX_CONTAINS = 15
 
 /** Finds every contact. */

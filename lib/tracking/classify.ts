@@ -3,13 +3,13 @@ import { isbot } from 'isbot'
 import { LRUCache } from 'lru-cache'
 import { parseNetworks } from '#lib/net/client_address.ts'
 
-/** Who fetched: a person; a proxy of their mail service on their behalf; Apple Mail Privacy Protection (unknown); a machine. */
+/** The kind of who fetched: a person; a proxy of their mail service on their behalf; Apple Mail Privacy Protection (unknown); a machine. */
 export type HitClass = 'human' | 'proxy' | 'mpp' | 'machine'
 
 /** The class with the rule that says so. */
 export type Classified = { class: HitClass; rule: string }
 
-/** What a request for a pixel or a link tells of who makes it. `purpose`: headers by which browsers mark a prefetch. */
+/** A request for a pixel or a link, as far as it tells who makes it. `purpose`: headers by which browsers mark a prefetch. */
 export type HitRequest = {
   type: 'open' | 'click'
   method: string

@@ -61,7 +61,7 @@ export async function lockCampaign(tx: Tx, { account_id, id }: CampaignId): Prom
   `)
 }
 
-/** What a caller chooses of a campaign. */
+/** Fields of a campaign that a caller chooses. */
 export type CampaignFields = Pick<
   Campaign,
   | 'name'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** What a campaign refers to and others delete. */
+/** Groups and templates that a campaign refers to. */
 const columns = {
   audience: sql.fragment`audience_id`,
   segment: sql.fragment`segment_id`,

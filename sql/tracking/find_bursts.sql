@@ -12,7 +12,7 @@ DECLARE
   bursts tstzmultirange[];
 BEGIN
   WITH near AS MATERIALIZED (
-    -- Of those of a moment on one link the first is enough: somebody may follow it a thousand times.
+    -- The first of those of a moment on one link is enough: somebody may follow it a thousand times.
     SELECT w.account_id, w.delivery_id, t.email_id, t.link, min(t.created_at) AS at
     FROM (
       SELECT g.account_id, g.delivery_id, min(g.created_at) - interval '60 seconds' AS since,

@@ -13,7 +13,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
 
 const CONTACTS = 1_000
-/** Of every so many contacts one has the plan `pro`. */
+/** One of so many contacts has the plan `pro`. */
 const PRO = 4
 
 const world = await openWorld(t, { MAIL_TRANSPORT: 'capture' })

@@ -14,7 +14,7 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 /** Hits wait for 200 ms and for the statement before theirs, which takes long on a busy machine. */
 const LOST_MS = 1_500
 
-/** Of each visitor: more than Postgres can record would wait longer. */
+/** Pause of each visitor: more hits than Postgres can record would wait longer. */
 const PAUSE_MS = 20
 
 /** A request that was answered, known by its User-Agent. */

@@ -10,7 +10,7 @@ import type { PendingRecipient } from '#sql/campaigns/sending/recipients.ts'
 import { findContent } from '#sql/contents/contents.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** What the emails of a campaign need of its content. `sizes` in bytes, without values. */
+/** The keys and the size of a campaign's content. `sizes` in bytes, without values. */
 export type CampaignContent = { keys: ContentKey[]; sizes: { html: number; text: number } }
 
 /** A recipient whose contact is still there. */

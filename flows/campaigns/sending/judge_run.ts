@@ -6,9 +6,9 @@ import type { Tx } from '#sql/pool.ts'
 
 /** With fewer a rate says nothing. */
 const SAMPLE = 500
-/** Of those that were taken by their server or bounced. */
+/** Share of the emails that were taken by their server or bounced. */
 const MAX_BOUNCED = 0.05
-/** Of those that were taken. Mailbox providers want fewer than 0.1 %, and block whoever has more than 0.3 %. */
+/** Share of the emails that were taken. Mailbox providers want fewer than 0.1 %, and block whoever has more than 0.3 %. */
 const MAX_COMPLAINED = 0.003
 
 /**

@@ -6,7 +6,7 @@ import { LONGEST_LINKS, mentionsLink, personalLink } from '#lib/templates/person
 import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
 import { nameBareKeys } from './recipient_values.ts'
 
-/** Of the campaign, and the address of its sender as lines of text. */
+/** Parts that are added to a content. `postal_address`: lines of text. */
 type Additions = { preview_text: string | null; postal_address: string | null }
 
 const LINK = '{{{UNSUBSCRIBE_URL}}}'

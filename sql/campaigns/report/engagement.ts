@@ -44,7 +44,7 @@ const lists = {
   replied: z.array(Replied).describe('Who replied, newest first, at most 500.'),
 }
 
-/** What recipients did with a campaign (GET /campaigns/:id/engagement). */
+/** Returns what recipients did with a campaign (GET /campaigns/:id/engagement). */
 export const CampaignEngagement = z
   .object({
     object: z.literal('campaign_engagement'),

@@ -37,7 +37,7 @@ export const CampaignRecipient = z
   .meta({ id: 'CampaignRecipient' })
 export type CampaignRecipient = z.infer<typeof CampaignRecipient>
 
-/** What happened to recipients, as the resend package names it. */
+/** The state of recipients, as the resend package names it. */
 const types = {
   sent: sql.fragment`r.sent_at IS NOT NULL`,
   delivered: sql.fragment`e.status IN ('delivered', 'complained')`,
@@ -59,7 +59,7 @@ export type RecipientFilter = {
   email?: string | undefined
 }
 
-/** Of the newest run. */
+/** Lists those of the newest run. */
 export async function listRecipients(
   db: Queryable,
   campaign: CampaignId,

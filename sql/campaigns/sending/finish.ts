@@ -24,7 +24,7 @@ export async function countUnfinished(
 const Rest = z.object({ has_pending: z.boolean(), has_unfinished: z.boolean(), is_active: z.boolean() })
 
 /**
- * What is left of a run: recipients without an email, and emails that are not finished. One in doubt that is held for a person
+ * Finds what is left of a run: recipients without an email, and emails that are not finished. One in doubt that is held for a person
  * is finished. `is_active`: something is on its way right now.
  */
 export async function findRest(db: Queryable, { account_id, campaign_id, run }: RunId): Promise<z.infer<typeof Rest>> {

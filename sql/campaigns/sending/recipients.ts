@@ -111,7 +111,7 @@ export async function lockPending(
   `)
 }
 
-/** What becomes of a recipient: its email is stored, or it gets none for a reason. */
+/** The decision about a recipient: its email is stored, or it gets none for a reason. */
 export type Decided = { contact_id: string; email_id: string | null; reason: string | null }
 
 export async function updateRecipients(

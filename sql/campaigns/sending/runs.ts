@@ -5,7 +5,7 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 /** One sending of a campaign. */
 export type RunId = { account_id: string; campaign_id: string; run: number }
 
-/** What is stored of a campaign that its recipients are found by, and its emails made from. */
+/** Fields of a campaign by which its recipients are found and its emails made. */
 const SentCampaign = z.object({
   domain_id: z.string(),
   audience_id: z.string().nullable(),

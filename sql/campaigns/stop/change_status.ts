@@ -20,7 +20,7 @@ export async function cancelCampaign(tx: Tx, { account_id, id }: CampaignId): Pr
   `)
 }
 
-/** What of it is queued waits until it is resumed. `reason`: why, if nobody asked for it. */
+/** Its queued emails wait until it is resumed. `reason`: why, if nobody asked for it. */
 export async function pauseCampaign(tx: Tx, { account_id, id }: CampaignId, reason: string | null): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaigns SET status = 'paused', paused_at = now(), pause_reason = ${reason}, updated_at = now()

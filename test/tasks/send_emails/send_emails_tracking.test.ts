@@ -95,7 +95,7 @@ t.test('each recipient gets a pixel and links of its own, and GET shows neither'
   shows(t, await get(`/emails/${id}`), { html: HTML, text: 'Hi Shop <https://shop.com/?a=1&b=2>' })
 })
 
-/** What is stored of an email. */
+/** Returns what is stored of an email. */
 async function storedOf(email_id: string) {
   const { rows } = await pg.query(
     `SELECT c.tracking, c.renderer, d.renderer AS delivered_by FROM email_contents c
