@@ -59,7 +59,11 @@ export async function queueCampaign(
 const started = new WeakSet<TestWork>()
 
 /** Runs the job of a campaign and sends what it stores, again and again until the campaign has the status. */
-export async function sendUntil(work: TestWork, campaign: QueuedCampaign, status = 'sent'): Promise<void> {
+export async function sendUntil(
+  work: TestWork & { ahead?: number },
+  campaign: QueuedCampaign,
+  status = 'sent',
+): Promise<void> {
   if (!started.has(work)) work.sender.start()
   started.add(work)
   await waitUntil(async () => {
