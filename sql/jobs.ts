@@ -2,18 +2,23 @@ import type { JobName, JobPayload } from '#lib/jobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /**
- * A nudge; the rows say what is to be done. `job_key`: of several that wait, one runs. `in_seconds`: not before that time.
+ * A nudge; the rows say what is to be done. `job_key`: of several that wait, one runs. `when`: not before that time, or not
+ * before so many seconds have passed.
  */
 export async function addJob<Name extends JobName>(
   db: Queryable,
   name: Name,
   payload: JobPayload<Name>,
   job_key: string | null = null,
-  in_seconds = 0,
+  when: Date | number = 0,
 ): Promise<void> {
+  const at =
+    typeof when === 'number'
+      ? sql.fragment`now() + make_interval(secs => ${when})`
+      : sql.fragment`${when.toISOString()}::timestamptz`
   await db.run(sql.unsafe`
     SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, job_key => ${job_key},
-      run_at => now() + make_interval(secs => ${in_seconds}), max_attempts => job_attempts(),
+      run_at => ${at}, max_attempts => job_attempts(),
       priority => job_priority(${name}))
   `)
 }

@@ -7,6 +7,7 @@ import { SEND_ERRORS } from '#api/send_requested.ts'
 import { sendTest } from '#flows/campaigns/send_test.ts'
 import { sendCampaign } from '#flows/campaigns/start_campaign.ts'
 import { continueCampaign, retryCampaign, stopCampaign, suspendCampaign } from '#flows/campaigns/stop_campaign.ts'
+import { DOUBT_ACTIONS, decideDoubts } from '#flows/delivery/decide_doubts.ts'
 import { CampaignSending, CampaignTest } from '#lib/campaigns/new_campaign.ts'
 import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { CAMPAIGN_SEND_ERRORS, requireCampaign, Warnings } from './campaigns.ts'
@@ -36,6 +37,14 @@ const TestedCampaign = refTo('campaign')
       .describe('The emails, in the order of the addresses.'),
   })
   .meta({ id: 'TestedCampaign' })
+
+const Decision = z
+  .object({ action: z.enum(DOUBT_ACTIONS).describe('`retry`, `release` or `drop`, as for a single email.') })
+  .meta({ id: 'DoubtDecision' })
+
+const Decided = refTo('campaign')
+  .extend({ decided: z.int().describe('Number of recipients that were in doubt.') })
+  .meta({ id: 'DecidedCampaign' })
 
 export const campaignActions = [
   operation('POST /campaigns/:id/send', {
@@ -118,5 +127,23 @@ export const campaignActions = [
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
     return { object: 'campaign', id, emails: await sendTest(ctx, ctx.state.caller, id, body().to) }
+  }),
+
+  operation('POST /campaigns/:id/in-doubt', {
+    id: 'decideCampaignDoubts',
+    access: 'full',
+    params,
+    summary: 'Decide all emails in doubt of a campaign',
+    body: json(Decision),
+    answers: { 200: Decided },
+    errors: ['missing_required_field'],
+  }).handle(async (ctx, { account_id, params: { id }, body }) => {
+    await requireCampaign(ctx, account_id, id)
+    const { action } = body()
+    return {
+      object: 'campaign',
+      id,
+      decided: await decideDoubts(ctx.pool, { account_id, campaign_id: id }, action),
+    }
   }),
 ]

@@ -7,8 +7,9 @@ import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
 import { SEND_ERRORS, sendRequested } from '#api/send_requested.ts'
+import { type DoubtAction, decideDoubts } from '#flows/delivery/decide_doubts.ts'
 import { cancelEmail, rescheduleEmail } from '#flows/sending/change_schedule.ts'
-import { notFound, orNotFound } from '#lib/errors.ts'
+import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
 import { NewEmail, Reschedule } from '#lib/sending/new_email.ts'
 import { Email, ListedEmail } from '#sql/sending/email_records.ts'
 import { findEmail, isEmail } from '#sql/sending/emails.ts'
@@ -16,6 +17,22 @@ import { listEmails } from '#sql/sending/search/email_list.ts'
 
 const params = { id: uuidParam('Email') }
 const ShownEmail = Email.omit({ content_id: true, variables: true, renderer: true }).meta({ id: 'Email' })
+
+function decideEmail(action: DoubtAction, summary: string, description: string) {
+  return operation(`POST /emails/:id/${action}`, {
+    id: `${action}Email`,
+    access: 'full',
+    params,
+    summary,
+    description,
+    answers: { 200: refTo('email').meta({ id: 'DecidedEmail' }) },
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    if (!(await isEmail(ctx.pool, account_id, id))) throw notFound('Email')
+    const count = await decideDoubts(ctx.pool, { account_id, email_id: id }, action)
+    if (count === 0) throw new ApiError('validation_error', 'No recipient of this email is in doubt.')
+    return { object: 'email', id }
+  })
+}
 
 export const emails = [
   operation('POST /emails', {
@@ -87,4 +104,8 @@ export const emails = [
     await cancelEmail(ctx.pool, { account_id, id })
     return { object: 'email', id, status: 'canceled' }
   }),
+
+  decideEmail('retry', 'Send an email in doubt once more', 'Its recipients may get it twice.'),
+  decideEmail('release', 'Take an email in doubt for delivered', 'It is not sent again.'),
+  decideEmail('drop', 'Give up an email in doubt', 'It is not sent again, and ends as `failed`.'),
 ]

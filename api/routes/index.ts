@@ -15,7 +15,6 @@ import { domainClaims } from './domain_claims.ts'
 import { domainDns } from './domain_dns.ts'
 import { domainProviders } from './domain_providers.ts'
 import { domains } from './domains.ts'
-import { campaignDoubts, emailDoubts } from './doubts.ts'
 import { emailAttachments } from './email_attachments.ts'
 import { emailBatch } from './email_batch.ts'
 import { emails } from './emails.ts'
@@ -40,7 +39,7 @@ export const resources: Resource[] = [
   {
     name: 'Emails',
     description: 'Send email now or later, single emails or batches, and see their status.',
-    operations: [...emails, ...emailBatch, ...emailAttachments, ...emailDoubts, ...campaignDoubts],
+    operations: [...emails, ...emailBatch, ...emailAttachments],
   },
   {
     name: 'Received emails',

@@ -11,22 +11,13 @@ import { findSender, judgeSender } from '#sql/campaigns/start/judge_sender.ts'
 import { lockGroups } from '#sql/campaigns/start/lock_groups.ts'
 import type { Queryable, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
+import { RequestFault } from '#sql/sending/accept/faults.ts'
 import { type FrozenContent, freezeContent } from './freeze_content.ts'
 
 export type CampaignConfig = Pick<Config, 'BASE_URL' | 'MAIL_TRANSPORT' | 'SIMULATOR_DOMAIN'>
 
 /** A campaign that can be sent. */
 export type Checked = { content: FrozenContent; postal_address: string | null; addressed: Addressed }
-
-/** Faults that pass: a campaign that was scheduled begins, and its mail waits for their end. */
-const PASSING = new Set([
-  'wrong_clock',
-  'platform_paused',
-  'account_paused',
-  'domain_paused',
-  'transport_unusable',
-  'signing_key_unusable',
-])
 
 /**
  * Checks that a locked campaign can be sent. Until the transaction ends nobody deletes what it names.
@@ -78,7 +69,8 @@ function requireGroup({ audience_id, segment_id }: Campaign): void {
 async function requireSender(tx: Tx, account_id: string, { from }: Campaign, is_due: boolean): Promise<void> {
   const { domain } = parseAddress(from) as Address
   const { fault, detail } = await judgeSender(tx, { account_id, domain })
-  if (fault === null || (is_due && PASSING.has(fault))) return
+  // What lies with nothing of the campaign passes: one that was scheduled begins, and its mail waits for that.
+  if (fault === null || (is_due && RequestFault.safeParse(fault).success)) return
   throw faultError({ fault, detail: detail ?? {} }, { domain, topic_id: null, refusal: null } as Draft)
 }
 

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { orNotFound } from '#lib/errors.ts'
 import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
+import { readFigures } from '#sql/campaigns/counts.ts'
 import { listLinks } from '#sql/campaigns/report/links.ts'
-import { readFigures } from '#sql/campaigns/report/stats.ts'
 import type { Queryable } from '#sql/pool.ts'
 
 /** Links that the stats list. */
@@ -59,7 +59,7 @@ export type CampaignStats = z.infer<typeof CampaignStats>
 /** @throws {ApiError} 404 */
 export async function readStats(db: Queryable, campaign: CampaignId): Promise<CampaignStats> {
   const { status } = orNotFound('Campaign', await findCampaign(db, campaign))
-  const counted = await readFigures(db, campaign)
+  const counted = await readFigures(db, { account_id: campaign.account_id, campaign_id: campaign.id })
   const links = await listLinks(db, campaign, TOP, true)
   const figure = (name: string) => counted[name] ?? 0
   const suppressed = figure('suppressed') + figure('excluded')

@@ -1,5 +1,5 @@
 import { shareContents } from '#flows/contents/share_contents.ts'
-import type { AcceptEmail } from '#flows/sending/accept_together.ts'
+import { acceptEmails } from '#flows/sending/accept_emails.ts'
 import { type SendingParty, toDraft } from '#flows/sending/draft_emails.ts'
 import { faultError } from '#flows/sending/errors.ts'
 import { keepReferredContents } from '#flows/sending/keep_contents.ts'
@@ -15,39 +15,52 @@ import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
 import { findSender } from '#sql/campaigns/start/judge_sender.ts'
 import { type Contact, findContact } from '#sql/contacts/contacts.ts'
 import type { Pool } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { freezeContent } from './freeze_content.ts'
 
-type Services = { pool: Pool; config: Config; acceptEmail: AcceptEmail }
+type Services = { pool: Pool; config: Config }
 
 /** An email to somebody who looks at a campaign before it is sent. */
 export type TestEmail = { id: string; to: string }
 
 /**
  * Sends a campaign as it is now to some addresses, each an email of its own with the values of the contact of that address, if
- * there is one. They count as sends, and for no figure of the campaign.
+ * there is one. They count as sends, and for no figure of the campaign. All are sent, or none.
  *
  * @throws {ApiError} 404; 422 if it could not be sent; those of POST /emails
  */
 export async function sendTest(
-  services: Services,
+  { pool, config }: Services,
   party: SendingParty,
   id: CampaignId['id'],
   recipients: Address[],
 ): Promise<TestEmail[]> {
-  const { pool } = services
-  const { account_id } = party
+  const emails = await renderEach(pool, { account_id: party.account_id, id }, recipients)
+  const contents = shareContents(emails)
+  const drafts = emails.map(email => toDraft(party, email, null, config.SIMULATOR_DOMAIN))
+  const accepted = await retryConflicts(() =>
+    pool.transaction(async tx => {
+      await keepReferredContents(tx, party.account_id, contents, drafts, async () => '')
+      const answers = await acceptEmails(tx, drafts)
+      return answers.map((answer, n) => {
+        if ('fault' in answer) throw faultError(answer, drafts[n] as Draft)
+        return answer.id
+      })
+    }),
+  )
+  return accepted.map((email_id, n) => ({ id: email_id, to: (recipients[n] as Address).address }))
+}
+
+async function renderEach(pool: Pool, { account_id, id }: CampaignId, recipients: Address[]): Promise<ResolvedEmail[]> {
   const campaign = orNotFound('Campaign', await findCampaign(pool, { account_id, id }))
   const { postal_address } = await findSender(pool, account_id, campaign.domain_id)
   const content = await freezeContent(pool, account_id, campaign, postal_address)
-  const emails: TestEmail[] = []
+  const emails: ResolvedEmail[] = []
   for (const to of recipients) {
-    const contact = await findContact(pool, account_id, {
-      email: to.address.toLowerCase(),
-      domain_id: campaign.domain_id,
-    })
-    const email = await render(campaign, content, to, contact)
-    emails.push({ id: await accept(services, party, email), to: to.address })
+    const email = to.address.toLowerCase()
+    const contact = await findContact(pool, account_id, { email, domain_id: campaign.domain_id })
+    emails.push(await render(campaign, content, to, contact))
   }
   return emails
 }
@@ -71,13 +84,4 @@ async function render(
 function lookupFor({ address }: Address, contact: Contact | null): Lookup {
   const { first_name = null, last_name = null, properties = {} } = contact ?? {}
   return recipientLookup({ email: contact?.email ?? address, first_name, last_name, properties })
-}
-
-async function accept({ pool, config, acceptEmail }: Services, party: SendingParty, email: ResolvedEmail) {
-  const contents = shareContents([email])
-  const draft: Draft = toDraft(party, email, null, config.SIMULATOR_DOMAIN)
-  await keepReferredContents(pool, party.account_id, contents, [draft], async () => '')
-  const outcome = await acceptEmail(draft)
-  if ('fault' in outcome) throw faultError(outcome, draft)
-  return outcome.id
 }

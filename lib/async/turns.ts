@@ -17,6 +17,14 @@ export class Turns {
   }
 }
 
+/** The same steps without turns, for work that is short. */
+export function atOnce<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
 /** Long work that yields between its steps, done in turns. */
 export async function inTurns<Result>(steps: Generator<void, Result>, turns: Turns): Promise<Result> {
   for (;;) {

@@ -1,7 +1,7 @@
 /** Links that differ for each recipient of an email, as placeholders name them (contract 8.1). */
 export type PersonalLinks = { unsubscribe_url: string }
 
-/** Whoever sends may give a variable of this name another value. */
+/** A variable of this name may have another value, given by the sender. */
 const OPEN_KEY = 'unsubscribe_url'
 const RESERVED_KEYS = ['UNSUBSCRIBE_URL', 'RESEND_UNSUBSCRIBE_URL']
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import { newestRun } from './report/newest_run.ts'
 import type { RunId } from './sending/runs.ts'
 
 /** Figures that sending moves (campaign_move in sql/_types.sql). */
@@ -20,15 +21,17 @@ export async function countCampaign(tx: Tx, { account_id, campaign_id, run }: Ru
 
 const Figures = z.record(z.string(), z.int())
 
-/** The figures of a run over all variants, by name; what is zero may be missing. */
+/** The figures of a run, or of the newest, over all variants, by name; what was never counted is missing. */
 export async function readFigures(
   db: Queryable,
-  { account_id, campaign_id, run }: RunId,
+  { account_id, campaign_id, run }: Omit<RunId, 'run'> & { run?: number },
 ): Promise<Record<string, number>> {
   const { figures } = await db.one(sql.type(z.object({ figures: Figures }))`
     SELECT coalesce(jsonb_object_agg(f.name, f.count), '{}') AS figures FROM (
       SELECT name, sum(count) AS count FROM campaign_counts
-      WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run} GROUP BY name
+      WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} 
+        AND run = ${run ?? newestRun({ account_id, id: campaign_id })}
+      GROUP BY name
     ) f
   `)
   return figures

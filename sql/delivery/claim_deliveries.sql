@@ -7,7 +7,7 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 -- was accepted or is not subscribed to its topic, whether the contact of a campaign has left (unsubscribed from everything, or
 -- was deleted), and by which transport its domain asks to send.
 --
--- Whoever pauses or cancels a campaign waits for the claims of its mail that are under way; from that commit on nothing of it
+-- A pause or a cancel of a campaign waits for the claims of its mail that are under way; from that commit on nothing of it
 -- is claimed. The claim never waits: mail of a campaign that is being changed is left for the next one.
 --
 -- While the platform is paused nothing is claimed. What is met of a paused account or domain is put off until that is over,

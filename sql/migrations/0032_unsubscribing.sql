@@ -10,7 +10,7 @@ CREATE TABLE token_keys (
   created_at timestamptz NOT NULL DEFAULT now()
 );
 
--- What the pages for recipients show of a sender. Null: the name of the domain, the usual color, no logo.
+-- How the pages for recipients show a sender. Null: the name of the domain, the usual color, no logo.
 
 -- brand_color  #rrggbb in lower case
 ALTER TABLE domains

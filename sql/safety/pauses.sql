@@ -2,7 +2,8 @@ DROP FUNCTION IF EXISTS park_deliveries(uuid[], uuid[]);
 DROP FUNCTION IF EXISTS release_deliveries(integer);
 
 -- Puts off, until they are released, those of these deliveries that are due and whose account, domain or campaign is paused,
--- or whose campaign was canceled, which are canceled after that: no claim is to read them over and over. Answers which; what another worker has locked is left to it.
+-- or whose campaign was canceled, which are canceled after that: no claim is to read them over and over. Answers which; what
+-- another worker has locked is left to it.
 CREATE FUNCTION park_deliveries(accounts uuid[], ids uuid[]) RETURNS uuid[]
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,27 +1,19 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ParsedMail, simpleParser } from 'mailparser'
 import t from 'tap'
-import { startApi } from '#test/support/api.ts'
 import { openBrowser } from '#test/support/browser.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
-import { newAccount, openWorld } from '#test/support/world.ts'
-import { startWorker } from '#workers/worker.ts'
+import { openWalk } from '#test/support/walk.ts'
 
 const CONTACTS = 1_000
 /** One of so many contacts has the plan `pro`. */
 const PRO = 4
 
-const world = await openWorld(t, { MAIL_TRANSPORT: 'capture' })
-const account = await newAccount(world)
-const api = await startApi(t, world, account.key)
-world.config.BASE_URL = api.url // which nobody knew before
-const worker = await startWorker(world)
-t.teardown(() => worker.stop())
+const { world, account, get, post, mailTo } = await openWalk(t)
 
 /** Where the links of the campaign lead. */
 const site = createServer((_, response) => response.end('Welcome'))
@@ -29,25 +21,8 @@ await new Promise<void>(resolve => site.listen(0, '127.0.0.1', resolve))
 t.teardown(() => site.close())
 const shop = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
 
-/** The members of answers that this story looks at. */
-type Body = { id: string; status: string; data: Body[]; completed_at: string | null; counts: object }
-const ask = async (method: string, path: string, body?: object) =>
-  (await api.request(method, `/api${path}`, body === undefined ? {} : { body })).body as unknown as Body
-const get = (path: string) => ask('GET', path)
-const post = (path: string, body: object) => ask('POST', path, body)
-
 const reaches = (path: string, isThere: (body: Record<string, unknown>) => boolean, what: string) =>
-  waitUntil(async () => isThere((await get(path)) as unknown as Record<string, unknown>), what)
-
-/** The mail of a campaign that arrived at an address. */
-async function mailOf(campaign_id: string, address: string): Promise<ParsedMail> {
-  const { rows } = await world.pool.pg.query(
-    `SELECT c.message FROM captured_messages c JOIN deliveries d ON d.account_id = c.account_id AND d.id = c.delivery_id
-     WHERE d.campaign_id = $1 AND d.recipient = $2`,
-    [campaign_id, address],
-  )
-  return simpleParser(rows[0].message)
-}
+  waitUntil(async () => isThere(await get(path)), what)
 
 t.test('a campaign reports what people did with it, and not what a scanner did', async t => {
   await post('/contact-properties', { key: 'plan', type: 'string' })
@@ -65,7 +40,7 @@ t.test('a campaign reports what people did with it, and not what a scanner did',
   await reaches(`/campaigns/${id}`, ({ status }) => status === 'sent', 'the campaign is sent')
 
   const [person, scanned, leaver, writer] = ['p0@y.com', 'p4@y.com', 'p8@y.com', 'p12@y.com'] as const
-  const scannedMail = await mailOf(id, scanned)
+  const scannedMail = await mailTo(scanned)
   for (const [, url] of String(scannedMail.html).matchAll(/(?:href|src)="(http:[^"]+)"/g)) {
     await fetch(url as string, { redirect: 'manual', headers: { 'user-agent': 'python-requests/2.32' } })
   }
@@ -75,7 +50,7 @@ t.test('a campaign reports what people did with it, and not what a scanner did',
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/143.0.0.0 Safari/537.36'
   const context = await (await openBrowser(t)).newContext({ userAgent })
   const page = await context.newPage()
-  const mail = await mailOf(id, person)
+  const mail = await mailTo(person)
   t.match(mail.html, /Hello Person 0</)
   const fields = new Map(mail.headerLines.map(({ key, line }) => [key, line]))
   t.match(fields.get('list-unsubscribe'), /<http:[^>]+\/u\/[\w-]+>/)
@@ -87,10 +62,10 @@ t.test('a campaign reports what people did with it, and not what a scanner did',
   await page.getByRole('link', { name: 'Offer' }).click()
   await page.waitForURL(`${shop}/offer?a=1&b=2`)
 
-  const leaving = String((await mailOf(id, leaver)).html).match(/href="(http:[^"]+\/u\/[^"]+)"/)?.[1] as string
+  const leaving = String((await mailTo(leaver)).html).match(/href="(http:[^"]+\/u\/[^"]+)"/)?.[1] as string
   t.equal((await fetch(leaving, { method: 'POST', body: 'List-Unsubscribe=One-Click' })).status, 200)
 
-  const { messageId } = await mailOf(id, writer)
+  const { messageId } = await mailTo(writer)
   const reply = await compose({
     from: writer,
     subject: 'Re: March',
@@ -122,7 +97,7 @@ t.test('a campaign reports what people did with it, and not what a scanner did',
   shows(t, await post(`/campaigns/${second}/cancel`, {}), { status: 'canceled' })
   const rest = ({ pending }: Record<string, unknown>) => pending === 0
   await reaches(`/campaigns/${second}/stats`, rest, 'nothing of it is left')
-  const figures = (await get(`/campaigns/${second}/stats`)) as unknown as Record<string, number>
+  const figures = await get<Record<string, number>>(`/campaigns/${second}/stats`)
   const { delivered = 0, canceled = 0, suppressed = 0 } = figures
   t.equal(delivered + canceled + suppressed, CONTACTS - 1, 'all but who has unsubscribed')
   t.ok(canceled > 0, `${canceled} are canceled`)

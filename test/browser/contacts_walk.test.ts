@@ -1,21 +1,13 @@
-import { simpleParser } from 'mailparser'
 import t from 'tap'
-import { startApi } from '#test/support/api.ts'
 import { openBrowser } from '#test/support/browser.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
-import { newAccount, openWorld } from '#test/support/world.ts'
-import { startWorker } from '#workers/worker.ts'
+import { openWalk } from '#test/support/walk.ts'
 
 const ROWS = 50_000
 const BAD = 30
 
-const world = await openWorld(t, { MAIL_TRANSPORT: 'capture' })
-const account = await newAccount(world)
-const api = await startApi(t, world, account.key)
-world.config.BASE_URL = api.url // which nobody knew before
-const worker = await startWorker(world)
-t.teardown(() => worker.stop())
+const { account, api, ask, get, post, mailTo } = await openWalk(t)
 
 /** The members of answers that this story looks at. */
 type Body = {
@@ -27,10 +19,6 @@ type Body = {
   has_more: boolean
   data: Body[]
 }
-const ask = async (method: string, path: string, body?: object) =>
-  (await api.request(method, `/api${path}`, body === undefined ? {} : { body })).body as unknown as Body
-const get = (path: string) => ask('GET', path)
-const post = (path: string, body: object) => ask('POST', path, body)
 
 /** As Excel writes it in Germany: Windows-1252, semicolons, CRLF, cells with line breaks in quotes. */
 function excelFile(): { file: Buffer; lines: number[] } {
@@ -59,7 +47,7 @@ async function importFile(file: Buffer): Promise<Body> {
   const { id, message } = (await response.json()) as { id?: string; message?: string }
   if (id === undefined) throw new Error(message)
   return waitUntil(async () => {
-    const found = await get(`/contacts/imports/${id}`)
+    const found = await get<Body>(`/contacts/imports/${id}`)
     return found.completed_at !== null && found
   }, 'the import has ended')
 }
@@ -67,7 +55,7 @@ async function importFile(file: Buffer): Promise<Body> {
 async function listAll(path: string): Promise<Body[]> {
   const rows: Body[] = []
   for (let after = ''; ; after = `&after=${rows.at(-1)?.id}`) {
-    const page = await get(`${path}?limit=100${after}`)
+    const page = await get<{ data: Body[]; has_more: boolean }>(`${path}?limit=100${after}`)
     rows.push(...page.data)
     if (!page.has_more) return rows
   }
@@ -105,9 +93,10 @@ t.test('a file of Excel is imported, a segment found in it, and who unsubscribes
   const from = `News <news@${account.domain}>`
   const html = '<p>Hello</p><p><a href="{{unsubscribe_url}}">Unsubscribe</a></p>'
   const { id } = await post('/emails', { from, to: email, subject: 'News', html })
-  await waitUntil(async () => (await get(`/emails/${id}`)).last_event === 'delivered', 'the email is delivered')
+  await waitUntil(async () => (await get<Body>(`/emails/${id}`)).last_event === 'delivered', 'the email is delivered')
   const page = await (await openBrowser(t)).newPage()
-  await page.goto(await linkIn(email))
+  const [, link = ''] = /href="([^"]+)"/.exec(String((await mailTo(email)).html)) ?? []
+  await page.goto(link)
   const button = page.getByRole('button', { name: 'Unsubscribe from everything', exact: true })
   await Promise.all([page.waitForNavigation(), button.click()])
   t.match(await page.getByRole('status').innerText(), /^You are unsubscribed\./)
@@ -119,15 +108,3 @@ t.test('a file of Excel is imported, a segment found in it, and who unsubscribes
   shows(t, await post('/contacts', again), { email, unsubscribed: true })
   t.notOk(await isThere(), 'still out when added again')
 })
-
-/** The link of the email that arrived at an address. */
-async function linkIn(address: string): Promise<string> {
-  const { rows } = await world.pool.pg.query(
-    `SELECT message FROM captured_messages c JOIN deliveries d ON d.account_id = c.account_id AND d.id = c.delivery_id
-     WHERE d.recipient = $1`,
-    [address],
-  )
-  const { html } = await simpleParser(rows[0].message)
-  const [, link] = /href="([^"]+)"/.exec(html as string) ?? []
-  return link as string
-}

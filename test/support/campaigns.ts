@@ -3,16 +3,29 @@ import { newId } from '#lib/ids.ts'
 import { readFigures } from '#sql/campaigns/counts.ts'
 import { keepContents } from '#sql/contents/contents.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
+import type { Api } from './api.ts'
 import type { TestWork } from './sending.ts'
 import { waitUntil } from './wait_until.ts'
 import type { TestAccount } from './world.ts'
 
 type Database = Pick<Foundation, 'pool'>
-type NewContact = { email: string; first_name?: string; unsubscribed?: boolean; properties?: Record<string, unknown> }
+type ContactFields = {
+  email: string
+  first_name?: string
+  unsubscribed?: boolean
+  properties?: Record<string, unknown>
+}
 
-/** Adds contacts to the domain of an account; returns their ids in the order of the list. */
-export async function addContacts({ pool }: Database, account: TestAccount, contacts: NewContact[]): Promise<string[]> {
-  const rows = contacts.map(contact => ({ unsubscribed: false, properties: {}, ...contact, id: newId() }))
+/** Adds contacts to the domain of an account, without webhooks and history; returns their ids in the order of the list. */
+export async function addContacts(
+  { pool }: Database,
+  account: TestAccount,
+  contacts: (string | ContactFields)[],
+): Promise<string[]> {
+  const rows = contacts.map(contact => {
+    const fields = typeof contact === 'string' ? { email: contact } : contact
+    return { unsubscribed: false, properties: {}, ...fields, id: newId() }
+  })
   await pool.pg.query(
     `INSERT INTO contacts (account_id, id, domain_id, email, first_name, unsubscribed, properties, source)
      SELECT $1, c.id, $2, c.email, c.first_name, c.unsubscribed, c.properties, 'api'
@@ -20,6 +33,17 @@ export async function addContacts({ pool }: Database, account: TestAccount, cont
     [account.id, account.domain_id, JSON.stringify(rows)],
   )
   return rows.map(({ id }) => id)
+}
+
+/** A draft of an account to all of its contacts, by the API; returns its id. */
+export async function createDraft(api: Api, account: TestAccount, fields: object = {}): Promise<string> {
+  const draft = {
+    ...{ from: `News <news@${account.domain}>`, subject: 'March', html: '<p>Hello {{first_name|friend}}</p>' },
+    ...{ audience_id: account.domain_id, ...fields },
+  }
+  const { status, text, body } = await api.request('POST', '/api/campaigns', { key: account.key, body: draft })
+  if (status !== 201) throw new Error(text)
+  return body.id
 }
 
 export type QueuedCampaign = { account_id: string; campaign_id: string }

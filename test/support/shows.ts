@@ -2,8 +2,8 @@ import type { Test } from 'tap'
 
 /**
  * Asserts that a value shows what is expected: the members that an object names, exactly the items of a list, exact
- * strings, text that fits a regular expression, and anything of a class such as `Date` or `String`. `t.match` takes a list for the beginning of another, and a string for
- * a part of another.
+ * strings, text that fits a regular expression, and anything of a class such as `Date` or `String`. `t.match` takes a list
+ * for the beginning of another, and a string for a part of another.
  */
 export function shows(t: Pick<Test, 'strictSame'>, found: unknown, expected: unknown, message = 'shows it'): boolean {
   return t.strictSame(pick(found, expected), expected, message)

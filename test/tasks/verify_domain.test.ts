@@ -1,4 +1,4 @@
-import { runOnce } from 'graphile-worker'
+import { run } from 'graphile-worker'
 import t from 'tap'
 import { makeDomain, storeDomain } from '#flows/domains/create_domain.ts'
 import { findDomainWithRecords } from '#flows/domains/find_domain.ts'
@@ -13,6 +13,7 @@ import { startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const SERVER = 'mail.server.com'
@@ -280,10 +281,10 @@ t.test('an account whose name servers are silent holds up nobody else', async t 
     slow.push(domain.id)
   }
   const quick = await setUp({}, await newAccount(world))
-  // A worker goes home when all that is left waits for another's job.
-  for (let n = 0; n < 6 && (await query('SELECT FROM graphile_worker.jobs')).length > 0; n++) {
-    await runOnce({ pgPool: pool.pg, concurrency: 4, logger: silentLogger, taskList: taskList('slow', work) })
-  }
+  const options = { pgPool: pool.pg, concurrency: 4, pollInterval: 50, noHandleSignals: true, logger: silentLogger }
+  const runner = await run({ ...options, taskList: taskList('slow', work) })
+  await waitUntil(async () => (await query('SELECT FROM graphile_worker.jobs')).length === 0, 'all jobs are done')
+  await runner.stop()
   t.equal((await quick.show()).status, 'verified')
   const [order] = await query(
     `SELECT count(*) FILTER (WHERE is_slow AND at < (SELECT min(checked_at) FROM domain_records WHERE domain_id = $2))

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { atOnce } from '#lib/async/turns.ts'
 import {
   type ContentKey,
   listContentKeys,
@@ -40,9 +41,5 @@ export function valuesOf(contact: ValuedContact, { keys }: CampaignContent, subj
     properties: contact.properties ?? {},
     property_fallbacks: contact.property_fallbacks,
   })
-  const steps = render(subject, 'subject', lookup)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return { subject: value, variables: recipientValues(keys, lookup) }
-  }
+  return { subject: atOnce(render(subject, 'subject', lookup)), variables: recipientValues(keys, lookup) }
 }

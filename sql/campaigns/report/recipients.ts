@@ -49,9 +49,7 @@ const types = {
   suppressed: sql.fragment`(r.state = 'x' OR e.status = 'suppressed')`,
 }
 
-export const RecipientType = z.enum([
-  ...(['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed'] as const),
-])
+export const RecipientType = z.enum(Object.keys(types) as (keyof typeof types)[])
 
 export type RecipientFilter = {
   state?: RecipientState | undefined

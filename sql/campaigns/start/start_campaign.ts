@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { addJob } from '#sql/jobs.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { Campaign, columns } from '../campaign_records.ts'
 import type { CampaignId } from '../campaigns.ts'
@@ -6,15 +7,11 @@ import { addSendJob } from '../sending/runs.ts'
 
 /** It waits for its time. A job looks for due campaigns at that moment; the sweep of each minute finds it without. */
 export async function scheduleCampaign(tx: Tx, { account_id, id }: CampaignId, scheduled_at: Date): Promise<void> {
-  const at = scheduled_at.toISOString()
   await tx.run(sql.unsafe`
-    UPDATE campaigns SET status = 'scheduled', scheduled_at = ${at}, updated_at = now()
+    UPDATE campaigns SET status = 'scheduled', scheduled_at = ${scheduled_at.toISOString()}, updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
   `)
-  await tx.run(sql.unsafe`
-    SELECT graphile_worker.add_job('start_campaigns', '{}'::json, run_at => ${at}::timestamptz,
-      job_key => ${`start_campaigns ${id}`}, max_attempts => job_attempts())
-  `)
+  await addJob(tx, 'start_campaigns', {}, `start_campaigns ${id}`, scheduled_at)
 }
 
 export type Started = { content_id: string; subject: string; reply_to: string[] }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
-import { addContacts, createDraft } from '#test/support/campaign_drafts.ts'
+import { addContacts, createDraft } from '#test/support/campaigns.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
-import { addContacts, createDraft } from '#test/support/campaign_drafts.ts'
+import { addContacts, createDraft } from '#test/support/campaigns.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -15,7 +15,7 @@ const send = (id: string, body: object = {}) => post(`/campaigns/${id}/send`, bo
 
 const reachable = Array.from({ length: 10 }, (_, n) => `p${n}@b.com`)
 await addContacts(world, account, reachable)
-await addContacts(world, account, ['gone@b.com'], { unsubscribed: true })
+await addContacts(world, account, [{ email: 'gone@b.com', unsubscribed: true }])
 await addContacts(world, account, ['x@example.com', 'bad@b.com'])
 await post('/suppressions', { email: 'bad@b.com' })
 

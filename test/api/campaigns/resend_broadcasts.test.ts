@@ -1,8 +1,8 @@
 import { Resend } from 'resend'
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
-import { addContacts } from '#test/support/campaign_drafts.ts'
 import { addRecipient } from '#test/support/campaign_rows.ts'
+import { addContacts } from '#test/support/campaigns.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 

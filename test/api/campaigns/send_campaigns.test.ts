@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
-import { addContacts, createDraft } from '#test/support/campaign_drafts.ts'
+import { addContacts, createDraft } from '#test/support/campaigns.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 

@@ -48,7 +48,7 @@ export async function dropIndexes({ pg }: Pool): Promise<() => Promise<void>> {
   }
 }
 
-/** Whatever time it takes. */
+/** Runs a statement without a time limit. */
 async function unlimited(pg: Pool['pg'], text: string, values: unknown[] = []): Promise<void> {
   const client = await pg.connect()
   await client.query('SET statement_timeout = 0')

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { atOnce } from '#lib/async/turns.ts'
 import { writeFallbacks } from '#lib/campaigns/write_fallbacks.ts'
 import { render } from '#lib/templates/render.ts'
 
@@ -11,13 +12,7 @@ const fallbacks = new Map([
 
 const write = (source: string) => writeFallbacks(source, fallbacks, new Set(['seats']))
 
-function rendered(source: string): string {
-  const steps = render(source, 'html', key => (key === 'known' ? 'yes' : undefined))
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
-}
+const rendered = (source: string) => atOnce(render(source, 'html', key => (key === 'known' ? 'yes' : undefined)))
 
 t.test('a placeholder without a fallback gets that of its variable', async t => {
   t.equal(write('a {{plan}} {{{ plan }}} z'), 'a {{plan|"free"}} {{{plan|"free"}}} z')

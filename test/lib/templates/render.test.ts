@@ -1,14 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { atOnce } from '#lib/async/turns.ts'
 import { type Lookup, listVariableKeys, type Part, render, type Value } from '#lib/templates/render.ts'
 
-function finish<Result>(steps: Generator<void, Result>): Result {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
-}
-const renderAll = (source: string, part: Part, lookup: Lookup) => finish(render(source, part, lookup))
+const renderAll = (source: string, part: Part, lookup: Lookup) => atOnce(render(source, part, lookup))
 
 /** Renders with these values; `shown` for what is refused. */
 function draw(source: string, values: Record<string, Value> = {}, part: Part = 'html'): string {
@@ -193,7 +188,7 @@ t.test('the keys of placeholders are those of variables, once each, except what 
   const subject = '{{a}}{{contact.x}}{{FIRST_NAME}}{{first_name}}'
   const html =
     '{{{b|1}}}{{a}}{{unsubscribe_url}}{{{RESEND_UNSUBSCRIBE_URL}}}{{poll}}{{poll_url:yes}}{{this}}{{event.x}}'
-  t.strictSame(finish(listVariableKeys(subject, html, '{{constructor}}{{__proto__}}{{#c}}')), [
+  t.strictSame(atOnce(listVariableKeys(subject, html, '{{constructor}}{{__proto__}}{{#c}}')), [
     'a',
     'first_name',
     'b',
@@ -225,7 +220,7 @@ t.test('what is rendered has a length, and a number of placeholders, at most', a
   t.throws(() => draw('y'.repeat(5_000_001)), refusal(/must have at most/))
   t.equal(draw('{{a}}'.repeat(20_000), { a: 1 }).length, 20_000)
   t.throws(() => draw('{{a}}'.repeat(20_001), { a: 1 }), refusal(/at most 20,000 placeholders/))
-  t.throws(() => finish(listVariableKeys('{{a}}'.repeat(20_001))), refusal(/at most 20,000 placeholders/))
+  t.throws(() => atOnce(listVariableKeys('{{a}}'.repeat(20_001))), refusal(/at most 20,000 placeholders/))
 })
 
 t.test('the longest texts that are made to be slow take the time of any other', async t => {

@@ -114,6 +114,7 @@ async function inDoubt(t: Test) {
   t.teardown(() => sink.close())
   const work = openWork(t, world, sink.url)
   await sendUntil(work, campaign)
+  await work.sender.stop() // what is sent again would be in doubt again
   const { rows } = await pool.pg.query('SELECT id FROM emails WHERE campaign_id = $1 ORDER BY id', [
     campaign.campaign_id,
   ])
