@@ -56,14 +56,19 @@ async function postUntilRefused(load: Load, url: string, unanswered: number[]): 
   }
 }
 
+/** Asks again and again without waiting: a question asked before the stop may be answered when the process is gone. */
 async function saysNotReady(url: string, child: Child): Promise<boolean> {
-  while (!child.exit) {
-    const answer = await request(`${url}/readyz`).catch(() => null)
-    if (!answer) return false
-    await answer.body.dump()
-    if (answer.statusCode === 503) return true
+  let says = false
+  const ask = async () => {
+    const { statusCode, body } = await request(`${url}/readyz`)
+    says ||= statusCode === 503
+    await body.dump()
   }
-  return false
+  while (!child.exit && !says) {
+    ask().catch(() => {}) // it is gone
+    await sleep(25)
+  }
+  return says
 }
 
 async function listStored(stage: Stage, unanswered: number[]): Promise<number[]> {
