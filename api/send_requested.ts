@@ -1,12 +1,19 @@
 import { readRequestKey } from '#api/middleware/idempotency.ts'
+import { answerOnce } from '#flows/sending/answer_once.ts'
 import { sendEmail } from '#flows/sending/send_email.ts'
 import type { ErrorName } from '#lib/errors.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
+import type { Tx } from '#sql/pool.ts'
 import type { Context } from './context.ts'
+
+/** Errors of every operation that a request with an Idempotency-Key does once. */
+export const KEY_ERRORS: ErrorName[] = [
+  ...(['invalid_idempotency_key', 'invalid_idempotent_request', 'concurrent_idempotent_requests'] as const),
+]
 
 /** Errors of every operation that sends. */
 export const SEND_ERRORS: ErrorName[] = [
-  ...(['invalid_idempotency_key', 'invalid_idempotent_request', 'concurrent_idempotent_requests'] as const),
+  ...KEY_ERRORS,
   ...(['missing_required_field', 'invalid_from_address', 'invalid_to_address', 'invalid_attachment'] as const),
   ...([
     'not_found',
@@ -24,4 +31,16 @@ export async function sendRequested(ctx: Context, email: NewEmail, route: string
   const { id, replayed } = await sendEmail(ctx, ctx.state.caller, email, key)
   if (replayed) ctx.set('idempotent-replayed', 'true')
   return id
+}
+
+/** Does in one commit what a request asks for. Returns its answer: that of the first request with the same key. */
+export async function answerRequested<Answer extends object>(
+  ctx: Context,
+  route: string,
+  act: (tx: Tx) => Promise<Answer>,
+): Promise<Answer> {
+  const key = await readRequestKey(ctx, route)
+  const { answer, replayed } = await answerOnce(ctx.pool, ctx.state.caller.account_id, key, act)
+  if (replayed) ctx.set('idempotent-replayed', 'true')
+  return answer
 }

@@ -3,8 +3,8 @@ import { refTo } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
-import { SEND_ERRORS } from '#api/send_requested.ts'
-import { sendTest } from '#flows/campaigns/send_test.ts'
+import { answerRequested, SEND_ERRORS } from '#api/send_requested.ts'
+import { sendTest, TestEmail } from '#flows/campaigns/send_test.ts'
 import { sendCampaign } from '#flows/campaigns/start_campaign.ts'
 import { continueCampaign, retryCampaign, stopCampaign, suspendCampaign } from '#flows/campaigns/stop_campaign.ts'
 import { DOUBT_ACTIONS, decideDoubts } from '#flows/delivery/decide_doubts.ts'
@@ -31,11 +31,7 @@ const RetriedCampaign = MovedCampaign.extend({
 }).meta({ id: 'RetriedCampaign' })
 
 const TestedCampaign = refTo('campaign')
-  .extend({
-    emails: z
-      .array(z.object({ id: z.string(), to: z.string().describe('The address.') }).meta({ id: 'TestEmail' }))
-      .describe('The emails, in the order of the addresses.'),
-  })
+  .extend({ emails: z.array(TestEmail).describe('The emails, in the order of the addresses.') })
   .meta({ id: 'TestedCampaign' })
 
 const Decision = z
@@ -52,6 +48,7 @@ export const campaignActions = [
     aliases: ['/broadcasts/:id/send'],
     access: 'full',
     params,
+    headers: ['Idempotency-Key'],
     summary: 'Send or schedule a draft',
     description: 'Its content and its recipients are those of the moment at which sending begins.',
     body: json(CampaignSending),
@@ -59,7 +56,11 @@ export const campaignActions = [
     errors: CAMPAIGN_SEND_ERRORS,
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
-    return { object: 'campaign', id, ...(await sendCampaign(ctx, { account_id, id }, body() ?? {})) }
+    const sending = body() ?? {}
+    const sent = await answerRequested(ctx, `/campaigns/${id}/send`, tx =>
+      sendCampaign(tx, ctx.config, { account_id, id }, sending),
+    )
+    return { object: 'campaign', id, ...sent }
   }),
 
   operation('POST /campaigns/:id/cancel', {
@@ -139,11 +140,7 @@ export const campaignActions = [
     errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
-    const { action } = body()
-    return {
-      object: 'campaign',
-      id,
-      decided: await decideDoubts(ctx.pool, { account_id, campaign_id: id }, action),
-    }
+    const decided = await decideDoubts(ctx.pool, { account_id, campaign_id: id }, body().action)
+    return { object: 'campaign', id, decided }
   }),
 ]

@@ -5,6 +5,7 @@ import { json, longJson } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
+import { answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
 import { type Author, changeCampaign, copyCampaign, removeCampaign } from '#flows/campaigns/change_campaign.ts'
 import { createCampaign } from '#flows/campaigns/start_campaign.ts'
 import { requireDomain } from '#flows/contacts/contact_domain.ts'
@@ -17,6 +18,7 @@ const params = { id: uuidParam('Campaign') }
 
 /** Errors of operations that begin to send a campaign. */
 export const CAMPAIGN_SEND_ERRORS: ErrorName[] = [
+  ...KEY_ERRORS,
   ...(['not_found', 'daily_quota_exceeded', 'monthly_quota_exceeded', 'reputation_paused'] as const),
   ...(['sending_service_unavailable', 'sending_configuration_unavailable'] as const),
 ]
@@ -45,10 +47,14 @@ export const campaigns = [
     access: 'full',
     summary: 'Create a campaign',
     description: 'It stays a draft until it is sent: at once with `send`, or by `POST /campaigns/:id/send`.',
+    headers: ['Idempotency-Key'],
     body: longJson(NewCampaign),
     answers: { 201: CreatedCampaign },
     errors: ['missing_required_field', 'invalid_from_address', ...CAMPAIGN_SEND_ERRORS],
-  }).handle(async (ctx, { body }) => createCampaign(ctx, authorOf(ctx), body())),
+  }).handle(async (ctx, { body }) => {
+    const given = body()
+    return answerRequested(ctx, '/campaigns', tx => createCampaign(tx, ctx.config, authorOf(ctx), given))
+  }),
 
   operation('GET /campaigns', {
     id: 'listCampaigns',

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { shareContents } from '#flows/contents/share_contents.ts'
 import { acceptEmails } from '#flows/sending/accept_emails.ts'
 import { type SendingParty, toDraft } from '#flows/sending/draft_emails.ts'
@@ -22,7 +23,8 @@ import { freezeContent } from './freeze_content.ts'
 type Services = { pool: Pool; config: Config }
 
 /** An email to somebody who looks at a campaign before it is sent. */
-export type TestEmail = { id: string; to: string }
+export const TestEmail = z.object({ id: z.string(), to: z.string().describe('The address.') }).meta({ id: 'TestEmail' })
+type TestEmail = z.infer<typeof TestEmail>
 
 /**
  * Sends a campaign as it is now to some addresses, each an email of its own with the values of the contact of that address, if

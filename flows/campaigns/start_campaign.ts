@@ -9,7 +9,7 @@ import { type CampaignId, findCampaign, lockCampaign } from '#sql/campaigns/camp
 import { insertCampaignLinks } from '#sql/campaigns/start/campaign_links.ts'
 import { scheduleCampaign, startRun } from '#sql/campaigns/start/start_campaign.ts'
 import { keepContents } from '#sql/contents/contents.ts'
-import type { Pool, Tx } from '#sql/pool.ts'
+import type { Tx } from '#sql/pool.ts'
 import { type Author, insertDraft, notDraft } from './change_campaign.ts'
 import { type CampaignConfig, type Checked, checkCampaign, requireRecipients } from './check_campaign.ts'
 import { requireQuota } from './require_quota.ts'
@@ -18,42 +18,38 @@ import { listWarnings } from './warnings.ts'
 /** Numbers links, whether or not clicks on them are tracked: the domain decides that with each email. */
 const TRACKED = { opens: false, clicks: true }
 
-type Services = { pool: Pool; config: CampaignConfig }
-
 /** `warnings`: what recipients or their mail servers may object to; it is sent all the same. */
 export type SentCampaign = { status: 'queued' | 'scheduled'; scheduled_at: Date | null; warnings: string[] }
 
 /**
- * Begins to send a draft, or schedules it, in one commit.
+ * Begins to send a draft, or schedules it.
  *
  * @throws {ApiError} 404; 422 with the first reason why it cannot be sent; 429 if it exceeds a quota
  */
 export async function sendCampaign(
-  { pool, config }: Services,
+  tx: Tx,
+  config: CampaignConfig,
   campaign: CampaignId,
   sending: CampaignSending,
 ): Promise<SentCampaign> {
-  return pool.transaction(async tx => {
-    const draft = await lockCampaign(tx, campaign)
-    if (!draft) throw notFound('Campaign')
-    if (draft.status !== 'draft') throw notDraft(draft, 'sent')
-    return sendDraft(tx, config, campaign, draft, sending)
-  })
+  const draft = await lockCampaign(tx, campaign)
+  if (!draft) throw notFound('Campaign')
+  if (draft.status !== 'draft') throw notDraft(draft, 'sent')
+  return sendDraft(tx, config, campaign, draft, sending)
 }
 
 /** Stores a campaign, and sends it if it asks for that: both or neither. @throws {ApiError} */
 export async function createCampaign(
-  { pool, config }: Services,
+  tx: Tx,
+  config: CampaignConfig,
   author: Author,
   given: NewCampaign,
 ): Promise<Campaign & { warnings?: string[] }> {
-  const { account_id } = author
-  return pool.transaction(async tx => {
-    const draft = await insertDraft(tx, author, given)
-    if (!given.send) return draft
-    const { warnings } = await sendDraft(tx, config, { account_id, id: draft.id }, draft, given)
-    return { ...((await findCampaign(tx, { account_id, id: draft.id })) as Campaign), warnings }
-  })
+  const draft = await insertDraft(tx, author, given)
+  if (!given.send) return draft
+  const campaign = { account_id: author.account_id, id: draft.id }
+  const { warnings } = await sendDraft(tx, config, campaign, draft, given)
+  return { ...((await findCampaign(tx, campaign)) as Campaign), warnings }
 }
 
 async function sendDraft(

@@ -1,4 +1,47 @@
-import { type Queryable, sql } from '#sql/pool.ts'
+import { z } from 'zod'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+
+/** `fingerprint` is hex. */
+type BoundKey = { route: string; key: string; fingerprint: string }
+
+/** Takes the key until the transaction ends; false if another request has it at the moment. */
+export async function lockKey(tx: Tx, account_id: string, { route, key }: BoundKey): Promise<boolean> {
+  const name = `idempotency ${account_id} ${route} ${key}`
+  const { is_locked } = await tx.one(sql.type(z.object({ is_locked: z.boolean() }))`
+    SELECT pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) AS is_locked
+  `)
+  return is_locked
+}
+
+/** `answer` is JSON. */
+const BoundAnswer = z.object({ fingerprint: z.string(), answer: z.string() })
+
+/** Finds the answer that a key is bound to, unless it has expired. */
+export async function findBoundAnswer(
+  tx: Tx,
+  account_id: string,
+  { route, key }: BoundKey,
+): Promise<z.infer<typeof BoundAnswer> | null> {
+  return tx.maybeOne(sql.type(BoundAnswer)`
+    SELECT encode(fingerprint, 'hex') AS fingerprint, answer #>> '{}' AS answer FROM idempotency_keys
+    WHERE account_id = ${account_id} AND route = ${route} AND key = ${key} AND created_at > now() - key_lifetime()
+  `)
+}
+
+/** Binds a locked key that has no answer, or an expired one. The answer is kept as text: `jsonb` forgets the order of members. */
+export async function bindKey(
+  tx: Tx,
+  account_id: string,
+  { route, key, fingerprint }: BoundKey,
+  answer: string,
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    INSERT INTO idempotency_keys (account_id, route, key, fingerprint, answer)
+    VALUES (${account_id}, ${route}, ${key}, decode(${fingerprint}, 'hex'), ${JSON.stringify(answer)})
+    ON CONFLICT (account_id, route, key) DO UPDATE
+      SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
+  `)
+}
 
 /** Deletes the keys that are past their lifetime (sql/sending/key_lifetime.sql). Returns how many. */
 export async function deleteExpiredKeys(db: Queryable): Promise<number> {

@@ -44,3 +44,41 @@ t.test('a campaign is sent once, however many ask at the same moment', async t =
   t.strictSame(statuses, [200, ...Array(7).fill(422)])
   shows(t, await readRows('SELECT run FROM campaign_runs WHERE campaign_id = $1', [id]), [{ run: 1 }])
 })
+
+t.test('POST /campaigns/:id/send with an Idempotency-Key gets the first answer again', async t => {
+  const id = await createDraft(api, account)
+  const headers = { 'idempotency-key': 'march' }
+  const ask = (body: object) => api.request('POST', `/api/campaigns/${id}/send`, { body, headers })
+  const refused = await ask({ expected_recipients: 50 })
+  t.equal(refused.status, 422, 'which binds no key')
+  const first = await ask({})
+  shows(t, first, { status: 200, body: { id, status: 'queued' } })
+  t.notOk(first.headers.has('idempotent-replayed'))
+  const again = await ask({})
+  t.strictSame([again.status, again.text], [200, first.text])
+  t.equal(again.headers.get('idempotent-replayed'), 'true')
+  shows(t, await ask({ expected_recipients: 2 }), { status: 409, body: { name: 'invalid_idempotent_request' } })
+  const other = await createDraft(api, account)
+  shows(t, await api.request('POST', `/api/campaigns/${other}/send`, { headers }), { status: 200, body: { id: other } })
+})
+
+t.test('POST /campaigns with an Idempotency-Key makes one campaign, however many ask at the same moment', async t => {
+  const body = { from: `News <news@${account.domain}>`, subject: 'Once', html: '<p>Hello</p>', send: true }
+  const given = { ...body, audience_id: account.domain_id }
+  const ask = (path: string, fields: object = given) =>
+    api.request('POST', path, { body: fields, headers: { 'idempotency-key': 'once' } })
+  const answers = await Promise.all(Array.from({ length: 6 }, () => ask('/api/campaigns')))
+  const made = answers.filter(({ status }) => status === 201)
+  const refused = answers.filter(({ status }) => status !== 201)
+  for (const { body, headers } of refused) {
+    shows(t, body, { name: 'concurrent_idempotent_requests', statusCode: 409 })
+    t.equal(headers.get('retry-after'), '1')
+  }
+  const again = await ask('/api/broadcasts')
+  t.strictSame([...new Set([...made, again].map(({ text }) => text))], [again.text])
+  shows(t, again, { status: 201, body: { status: 'queued', subject: 'Once' } })
+  shows(t, await ask('/api/campaigns', { ...given, subject: 'Twice' }), { status: 409 })
+  shows(t, await readRows(`SELECT subject FROM campaigns WHERE subject IN ('Once', 'Twice')`, []), [
+    { subject: 'Once' },
+  ])
+})
