@@ -146,5 +146,6 @@ CREATE TYPE given_contact AS (
   first_name text,
   last_name text,
   unsubscribed boolean,
-  properties jsonb
+  properties jsonb,
+  do_not_track boolean
 );

@@ -2,16 +2,16 @@ import type { NewContact } from '#lib/contacts/new_contact.ts'
 import type { GivenContact } from '#sql/contacts/contact_changes.ts'
 
 /** Members of a contact that a request gives; undefined leaves one as it is. */
-export type ContactFields = Pick<NewContact, 'first_name' | 'last_name' | 'unsubscribed' | 'properties'>
+export type ContactFields = Pick<NewContact, 'first_name' | 'last_name' | 'unsubscribed' | 'do_not_track' | 'properties'>
 
 /** Returns the contact as Postgres takes it. `properties` by `stored_as`. */
 export function toGivenContact(
   id: string,
-  { email, first_name, last_name, unsubscribed }: ContactFields & { email: string },
+  { email, first_name, last_name, unsubscribed, do_not_track }: ContactFields & { email: string },
   properties: GivenContact['properties'],
 ): GivenContact {
   return {
-    ...{ id, email, unsubscribed: unsubscribed ?? null, properties },
+    ...{ id, email, unsubscribed: unsubscribed ?? null, do_not_track: do_not_track ?? null, properties },
     ...{ first_name: cleared(first_name), last_name: cleared(last_name) },
   }
 }

@@ -36,6 +36,10 @@ export const contactFields = {
     .boolean()
     .nullish()
     .describe('`true`: the contact gets no campaigns. Only an explicit `false` undoes an opt-out.'),
+  do_not_track: z
+    .boolean()
+    .nullish()
+    .describe('`true`: opens and clicks of mail to it are not tracked, whatever the email or its domain says.'),
   properties: Properties.describe('Values by the keys of contact properties. A value of null removes it.'),
 }
 const SegmentRef = z.union(

@@ -37,6 +37,8 @@ export const BrandChange = z.object({
   logo_url: LogoUrl.nullish().describe('Image above the name, at an https URL. Null: none.'),
 })
 
+export type BrandChange = z.infer<typeof BrandChange>
+
 /** The look of a sender as its domain shows it. */
 export const Brand = z
   .object({

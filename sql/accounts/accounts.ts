@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { BrandChange } from '#lib/domains/brand.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 export const Account = z.object({ id: z.string(), name: z.string(), plan: z.string() })
@@ -28,4 +29,15 @@ export async function findFirstAccount(db: Queryable): Promise<Account | null> {
 /** In the footer of its campaigns, for domains that have none of their own. */
 export async function setPostalAddress(db: Queryable, id: string, postal_address: string | null): Promise<void> {
   await db.run(sql.unsafe`UPDATE accounts SET postal_address = ${postal_address} WHERE id = ${id}`)
+}
+
+/** Shown to recipients of domains that have none of their own; undefined leaves a part as it is. */
+export async function setBrand(db: Queryable, id: string, { name, color, logo_url }: BrandChange): Promise<void> {
+  await db.run(sql.unsafe`
+    UPDATE accounts SET
+      brand_name = CASE WHEN ${name === undefined} THEN brand_name ELSE ${name ?? null} END,
+      brand_color = CASE WHEN ${color === undefined} THEN brand_color ELSE ${color ?? null} END,
+      brand_logo_url = CASE WHEN ${logo_url === undefined} THEN brand_logo_url ELSE ${logo_url ?? null} END
+    WHERE id = ${id}
+  `)
 }

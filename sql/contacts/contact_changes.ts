@@ -46,6 +46,7 @@ export type GivenContact = {
   first_name: string | null
   last_name: string | null
   unsubscribed: boolean | null
+  do_not_track: boolean | null
   properties: Record<string, PropertyValue | null> | null
 }
 

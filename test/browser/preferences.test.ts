@@ -224,6 +224,16 @@ t.test('the page shows the name, the color and the logo of the sender', async t 
   t.strictSame(await findBarriers(page), [], 'white on yellow is made readable')
 })
 
+t.test('a domain without a look of its own has that of its account, part by part', async t => {
+  await patch(`/domains/${account.domain_id}`, { brand: { name: null, color: '#005500', logo_url: null } })
+  await world.pool.pg.query(`UPDATE accounts SET brand_name = 'Acme Group', brand_color = '#550000' WHERE id = $1`, [
+    account.id,
+  ])
+  const { page } = await open(t, 'ian@b.com')
+  t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Acme Group')
+  t.match(await page.content(), /#005500/)
+})
+
 t.test('the look of a sender is checked and kept', async t => {
   const set = async (brand: unknown) => (await patch(`/domains/${account.domain_id}`, { brand })).body
   const shown = async () => (await get(`/domains/${account.domain_id}`)).brand

@@ -1,9 +1,24 @@
+import { BrandChange } from '#lib/domains/brand.ts'
 import { PostalAddress } from '#lib/domains/new_domain.ts'
 import { newId } from '#lib/ids.ts'
-import { findAccount, insertAccount, setPostalAddress } from '#sql/accounts/accounts.ts'
+import { findAccount, insertAccount, setBrand, setPostalAddress } from '#sql/accounts/accounts.ts'
 import { addCredits, listPlans, type Plan, setPlan, upsertPlan } from '#sql/accounts/plans.ts'
 import type { Queryable } from '#sql/pool.ts'
-import { accountNamed, type Command, optional, required, takes, UsageError, wholeNumber } from './values.ts'
+import {
+  accountNamed,
+  type Command,
+  clearable,
+  type Option,
+  optional,
+  required,
+  takes,
+  UsageError,
+  type Values,
+  wholeNumber,
+} from './values.ts'
+
+/** The look of its domains that have none of their own. */
+const BRAND_OPTIONS: Option[] = ['brand-name', 'brand-color', 'brand-logo-url']
 
 /** Accounts and what their plans allow. */
 export const accountCommands: Record<string, Command> = {
@@ -15,21 +30,26 @@ export const accountCommands: Record<string, Command> = {
     console.log(account.id)
   }),
 
-  'account update': takes(1, ['plan', 'add-credits', 'postal-address'], async ({ pool }, values, [name]) => {
-    if (!name) throw new UsageError('Which account?')
-    const { id } = await accountNamed(pool, name)
-    const plan = optional(values, 'plan')
-    const credits = wholeNumber(values, 'add-credits')
-    const address = optional(values, 'postal-address')
-    if (plan === undefined && credits === undefined && address === undefined)
-      throw new UsageError('What is to be updated?')
-    await pool.transaction(async tx => {
-      if (plan !== undefined) await setPlan(tx, id, (await planOf(tx, plan)).name)
-      if (credits !== undefined) await addCredits(tx, id, credits)
-      if (address !== undefined) await setPostalAddress(tx, id, readPostalAddress(address))
-    })
-    console.log(id)
-  }),
+  'account update': takes(
+    1,
+    ['plan', 'add-credits', 'postal-address', ...BRAND_OPTIONS],
+    async ({ pool }, values, [name]) => {
+      if (!name) throw new UsageError('Which account?')
+      const { id } = await accountNamed(pool, name)
+      const plan = optional(values, 'plan')
+      const credits = wholeNumber(values, 'add-credits')
+      const address = clearable(values, 'postal-address')
+      if (Object.keys(values).length === 0) throw new UsageError('What is to be updated?')
+      const brand = readBrand(values)
+      await pool.transaction(async tx => {
+        await setBrand(tx, id, brand)
+        if (plan !== undefined) await setPlan(tx, id, (await planOf(tx, plan)).name)
+        if (credits !== undefined) await addCredits(tx, id, credits)
+        if (address !== undefined) await setPostalAddress(tx, id, readPostalAddress(address))
+      })
+      console.log(id)
+    },
+  ),
 
   'plan set': takes(1, ['per-day', 'per-month', 'domains', 'ai-credits'], async ({ pool }, values, [name]) => {
     if (!name) throw new UsageError('Which plan?')
@@ -45,8 +65,19 @@ export const accountCommands: Record<string, Command> = {
   }),
 }
 
-/** Null for an empty one. */
-function readPostalAddress(text: string): string | null {
+function readBrand(values: Values): BrandChange {
+  const part = (name: string) => clearable(values, `brand-${name}`)
+  const { data, error } = BrandChange.safeParse({
+    name: part('name'),
+    color: part('color'),
+    logo_url: part('logo-url'),
+  })
+  if (data) return data
+  const [issue] = error.issues
+  throw new UsageError(`--brand-${String(issue?.path[0]).replace('_', '-')} ${issue?.message}`)
+}
+
+function readPostalAddress(text: string | null): string | null {
   const { success, data } = PostalAddress.safeParse(text)
   if (!success) throw new UsageError('--postal-address must be one line of at most 500 characters')
   return data ?? null

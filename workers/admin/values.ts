@@ -18,6 +18,7 @@ const flag = { type: 'boolean' } as const
 /** Every option there is, as `parseArgs` takes them. */
 export const options = {
   ...{ account: text, domain: text, expires: text, limit: text, name: text, plan: text, reason: text },
+  ...{ 'brand-name': text, 'brand-color': text, 'brand-logo-url': text },
   ...{
     'add-credits': text,
     'ai-credits': text,
@@ -29,7 +30,7 @@ export const options = {
   },
   ...{ 'sending-only': flag, verified: flag, now: flag },
 }
-type Option = keyof typeof options
+export type Option = keyof typeof options
 
 /** `words`: how many follow its name; `options`: those it knows. */
 export type Command = { words: number; options: Option[]; run: Run }
@@ -40,6 +41,11 @@ export function optional(values: Values, name: string): string | undefined {
   if (value === undefined) return undefined
   if (typeof value !== 'string' || value === '') throw new UsageError(`--${name} needs a value`)
   return value
+}
+
+/** As `optional`, but an empty text is a value: null. */
+export function clearable(values: Values, name: string): string | null | undefined {
+  return values[name] === '' ? null : optional(values, name)
 }
 
 export function required(values: Values, name: string): string {

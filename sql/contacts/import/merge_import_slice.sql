@@ -46,7 +46,7 @@ BEGIN
 
   -- Before the lock is taken.
   SELECT count(*), coalesce(array_agg(ROW(r.id, r.email, r.first_name, r.last_name, r.unsubscribed,
-    r.properties - coalesce(gone, '{}'))::given_contact), '{}')
+    r.properties - coalesce(gone, '{}'), NULL)::given_contact), '{}')
   INTO rows, given FROM import_rows r WHERE r.import_id = import AND r.n > i.merged_through AND r.n <= up_to;
   SELECT count(*) FILTER (WHERE e.outcome = 'failed'), count(*) FILTER (WHERE e.outcome = 'skipped') INTO wrong, repeated
   FROM import_errors e WHERE e.account_id = account AND e.import_id = import AND e.n > i.merged_through AND e.n <= up_to;

@@ -42,7 +42,9 @@ export async function findPreferences(
       SELECT topic_id FROM contact_optouts
       WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND email_hash = sha256(convert_to(${address}, 'UTF8'))
     )
-    SELECT d.name AS domain, d.brand_name, d.brand_color, d.brand_logo_url, c.id AS contact_id,
+    SELECT d.name AS domain, coalesce(d.brand_name, a.brand_name) AS brand_name,
+      coalesce(d.brand_color, a.brand_color) AS brand_color, coalesce(d.brand_logo_url, a.brand_logo_url) AS brand_logo_url,
+      c.id AS contact_id,
       coalesce(c.unsubscribed, EXISTS (SELECT FROM optouts WHERE topic_id = everything())) AS is_unsubscribed,
       EXISTS (
         SELECT FROM suppressions s
@@ -60,6 +62,7 @@ export async function findPreferences(
           AND (c.id IS NOT NULL OR t.default_subscription = 'opt_in')
       ) AS topics
     FROM domains d
+    JOIN accounts a ON a.id = d.account_id
     LEFT JOIN contacts c ON c.account_id = d.account_id AND c.domain_id = d.id AND c.email = ${address}
     WHERE d.account_id = ${account_id} AND d.id = ${domain_id}
   `)

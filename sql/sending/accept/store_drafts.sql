@@ -17,13 +17,18 @@ DROP FUNCTION IF EXISTS tracking_of(draft[], judgement);
 CREATE FUNCTION tracked_renderer() RETURNS smallint LANGUAGE sql IMMUTABLE AS 'SELECT 3::smallint';
 
 -- Returns email_contents.tracking by position of the draft, of those that are tracked; null: none is. It is decided for
--- good, by the draft, else by its domain. Only html can be tracked; by its length Postgres knows it from '' without reading it.
+-- good, by the draft, else by its domain. Mail to a contact who is not to be tracked is not, whoever gets it beside. Only html
+-- can be tracked; by its length Postgres knows it from '' without reading it.
 CREATE FUNCTION tracking_of(drafts draft[], judged judgement) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN (
     SELECT jsonb_object_agg(d.position, t.bits) FILTER (WHERE t.bits > 0 AND (d.html <> '' OR EXISTS (
       SELECT FROM contents c WHERE c.account_id = d.account_id AND c.id = d.content_id AND c.html <> ''
-    )))
+    )) AND NOT EXISTS (
+      SELECT FROM unnest(d.recipients) AS r
+      JOIN contacts p ON p.account_id = o.account_id AND p.domain_id = o.id AND p.email = lower(r.recipient)
+      WHERE p.do_not_track
+    ))
     FROM unnest(drafts) AS d
     LEFT JOIN domains o ON o.account_id = d.account_id AND o.id = judged.domain_ids[d.position + 1]
     CROSS JOIN LATERAL (

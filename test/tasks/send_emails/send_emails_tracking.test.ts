@@ -218,3 +218,14 @@ t.test('a tracked email that is sent again has the same bytes, and so has one wi
     t.equal(tracksIn(parsed[0]?.html ?? '').link?.link, 0)
   }
 })
+
+t.test('an email to a contact who is not to be tracked is not, whoever gets it beside', async t => {
+  const email = 'cat@y.com'
+  shows(t, await post('/contacts', { email, do_not_track: true }), { object: 'contact' })
+  const { parsed } = await sendEmail(t, { to: ['Ann@y.com', 'Cat@Y.com'], ...BOTH })
+  for (const { to, html } of parsed) t.equal(html, HTML, to)
+  await api.request('PATCH', `/api/contacts/${email}`, { body: { domain, do_not_track: false } })
+  shows(t, await get(`/contacts/${email}`), { email, do_not_track: false })
+  const again = await sendEmail(t, { to: [email], ...BOTH })
+  t.match(again.parsed[0]?.html, /<img [^>]*src="https:\/\/mail\.acme\.com\//)
+})

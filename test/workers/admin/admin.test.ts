@@ -79,6 +79,25 @@ t.test('account update and plan set change what an account may send', async t =>
   await prints(t, plans, 'plan', 'list')
 })
 
+t.test('account update sets what recipients see of domains that have none of their own', async t => {
+  const update = (...words: string[]) => prints(t, ID, 'account', 'update', account.id, ...words)
+  const read = async () => {
+    const { rows } = await pool.pg.query(
+      'SELECT postal_address, brand_name, brand_color, brand_logo_url FROM accounts WHERE id = $1',
+      [account.id],
+    )
+    return Object.values(rows[0])
+  }
+  await update('--postal-address', '1 Main Street', '--brand-name', 'Acme', '--brand-color', '#1A5FB4')
+  t.strictSame(await read(), ['1 Main Street', 'Acme', '#1a5fb4', null])
+  await update('--brand-logo-url', 'https://acme.com/logo.png', '--brand-name', '', '--postal-address', '')
+  t.strictSame(await read(), [null, null, '#1a5fb4', 'https://acme.com/logo.png'])
+  const words = ['account', 'update', account.id]
+  await refuses(t, '--brand-color must be a color such as `#1a5fb4`', ...words, '--brand-color', 'red')
+  await refuses(t, '--brand-logo-url must be an https URL', ...words, '--brand-logo-url', 'x')
+  await refuses(t, 'What is to be updated?', ...words)
+})
+
 t.test('key create prints a key that the API takes, and nothing else', async t => {
   const create = ['key', 'create', '--account', account.id, '--name']
   const key = await prints(t, /^mb_\w{49}\n$/, ...create, 'all')
