@@ -127,9 +127,7 @@ CREATE TYPE email_event AS (
   more jsonb         -- what is told besides; may be null
 );
 
--- A change of a figure of a campaign: recipients, excluded, canceled, sent, delivered, delayed, bounced, complained, failed,
--- suppressed, in_doubt, opened, unique_opened, mpp_opened, machine_opened, clicked, unique_clicked, machine_clicked, replied,
--- unsubscribed.
+-- A change of a figure of a campaign (sql/campaigns/counts.ts names them).
 CREATE TYPE campaign_move AS (
   account_id uuid,
   campaign_id uuid,

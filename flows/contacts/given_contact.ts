@@ -2,7 +2,10 @@ import type { NewContact } from '#lib/contacts/new_contact.ts'
 import type { GivenContact } from '#sql/contacts/contact_changes.ts'
 
 /** Members of a contact that a request gives; undefined leaves one as it is. */
-export type ContactFields = Pick<NewContact, 'first_name' | 'last_name' | 'unsubscribed' | 'do_not_track' | 'properties'>
+export type ContactFields = Pick<
+  NewContact,
+  'first_name' | 'last_name' | 'unsubscribed' | 'do_not_track' | 'properties'
+>
 
 /** Returns the contact as Postgres takes it. `properties` by `stored_as`. */
 export function toGivenContact(

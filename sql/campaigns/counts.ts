@@ -21,7 +21,12 @@ export async function countCampaign(tx: Tx, { account_id, campaign_id, run }: Ru
 
 const Figures = z.record(z.string(), z.int())
 
-/** The figures of a run, or of the newest, over all variants, by name; what was never counted is missing. */
+/**
+ * Returns the figures of a run, or of the newest, over all variants: recipients, excluded, canceled, sent, delivered, delayed,
+ * bounced, complained, failed, suppressed, in_doubt, opened, unique_opened, mpp_opened, machine_opened, clicked,
+ * unique_clicked, machine_clicked, replied, unsubscribed, and `unreached`, the attempts that no server answered. What was
+ * never counted is missing.
+ */
 export async function readFigures(
   db: Queryable,
   { account_id, campaign_id, run }: Omit<RunId, 'run'> & { run?: number },

@@ -10,23 +10,35 @@ const SAMPLE = 500
 const MAX_BOUNCED = 0.05
 /** Share of the emails that were taken. Mailbox providers want fewer than 0.1 %, and block whoever has more than 0.3 %. */
 const MAX_COMPLAINED = 0.003
+/** Attempts that ended without an answer of a mail server. */
+const MAX_UNREACHED = 50
 
 /**
- * Pauses a campaign that too many of its recipients bounce or complain about. Bounces are judged for each 500 results by
- * themselves, complaints for all since the last such pause. Returns whether it was paused.
+ * Pauses a campaign that too many of its recipients bounce or complain about, or whose mail reaches no server at all. Bounces
+ * are judged for each 500 results by themselves, complaints for all since the last such pause. Returns whether it was paused.
  */
 export async function judgeRun(tx: Tx, run: Run): Promise<boolean> {
-  const { delivered = 0, bounced = 0, sent = 0, complained = 0 } = await readFigures(tx, run)
-  const now = { settled: delivered + bounced, bounced, sent, complained }
+  const { delivered = 0, bounced = 0, sent = 0, complained = 0, unreached = 0 } = await readFigures(tx, run)
+  const settled = delivered + bounced
+  const now = { settled, bounced, sent, complained, unreached, reached: settled }
   const since = (figure: keyof typeof now) => now[figure] - (run.judged[figure] ?? 0)
   if (since('sent') >= SAMPLE && since('complained') > MAX_COMPLAINED * since('sent')) {
     return pause(tx, run, now, `${since('complained')} of ${since('sent')} recipients complained.`)
   }
-  if (since('settled') < SAMPLE) return false
-  if (since('bounced') > MAX_BOUNCED * since('settled')) {
-    return pause(tx, run, now, `${since('bounced')} of the last ${since('settled')} recipients bounced.`)
+  const judged: Record<string, number> = {}
+  if (since('unreached') >= MAX_UNREACHED) {
+    if (since('reached') === 0) {
+      return pause(tx, run, now, `The last ${since('unreached')} attempts reached no mail server.`)
+    }
+    Object.assign(judged, { unreached, reached: settled })
   }
-  await setJudged(tx, run, { ...run.judged, settled: now.settled, bounced })
+  if (since('settled') >= SAMPLE) {
+    if (since('bounced') > MAX_BOUNCED * since('settled')) {
+      return pause(tx, run, now, `${since('bounced')} of the last ${since('settled')} recipients bounced.`)
+    }
+    Object.assign(judged, { settled, bounced })
+  }
+  if (Object.keys(judged).length > 0) await setJudged(tx, run, { ...run.judged, ...judged })
   return false
 }
 

@@ -27,6 +27,7 @@ BEGIN
     (s.state, 1, s.was <> s.state AND s.state IN ('delivered', 'bounced', 'failed', 'suppressed', 'canceled', 'in_doubt')),
     (s.was, -1, s.was <> s.state AND s.was IN ('delivered', 'in_doubt')),
     ('complained', 1, c.outcome = 'complained'),
+    ('unreached', 1, c.outcome = 'deferred' AND s.state = 'queued' AND c.reply IS NULL),
     ('delayed', 1, c.outcome = 'deferred' AND s.state = 'queued' AND NOT EXISTS (
       SELECT FROM email_events v WHERE v.account_id = c.account_id AND v.email_id = c.email_id AND v.type = 'delivery_delayed'
       OFFSET 1))

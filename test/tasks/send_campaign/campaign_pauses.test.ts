@@ -4,6 +4,7 @@ import { send_campaign } from '#tasks/send_campaign.ts'
 import { addContacts, figuresOf, queueCampaign, readCampaign, sendUntil } from '#test/support/campaigns.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -40,6 +41,28 @@ t.test('few bounces do not, and complaints do above 0.3 %', async t => {
   const campaign = await queueCampaign(world, account)
   await sendUntil({ ...openWork(t, world, 'capture'), ahead: AHEAD }, campaign, 'paused')
   shows(t, await readCampaign(world, campaign), { pause_reason: /^\d+ of \d+ recipients complained\.$/ })
+})
+
+t.test('attempts that reach no mail server pause a campaign, unless others reach one', async t => {
+  const account = await newAccount(world)
+  const unreachable = Array.from({ length: 60 }, (_, n) => `ann@b${n}.com`)
+  await addContacts(world, account, unreachable)
+  const campaign = await queueCampaign(world, account)
+  const work = openWork(t, world, 'smtp://127.0.0.1:1')
+  await sendUntil(work, campaign, 'paused')
+  shows(t, await readCampaign(world, campaign), { pause_reason: /^The last \d+ attempts reached no mail server\.$/ })
+
+  const other = await newAccount(world)
+  await addContacts(world, other, [...unreachable, at('delivered', 0)])
+  const another = await queueCampaign(world, other)
+  await waitUntil(async () => {
+    await send_campaign(another, work)
+    await work.sender.idle()
+    const { unreached = 0, delivered } = await figuresOf(world, another)
+    return unreached >= 60 && delivered === 1
+  }, 'all of it is tried')
+  await send_campaign(another, work)
+  shows(t, await readCampaign(world, another), { status: 'queued', pause_reason: null })
 })
 
 t.test('a quota takes what it has room for, and the rest goes on by itself', async t => {
