@@ -8,7 +8,8 @@ const Found = z.object({ last: z.string().nullable(), looked: z.int(), inserted:
 
 /**
  * Looks at the next `limit` contacts of the domain, in the order of ids, and stores those that are recipients, with those that
- * would be if their address were not suppressed or reserved. Contacts that were added after the start are none.
+ * would be if their address were not suppressed or reserved. Contacts that were added after the start are none. While the
+ * domain warms up, those are due first who opened or clicked last: mailbox providers judge a new sender by its first mail.
  */
 export async function insertRecipients(
   tx: Tx,
@@ -18,18 +19,24 @@ export async function insertRecipients(
 ): Promise<z.infer<typeof Found>> {
   const from = cursor === null ? sql.fragment`true` : sql.fragment`w.id > ${cursor}`
   return tx.one(sql.type(Found)`
-    WITH looked AS MATERIALIZED (
+    WITH run AS MATERIALIZED (
+      SELECT u.created_at, (find_warm_up(${account_id}, ${domain_id})).since IS NOT NULL AS is_warming FROM campaign_runs u
+      WHERE u.account_id = ${account_id} AND u.campaign_id = ${campaign_id} AND u.run = ${run}
+    ), looked AS MATERIALIZED (
       SELECT w.* FROM contacts w WHERE w.account_id = ${account_id} AND w.domain_id = ${domain_id} AND ${from}
       ORDER BY w.id LIMIT ${limit}
     ), found AS (
-      SELECT c.id, c.email, ${leftOut(addressed, LOOK.atFew)} AS reason FROM looked c
-      WHERE ${isAddressed(addressed, LOOK.atFew)} AND c.created_at <= (
-        SELECT u.created_at FROM campaign_runs u
-        WHERE u.account_id = ${account_id} AND u.campaign_id = ${campaign_id} AND u.run = ${run})
+      SELECT c.id, c.email, ${leftOut(addressed, LOOK.atFew)} AS reason, CASE
+          WHEN run.is_warming THEN run.created_at - coalesce((
+            SELECT interval '1 day' / (1 + extract(epoch FROM now() - greatest(e.last_opened_at, e.last_clicked_at)) / 86400)
+            FROM contact_engagement e WHERE e.account_id = c.account_id AND e.contact_id = c.id), '0')
+          ELSE now() END AS due_at
+      FROM looked c CROSS JOIN run
+      WHERE ${isAddressed(addressed, LOOK.atFew)} AND c.created_at <= run.created_at
     ), inserted AS (
       INSERT INTO campaign_recipients (account_id, campaign_id, run, contact_id, email, state, reason, due_at)
       SELECT ${account_id}::uuid, ${campaign_id}::uuid, ${run}::integer, f.id, f.email,
-        CASE WHEN f.reason IS NULL THEN 'p' ELSE 'x' END::"char", f.reason, now()
+        CASE WHEN f.reason IS NULL THEN 'p' ELSE 'x' END::"char", f.reason, f.due_at
       FROM found f WHERE f.reason IS NULL OR f.reason IN ('suppressed', 'reserved_domain')
       ON CONFLICT DO NOTHING RETURNING state
     )
@@ -107,7 +114,8 @@ export async function lockPending(
       ORDER BY r.due_at, r.contact_id LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ) r
     LEFT JOIN contacts c ON c.account_id = r.account_id AND c.id = r.contact_id
-    ORDER BY row_number() OVER (PARTITION BY split_part(c.email, '@', 2) ORDER BY r.contact_id), r.contact_id
+    ORDER BY row_number() OVER (PARTITION BY split_part(c.email, '@', 2) ORDER BY r.due_at, r.contact_id),
+      r.due_at, r.contact_id
   `)
 }
 

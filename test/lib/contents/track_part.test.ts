@@ -94,11 +94,16 @@ t.test('html with values is the same with tracking, but for the links and the pi
   )
 })
 
-/** The links that a parser finds in html, in their order. */
+/**
+ * The links that a parser finds in html, in their order, without what a browser reads over (WHATWG URL 4.4). Braces in a host
+ * wait for a value of somebody else.
+ */
 function linksIn(html: string): string[] {
   const elements = DomUtils.getElementsByTagName(name => name === 'a' || name === 'area', parseDocument(html))
   return elements.flatMap(({ attribs: { href = '', ...others } }) =>
-    /^https?:\/\//.test(href) && URL.canParse(href) && others['data-track'] !== 'off' ? [href] : [],
+    /^https?:\/\/[^/?#\\{}]+([/?#\\]|$)/.test(href) && URL.canParse(href) && others['data-track'] !== 'off'
+      ? [href.replace(/[\t\n\r]|[\0- ]+$/g, '')]
+      : [],
   )
 }
 

@@ -88,11 +88,18 @@ t.test('a quota takes what it has room for, and the rest goes on by itself', asy
   t.strictSame(await figuresOf(world, campaign), { recipients: 5, sent: 5, delivered: 5 })
 })
 
-t.test('a domain that warms up gets what it may send each day', async t => {
+t.test('a domain that warms up gets what it may send each day, first to those who opened or clicked last', async t => {
   const account = await newAccount(world)
   await pool.pg.query('UPDATE platform SET warm_up_per_day = 2')
+  t.teardown(() => pool.pg.query('UPDATE platform SET warm_up_per_day = 0'))
   await pool.pg.query('UPDATE domains SET verified_at = now() WHERE id = $1', [account.domain_id])
-  await addMany(account, { delivered: 5 })
+  const [, second, , fourth, fifth] = await addMany(account, { delivered: 5 })
+  await pool.pg.query(
+    `INSERT INTO contact_engagement (account_id, contact_id, last_opened_at, last_clicked_at)
+     SELECT $1, e.* FROM (VALUES ($2::uuid, now() - interval '300 days', NULL::timestamptz),
+       ($3, now() - interval '90 days', now() - interval '2 days'), ($4, now() - interval '3 days', NULL)) AS e`,
+    [account.id, second, fourth, fifth],
+  )
   const campaign = await queueCampaign(world, account)
   const work = openWork(t, world, 'capture')
   await send_campaign(campaign, work)
@@ -100,9 +107,15 @@ t.test('a domain that warms up gets what it may send each day', async t => {
     status: 'queued',
     pause_reason: 'The domain is new: the rest follows as its daily limit rises.',
   })
+  const { rows } = await pool.pg.query('SELECT recipient FROM deliveries WHERE campaign_id = $1 ORDER BY recipient', [
+    campaign.campaign_id,
+  ])
+  t.strictSame(
+    rows.map(({ recipient }) => recipient),
+    [at('delivered', 3), at('delivered', 4)],
+  )
   await pool.pg.query(`UPDATE domains SET verified_at = now() - interval '25 hours' WHERE id = $1`, [account.domain_id])
   await sendUntil(work, campaign)
-  await pool.pg.query('UPDATE platform SET warm_up_per_day = 0')
 })
 
 t.test('a campaign whose domain is deleted fails, and what is left of it is canceled', async t => {
