@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream'
-import { koaBody } from 'koa-body'
 import type { Context, Middleware } from '#api/context.ts'
 import type { ImportFile } from '#flows/contacts/import/create_import.ts'
 import { SharedBudget } from '#lib/async/shared_budget.ts'
@@ -56,6 +55,7 @@ async function readForm(ctx: Context, max_bytes: number): Promise<void> {
   }
   const limits = { maxFileSize: max_bytes, maxTotalFileSize: max_bytes, maxFieldsSize: MAX_FIELDS, maxFields: 50 }
   const formidable = { ...limits, minFileSize: 0, allowEmptyFiles: true, fileWriteStreamHandler: open }
+  const { koaBody } = await import('koa-body') // few processes ever need it
   const read = koaBody({ multipart: true, formidable: formidable as object })
   try {
     await read(ctx, async () => {})

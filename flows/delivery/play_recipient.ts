@@ -1,4 +1,3 @@
-import { simpleParser } from 'mailparser'
 import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
 import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { now } from '#lib/clock.ts'
@@ -31,6 +30,7 @@ export function createPlayRecipient({ pool, log, config, secrets, prepareMessage
 
   const readHits = async (delivery: ClaimedDelivery, outcome: 'opened' | 'clicked'): Promise<TrackingHit[]> => {
     const prepared = await prepareMessage({ account_id: delivery.account_id, id: delivery.email_id })
+    const { simpleParser } = await import('mailparser') // few workers ever need it
     const { html } = await simpleParser(await prepared.compose(delivery))
     const keys = await readTokenKeys()
     const [, open = ''] = PIXEL.exec(html || '') ?? []

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type BodyLimits, boundedBody } from '#lib/net/fetch/body.ts'
 import {
   type Client,
-  clientOver,
+  connectClient,
   type Dispatcher,
   type HttpRequest,
   headersOf,
@@ -106,7 +106,7 @@ async function ask(request: FetchRequest, policy: FetchPolicy, signal: AbortSign
   const why = whyNotFetchable(request.url, policy)
   if (why) throw refused(`the URL ${why}`)
   const url = new URL(request.url)
-  const client = clientOver(await dial(url, policy, signal), url)
+  const client = await connectClient(() => dial(url, policy, signal), url)
   try {
     return { response: await requestOver(client, request, signal, true), client }
   } catch (error) {

@@ -1,4 +1,4 @@
-import { parse } from 'chrono-node'
+import { parse } from 'chrono-node/en'
 
 /** RFC 3339, where the time, its seconds or its offset may be missing: midnight, :00, UTC. */
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/i

@@ -1,4 +1,4 @@
-import { type Client, clientOver } from './client.ts'
+import { type Client, connectClient } from './client.ts'
 import { Deadline } from './deadline.ts'
 import { dial } from './dial.ts'
 import { FetchError, refused, unanswered } from './error.ts'
@@ -53,7 +53,7 @@ export class Connections {
     const ends_at = performance.now() + request.deadline_ms
     const deadline = new Deadline(request.deadline_ms, this.#closing.signal)
     try {
-      const client = clientOver(await dial(url, this.policy, deadline.signal), url)
+      const client = await connectClient(() => dial(url, this.policy, deadline.signal), url)
       return await this.#askOver(client, url, { ...request, deadline_ms: ends_at - performance.now() })
     } catch (error) {
       this.#closing.signal.throwIfAborted()
