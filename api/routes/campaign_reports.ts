@@ -7,7 +7,13 @@ import { previewRecipients, RecipientsPreview } from '#flows/campaigns/preview_r
 import { CampaignStats, readStats } from '#flows/campaigns/read_stats.ts'
 import { CampaignEngagement, readEngagement } from '#sql/campaigns/report/engagement.ts'
 import { CampaignLink, listLinks } from '#sql/campaigns/report/links.ts'
-import { CampaignRecipient, listRecipients, RecipientState, RecipientType } from '#sql/campaigns/report/recipients.ts'
+import {
+  BounceType,
+  CampaignRecipient,
+  listRecipients,
+  RecipientState,
+  RecipientType,
+} from '#sql/campaigns/report/recipients.ts'
 import { requireCampaign } from './campaigns.ts'
 
 const params = { id: uuidParam('Campaign') }
@@ -17,6 +23,7 @@ const MAX_LINKS = 1_000
 const recipientFilters = {
   state: RecipientState.optional().describe('Only recipients in this state.'),
   type: RecipientType.optional().describe('Only recipients to whom this happened.'),
+  bounce_type: BounceType.optional().describe('Only recipients with such a bounce.'),
   email: z.string().optional().describe('Only the recipient with this address.'),
 }
 

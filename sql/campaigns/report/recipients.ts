@@ -13,6 +13,12 @@ export type RecipientState = z.infer<typeof RecipientState>
 
 const Reason = z.enum(['unsubscribed', 'not_subscribed_to_topic', 'suppressed', 'reserved_domain', 'deleted'])
 
+export const BounceType = z.enum(['permanent', 'transient', 'undetermined'])
+
+const ClickedLink = z
+  .object({ url: z.string().describe('The URL.'), clicks: z.int().describe('Clicks by persons.') })
+  .meta({ id: 'RecipientLink' })
+
 /** A contact whom a campaign is sent to, or who was left out (GET /campaigns/:id/recipients). */
 export const CampaignRecipient = z
   .object({
@@ -28,6 +34,12 @@ export const CampaignRecipient = z
     status: z.string().nullable().describe('Status of its email.'),
     opens: z.int().describe('Opens by persons and by proxies for them.'),
     clicks: z.int().describe('Clicks by persons.'),
+    count: z
+      .int()
+      .nullable()
+      .describe('`opens` if the query has `type=opened`, `clicks` if it has `type=clicked`; else null.'),
+    clicked_links: z.array(ClickedLink).describe('Links that it clicked, most clicked first.'),
+    bounce_type: BounceType.nullable().describe('Kind of the bounce; null: its email has not bounced.'),
     sent_at: z.date().nullable().describe('When a mail server accepted its email.'),
     opened_at: z.date().nullable().describe('First open.'),
     clicked_at: z.date().nullable().describe('First click.'),
@@ -54,8 +66,26 @@ export const RecipientType = z.enum(Object.keys(types) as (keyof typeof types)[]
 export type RecipientFilter = {
   state?: RecipientState | undefined
   type?: z.infer<typeof RecipientType> | undefined
+  bounce_type?: z.infer<typeof BounceType> | undefined
   email?: string | undefined
 }
+
+const bounceType = sql.fragment`
+  CASE WHEN e.status = 'bounced' THEN coalesce((
+    SELECT lower(v.data -> 'bounce' ->> 'type') FROM email_events v
+    WHERE v.account_id = e.account_id AND v.email_id = e.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1
+  ), 'undetermined') END`
+
+const clickedLinks = sql.fragment`
+  CASE WHEN r.clicks = 0 THEN '[]' ELSE (
+    SELECT coalesce(jsonb_agg(jsonb_build_object('url', k.url, 'clicks', k.clicks) ORDER BY k.clicks DESC, k.url), '[]')
+    FROM (
+      SELECT h.url, count(*) AS clicks FROM deliveries d
+      JOIN tracking_hits h ON h.account_id = d.account_id AND h.delivery_id = d.id
+      WHERE d.account_id = e.account_id AND d.email_id = e.id AND h.type = 'click' AND is_by_person(h.class)
+      GROUP BY h.url
+    ) k
+  ) END`
 
 /** Lists those of the newest run. */
 export async function listRecipients(
@@ -70,7 +100,8 @@ export async function listRecipients(
         SELECT 'campaign_recipient' AS object, r.contact_id AS id, c.id AS contact_id,
           coalesce(r.email, c.email, '') AS email,
           CASE r.state WHEN 'p' THEN 'pending' WHEN 'm' THEN 'mailed' WHEN 'x' THEN 'excluded' ELSE 'canceled' END AS state,
-          r.reason, r.email_id, e.status, r.opens, r.clicks, r.sent_at, r.first_opened_at AS opened_at,
+          r.reason, r.email_id, e.status, r.opens, r.clicks, ${countOf(filter)} AS count, ${clickedLinks} AS clicked_links,
+          ${bounceType} AS bounce_type, r.sent_at, r.first_opened_at AS opened_at,
           r.first_clicked_at AS clicked_at, r.replied_at, r.unsubscribed_at
         FROM campaign_recipients r
         LEFT JOIN contacts c ON c.account_id = r.account_id AND c.id = r.contact_id
@@ -83,10 +114,16 @@ export async function listRecipients(
   )
 }
 
-function conditionsOf({ state, type, email }: RecipientFilter): FragmentSqlToken {
+function countOf({ type }: RecipientFilter): FragmentSqlToken {
+  if (type === 'opened') return sql.fragment`r.opens`
+  return type === 'clicked' ? sql.fragment`r.clicks` : sql.fragment`NULL`
+}
+
+function conditionsOf({ state, type, bounce_type, email }: RecipientFilter): FragmentSqlToken {
   const conditions = [
     state === undefined ? sql.fragment`true` : sql.fragment`r.state = ${STATES[state]}`,
     type === undefined ? sql.fragment`true` : types[type],
+    bounce_type === undefined ? sql.fragment`true` : sql.fragment`${bounceType} = ${bounce_type}`,
     email === undefined ? sql.fragment`true` : sql.fragment`lower(coalesce(r.email, c.email)) = ${email.toLowerCase()}`,
   ]
   return sql.fragment`${sql.join(conditions, sql.fragment` AND `)}`

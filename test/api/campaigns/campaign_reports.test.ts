@@ -120,6 +120,8 @@ t.test('GET /campaigns/:id/recipients lists recipients and why others were left 
   t.strictSame(await list('state=excluded'), [contacts[2]])
   t.strictSame(await list('state=pending'), [])
   t.strictSame(await list('type=bounced'), [contacts[1]])
+  t.strictSame(await list('bounce_type=undetermined'), [contacts[1]])
+  t.strictSame(await list('type=bounced&bounce_type=permanent'), [])
   t.strictSame(await list('type=suppressed'), [contacts[2]])
   t.strictSame(await list('email=A@b.com'), [contacts[0]])
   t.strictSame(await list(`limit=1&after=${contacts[2]}`), [contacts[1]])

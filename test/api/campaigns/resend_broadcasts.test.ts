@@ -58,6 +58,14 @@ t.test('the resend package lists recipients and links of a broadcast', async t =
     data: [{ id: contact, contact_id: contact, email: 'ada@b.com' }],
   })
   shows(t, (await broadcasts.recipients(id, { type: 'bounced' })).data as object, { data: [] })
+  await bounce(id)
+  const bounced = await broadcasts.recipients(id, { type: 'bounced', bounceType: 'permanent' })
+  shows(t, bounced.data as object, { data: [{ email: 'bob@b.com', bounce_type: 'permanent' }] })
+  shows(t, (await broadcasts.recipients(id, { type: 'bounced', bounceType: 'transient' })).data as object, { data: [] })
+  await clickTwice(id)
+  const clicked = await broadcasts.recipients(id, { type: 'clicked' })
+  const clicked_links = [{ url: 'https://a.com/', clicks: 2 }]
+  shows(t, clicked.data as object, { data: [{ email: 'ada@b.com', count: 2, clicked_links }] })
   await world.pool.pg.query(
     `INSERT INTO campaign_links (account_id, campaign_id, variant, link, url, clicks, unique_clicks)
      VALUES ($1, $2, 0, 0, 'https://a.com/', 3, 2), ($1, $2, 0, 1, 'https://b.com/', 5, 4)`,
@@ -71,3 +79,30 @@ t.test('the resend package lists recipients and links of a broadcast', async t =
     ],
   })
 })
+
+/** Adds a recipient whose email has bounced. */
+async function bounce(id: string): Promise<void> {
+  const [bob] = (await addContacts(world, account, ['bob@b.com'])) as [string]
+  const recipient = { state: 'm', email: { status: 'bounced', state: 'bounced' } } as const
+  const email_id = await addRecipient(world, account, id, [bob, 'bob@b.com'], recipient)
+  await world.pool.pg.query(
+    `INSERT INTO email_events (account_id, email_id, type, recipient, data)
+     VALUES ($1, $2, 'bounced', 'bob@b.com', '{"bounce":{"type":"Permanent"}}')`,
+    [account.id, email_id],
+  )
+}
+
+/** Two clicks of a person and one of a machine in the email to ada@b.com. */
+async function clickTwice(id: string): Promise<void> {
+  await world.pool.pg.query(
+    `INSERT INTO tracking_hits (account_id, delivery_id, id, email_id, type, class, rule, link, url, created_at)
+     SELECT d.account_id, d.id, gen_random_uuid(), d.email_id, 'click', c.class, 'x', 0, 'https://a.com/', now()
+     FROM deliveries d CROSS JOIN unnest(ARRAY['human', 'human', 'machine']) AS c(class)
+     WHERE d.campaign_id = $1 AND d.recipient = 'ada@b.com'`,
+    [id],
+  )
+  await world.pool.pg.query(
+    `UPDATE campaign_recipients SET clicks = 2, first_clicked_at = now() WHERE campaign_id = $1 AND email = 'ada@b.com'`,
+    [id],
+  )
+}
