@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { addSendJob } from '#sql/campaigns/sending/runs.ts'
-import { addJob } from '#sql/jobs.ts'
+import { BASE_URL, CampaignCaller } from '#test/faults/support/campaign_caller.ts'
 import type { Postgres } from '#test/faults/support/postgres.ts'
 import { recipient, type SinkProcess, type Stage } from '#test/faults/support/stage.ts'
-import { addContacts, figuresOf, type QueuedCampaign, queueCampaign, setStatus } from '#test/support/campaigns.ts'
+import { addContacts, figuresOf, type QueuedCampaign } from '#test/support/campaigns.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** `cancel_at`: percent of the recipients that got it by then. */
+/** `kills` are of workers. `cancel_at`: percent of the recipients that got it by then. */
 type Options = {
   recipients: number
   kills: number
   crashes: number
+  web_kills: number
   connections: number
   cancel_at: number
   behaviour?: string
@@ -25,18 +25,18 @@ const PATIENCE_MS = 300_000
 
 /**
  * Rows M4 and M5: workers and Postgres die again and again while a campaign is sent, people unsubscribe, and it is paused,
- * resumed and near its end canceled. Each recipient has one outcome; nobody gets it twice, after they unsubscribed, or
- * after the cancel.
+ * resumed and near its end canceled, by a web process that dies too. Each recipient has one outcome; nobody gets it twice,
+ * after they unsubscribed, or after the cancel.
  */
 export async function killCampaigns(stage: Stage, options: Options, postgres?: Postgres): Promise<Report> {
-  const { recipients, kills, crashes, connections, cancel_at, behaviour = 'slow250-60' } = options
+  const { recipients, kills, crashes, web_kills, connections, cancel_at, behaviour = 'slow250-60' } = options
   const report = new Report()
   const sink = await stage.startSink()
   const people = Array.from({ length: recipients }, (_, n) => ({ email: recipient(behaviour, n) }))
   await addContacts(stage, stage.account, people)
-  const campaign = await queueCampaign(stage, stage.account)
-  await addSendJob(stage.pool, campaign)
-  const environment = { MAIL_TRANSPORT: sink.url, SEND_CONNECTIONS: String(connections), LOG_LEVEL: 'fatal' }
+  const caller = new CampaignCaller(stage, web_kills)
+  const campaign = { account_id: stage.account.id, campaign_id: await caller.send() }
+  const environment = { BASE_URL, MAIL_TRANSPORT: sink.url, SEND_CONNECTIONS: String(connections), LOG_LEVEL: 'fatal' }
   const workers = [1, 2].map(() => stage.supervise('test/faults/support/worker.ts', environment))
 
   const left = new Set<string>()
@@ -52,19 +52,20 @@ export async function killCampaigns(stage: Stage, options: Options, postgres?: P
       await postgres.start()
     }
     for (const address of await unsubscribe(stage, campaign)) left.add(address)
-    if (n === Math.ceil(events / 2)) await pauseAndResume(stage, campaign, report)
+    if (n === Math.ceil(events / 2)) await pauseAndResume(stage, campaign, caller, report)
   }
   await sink.ledger.reaches(Math.floor((recipients * cancel_at) / 100))
-  const claimed_after_cancel = await stop(stage, campaign, 'canceled')
+  const claimed_after_cancel = await countClaimsAfter(stage, campaign, () =>
+    caller.change(campaign.campaign_id, 'cancel', 'canceled'),
+  )
   report.expect(claimed_after_cancel === 0, `${claimed_after_cancel} were claimed after the cancel`)
-  await addSendJob(stage.pool, campaign)
   await waitUntil(
     () => isOver(stage, campaign),
     async () => `the campaign is over: ${JSON.stringify(await figuresOf(stage, campaign))}`,
     PATIENCE_MS,
   )
   await Promise.all(workers.map(worker => worker.stop()))
-  report.note({ recipients, kills, crashes, unsubscribed: left.size })
+  report.note({ recipients, kills, crashes, web_kills: caller.kills, unsubscribed: left.size })
   await judge(stage, campaign, sink, left, report)
   await report.consult(stage, { sent: sink.ledger.read() })
   return report
@@ -82,10 +83,11 @@ async function judge(stage: Stage, campaign: QueuedCampaign, sink: SinkProcess, 
       (SELECT count(*) FROM campaign_recipients WHERE campaign_id = $1 AND state = 'p')::int AS pending,
       (SELECT count(*) FROM deliveries WHERE campaign_id = $1 AND state = 'delivered')::int AS delivered,
       (SELECT count(*) FROM deliveries WHERE campaign_id = $1 AND state = 'in_doubt')::int AS in_doubt,
-      (SELECT count(*) - count(DISTINCT contact_id) FROM emails WHERE campaign_id = $1)::int AS twice`,
-    [campaign.campaign_id],
+      (SELECT count(*) - count(DISTINCT contact_id) FROM emails WHERE campaign_id = $1)::int AS twice,
+      (SELECT count(*) FROM campaigns WHERE account_id = $2)::int AS campaigns`,
+    [campaign.campaign_id, campaign.account_id],
   )
-  const stored = { recipients, pending: 0, delivered, in_doubt, twice: 0 }
+  const stored = { recipients, pending: 0, delivered, in_doubt, twice: 0, campaigns: 1 }
   report.expect(JSON.stringify(rows[0]) === JSON.stringify(stored), `the rows say ${JSON.stringify(rows[0])}`)
   const reached = sink.ledger.read().map(({ rcpt }) => rcpt)
   const distinct = new Set(reached)
@@ -121,17 +123,16 @@ async function unsubscribe({ pool }: Stage, { campaign_id }: QueuedCampaign): Pr
   return rows.map(({ email }) => email)
 }
 
-async function pauseAndResume(stage: Stage, campaign: QueuedCampaign, report: Report): Promise<void> {
-  const claimed = await stop(stage, campaign, 'paused')
+async function pauseAndResume(stage: Stage, campaign: QueuedCampaign, caller: CampaignCaller, report: Report) {
+  const { campaign_id } = campaign
+  const claimed = await countClaimsAfter(stage, campaign, () => caller.change(campaign_id, 'pause', 'paused'))
   report.expect(claimed === 0, `${claimed} were claimed after the pause`)
-  await setStatus(stage, campaign, 'queued')
-  await addJob(stage.pool, 'release_deliveries', {})
-  await addSendJob(stage.pool, campaign)
+  await caller.change(campaign_id, 'resume', 'queued')
 }
 
-/** Returns how many were claimed after the commit. */
-async function stop(stage: Stage, campaign: QueuedCampaign, status: 'paused' | 'canceled'): Promise<number> {
-  await retried(() => setStatus(stage, campaign, status))
+/** Returns how many were claimed after the answer to what stops the campaign. */
+async function countClaimsAfter(stage: Stage, campaign: QueuedCampaign, stop: () => Promise<void>): Promise<number> {
+  await stop()
   const before = await countClaims(stage, campaign)
   await sleep(2 * CLAIMS_MS)
   return Math.max(0, (await countClaims(stage, campaign)) - before)
@@ -160,10 +161,17 @@ async function retried<T>(run: () => Promise<T>): Promise<T> {
   return (result as { value: T }).value
 }
 
-/** node test/faults/kill_campaigns.ts [--recipients 20000] [--kills 15] [--crashes 3] [--connections 40] [--cancel_at 90] */
+/** node test/faults/kill_campaigns.ts [--recipients 20000] [--kills 15] [--crashes 3] [--web_kills 5] [--connections 40] [--cancel_at 90] */
 if (import.meta.main) {
-  const options = readOptions({ recipients: 20_000, kills: 15, crashes: 3, connections: 40, cancel_at: 90 })
-  await runCampaign('kill -9 of workers and of Postgres while a campaign is sent', (stage, postgres) =>
+  const options = readOptions({
+    recipients: 20_000,
+    kills: 15,
+    crashes: 3,
+    web_kills: 5,
+    connections: 40,
+    cancel_at: 90,
+  })
+  await runCampaign('kill -9 of workers, web and Postgres while a campaign is sent', (stage, postgres) =>
     killCampaigns(stage, options, postgres),
   )
 }

@@ -4,5 +4,15 @@ import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
 t.test('workers killed in the middle of a campaign lose no recipient and mail none twice', async t => {
   const stage = await openTestStage(t)
-  passes(t, await killCampaigns(stage, { recipients: 1_000, kills: 2, crashes: 0, connections: 4, cancel_at: 50 }))
+  passes(
+    t,
+    await killCampaigns(stage, {
+      recipients: 1_000,
+      kills: 2,
+      crashes: 0,
+      web_kills: 3,
+      connections: 4,
+      cancel_at: 50,
+    }),
+  )
 })

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { waitUntil } from '#test/support/wait_until.ts'
+import type { Child } from './child.ts'
+import type { Stage } from './stage.ts'
+
+type Answer = { status: number; body: { id: string; status: string; message?: string } }
+
+/** A process is killed so many milliseconds after a request was sent to it, at the most. */
+const KILLED_WITHIN_MS = 60
+const PATIENCE_MS = 60_000
+
+/** Campaigns need links that recipients can open; nobody opens these. */
+export const BASE_URL = 'https://mail.acme.com'
+
+/**
+ * A client of the campaign routes whose web process is killed under its requests, up to `kills` times. As a client should, it
+ * repeats what was not answered, at another process.
+ */
+export class CampaignCaller {
+  /** Kills so far. */
+  kills = 0
+  readonly #stage: Stage
+  readonly #most: number
+  #web: { url: string; child: Child } | null = null
+
+  constructor(stage: Stage, kills: number) {
+    this.#stage = stage
+    this.#most = kills
+  }
+
+  /** Creates a campaign to all contacts of the account and sends it; returns its id. */
+  async send(): Promise<string> {
+    const { domain, domain_id } = this.#stage.account
+    const draft = { from: `News <news@${domain}>`, subject: 'Hello', html: '<p>Hi {{first_name}}</p>', send: true }
+    const { status, body } = await this.#ask('POST', '/campaigns', { ...draft, audience_id: domain_id })
+    if (status !== 201) throw new Error(body.message)
+    return body.id
+  }
+
+  /** A repeated request may find that the first was done. */
+  async change(id: string, action: 'pause' | 'resume' | 'cancel', status: string): Promise<void> {
+    await this.#ask('POST', `/campaigns/${id}/${action}`)
+    const { body } = await this.#ask('GET', `/campaigns/${id}`)
+    if (body.status !== status) throw new Error(`The campaign is ${body.status} after ${action}.`)
+  }
+
+  async #ask(method: string, path: string, body?: object): Promise<Answer> {
+    let answer: Answer | null = null
+    await waitUntil(
+      async () => {
+        answer = await this.#try(method, path, body)
+        return answer
+      },
+      `${method} ${path} is answered`,
+      PATIENCE_MS,
+    )
+    return answer as unknown as Answer
+  }
+
+  /** Null: there was no answer, or Postgres is away. */
+  async #try(method: string, path: string, body?: object): Promise<Answer | null> {
+    if (!this.#web || this.#web.child.exit) this.#web = await this.#stage.startWeb({ BASE_URL, LOG_LEVEL: 'info' })
+    const { url, child } = this.#web
+    const headers = {
+      ...{
+        authorization: `Bearer ${this.#stage.account.key}`,
+        'user-agent': 'faults',
+        'content-type': 'application/json',
+      },
+      ...(body ? { 'idempotency-key': path } : {}),
+    }
+    const asked = fetch(`${url}/api${path}`, { method, headers, body: body ? JSON.stringify(body) : null })
+    const answered = asked.then(
+      async response => ({ status: response.status, body: (await response.json()) as Answer['body'] }),
+      () => null,
+    )
+    if (method === 'POST' && this.kills < this.#most) {
+      this.kills++
+      await sleep(Math.random() * KILLED_WITHIN_MS)
+      child.kill('SIGKILL')
+      await child.ended
+    }
+    const answer = await answered.catch(() => null)
+    return answer && answer.status < 500 ? answer : null
+  }
+}
