@@ -44,22 +44,31 @@ export async function runCampaign(
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1))
   console.log(title)
   const start = performance.now()
-  let passed = false
   const postgres = await Postgres.create(settings, parent)
   try {
     const stage = await openStage(postgres.url)
     const report = await act(stage, postgres).finally(() => stage.close())
     report.note({ seconds: Math.round((performance.now() - start) / 1_000) })
-    for (const [name, figure] of Object.entries(report.figures)) console.log(`  ${name.padEnd(34)} ${format(figure)}`)
-    for (const fault of report.faults) console.log(`  wrong: ${fault}`)
-    passed = report.faults.length === 0
+    tell(report)
   } catch (error) {
     console.error(error)
+    fail()
   } finally {
     await postgres.close()
   }
-  console.log(passed ? 'PASS' : 'FAIL')
-  if (!passed) process.exitCode = 1
+}
+
+/** Prints a report, and PASS, or what went wrong and FAIL with code 1. */
+export function tell({ figures, faults }: Report): void {
+  for (const [name, figure] of Object.entries(figures)) console.log(`  ${name.padEnd(34)} ${format(figure)}`)
+  for (const fault of faults) console.log(`  wrong: ${fault}`)
+  if (faults.length > 0) fail()
+  else console.log('PASS')
+}
+
+function fail(): void {
+  console.log('FAIL')
+  process.exitCode = 1
 }
 
 function format(figure: unknown): string {

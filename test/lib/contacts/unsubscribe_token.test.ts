@@ -87,7 +87,7 @@ t.test('a token of another form is refused', async t => {
 t.test('random tokens are refused', async t => {
   const good = Buffer.from(writeUnsubscribeToken(token, keys), 'base64url')
   let accepted = 0
-  for (let n = 0; n < 200_000; n++) {
+  for (let n = 0; n < 20_000; n++) {
     const random = randomBytes(78 + (n % 40))
     // Half of them with a head that is ours, so that only the tag is left to refuse them.
     if (n % 2) good.copy(random, 0, 0, 67)

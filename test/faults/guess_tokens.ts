@@ -1,0 +1,96 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { parseUnsubscribeToken, writeUnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
+import { newId } from '#lib/ids.ts'
+import { TAG_BYTES, TokenKeys } from '#lib/token_keys.ts'
+import {
+  parseLinkToken,
+  parseRecipientToken,
+  writeLinkToken,
+  writeRecipientTokens,
+} from '#lib/tracking/tracking_tokens.ts'
+import { Report, readOptions, tell } from './campaign.ts'
+
+type Options = { tokens: number; rounds: number }
+type Kind = { name: string; token: string; parse: (text: string) => unknown }
+
+/** Share by which the times of two refusals may differ. */
+const SAME_TIME = 0.03
+/** Tokens of one measurement. */
+const TOGETHER = 2_000
+
+/**
+ * Row M9: somebody guesses tokens of links, pixels and unsubscribes: those of another kind, changed ones, and random ones with
+ * a head of ours, so that the tag alone refuses them. None is taken, and the time of a refusal does not tell how much was
+ * right.
+ */
+export function guessTokens({ tokens, rounds }: Options): Report {
+  const report = new Report()
+  const kinds = makeKinds()
+  for (const { name, token, parse } of kinds) {
+    report.expect(parse(token) !== null, `the token of a ${name} is refused`)
+    const taken = guesses(token, kinds, Math.ceil(tokens / kinds.length)).filter(guess => parse(guess) !== null)
+    report.expect(taken.length === 0, `${taken.length} were taken for the token of a ${name}, such as ${taken[0]}`)
+    const ratio = compareTimes(token, parse, rounds)
+    report.note({ [`${name}: late to early refusal`]: ratio.toFixed(3) })
+    report.expect(Math.abs(ratio - 1) < SAME_TIME, `the time tells how much of the token of a ${name} was right`)
+  }
+  return report
+}
+
+function makeKinds(): Kind[] {
+  const keys = new TokenKeys([{ kid: 1, key: randomBytes(32) }])
+  const recipient = { account_id: newId(), delivery_id: newId() }
+  const { open, click } = writeRecipientTokens(recipient, keys)
+  const link = writeLinkToken({ source_id: newId(), link: 0, url: 'https://acme.com/?q=1' }, keys)
+  const person = { account_id: newId(), domain_id: newId(), email_id: newId(), topic_id: null, address: 'ann@acme.com' }
+  return [
+    { name: 'pixel', token: open, parse: text => parseRecipientToken(text, 'open', keys) },
+    { name: 'click', token: click, parse: text => parseRecipientToken(text, 'click', keys) },
+    { name: 'link', token: link, parse: text => parseLinkToken(text, keys) },
+    {
+      name: 'unsubscribe',
+      token: writeUnsubscribeToken(person, keys),
+      parse: text => parseUnsubscribeToken(text, keys),
+    },
+  ]
+}
+
+function guesses(token: string, kinds: Kind[], count: number): string[] {
+  const others = kinds.map(kind => kind.token).filter(other => other !== token)
+  const bytes = Buffer.from(token, 'base64url')
+  const random = Array.from({ length: count - others.length }, (_, n) => {
+    const guess = Buffer.from(bytes)
+    if (n % 2) randomBytes(TAG_BYTES).copy(guess, guess.length - TAG_BYTES)
+    else guess[randomInt(guess.length)] = randomInt(256)
+    return guess.toString('base64url')
+  })
+  return [...others, ...random.filter(guess => guess !== token)]
+}
+
+/** Returns the time of a refusal by the last byte of the tag for 1 of one by its first. */
+function compareTimes(token: string, parse: Kind['parse'], rounds: number): number {
+  const bytes = Buffer.from(token, 'base64url')
+  const wrongAt = (at: number) => {
+    const wrong = Buffer.from(bytes)
+    wrong[at] = (wrong[at] as number) ^ 255
+    return wrong.toString('base64url')
+  }
+  const [early, late] = [wrongAt(bytes.length - TAG_BYTES), wrongAt(bytes.length - 1)]
+  const times = Array.from({ length: rounds }, () => [time(early, parse), time(late, parse)] as const)
+  return quickest(times.map(([, late]) => late)) / quickest(times.map(([early]) => early))
+}
+
+function time(text: string, parse: Kind['parse']): number {
+  const start = performance.now()
+  for (let n = 0; n < TOGETHER; n++) parse(text)
+  return performance.now() - start
+}
+
+/** The mean of the quickest tenth: whatever else runs on the machine makes all others longer. */
+function quickest(times: number[]): number {
+  const few = times.toSorted((a, b) => a - b).slice(0, Math.ceil(times.length / 10))
+  return few.reduce((sum, ms) => sum + ms, 0) / few.length
+}
+
+/** node test/faults/guess_tokens.ts [--tokens 1000000] [--rounds 300] */
+if (import.meta.main) tell(guessTokens(readOptions({ tokens: 1_000_000, rounds: 300 })))
