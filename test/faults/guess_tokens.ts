@@ -23,7 +23,7 @@ const TOGETHER = 2_000
  * a head of ours, so that the tag alone refuses them. None is taken, and the time of a refusal does not tell how much was
  * right.
  */
-export function guessTokens({ tokens, rounds }: Options): Report {
+function guessTokens({ tokens, rounds }: Options): Report {
   const report = new Report()
   const kinds = makeKinds()
   for (const { name, token, parse } of kinds) {
