@@ -26,6 +26,14 @@ export async function stageFile({ pool, blobs }: Services, leased: Leased, stopp
   let records = 0
   let error: string | null = null
   let chunk = new Chunk()
+  // The next chunk is read while Postgres stores one.
+  let storing: Promise<void> = Promise.resolve()
+  const store = async () => {
+    await storing
+    storing = stageChunk(pool, leased, chunk)
+    storing.catch(() => {}) // thrown by whoever waits for it
+    chunk = new Chunk()
+  }
   try {
     for await (const { n, line, cells } of readRecords(blobs.read(account_id, blob_id), options)) {
       records = n
@@ -35,8 +43,7 @@ export async function stageFile({ pool, blobs }: Services, leased: Leased, stopp
       else if (n > merged_through) chunk.addFault({ n, line, email: shownEmail(cells, options.columns), message: row })
       if (!chunk.isFull) continue
       stopping.throwIfAborted()
-      await stageChunk(pool, leased, chunk)
-      chunk = new Chunk()
+      await store()
     }
   } catch (cause) {
     if (!(cause instanceof UnreadableError)) throw cause
@@ -45,7 +52,8 @@ export async function stageFile({ pool, blobs }: Services, leased: Leased, stopp
     error = `The file cannot be read from line ${line} on: ${message.charAt(0).toLowerCase()}${message.slice(1)}`
     if (n > merged_through) chunk.addFault({ n, line, email: null, message })
   }
-  await stageChunk(pool, leased, chunk)
+  await store()
+  await storing
   await endStage(pool, leased, records, error)
 }
 

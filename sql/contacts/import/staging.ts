@@ -1,8 +1,7 @@
 import type pg from 'pg'
-import { from as copyFrom } from 'pg-copy-streams'
-import { COPIED_COLUMNS } from '#lib/contacts/import/copy_text.ts'
 import { NoAnswerError, NotConnectedError, sqlState } from '#sql/outage.ts'
 import type { Pool } from '#sql/pool.ts'
+import { copyLines } from './copy_lines.ts'
 import type { OwnedImport as Owned } from './leases.ts'
 
 /** A record that is wrong. */
@@ -59,16 +58,20 @@ export async function endStage(pool: Pool, owned: Owned, records: number, error:
     owned,
     async (client, { account_id, id }) => {
       const repeated = `
-      WITH ranked AS (
-        SELECT n, first_value(line) OVER same AS first_line, row_number() OVER same AS times FROM import_rows
-        WHERE import_id = $2 WINDOW same AS (PARTITION BY email ORDER BY n)
+      WITH repeated AS MATERIALIZED (
+        SELECT * FROM (
+          SELECT n, first_value(line) OVER same AS first_line, row_number() OVER same AS times FROM import_rows
+          WHERE import_id = $2 WINDOW same AS (PARTITION BY email ORDER BY n)
+        ) ranked WHERE times > 1
       ), taken AS (
-        DELETE FROM import_rows r USING ranked d WHERE d.times > 1 AND r.import_id = $2 AND r.n = d.n
+        DELETE FROM import_rows r USING repeated d WHERE r.import_id = $2 AND r.n = d.n
         RETURNING r.n, r.line, r.email, d.first_line
       )
       INSERT INTO import_errors (account_id, import_id, n, line, email, outcome, message)
       SELECT $1, $2, n, line, email, 'skipped', 'The address is on line ' || first_line || ' already.' FROM taken
       ON CONFLICT DO NOTHING`
+      // Statistics of rows that have just come say that there are none: each would be looked for among all others.
+      await client.query('SET LOCAL enable_nestloop = off')
       await client.query({ text: repeated, values: [account_id, id], ...unbounded })
       const noted = 'UPDATE contact_imports SET records = $3, error = $4 WHERE account_id = $1 AND id = $2'
       await client.query(noted, [account_id, id, records, error])
@@ -87,8 +90,7 @@ export async function dropStage(pool: Pool, import_id: string): Promise<void> {
 const unbounded = { query_timeout: SEARCH_MS }
 
 /**
- * A transaction of whoever has the lease: another worker can lease the import only before or after it. COPY is no query of
- * the pool, so it has a connection of its own.
+ * A transaction that commits only while we have the lease. COPY is no query of the pool, so it has a connection of its own.
  */
 async function inOwnTransaction(
   pool: Pool,
@@ -105,13 +107,13 @@ async function inOwnTransaction(
   }
   client.on('error', onError)
   try {
-    await client.query(`BEGIN; SET LOCAL statement_timeout = ${query_timeout}; SET LOCAL work_mem = '32MB'`)
-    const { rowCount } = await client.query(
-      `SELECT FROM contact_imports WHERE account_id = $1 AND id = $2 AND lease_owner = $3 AND status = 'in_progress' FOR SHARE`,
-      [owned.account_id, owned.id, owned.owner],
+    await client.query(
+      `BEGIN; SET LOCAL statement_timeout = ${query_timeout}; SET LOCAL work_mem = '32MB'; SET LOCAL synchronous_commit = off`,
     )
-    if (rowCount === 0) throw new LostLeaseError(`another worker has taken over the import ${owned.id}`)
+    await requireLease(client, owned, '')
     await work(client, owned)
+    // Now, and not before the work: meanwhile the lease is extended.
+    await requireLease(client, owned, 'FOR SHARE')
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK').catch(onError)
@@ -122,25 +124,16 @@ async function inOwnTransaction(
   }
 }
 
+/** With a lock nobody else takes the lease until the transaction ends. */
+async function requireLease(client: pg.PoolClient, { account_id, id, owner }: Owned, lock: '' | 'FOR SHARE') {
+  const { rowCount } = await client.query(
+    `SELECT FROM contact_imports WHERE account_id = $1 AND id = $2 AND lease_owner = $3 AND status = 'in_progress' ${lock}`,
+    [account_id, id, owner],
+  )
+  if (rowCount === 0) throw new LostLeaseError(`another worker has taken over the import ${id}`)
+}
+
 /** Postgres has answered, and did not end the session over it. */
 function isSound(error: unknown): boolean {
   return /^(?!57P0[123]|08)/.test(sqlState(error) ?? '08')
-}
-
-/** Characters that are sent at a time. */
-const PIECE = 64 * 1024
-
-async function copyLines(client: pg.PoolClient, lines: string[]): Promise<void> {
-  const stream = client.query(copyFrom(`COPY import_rows (${COPIED_COLUMNS}) FROM STDIN`))
-  await new Promise<void>((resolve, reject) => {
-    stream.once('error', reject)
-    stream.once('finish', resolve)
-    for (let piece = '', at = 0; at < lines.length; at++) {
-      piece += lines[at]
-      if (piece.length < PIECE && at < lines.length - 1) continue
-      stream.write(piece)
-      piece = ''
-    }
-    stream.end()
-  })
 }
