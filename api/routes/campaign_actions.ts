@@ -16,13 +16,13 @@ const params = { id: uuidParam('Campaign') }
 
 const SentCampaign = refTo('campaign')
   .extend({
-    status: z.enum(['queued', 'scheduled']).describe('Its new status.'),
+    status: z.enum(['queued', 'testing', 'scheduled']).describe('Its new status.'),
     scheduled_at: z.date().nullable().describe('When it is sent; null: now.'),
     warnings: Warnings,
   })
   .meta({ id: 'SentCampaign' })
 
-const MovedCampaign = refTo('campaign')
+export const MovedCampaign = refTo('campaign')
   .extend({ status: CampaignStatus.describe('Its new status.') })
   .meta({ id: 'MovedCampaign' })
 

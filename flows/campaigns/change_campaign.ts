@@ -31,6 +31,7 @@ const NOTHING: Omit<CampaignFields, 'domain_id' | 'from'> = {
   template_id: null,
   track_opens: null,
   track_clicks: null,
+  ab_test: null,
 }
 
 /** Stores a draft. @throws {ApiError} 404 for what it names; 422 for what is not of the domain of `from` */
@@ -105,6 +106,14 @@ function merge(before: CampaignFields, { from, reply_to, ...change }: CampaignCh
   }
 }
 
+/** @throws {ApiError} 422 if a variant is from another domain */
+function requireSenders({ from, ab_test }: CampaignFields): void {
+  const { domain } = parseAddress(from) as Address
+  const place = ab_test?.variants.findIndex(one => one.from && parseAddress(one.from)?.domain !== domain) ?? -1
+  if (place < 0) return
+  throw new ApiError('validation_error', `\`ab_test.variants[${place}].from\` must be at the domain of \`from\`.`)
+}
+
 async function checked(tx: Tx, account_id: string, fields: CampaignFields): Promise<CampaignFields> {
   const template_id = await requireTemplateId(tx, account_id, fields.template_id)
   const part = (['html', 'text'] as const).find(field => fields[field] !== null)
@@ -112,5 +121,6 @@ async function checked(tx: Tx, account_id: string, fields: CampaignFields): Prom
     throw new ApiError('validation_error', `\`${part}\` cannot be combined with \`template_id\`.`)
   }
   await requireGroups(tx, account_id, fields)
+  requireSenders(fields)
   return { ...fields, template_id }
 }

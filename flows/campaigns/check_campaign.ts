@@ -12,12 +12,18 @@ import { lockGroups } from '#sql/campaigns/start/lock_groups.ts'
 import type { Queryable, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { RequestFault } from '#sql/sending/accept/faults.ts'
+import { type FrozenVariant, freezeVariants } from './ab/freeze_variants.ts'
 import { type FrozenContent, freezeContent } from './freeze_content.ts'
 
 export type CampaignConfig = Pick<Config, 'BASE_URL' | 'MAIL_TRANSPORT' | 'SIMULATOR_DOMAIN'>
 
 /** A campaign that can be sent. */
-export type Checked = { content: FrozenContent; postal_address: string | null; addressed: Addressed }
+export type Checked = {
+  content: FrozenContent
+  variants: FrozenVariant[]
+  postal_address: string | null
+  addressed: Addressed
+}
 
 /**
  * Checks that a locked campaign can be sent. Until the transaction ends nobody deletes what it names.
@@ -39,7 +45,8 @@ export async function checkCampaign(
   const { transport, postal_address } = await findSender(tx, account_id, campaign.domain_id)
   requirePublicUrl(config, transport)
   const content = await freezeContent(tx, account_id, campaign, postal_address)
-  return { content, postal_address, addressed: await requireAddressed(tx, config, account_id, campaign) }
+  const variants = await freezeVariants(tx, account_id, campaign, postal_address)
+  return { content, variants, postal_address, addressed: await requireAddressed(tx, config, account_id, campaign) }
 }
 
 /** Returns whom a campaign is for. @throws {ApiError} 422 if it names nobody, or what was deleted */

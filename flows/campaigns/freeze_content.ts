@@ -13,8 +13,12 @@ export type FrozenContent = { html: string | null; text: string | null; subject:
 /** Bytes of html. */
 const MAX_HTML = 5_000_000
 
+/** What a variant of an A/B test has in place of the campaign. */
+type OwnParts = Partial<Record<'subject' | 'preview_text' | 'html' | 'text', string>>
+
 /**
- * Returns the content of a campaign as it is sent: its own, or that of the published version of its template.
+ * Returns the content of a campaign as it is sent: its own, or that of the published version of its template, with other parts
+ * for a variant.
  *
  * @throws {ApiError} 422 if it cannot be sent
  */
@@ -23,17 +27,18 @@ export async function freezeContent(
   account_id: string,
   campaign: Campaign,
   postal_address: string | null,
+  own: OwnParts = {},
 ): Promise<FrozenContent> {
   const source = campaign.template_id === null ? campaign : await readTemplate(db, account_id, campaign.template_id)
-  const { html, text } = source
+  const { html, text } = { ...source, ...own }
   if (!html && !text) throw refusal('The campaign has no content: give it `html`, `text` or a `template_id`.')
-  const subject = campaign.subject ?? source.subject
+  const subject = own.subject ?? campaign.subject ?? source.subject
   if (!subject) throw refusal('The campaign has no `subject`.')
   if (Buffer.byteLength(html ?? '') > MAX_HTML) {
     throw refusal(`The \`html\` of a campaign must have at most ${MAX_HTML.toLocaleString('en')} bytes.`)
   }
   if (html) refuseVariableSchemes(html)
-  const { preview_text } = campaign
+  const preview_text = own.preview_text ?? campaign.preview_text
   const parts = addParts({ html, text }, { preview_text, postal_address })
   return { ...parts, subject, reply_to: campaign.reply_to.length > 0 ? campaign.reply_to : source.reply_to }
 }

@@ -99,7 +99,7 @@ export async function readStats(db: Queryable, campaign: CampaignId): Promise<Ca
   }
 }
 
-/** 0 of nothing. */
-function rateOf(part: number, whole: number): number {
+/** 4 decimals; 0 of nothing. */
+export function rateOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 10_000
 }

@@ -4,14 +4,17 @@ import { compile } from '#lib/contents/render_content.ts'
 import { listTrackedLinks } from '#lib/contents/track_part.ts'
 import { notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
+import { type CampaignVariant, insertVariants } from '#sql/campaigns/ab/variants.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, findCampaign, lockCampaign } from '#sql/campaigns/campaigns.ts'
 import { insertCampaignLinks } from '#sql/campaigns/start/campaign_links.ts'
 import { scheduleCampaign, startRun } from '#sql/campaigns/start/start_campaign.ts'
 import { keepContents } from '#sql/contents/contents.ts'
 import type { Tx } from '#sql/pool.ts'
+import { listAbWarnings } from './ab/ab_warnings.ts'
 import { type Author, insertDraft, notDraft } from './change_campaign.ts'
 import { type CampaignConfig, type Checked, checkCampaign, requireRecipients } from './check_campaign.ts'
+import type { FrozenContent } from './freeze_content.ts'
 import { requireQuota } from './require_quota.ts'
 import { listWarnings } from './warnings.ts'
 
@@ -19,7 +22,7 @@ import { listWarnings } from './warnings.ts'
 const TRACKED = { opens: false, clicks: true }
 
 /** `warnings`: what recipients or their mail servers may object to; it is sent all the same. */
-export type SentCampaign = { status: 'queued' | 'scheduled'; scheduled_at: Date | null; warnings: string[] }
+export type SentCampaign = { status: 'queued' | 'testing' | 'scheduled'; scheduled_at: Date | null; warnings: string[] }
 
 /**
  * Begins to send a draft, or schedules it.
@@ -64,21 +67,45 @@ async function sendDraft(
   const checked = await checkCampaign(tx, config, account_id, draft)
   await requireRecipients(tx, checked.addressed, expected_recipients ?? null)
   await requireQuota(tx, account_id, checked.addressed)
-  const warnings = listWarnings(checked.content, checked.postal_address)
+  const ab_warnings = draft.ab_test ? await listAbWarnings(tx, checked.addressed, draft.ab_test) : []
+  const warnings = [...listWarnings(checked.content, checked.postal_address), ...ab_warnings]
   if (schedule && !schedule.is_now) {
     await scheduleCampaign(tx, campaign, schedule.at)
     return { status: 'scheduled', scheduled_at: schedule.at, warnings }
   }
   await beginSending(tx, campaign, checked)
-  return { status: 'queued', scheduled_at: null, warnings }
+  return { status: draft.ab_test ? 'testing' : 'queued', scheduled_at: null, warnings }
 }
 
 /** Freezes the content of a locked campaign and starts its run. */
-export async function beginSending(tx: Tx, campaign: CampaignId, { content }: Checked): Promise<void> {
-  const { html, text, subject, reply_to } = content
+export async function beginSending(tx: Tx, campaign: CampaignId, { content, variants }: Checked): Promise<void> {
+  const { subject, reply_to } = content
+  const content_id = await keepContent(tx, campaign, content, 0)
+  await startRun(tx, campaign, { content_id, subject, reply_to, is_test: variants.length > 0 })
+  const sent: CampaignVariant[] = []
+  for (const [n, { key, sender, content }] of variants.entries()) {
+    const variant = n + 1
+    sent.push({
+      variant,
+      key,
+      sender,
+      subject: content.subject,
+      content_id: await keepContent(tx, campaign, content, variant),
+    })
+  }
+  if (sent.length > 0) await insertVariants(tx, campaign, sent)
+}
+
+/** Stores a content that recipients share, with its links; returns its id. */
+async function keepContent(
+  tx: Tx,
+  campaign: CampaignId,
+  { html, text }: FrozenContent,
+  variant: number,
+): Promise<string> {
   const content_id = newId()
   await keepContents(tx, campaign.account_id, [{ id: content_id, html, text }])
-  await startRun(tx, campaign, { content_id, subject, reply_to })
   const compiled = await compile({ html, text }, { has_values: true, is_personal: true, tracking: TRACKED })
-  await insertCampaignLinks(tx, campaign, compiled.html ? listTrackedLinks(compiled.html) : [])
+  await insertCampaignLinks(tx, campaign, variant, compiled.html ? listTrackedLinks(compiled.html) : [])
+  return content_id
 }

@@ -56,9 +56,9 @@ export async function suspendCampaign(pool: Pool, campaign: CampaignId): Promise
 export async function continueCampaign(pool: Pool, campaign: CampaignId): Promise<CampaignStatus> {
   return pool.transaction<CampaignStatus>(async tx => {
     await requireStatus(tx, campaign, ['paused'], 'resumed')
-    await resumeCampaign(tx, campaign)
+    const status = await resumeCampaign(tx, campaign)
     await addSendJob(tx, idOf(campaign))
-    return 'queued'
+    return status
   })
 }
 

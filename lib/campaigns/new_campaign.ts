@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
-import { addresses, From, MAX_SUBJECT_LENGTH, Subject } from '#lib/mail/mail_fields.ts'
+import { addresses, From } from '#lib/mail/mail_fields.ts'
 import { SCHEDULED_AT, ScheduledAt } from '#lib/sending/new_email.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
+import { NewAbTest } from './ab_test.ts'
+import { contentFields, emptyIsNull } from './content_fields.ts'
 
 /** In characters. */
 export const MAX_NAME = 255
@@ -11,15 +13,10 @@ export const MAX_NAME = 255
 const notYet = z.null('is not supported yet').optional().describe('Not available yet: must be null.')
 
 const Id = z.guid().toLowerCase()
-const emptyIsNull = <Schema extends z.ZodType>(schema: Schema) =>
-  z.preprocess(value => (value === '' ? null : value), schema)
-
 const FROM = 'Sender: `email@domain` or `Name <email@domain>`, at a domain of the account.'
-const SUBJECT = 'One line of up to 998 characters; may have placeholders. Default: the subject of the template.'
 
 const fields = {
   name: z.string().max(MAX_NAME).nullish().describe('Name for people, of up to 255 characters.'),
-  subject: emptyIsNull(Subject.nullish()).describe(SUBJECT),
   audience_id: Id.nullish().describe(
     'Id of the audience that gets it. With `segment_id` too: contacts that are in both.',
   ),
@@ -28,24 +25,15 @@ const fields = {
   reply_to: emptyIsNull(addresses('validation_error').nullish()).describe(
     'Up to 50 addresses that replies go to: a list, or a single one.',
   ),
-  preview_text: emptyIsNull(
-    z
-      .string()
-      .max(MAX_SUBJECT_LENGTH)
-      .regex(/^[^\r\n]*$/, 'must be one line')
-      .nullish(),
-  ).describe('Text that inboxes show beside the subject: one line of up to 998 characters.'),
-  html: z.string().nullish().describe('HTML part, with placeholders such as `{{first_name|friend}}`.'),
-  text: z
-    .string()
-    .nullish()
-    .describe('Plain-text part. Default: derived from `html`. An empty string: no plain-text part.'),
+  ...contentFields,
   template_id: TemplateRef.nullish().describe(
     'Id or alias of a template, published when the campaign is sent. Excludes `html` and `text`.',
   ),
   track_opens: z.boolean().nullish().describe('Whether opens are tracked. Default: as its domain says.'),
   track_clicks: z.boolean().nullish().describe('Whether clicks are tracked. Default: as its domain says.'),
-  ab_test: notYet,
+  ab_test: NewAbTest.nullish().describe(
+    'Tries 2 to 5 variants on some of the recipients; the rest gets the best. Null: no test.',
+  ),
   recurrence: notYet,
   recurrence_every: notYet,
   poll: notYet,
@@ -90,6 +78,9 @@ export const CampaignCopy = z
   .object({ name: fields.name.describe('Name of the copy. Default: `Copy of` and the name of the original.') })
   .nullish()
   .meta({ id: 'CampaignCopy' })
+
+/** The body of POST /campaigns/:id/ab/winner. */
+export const AbWinner = z.object({ variant: z.string().describe('Key of the variant.') }).meta({ id: 'AbWinner' })
 
 const MAX_TESTERS = 10
 

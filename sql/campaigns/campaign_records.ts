@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AbTest } from '#lib/campaigns/ab_test.ts'
 import { sql } from '#sql/pool.ts'
 
 export const CampaignStatus = z.enum([
@@ -37,7 +38,7 @@ const listed = {
   template_id: z.string().nullable().describe('Id of the template that its content comes from.'),
   track_opens: z.boolean().nullable().describe(`True if opens are tracked; ${TRACKED}`),
   track_clicks: z.boolean().nullable().describe(`True if clicks are tracked; ${TRACKED}`),
-  ab_test: z.null().describe(NOT_YET),
+  ab_test: AbTest.nullable().describe('Its A/B test; null: none.'),
   recurrence: z.null().describe(NOT_YET),
   recurrence_every: z.null().describe(NOT_YET),
   recipients_count: z.int().describe('Contacts that it is sent to. 0 until all of them are found.'),
@@ -68,7 +69,7 @@ export type Campaign = z.infer<typeof Campaign>
 /** Select lists of queries from `campaigns g`. */
 export const listedColumns = sql.fragment`
   'campaign' AS object, g.id, g.name, g.status, g.domain_id, g.audience_id, g.segment_id, g.topic_id, g.sender AS "from",
-  g.reply_to, g.subject, g.preview_text, g.template_id, g.track_opens, g.track_clicks, NULL AS ab_test, NULL AS recurrence,
+  g.reply_to, g.subject, g.preview_text, g.template_id, g.track_opens, g.track_clicks, g.ab_test, NULL AS recurrence,
   NULL AS recurrence_every, g.recipients_count, g.scheduled_at, g.started_at, g.sent_at, g.paused_at, g.pause_reason,
   g.error, g.created_at, g.updated_at
 `

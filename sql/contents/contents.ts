@@ -57,6 +57,8 @@ export async function deleteUnusedContents(db: Queryable, limit: number): Promis
         SELECT FROM email_contents e WHERE e.account_id = c.account_id AND e.content_id = c.id
       ) AND NOT EXISTS (
         SELECT FROM campaigns g WHERE g.account_id = c.account_id AND g.content_id = c.id
+      ) AND NOT EXISTS (
+        SELECT FROM campaign_variants v WHERE v.account_id = c.account_id AND v.content_id = c.id
       )
       LIMIT ${limit} FOR UPDATE OF c SKIP LOCKED
     )

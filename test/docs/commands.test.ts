@@ -26,12 +26,15 @@ for (const name of ['contacts', 'campaigns', 'sending', 'webhooks']) {
     const page = await readFile(join(ROOT, 'docs', `${name}.md`), 'utf8')
     const commands = [...page.matchAll(/^ {4}curl (?:.*\\\n)*.*\n/gm)].map(([command]) => command)
     t.ok(commands.length > 0)
+    let campaign_id = id
     for (const command of commands) {
       const code = command
         .replaceAll('http://localhost:3000', api.url)
         .replaceAll('mb_...', account.key)
         .replace(/(?<=\/domains\/)[0-9a-f-]{36}|(?<="segment_id":")\.\.\./, id)
+        .replace(/(?<=\/campaigns\/)[0-9a-f-]{36}/, campaign_id)
       const answer = JSON.parse(await terminal.run({ title: name, language: 'sh', code, answer: '' }))
+      if (answer.object === 'campaign') campaign_id = answer.id
       t.strictSame(
         [answer.name, answer.message].filter(() => answer.statusCode),
         [],

@@ -159,6 +159,8 @@ async function fillContacts({ id, domain_id }: TestAccount): Promise<void> {
   await pg.query('INSERT INTO campaign_recipients VALUES ($1, $2, $3)', [id, topic, contact])
   await pg.query('INSERT INTO campaign_runs VALUES ($1, $2, 1)', [id, topic])
   await pg.query(`INSERT INTO campaign_counts VALUES ($1, $2, 1, 0, 'sent', 0, 1)`, [id, topic])
+  await pg.query('INSERT INTO contents (account_id, id) VALUES ($1, $2)', [id, topic])
+  await pg.query(`INSERT INTO campaign_variants VALUES ($1, $2, 1, 'A', 'a@b.co', 'x', $2)`, [id, topic])
   await pg.query(`INSERT INTO campaign_links VALUES ($1, $2, 0, 0, 'https://acme.com')`, [id, topic])
   await pg.query(
     `INSERT INTO tracking_hits (account_id, delivery_id, id, email_id, type, class, rule, created_at)

@@ -83,18 +83,27 @@ export async function queueCampaign(
 const started = new WeakSet<TestWork>()
 
 /** Runs the job of a campaign and sends what it stores, again and again until the campaign has the status. */
-export async function sendUntil(
-  work: TestWork & { ahead?: number },
+export async function sendUntil(work: CampaignWork, campaign: QueuedCampaign, status = 'sent'): Promise<void> {
+  const isThere = async () => (await readCampaign(work, campaign)).status === status
+  await sendTill(work, campaign, isThere, `the campaign is ${status}`)
+}
+
+type CampaignWork = TestWork & { ahead?: number }
+
+/** As `sendUntil`, until something else is there. */
+export async function sendTill(
+  work: CampaignWork,
   campaign: QueuedCampaign,
-  status = 'sent',
+  isThere: () => Promise<boolean>,
+  what: string,
 ): Promise<void> {
   if (!started.has(work)) work.sender.start()
   started.add(work)
   await waitUntil(async () => {
     await send_campaign(campaign, work)
     await work.sender.idle()
-    return (await readCampaign(work, campaign)).status === status
-  }, `the campaign is ${status}`)
+    return isThere()
+  }, what)
 }
 
 export async function readCampaign({ pool }: Database, { account_id, campaign_id }: QueuedCampaign) {

@@ -7,12 +7,31 @@ import {
   recipientValues,
 } from '#lib/contents/campaign/recipient_values.ts'
 import { render } from '#lib/templates/render.ts'
+import { listVariants } from '#sql/campaigns/ab/variants.ts'
 import type { PendingRecipient } from '#sql/campaigns/sending/recipients.ts'
+import type { Run } from '#sql/campaigns/sending/runs.ts'
 import { findContent } from '#sql/contents/contents.ts'
 import type { Tx } from '#sql/pool.ts'
 
 /** The keys and the size of a campaign's content. `sizes` in bytes, without values. */
 export type CampaignContent = { keys: ContentKey[]; sizes: { html: number; text: number } }
+
+/** What recipients of a variant get; without an A/B test all get variant 0. */
+export type SentVariant = { sender: string; subject: string; content_id: string; content: CampaignContent }
+
+/** Returns the variants of a run by their numbers. Null: a content does not exist any more. */
+export async function readVariants(tx: Tx, run: Run): Promise<Map<number, SentVariant> | null> {
+  const { account_id, campaign_id: id, sender, subject, content_id } = run
+  const tested = run.ab_test === null ? [] : await listVariants(tx, { account_id, id })
+  const variants = tested.length > 0 ? tested : [{ variant: 0, sender, subject, content_id }]
+  const read = new Map<number, SentVariant>()
+  for (const { variant, ...parts } of variants) {
+    const content = await readContent(tx, account_id, parts.content_id)
+    if (!content) return null
+    read.set(variant, { ...parts, content })
+  }
+  return read
+}
 
 /** A recipient whose contact is still there. */
 export type ValuedContact = PendingRecipient & { email: string }
@@ -20,7 +39,7 @@ export type ValuedContact = PendingRecipient & { email: string }
 const contents = new LRUCache<string, CampaignContent>({ max: 100 })
 
 /** Which values the content of a campaign puts in, which never change. Null: it does not exist any more. */
-export async function readContent(tx: Tx, account_id: string, content_id: string): Promise<CampaignContent | null> {
+async function readContent(tx: Tx, account_id: string, content_id: string): Promise<CampaignContent | null> {
   const id = `${account_id} ${content_id}`
   const known = contents.get(id)
   if (known) return known

@@ -1,8 +1,10 @@
 import type { Log } from '#lib/log.ts'
+import { setDecideAt } from '#sql/campaigns/ab/decision.ts'
 import { countUnfinished, findRest } from '#sql/campaigns/sending/finish.ts'
 import { addSendJob, listDueRuns, lockRun, moveRun, type Run } from '#sql/campaigns/sending/runs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
+import { decideByFigures } from '../ab/decide_winner.ts'
 import { clearStopped } from './clear_stopped.ts'
 import { findRecipients } from './find_recipients.ts'
 import { failRun, finishRun } from './finish_run.ts'
@@ -62,7 +64,21 @@ async function act(tx: Tx, { config, slice, ahead = AHEAD }: Services, run: Run)
   if (sent.taken > 0) return { in_seconds: 0 }
   const { has_pending, has_unfinished, is_active } = await findRest(tx, run)
   if (!has_pending && !has_unfinished) return finishRun(tx, run)
-  return { in_seconds: is_active ? SOON_SECONDS : LATER_SECONDS }
+  if (is_active) return { in_seconds: SOON_SECONDS }
+  // All who are due have their email: the others wait for the winner.
+  if (has_pending && run.ab_test && run.decided_variant === null) return waitForWinner(tx, run, run.ab_test)
+  return { in_seconds: LATER_SECONDS }
+}
+
+async function waitForWinner(tx: Tx, run: Run, test: NonNullable<Run['ab_test']>): Promise<Step> {
+  const campaign = { account_id: run.account_id, id: run.campaign_id }
+  if (run.decides_in === null) {
+    await setDecideAt(tx, campaign, test.wait_hours)
+    return { in_seconds: test.wait_hours * 60 * 60 }
+  }
+  if (run.decides_in > 0) return { in_seconds: Math.ceil(run.decides_in) }
+  await decideByFigures(tx, campaign, test)
+  return { in_seconds: 0 }
 }
 
 /** Campaigns per sweep. */

@@ -13,7 +13,13 @@ import {
 import { type Run, setWaitReason } from '#sql/campaigns/sending/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import { type CampaignContent, readContent, type ValuedContact, valuesOf } from './campaign_values.ts'
+import {
+  type CampaignContent,
+  readVariants,
+  type SentVariant,
+  type ValuedContact,
+  valuesOf,
+} from './campaign_values.ts'
 import { type Wait, waitOf } from './wait_reasons.ts'
 
 /** `taken`: recipients that were due. `wait`: why some of them get theirs later. */
@@ -24,12 +30,16 @@ export type SentSlice = { taken: number; wait: Wait | null }
  * quotas or a warm-up have no room for stays pending. Null: the content of the campaign does not exist any more.
  */
 export async function sendSlice(tx: Tx, run: Run, limit: number, simulator_domain: string): Promise<SentSlice | null> {
-  const content = await readContent(tx, run.account_id, run.content_id)
-  if (!content) return null
+  const variants = await readVariants(tx, run)
+  if (!variants) return null
   const pending = await lockPending(tx, run, limit)
-  const left = pending.flatMap(({ contact_id, reason }) => (reason ? [{ contact_id, email_id: null, reason }] : []))
+  const left = pending.flatMap(({ contact_id, variant, reason }) =>
+    reason ? [{ contact_id, variant, email_id: null, reason }] : [],
+  )
   const addressed = pending.filter((one): one is ValuedContact => one.reason === null && one.email !== null)
-  const drafts = addressed.map(recipient => draftOf(run, content, recipient, simulator_domain))
+  const drafts = addressed.map(recipient =>
+    draftOf(run, variants.get(recipient.variant) as SentVariant, recipient, simulator_domain),
+  )
   const answers = drafts.length > 0 ? await acceptEmails(tx, drafts) : []
   const waits: Wait[] = []
   const decided: Decided[] = left
@@ -37,15 +47,15 @@ export async function sendSlice(tx: Tx, run: Run, limit: number, simulator_domai
     const [recipient, draft] = [addressed[n] as PendingRecipient, drafts[n] as Draft]
     const decision = decide(answer, draft)
     if ('in_seconds' in decision) waits.push(decision)
-    else decided.push({ contact_id: recipient.contact_id, ...decision })
+    else decided.push({ contact_id: recipient.contact_id, variant: recipient.variant, ...decision })
   }
-  await store(tx, run, pending, decided)
+  await store(tx, run, decided)
   const wait = waits[0] ?? null
   if ((wait?.reason ?? null) !== run.pause_reason) await setWaitReason(tx, run, wait?.reason ?? null)
   return { taken: pending.length, wait }
 }
 
-function decide(answer: AcceptedEmail | RefusedEmail, draft: Draft): Omit<Decided, 'contact_id'> | Wait {
+function decide(answer: AcceptedEmail | RefusedEmail, draft: Draft): Pick<Decided, 'email_id' | 'reason'> | Wait {
   if ('id' in answer) return { email_id: answer.id, reason: null }
   switch (answer.fault) {
     case 'all_suppressed':
@@ -57,22 +67,22 @@ function decide(answer: AcceptedEmail | RefusedEmail, draft: Draft): Omit<Decide
   }
 }
 
-async function store(tx: Tx, run: Run, pending: PendingRecipient[], decided: Decided[]): Promise<void> {
+async function store(tx: Tx, run: Run, decided: Decided[]): Promise<void> {
   if (decided.length > 0) await updateRecipients(tx, run, decided)
-  const variants = new Map(pending.map(({ contact_id, variant }) => [contact_id, variant]))
   const excluded = decided.filter(({ email_id }) => email_id === null)
   await countCampaign(
     tx,
     run,
-    excluded.map(({ contact_id }) => ({ variant: variants.get(contact_id) ?? 0, name: 'excluded', by: 1 })),
+    excluded.map(({ variant }) => ({ variant, name: 'excluded', by: 1 })),
   )
 }
 
-function draftOf(run: Run, content: CampaignContent, recipient: ValuedContact, simulator_domain: string): Draft {
-  const { account_id, campaign_id, topic_id, content_id } = run
-  const { subject, variables } = valuesOf(recipient, content, run.subject)
+function draftOf(run: Run, variant: SentVariant, recipient: ValuedContact, simulator_domain: string): Draft {
+  const { account_id, campaign_id, topic_id } = run
+  const { content, content_id } = variant
+  const { subject, variables } = valuesOf(recipient, content, variant.subject)
   const email: ResolvedEmail = {
-    from: address(run.sender),
+    from: address(variant.sender),
     to: [address(recipient.email)],
     reply_to: run.reply_to.map(address),
     subject: subject.slice(0, MAX_SUBJECT_LENGTH),

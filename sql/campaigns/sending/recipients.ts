@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
 import { LOOK } from '#sql/segments/look.ts'
+import { variantOf } from '../ab/variant_of.ts'
 import { type Addressed, isAddressed, leftOut } from '../addressed.ts'
 import type { Run, RunId } from './runs.ts'
 
@@ -13,7 +14,7 @@ const Found = z.object({ last: z.string().nullable(), looked: z.int(), inserted:
  */
 export async function insertRecipients(
   tx: Tx,
-  { account_id, campaign_id, run, domain_id, cursor }: Run,
+  { account_id, campaign_id, run, domain_id, cursor, ab_test }: Run,
   addressed: Addressed,
   limit: number,
 ): Promise<z.infer<typeof Found>> {
@@ -30,13 +31,14 @@ export async function insertRecipients(
           WHEN run.is_warming THEN run.created_at - coalesce((
             SELECT interval '1 day' / (1 + extract(epoch FROM now() - greatest(e.last_opened_at, e.last_clicked_at)) / 86400)
             FROM contact_engagement e WHERE e.account_id = c.account_id AND e.contact_id = c.id), '0')
-          ELSE now() END AS due_at
-      FROM looked c CROSS JOIN run
+          ELSE now() END AS due_at, v.variant
+      FROM looked c CROSS JOIN run CROSS JOIN LATERAL (SELECT ${variantOf(campaign_id, ab_test)} AS variant) v
       WHERE ${isAddressed(addressed, LOOK.atFew)} AND c.created_at <= run.created_at
     ), inserted AS (
-      INSERT INTO campaign_recipients (account_id, campaign_id, run, contact_id, email, state, reason, due_at)
+      INSERT INTO campaign_recipients (account_id, campaign_id, run, contact_id, email, state, reason, variant, due_at)
       SELECT ${account_id}::uuid, ${campaign_id}::uuid, ${run}::integer, f.id, f.email,
-        CASE WHEN f.reason IS NULL THEN 'p' ELSE 'x' END::"char", f.reason, f.due_at
+        CASE WHEN f.reason IS NULL THEN 'p' ELSE 'x' END::"char", f.reason, coalesce(f.variant, 0),
+        CASE WHEN f.variant IS NULL THEN 'infinity' ELSE f.due_at END
       FROM found f WHERE f.reason IS NULL OR f.reason IN ('suppressed', 'reserved_domain')
       ON CONFLICT DO NOTHING RETURNING state
     )
@@ -88,7 +90,7 @@ export type PendingRecipient = z.infer<typeof Pending>
  */
 export async function lockPending(
   tx: Tx,
-  { account_id, campaign_id, run, topic_id }: Run,
+  { account_id, campaign_id, run, topic_id, decided_variant }: Run,
   limit: number,
 ): Promise<PendingRecipient[]> {
   const isOutside =
@@ -97,7 +99,8 @@ export async function lockPending(
       : sql.fragment`(
         SELECT NOT s.is_subscribed FROM topic_subscription(c.account_id, c.domain_id, c.email, ${topic_id}) AS s)`
   return tx.any(sql.type(Pending)`
-    SELECT r.contact_id, r.variant, c.email, c.first_name, c.last_name,
+    SELECT r.contact_id, CASE WHEN r.due_at = 'infinity' THEN coalesce(${decided_variant}, r.variant) ELSE r.variant END AS variant,
+      c.email, c.first_name, c.last_name,
       (
         SELECT jsonb_object_agg(p.key, c.properties -> p.stored_as) FROM contact_properties p
         WHERE p.account_id = c.account_id AND p.deleted_at IS NULL AND c.properties ? p.stored_as
@@ -110,7 +113,7 @@ export async function lockPending(
     FROM (
       SELECT * FROM campaign_recipients r
       WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.state = 'p'
-        AND r.due_at <= now()
+        AND r.due_at <= ${decided_variant === null ? sql.fragment`now()` : sql.fragment`'infinity'`}
       ORDER BY r.due_at, r.contact_id LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ) r
     LEFT JOIN contacts c ON c.account_id = r.account_id AND c.id = r.contact_id
@@ -120,7 +123,7 @@ export async function lockPending(
 }
 
 /** The decision about a recipient: its email is stored, or it gets none for a reason. */
-export type Decided = { contact_id: string; email_id: string | null; reason: string | null }
+export type Decided = { contact_id: string; variant: number; email_id: string | null; reason: string | null }
 
 export async function updateRecipients(
   tx: Tx,
@@ -128,9 +131,9 @@ export async function updateRecipients(
   decided: Decided[],
 ): Promise<void> {
   await tx.run(sql.unsafe`
-    UPDATE campaign_recipients r SET email_id = d.email_id, reason = d.reason,
+    UPDATE campaign_recipients r SET email_id = d.email_id, reason = d.reason, variant = d.variant,
       state = CASE WHEN d.email_id IS NULL THEN 'x' ELSE 'm' END::"char"
-    FROM json_to_recordset(${JSON.stringify(decided)}::json) AS d(contact_id uuid, email_id uuid, reason text)
+    FROM json_to_recordset(${JSON.stringify(decided)}::json) AS d(contact_id uuid, variant smallint, email_id uuid, reason text)
     WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.contact_id = d.contact_id
   `)
 }

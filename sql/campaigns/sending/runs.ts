@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { WinnerMetric } from '#lib/campaigns/ab_test.ts'
 import { addJob } from '#sql/jobs.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
@@ -28,6 +29,13 @@ const Run = SentCampaign.extend({
   /** The contact up to which recipients were found; null: none yet. */
   cursor: z.string().nullable(),
   is_found: z.boolean(),
+  /** Its A/B test, and how many variants that has. */
+  ab_test: z
+    .object({ test_percentage: z.int(), winner_metric: WinnerMetric, wait_hours: z.int(), variants: z.int() })
+    .nullable(),
+  /** Seconds until the winner is chosen; null: not known yet. */
+  decides_in: z.number().nullable(),
+  decided_variant: z.int().nullable(),
   /** Figures when its bounces and complaints were last judged. */
   judged: z.record(z.string(), z.int()),
 })
@@ -43,12 +51,15 @@ export async function lockRun(tx: Tx, { account_id, campaign_id }: Campaign): Pr
   const run = await tx.maybeOne(sql.type(Run)`
     SELECT g.account_id, g.id AS campaign_id, u.run, g.domain_id, g.audience_id, g.segment_id, g.topic_id, g.sender,
       g.reply_to, g.subject, g.content_id, g.track_opens, g.track_clicks, g.pause_reason, u.cursor, u.judged,
-      u.found_at IS NOT NULL AS is_found,
+      u.found_at IS NOT NULL AS is_found, u.decided_variant, extract(epoch FROM u.decide_at - now())::float AS decides_in,
+      CASE WHEN g.ab_test IS NOT NULL AND u.run = 1 THEN
+        g.ab_test - 'enabled' || jsonb_build_object('variants', jsonb_array_length(g.ab_test -> 'variants')) END AS ab_test,
       EXISTS (SELECT FROM domains o WHERE o.account_id = g.account_id AND o.id = g.domain_id) AS has_domain
     FROM campaigns g
     JOIN campaign_runs u ON u.account_id = g.account_id AND u.campaign_id = g.id AND u.run = (
       SELECT max(run) FROM campaign_runs m WHERE m.account_id = g.account_id AND m.campaign_id = g.id)
-    WHERE g.account_id = ${account_id} AND g.id = ${campaign_id} AND g.status = 'queued' AND u.finished_at IS NULL
+    WHERE g.account_id = ${account_id} AND g.id = ${campaign_id} AND g.status IN ('queued', 'testing')
+      AND u.finished_at IS NULL
     FOR SHARE OF g FOR NO KEY UPDATE OF u SKIP LOCKED
   `)
   return run
@@ -106,7 +117,7 @@ export async function listDueRuns(db: Queryable, limit: number): Promise<z.infer
   return db.any(sql.type(Due)`
     SELECT u.account_id, u.campaign_id FROM campaign_runs u
     JOIN campaigns g ON g.account_id = u.account_id AND g.id = u.campaign_id
-    WHERE u.finished_at IS NULL AND u.next_at <= now() AND g.status IN ('queued', 'canceled', 'failed')
+    WHERE u.finished_at IS NULL AND u.next_at <= now() AND g.status IN ('queued', 'testing', 'canceled', 'failed')
     ORDER BY u.next_at LIMIT ${limit}
   `)
 }

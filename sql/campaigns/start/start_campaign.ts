@@ -14,12 +14,13 @@ export async function scheduleCampaign(tx: Tx, { account_id, id }: CampaignId, s
   await addJob(tx, 'start_campaigns', {}, `start_campaigns ${id}`, scheduled_at)
 }
 
-export type Started = { content_id: string; subject: string; reply_to: string[] }
+/** `is_test`: it begins with an A/B test. */
+export type Started = { content_id: string; subject: string; reply_to: string[]; is_test: boolean }
 
 /** It is being sent from this commit on: run 1, with the job that finds its recipients. */
 export async function startRun(tx: Tx, { account_id, id }: CampaignId, started: Started): Promise<void> {
   await tx.run(sql.unsafe`
-    UPDATE campaigns SET status = 'queued', content_id = ${started.content_id}, subject = ${started.subject},
+    UPDATE campaigns SET status = ${started.is_test ? 'testing' : 'queued'}, content_id = ${started.content_id}, subject = ${started.subject},
       reply_to = ${sql.array(started.reply_to, 'text')}, started_at = now(), updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
   `)

@@ -32,15 +32,23 @@ export async function pauseCampaign(tx: Tx, { account_id, id }: CampaignId, reas
   `)
 }
 
-export async function resumeCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
-  await tx.run(sql.unsafe`
-    UPDATE campaigns SET status = 'queued', paused_at = NULL, pause_reason = NULL, updated_at = now()
-    WHERE account_id = ${account_id} AND id = ${id}
+const Resumed = z.object({ status: z.enum(['queued', 'testing']) })
+
+/** Its queued emails are due again. Returns its new status: `testing` as long as its A/B test has no winner. */
+export async function resumeCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<'queued' | 'testing'> {
+  const { status } = await tx.one(sql.type(Resumed)`
+    UPDATE campaigns g SET paused_at = NULL, pause_reason = NULL, updated_at = now(),
+      status = CASE WHEN g.ab_test IS NOT NULL AND EXISTS (
+        SELECT FROM campaign_runs u
+        WHERE u.account_id = g.account_id AND u.campaign_id = g.id AND u.run = 1 AND u.decided_variant IS NULL
+      ) THEN 'testing' ELSE 'queued' END
+    WHERE account_id = ${account_id} AND id = ${id} RETURNING status
   `)
   await tx.run(sql.unsafe`
     UPDATE deliveries SET next_at = now(), resumed_at = now(), updated_at = now()
     WHERE account_id = ${account_id} AND campaign_id = ${id} AND state = 'queued' AND next_at = 'infinity'
   `)
+  return status
 }
 
 /**

@@ -50,7 +50,6 @@ t.test('POST /campaigns tells what is missing or wrong', async t => {
   for (const [fields, name, message] of [
     [{ from: 'x' }, 'invalid_from_address', '`from` must be `email@domain` or `Name <email@domain>`, not "x".'],
     [{ from: 'a@b.com' }, 'validation_error', '`from` must be at one of your domains: b.com is not one of them.'],
-    [{ ab_test: { enabled: true } }, 'validation_error', '`ab_test` is not supported yet.'],
     [{ recurrence: 'daily' }, 'validation_error', '`recurrence` is not supported yet.'],
     [{ recurrence_every: 2 }, 'validation_error', '`recurrence_every` is not supported yet.'],
     [{ scheduled_at: 'in 2 hours' }, 'validation_error', '`scheduled_at` must come with `send`: true.'],

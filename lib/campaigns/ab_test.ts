@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { formatAddress } from '#lib/mail/address.ts'
+import { From } from '#lib/mail/mail_fields.ts'
+import { counted } from '#lib/zod_fields.ts'
+import { contentFields } from './content_fields.ts'
+
+const MIN_VARIANTS = 2
+const MAX_VARIANTS = 5
+const MAX_HOURS = 168
+/** Keys of variants that are given none. */
+const KEYS = 'ABCDE'
+
+export const WinnerMetric = z.enum(['open_rate', 'click_rate'])
+export type WinnerMetric = z.infer<typeof WinnerMetric>
+
+const Variant = z.object({
+  key: z
+    .string()
+    .regex(/^[\w-]{1,20}$/, 'must have 1 to 20 letters, digits, `_` or `-`')
+    .nullish()
+    .describe('Name of the variant. Default: A, B, C and so on.'),
+  ...contentFields,
+  from: From.nullish().describe('Sender, at the domain of the campaign.'),
+})
+
+const DEFAULTS = { test_percentage: 20, winner_metric: 'open_rate', wait_hours: 4 } as const
+
+/** The A/B test that a request asks for; null: none. A variant has the fields of the campaign where it has none of its own. */
+export const NewAbTest = z
+  .object({
+    enabled: z.boolean().nullish().describe('`false`: no test. Default: `true`.'),
+    test_percentage: z
+      .int()
+      .min(1)
+      .max(100)
+      .nullish()
+      .describe('Share of the recipients that the variants are tried on. Default: 20. With 100 there is no winner.'),
+    winner_metric: WinnerMetric.nullish().describe('The rate by which the winner is chosen. Default: `open_rate`.'),
+    wait_hours: z
+      .int()
+      .min(1)
+      .max(MAX_HOURS)
+      .nullish()
+      .describe('Hours from the last email of the test until the winner is chosen. Default: 4.'),
+    variants: counted(MIN_VARIANTS, MAX_VARIANTS, 'variants', z.array(Variant))
+      .nullish()
+      .describe('2 to 5 variants, each with what it has of its own.'),
+  })
+  .superRefine(({ enabled, variants }, context) => {
+    if (enabled === false) return
+    if (!variants) context.addIssue({ code: 'custom', path: ['variants'], message: 'must have 2 to 5 variants' })
+    const keys = new Set(variants?.map(keyOf))
+    if (variants && keys.size < variants.length) {
+      context.addIssue({ code: 'custom', path: ['variants'], message: 'must have different keys' })
+    }
+  })
+  .transform(({ enabled, variants, test_percentage, winner_metric, wait_hours }): AbTest | null => {
+    if (enabled === false || !variants) return null
+    return {
+      enabled: true,
+      test_percentage: test_percentage ?? DEFAULTS.test_percentage,
+      winner_metric: winner_metric ?? DEFAULTS.winner_metric,
+      wait_hours: wait_hours ?? DEFAULTS.wait_hours,
+      variants: variants.map((variant, n) => {
+        const { subject = null, preview_text = null, from, html = null, text = null } = variant
+        return { key: keyOf(variant, n), subject, preview_text, from: from ? formatAddress(from) : null, html, text }
+      }),
+    }
+  })
+
+function keyOf({ key }: { key?: string | null | undefined }, n: number): string {
+  return key ?? (KEYS[n] as string)
+}
+
+const AbVariant = z
+  .object({
+    key: z.string().describe('Name of the variant.'),
+    subject: z.string().nullable().describe('Subject; null: that of the campaign.'),
+    preview_text: z.string().nullable().describe('Text beside the subject; null: that of the campaign.'),
+    from: z.string().nullable().describe('Sender; null: that of the campaign.'),
+    html: z.string().nullable().describe('HTML part; null: that of the campaign.'),
+    text: z.string().nullable().describe('Plain-text part; null: that of the campaign.'),
+  })
+  .meta({ id: 'AbVariant' })
+
+/** An A/B test as a campaign has it. */
+export const AbTest = z
+  .object({
+    enabled: z.literal(true).describe('A campaign without a test has null.'),
+    test_percentage: z.int().describe('Share of the recipients that the variants are tried on.'),
+    winner_metric: WinnerMetric.describe('The rate by which the winner is chosen.'),
+    wait_hours: z.int().describe('Hours from the last email of the test until the winner is chosen.'),
+    variants: z.array(AbVariant).describe('The variants, each with what it has of its own.'),
+  })
+  .meta({ id: 'AbTest' })
+export type AbTest = z.infer<typeof AbTest>

@@ -1,0 +1,52 @@
+import type { WinnerMetric } from './ab_test.ts'
+
+/** Recipients of a variant: those whose email was delivered, and those of them who opened it, or clicked a link. */
+export type VariantFigures = { delivered: number; unique_opened: number; unique_clicked: number }
+
+/** Two variants differ by more than chance in 95 % of all such tests. */
+const SIGNIFICANT_Z = 1.96
+
+/** `winner` is the place of the variant in the list. `confidence`: 0 to 1, that it is better than the second best. */
+export type Choice = { winner: number; confidence: number; significant: boolean }
+
+/**
+ * Chooses the variant with the highest rate; of equal ones, and without any data, the first. Whether it is better by more than
+ * chance is told by the two-proportion z-test against the second best.
+ */
+export function chooseWinner(variants: VariantFigures[], metric: WinnerMetric): Choice {
+  const ranked = variants
+    .map((figures, place) => ({ place, events: eventsOf(figures, metric), of: figures.delivered }))
+    .sort((a, b) => rateOf(b) - rateOf(a) || a.place - b.place)
+  const [best, second] = ranked as [Ranked, Ranked]
+  const z = zScore(best, second)
+  return {
+    winner: best.place,
+    confidence: z === 0 ? 0 : errorFunction(z / Math.SQRT2),
+    significant: z >= SIGNIFICANT_Z,
+  }
+}
+
+type Ranked = { place: number; events: number; of: number }
+
+function eventsOf({ unique_opened, unique_clicked }: VariantFigures, metric: WinnerMetric): number {
+  return metric === 'open_rate' ? unique_opened : unique_clicked
+}
+
+function rateOf({ events, of }: Ranked): number {
+  return of === 0 ? 0 : events / of
+}
+
+/** 0 where there is nothing to compare. */
+function zScore(best: Ranked, second: Ranked): number {
+  if (best.of === 0 || second.of === 0) return 0
+  const pooled = (best.events + second.events) / (best.of + second.of)
+  const error = Math.sqrt(pooled * (1 - pooled) * (1 / best.of + 1 / second.of))
+  return error > 0 ? (rateOf(best) - rateOf(second)) / error : 0
+}
+
+/** Of x >= 0, with an error of at most 1.5e-7 (Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26). */
+function errorFunction(x: number): number {
+  const t = 1 / (1 + 0.3275911 * x)
+  const factors = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592]
+  return 1 - factors.reduce((sum, factor) => (sum + factor) * t, 0) * Math.exp(-x * x)
+}

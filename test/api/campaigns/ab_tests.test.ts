@@ -1,0 +1,100 @@
+import t from 'tap'
+import { startApi } from '#test/support/api.ts'
+import { addContacts, createDraft } from '#test/support/campaigns.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+await addContacts(world, account, ['ada@b.com', 'bob@b.com', 'cat@b.com'])
+
+const ask = (method: string, path: string, body?: object) =>
+  api.request(method, `/api/campaigns${path}`, body === undefined ? {} : { body })
+const TWO = [{ subject: 'Red' }, { key: 'blue', subject: 'Blue', preview_text: '' }]
+const NOTHING = { subject: null, preview_text: null, from: null, html: null, text: null }
+
+t.test('a campaign keeps its A/B test with all defaults, and null or `enabled`: false removes it', async t => {
+  const id = await createDraft(api, account, { ab_test: { variants: TWO } })
+  const ab_test = {
+    ...{ enabled: true, test_percentage: 20, winner_metric: 'open_rate', wait_hours: 4 },
+    variants: [
+      { ...NOTHING, key: 'A', subject: 'Red' },
+      { ...NOTHING, key: 'blue', subject: 'Blue' },
+    ],
+  }
+  shows(t, (await ask('GET', `/${id}`)).body, { ab_test })
+  shows(t, (await ask('POST', `/${id}/duplicate`, {})).body, { ab_test })
+  await ask('PATCH', `/${id}`, { name: 'April' })
+  shows(t, (await ask('GET', `/${id}`)).body, { name: 'April', ab_test })
+  for (const none of [null, { enabled: false }]) {
+    await ask('PATCH', `/${id}`, { ab_test: { variants: TWO } })
+    await ask('PATCH', `/${id}`, { ab_test: none })
+    shows(t, (await ask('GET', `/${id}`)).body, { ab_test: null })
+  }
+})
+
+t.test('what is wrong with an A/B test is told', async t => {
+  const from = `News <news@${account.domain}>`
+  for (const [ab_test, message] of [
+    [{}, '`ab_test.variants` must have 2 to 5 variants.'],
+    [{ variants: [{}] }, '`ab_test.variants` must have 2 to 5 variants.'],
+    [{ variants: Array(6).fill({}) }, '`ab_test.variants` must have 2 to 5 variants.'],
+    [{ variants: [{ key: 'B' }, {}] }, '`ab_test.variants` must have different keys.'],
+    [{ variants: [{ key: 'a b' }, {}] }, '`ab_test.variants[0].key` must have 1 to 20 letters, digits, `_` or `-`.'],
+    [{ variants: TWO, test_percentage: 0 }, '`ab_test.test_percentage` must be at least 1.'],
+    [{ variants: TWO, wait_hours: 169 }, '`ab_test.wait_hours` must be at most 168.'],
+    [{ variants: [{}, { from: 'a@b.com' }] }, '`ab_test.variants[1].from` must be at the domain of `from`.'],
+  ] as const) {
+    const { status, body } = await ask('POST', '', { from, subject: 'x', html: 'x', ab_test })
+    t.strictSame([status, body.message], [422, message])
+  }
+})
+
+t.test('GET /campaigns/:id/ab of a draft is pending, and of a campaign without a test refused', async t => {
+  const id = await createDraft(api, account, { ab_test: { variants: TWO } })
+  const figures = { sent: 0, delivered: 0, unique_opened: 0, unique_clicked: 0, open_rate: 0, click_rate: 0 }
+  t.strictSame((await ask('GET', `/${id}/ab`)).body as object, {
+    ...{ object: 'campaign_ab', campaign_id: id, status: 'pending', winner_metric: 'open_rate', test_percentage: 20 },
+    ...{ wait_hours: 4, decide_at: null, winner: null, decided_at: null, decided_by: null },
+    ...{ confidence: 0, significant: false },
+    variants: [
+      { key: 'A', subject: 'Red', ...figures },
+      { key: 'blue', subject: 'Blue', ...figures },
+    ],
+  })
+  const plain = await createDraft(api, account)
+  const none = { status: 422, body: { message: 'The campaign has no A/B test.' } }
+  shows(t, await ask('GET', `/${plain}/ab`), none)
+  shows(t, await ask('POST', `/${plain}/ab/winner`, { variant: 'A' }), none)
+  shows(t, await ask('POST', `/${id}/ab/winner`, { variant: 'A' }), {
+    status: 422,
+    body: { message: 'The campaign is draft: its A/B test does not wait for a winner.' },
+  })
+})
+
+t.test('a small test is sent with a warning, and one with fewer recipients than variants is refused', async t => {
+  const id = await createDraft(api, account, { ab_test: { variants: TWO } })
+  const sent = await ask('POST', `/${id}/send`, {})
+  shows(t, sent, { status: 200, body: { status: 'testing' } })
+  const { warnings } = sent.body as unknown as { warnings: string[] }
+  t.strictSame(
+    warnings.filter(text => text.startsWith('Each variant')),
+    ['Each variant is tried on about 0 contacts. With fewer than 1,000, the winner may be better by chance.'],
+  )
+  shows(t, await ask('POST', `/${id}/ab/winner`, { variant: 'C' }), {
+    status: 422,
+    body: { message: '`variant` must be one of `A`, `blue`.' },
+  })
+  shows(t, await ask('POST', `/${id}/ab/winner`, { variant: 'blue' }), { status: 200, body: { status: 'queued' } })
+  shows(t, (await ask('GET', `/${id}/ab`)).body, { status: 'decided', winner: 'blue', decided_by: 'manual' })
+  shows(t, await ask('POST', `/${id}/ab/winner`, { variant: 'A' }), {
+    status: 422,
+    body: { message: 'The campaign is queued: its A/B test does not wait for a winner.' },
+  })
+  const many = await createDraft(api, account, { ab_test: { variants: [...TWO, {}, {}, {}] } })
+  shows(t, await ask('POST', `/${many}/send`, {}), {
+    status: 422,
+    body: { message: 'The A/B test has 5 variants, and only 3 contacts would get the campaign.' },
+  })
+})
