@@ -210,5 +210,6 @@ async function updateReference(table: string, account_id: string, column: string
 function freshValue(type: string): unknown {
   if (type === 'uuid') return randomUUID()
   if (type === 'integer') return randomInt(2 ** 31)
+  if (type === 'smallint') return randomInt(2 ** 15)
   return type === 'bytea' ? `\\x${randomBytes(16).toString('hex')}` : randomBytes(8).toString('hex')
 }
