@@ -8,8 +8,10 @@ import { clearStage, endStage, type StagedChunk, stageChunk } from '#sql/contact
 import type { Pool } from '#sql/pool.ts'
 
 /** Records that are staged in one commit, and their characters at most. */
-const CHUNK = 20_000
-const CHUNK_LENGTH = 4_000_000
+const CHUNK = 5_000
+const CHUNK_LENGTH = 1_000_000
+/** Characters that are made bytes at a time. */
+const PIECE = 64 * 1024
 
 export type Services = { pool: Pool; blobs: Blobs }
 export type Leased = LeasedImport & { owner: string }
@@ -57,22 +59,37 @@ export async function stageFile({ pool, blobs }: Services, leased: Leased, stopp
   await endStage(pool, leased, records, error)
 }
 
+/** Lines are bytes as soon as there are some: as text they would take several times the memory. */
 class Chunk implements StagedChunk {
-  readonly copy: string[] = []
   readonly faults: StagedChunk['faults'] = []
+  readonly #pieces: Buffer[] = []
+  #piece = ''
+  #records = 0
   #length = 0
 
   get isFull(): boolean {
-    return this.copy.length + this.faults.length >= CHUNK || this.#length >= CHUNK_LENGTH
+    return this.#records >= CHUNK || this.#length >= CHUNK_LENGTH
+  }
+
+  get copy(): Buffer[] {
+    return this.#piece === '' ? this.#pieces : [...this.#pieces, Buffer.from(this.#piece)]
   }
 
   add(line: string): void {
-    this.copy.push(line)
-    this.#length += line.length
+    this.#piece += line
+    this.#count(line)
+    if (this.#piece.length < PIECE) return
+    this.#pieces.push(Buffer.from(this.#piece))
+    this.#piece = ''
   }
 
   addFault(fault: StagedChunk['faults'][number]): void {
     this.faults.push(fault)
-    this.#length += fault.message.length
+    this.#count(fault.message)
+  }
+
+  #count({ length }: string): void {
+    this.#records++
+    this.#length += length
   }
 }

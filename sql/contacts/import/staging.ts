@@ -7,8 +7,8 @@ import type { OwnedImport as Owned } from './leases.ts'
 /** A record that is wrong. */
 export type RecordFault = { n: number; line: number; email: string | null; message: string }
 
-/** Lines of COPY, and the records between them that are wrong. */
-export type StagedChunk = { copy: string[]; faults: RecordFault[] }
+/** Lines of COPY in pieces, and the records between them that are wrong. */
+export type StagedChunk = { copy: Buffer[]; faults: RecordFault[] }
 
 /** Another worker has taken the import over. */
 export class LostLeaseError extends Error {}
