@@ -18,17 +18,24 @@ import { type Contact, findContact } from '#sql/contacts/contacts.ts'
 import type { Pool } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import { freezeContent } from './freeze_content.ts'
+import { freezeVariants } from './ab/freeze_variants.ts'
+import { type FrozenContent, freezeContent } from './freeze_content.ts'
 
 type Services = { pool: Pool; config: Config }
 
 /** An email to somebody who looks at a campaign before it is sent. */
-export const TestEmail = z.object({ id: z.string(), to: z.string().describe('The address.') }).meta({ id: 'TestEmail' })
+export const TestEmail = z
+  .object({
+    id: z.string(),
+    to: z.string().describe('The address.'),
+    variant: z.string().nullable().describe('Key of the variant; null: the campaign has no A/B test.'),
+  })
+  .meta({ id: 'TestEmail' })
 type TestEmail = z.infer<typeof TestEmail>
 
 /**
  * Sends a campaign as it is now to some addresses, each an email of its own with the values of the contact of that address, if
- * there is one. They count as sends, and for no figure of the campaign. All are sent, or none.
+ * there is one. With an A/B test each address gets every variant. They count as sends, and for no figure of the campaign. All are sent, or none.
  *
  * @throws {ApiError} 404; 422 if it could not be sent; those of POST /emails
  */
@@ -38,7 +45,8 @@ export async function sendTest(
   id: CampaignId['id'],
   recipients: Address[],
 ): Promise<TestEmail[]> {
-  const emails = await renderEach(pool, { account_id: party.account_id, id }, recipients)
+  const rendered = await renderEach(pool, { account_id: party.account_id, id }, recipients)
+  const emails = rendered.map(({ email }) => email)
   const contents = shareContents(emails)
   const drafts = emails.map(email => toDraft(party, email, null, config.SIMULATOR_DOMAIN))
   const accepted = await retryConflicts(() =>
@@ -51,27 +59,35 @@ export async function sendTest(
       })
     }),
   )
-  return accepted.map((email_id, n) => ({ id: email_id, to: (recipients[n] as Address).address }))
+  return rendered.map(({ to, variant }, n) => ({ id: accepted[n] as string, to, variant }))
 }
 
-async function renderEach(pool: Pool, { account_id, id }: CampaignId, recipients: Address[]): Promise<ResolvedEmail[]> {
+type Rendered = { to: string; variant: string | null; email: ResolvedEmail }
+
+async function renderEach(pool: Pool, { account_id, id }: CampaignId, recipients: Address[]): Promise<Rendered[]> {
   const campaign = orNotFound('Campaign', await findCampaign(pool, { account_id, id }))
   const { postal_address } = await findSender(pool, account_id, campaign.domain_id)
-  const content = await freezeContent(pool, account_id, campaign, postal_address)
-  const emails: ResolvedEmail[] = []
+  const tested = await freezeVariants(pool, account_id, campaign, postal_address)
+  const whole = { key: null, sender: campaign.from }
+  const variants =
+    tested.length > 0
+      ? tested
+      : [{ ...whole, content: await freezeContent(pool, account_id, campaign, postal_address) }]
+  const rendered: Rendered[] = []
   for (const to of recipients) {
     const email = to.address.toLowerCase()
     const contact = await findContact(pool, account_id, { email, domain_id: campaign.domain_id })
-    emails.push(await render(campaign, content, to, contact))
+    for (const { key, sender, content } of variants) {
+      const email = await render({ ...campaign, from: sender }, content, to, contact)
+      rendered.push({ to: to.address, variant: key, email })
+    }
   }
-  return emails
+  return rendered
 }
-
-type Content = Awaited<ReturnType<typeof freezeContent>>
 
 async function render(
   { from, track_opens, track_clicks }: Campaign,
-  { html, text, subject, reply_to }: Content,
+  { html, text, subject, reply_to }: FrozenContent,
   to: Address,
   contact: Contact | null,
 ): Promise<ResolvedEmail> {

@@ -98,3 +98,28 @@ t.test('a small test is sent with a warning, and one with fewer recipients than 
     body: { message: 'The A/B test has 5 variants, and only 3 contacts would get the campaign.' },
   })
 })
+
+t.test('POST /campaigns/:id/test sends every variant to each address', async t => {
+  const id = await createDraft(api, account, { ab_test: { variants: TWO } })
+  const { status, body } = await ask('POST', `/${id}/test`, { to: ['ada@b.com', 'zoe@b.com'] })
+  t.equal(status, 200)
+  const { emails } = body as unknown as { emails: { id: string; to: string; variant: string }[] }
+  t.strictSame(
+    emails.map(({ to, variant }) => [to, variant]),
+    [
+      ['ada@b.com', 'A'],
+      ['ada@b.com', 'blue'],
+      ['zoe@b.com', 'A'],
+      ['zoe@b.com', 'blue'],
+    ],
+  )
+  const subjects = await Promise.all(
+    emails.map(
+      async email => (await api.request('GET', `/api/emails/${email.id}`)).body as unknown as { subject: string },
+    ),
+  )
+  t.strictSame(
+    subjects.map(({ subject }) => subject),
+    ['Red', 'Blue', 'Red', 'Blue'],
+  )
+})
