@@ -6,8 +6,8 @@ import {
   type Condition,
   type Criteria,
   MAX_CONDITIONS,
-  MAX_CONTAINS,
   type PlacedCondition,
+  weightOf,
 } from '#lib/segments/conditions.ts'
 import type { Tx } from '#sql/pool.ts'
 import { loadTerms, type Terms } from '#sql/segments/terms.ts'
@@ -31,11 +31,10 @@ type Place = { account_id: string; domain_id: string; id: string }
  */
 export async function checkCriteria(tx: Tx, place: Place, criteria: Criteria, before: Criteria | null): Promise<void> {
   const conditions = allConditions(criteria)
-  if (conditions.length > MAX_CONDITIONS) {
-    throw invalid('rules', `must have at most ${MAX_CONDITIONS} conditions, with those of \`filter\``)
-  }
-  if (conditions.filter(({ condition }) => condition.operator === 'contains').length > MAX_CONTAINS) {
-    throw invalid('rules', `must have at most ${MAX_CONTAINS} conditions with \`contains\`, with those of \`filter\``)
+  const weight = conditions.reduce((sum, { condition }) => sum + weightOf(condition), 0)
+  if (weight > MAX_CONDITIONS) {
+    const most = `at most ${MAX_CONDITIONS} conditions, with those of \`filter\``
+    throw invalid('rules', `must have ${most}, and each with \`contains\` counts as three`)
   }
   const known = new Set(before ? allConditions(before).map(({ condition }) => JSON.stringify(condition)) : [])
   const added = conditions.filter(({ condition }) => !known.has(JSON.stringify(condition)))

@@ -96,7 +96,7 @@ export type FilterChange = z.output<typeof FilterChange>
 
 const RULES =
   'Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or ' +
-  '`{not: ...}` of such, up to 5 levels deep and with up to 50 conditions, of which 15 may be with `contains`.'
+  '`{not: ...}` of such, up to 5 levels deep and with up to 40 conditions, of which each with `contains` counts as three.'
 const criteria = {
   filter: FilterChange.nullish().describe('Conditions, all of which a contact must meet.'),
   rules: RulesField.nullish().describe(RULES),

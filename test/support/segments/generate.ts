@@ -5,9 +5,9 @@ import {
   type Criteria,
   type Filter,
   MAX_CONDITIONS,
-  MAX_CONTAINS,
   type PropertyFilter,
   type Rules,
+  weightOf,
 } from '#lib/segments/conditions.ts'
 import type { Surroundings } from './evaluate.ts'
 import { KEYS, NUMBERS, TEXTS } from './people.ts'
@@ -29,8 +29,7 @@ export function criteria(
 
 function isAccepted(given: Criteria): boolean {
   const conditions = allConditions(given)
-  const texts = conditions.filter(({ condition }) => condition.operator === 'contains')
-  return conditions.length <= MAX_CONDITIONS && texts.length <= MAX_CONTAINS
+  return conditions.reduce((sum, { condition }) => sum + weightOf(condition), 0) <= MAX_CONDITIONS
 }
 
 const text = fc.constantFrom(...TEXTS)
