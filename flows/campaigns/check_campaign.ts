@@ -12,18 +12,12 @@ import { lockGroups } from '#sql/campaigns/start/lock_groups.ts'
 import type { Queryable, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { RequestFault } from '#sql/sending/accept/faults.ts'
-import { type FrozenVariant, freezeVariants } from './ab/freeze_variants.ts'
-import { type FrozenContent, freezeContent } from './freeze_content.ts'
+import { type FrozenCampaign, freezeVariants } from './freeze_variants.ts'
 
 export type CampaignConfig = Pick<Config, 'BASE_URL' | 'MAIL_TRANSPORT' | 'SIMULATOR_DOMAIN'>
 
 /** A campaign that can be sent. */
-export type Checked = {
-  content: FrozenContent
-  variants: FrozenVariant[]
-  postal_address: string | null
-  addressed: Addressed
-}
+export type Checked = { frozen: FrozenCampaign; postal_address: string | null; addressed: Addressed }
 
 /**
  * Checks that a locked campaign can be sent. Until the transaction ends nobody deletes what it names.
@@ -44,9 +38,8 @@ export async function checkCampaign(
   await requireSender(tx, account_id, campaign, is_due)
   const { transport, postal_address } = await findSender(tx, account_id, campaign.domain_id)
   requirePublicUrl(config, transport)
-  const content = await freezeContent(tx, account_id, campaign, postal_address)
-  const variants = await freezeVariants(tx, account_id, campaign, postal_address)
-  return { content, variants, postal_address, addressed: await requireAddressed(tx, config, account_id, campaign) }
+  const frozen = await freezeVariants(tx, account_id, campaign, postal_address)
+  return { frozen, postal_address, addressed: await requireAddressed(tx, config, account_id, campaign) }
 }
 
 /** Returns whom a campaign is for. @throws {ApiError} 422 if it names nobody, or what was deleted */
@@ -76,7 +69,7 @@ function requireGroup({ audience_id, segment_id }: Campaign): void {
 async function requireSender(tx: Tx, account_id: string, { from }: Campaign, is_due: boolean): Promise<void> {
   const { domain } = parseAddress(from) as Address
   const { fault, detail } = await judgeSender(tx, { account_id, domain })
-  // What lies with nothing of the campaign passes: one that was scheduled begins, and its mail waits for that.
+  // Faults that lie with nothing of the campaign pass: one that was scheduled begins, and its mail waits for their end.
   if (fault === null || (is_due && RequestFault.safeParse(fault).success)) return
   throw faultError({ fault, detail: detail ?? {} }, { domain, topic_id: null, refusal: null } as Draft)
 }

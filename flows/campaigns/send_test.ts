@@ -18,8 +18,7 @@ import { type Contact, findContact } from '#sql/contacts/contacts.ts'
 import type { Pool } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import { freezeVariants } from './ab/freeze_variants.ts'
-import { type FrozenContent, freezeContent } from './freeze_content.ts'
+import { type FrozenVariant, freezeVariants } from './freeze_variants.ts'
 
 type Services = { pool: Pool; config: Config }
 
@@ -67,32 +66,27 @@ type Rendered = { to: string; variant: string | null; email: ResolvedEmail }
 async function renderEach(pool: Pool, { account_id, id }: CampaignId, recipients: Address[]): Promise<Rendered[]> {
   const campaign = orNotFound('Campaign', await findCampaign(pool, { account_id, id }))
   const { postal_address } = await findSender(pool, account_id, campaign.domain_id)
-  const tested = await freezeVariants(pool, account_id, campaign, postal_address)
-  const whole = { key: null, sender: campaign.from }
-  const variants =
-    tested.length > 0
-      ? tested
-      : [{ ...whole, content: await freezeContent(pool, account_id, campaign, postal_address) }]
+  const { variants, reply_to } = await freezeVariants(pool, account_id, campaign, postal_address)
   const rendered: Rendered[] = []
   for (const to of recipients) {
     const email = to.address.toLowerCase()
     const contact = await findContact(pool, account_id, { email, domain_id: campaign.domain_id })
-    for (const { key, sender, content } of variants) {
-      const email = await render({ ...campaign, from: sender }, content, to, contact)
-      rendered.push({ to: to.address, variant: key, email })
+    for (const variant of variants) {
+      const email = await render({ ...campaign, reply_to }, variant, to, contact)
+      rendered.push({ to: to.address, variant: variant.key, email })
     }
   }
   return rendered
 }
 
 async function render(
-  { from, track_opens, track_clicks }: Campaign,
-  { html, text, subject, reply_to }: FrozenContent,
+  { reply_to, track_opens, track_clicks }: Campaign,
+  { sender, subject, html, text }: FrozenVariant,
   to: Address,
   contact: Contact | null,
 ): Promise<ResolvedEmail> {
   const email = {
-    ...{ from: parseAddress(from) as Address, to: [to], subject, html, text, track_opens, track_clicks },
+    ...{ from: parseAddress(sender) as Address, to: [to], subject, html, text, track_opens, track_clicks },
     reply_to: reply_to.map(address => parseAddress(address) as Address),
   }
   const readHtml = async () => '' // campaigns keep their html

@@ -14,7 +14,7 @@ import type { Tx } from '#sql/pool.ts'
 import { listAbWarnings } from './ab/ab_warnings.ts'
 import { type Author, insertDraft, notDraft } from './change_campaign.ts'
 import { type CampaignConfig, type Checked, checkCampaign, requireRecipients } from './check_campaign.ts'
-import type { FrozenContent } from './freeze_content.ts'
+import type { FrozenVariant } from './freeze_variants.ts'
 import { requireQuota } from './require_quota.ts'
 import { listWarnings } from './warnings.ts'
 
@@ -68,7 +68,7 @@ async function sendDraft(
   await requireRecipients(tx, checked.addressed, expected_recipients ?? null)
   await requireQuota(tx, account_id, checked.addressed)
   const ab_warnings = draft.ab_test ? await listAbWarnings(tx, checked.addressed, draft.ab_test) : []
-  const warnings = [...listWarnings(checked.content, checked.postal_address), ...ab_warnings]
+  const warnings = [...listWarnings(checked.frozen, checked.postal_address), ...ab_warnings]
   if (schedule && !schedule.is_now) {
     await scheduleCampaign(tx, campaign, schedule.at)
     return { status: 'scheduled', scheduled_at: schedule.at, warnings }
@@ -77,30 +77,29 @@ async function sendDraft(
   return { status: draft.ab_test ? 'testing' : 'queued', scheduled_at: null, warnings }
 }
 
-/** Freezes the content of a locked campaign and starts its run. */
-export async function beginSending(tx: Tx, campaign: CampaignId, { content, variants }: Checked): Promise<void> {
-  const { subject, reply_to } = content
-  const content_id = await keepContent(tx, campaign, content, 0)
-  await startRun(tx, campaign, { content_id, subject, reply_to, is_test: variants.length > 0 })
-  const sent: CampaignVariant[] = []
-  for (const [n, { key, sender, content }] of variants.entries()) {
-    const variant = n + 1
-    sent.push({
-      variant,
-      key,
-      sender,
-      subject: content.subject,
-      content_id: await keepContent(tx, campaign, content, variant),
-    })
+type StoredVariant = FrozenVariant & { content_id: string }
+
+/** Stores the frozen content of a locked campaign and starts its run. */
+export async function beginSending(tx: Tx, campaign: CampaignId, { frozen }: Checked): Promise<void> {
+  const { subject, reply_to, variants } = frozen
+  const stored: StoredVariant[] = []
+  for (const [n, variant] of variants.entries()) {
+    const number = variant.key === null ? 0 : n + 1
+    stored.push({ ...variant, content_id: await keepContent(tx, campaign, variant, number) })
   }
-  if (sent.length > 0) await insertVariants(tx, campaign, sent)
+  const tested = stored.flatMap(({ key, sender, subject, content_id }, n): CampaignVariant[] =>
+    key === null ? [] : [{ variant: n + 1, key, sender, subject, content_id }],
+  )
+  const { content_id } = stored[0] as StoredVariant
+  await startRun(tx, campaign, { content_id, subject, reply_to, is_test: tested.length > 0 })
+  if (tested.length > 0) await insertVariants(tx, campaign, tested)
 }
 
 /** Stores a content that recipients share, with its links; returns its id. */
 async function keepContent(
   tx: Tx,
   campaign: CampaignId,
-  { html, text }: FrozenContent,
+  { html, text }: FrozenVariant,
   variant: number,
 ): Promise<string> {
   const content_id = newId()

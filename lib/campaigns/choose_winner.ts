@@ -3,9 +3,6 @@ import type { WinnerMetric } from './ab_test.ts'
 /** Recipients of a variant: those whose email was delivered, and those of them who opened it, or clicked a link. */
 export type VariantFigures = { delivered: number; unique_opened: number; unique_clicked: number }
 
-/** Two variants differ by more than chance in 95 % of all such tests. */
-const SIGNIFICANT_Z = 1.96
-
 /** `winner` is the place of the variant in the list. `confidence`: 0 to 1, that it is better than the second best. */
 export type Choice = { winner: number; confidence: number; significant: boolean }
 
@@ -19,11 +16,13 @@ export function chooseWinner(variants: VariantFigures[], metric: WinnerMetric): 
     .sort((a, b) => rateOf(b) - rateOf(a) || a.place - b.place)
   const [best, second] = ranked as [Ranked, Ranked]
   const z = zScore(best, second)
-  return {
-    winner: best.place,
-    confidence: z === 0 ? 0 : errorFunction(z / Math.SQRT2),
-    significant: z >= SIGNIFICANT_Z,
-  }
+  const confidence = z === 0 ? 0 : errorFunction(z / Math.SQRT2)
+  return { winner: best.place, confidence, significant: isSignificant(confidence) }
+}
+
+/** Tells whether a difference is more than chance: it would be by chance in fewer than 5 % of all tests. */
+export function isSignificant(confidence: number): boolean {
+  return confidence >= 0.95
 }
 
 type Ranked = { place: number; events: number; of: number }
@@ -44,7 +43,7 @@ function zScore(best: Ranked, second: Ranked): number {
   return error > 0 ? (rateOf(best) - rateOf(second)) / error : 0
 }
 
-/** Of x >= 0, with an error of at most 1.5e-7 (Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26). */
+/** Approximates the error function for x >= 0, with an error of at most 1.5e-7 (Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26). */
 function errorFunction(x: number): number {
   const t = 1 / (1 + 0.3275911 * x)
   const factors = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592]

@@ -34,7 +34,7 @@ export async function readFigures(
   const { figures } = await db.one(sql.type(z.object({ figures: Figures }))`
     SELECT coalesce(jsonb_object_agg(f.name, f.count), '{}') AS figures FROM (
       SELECT name, sum(count) AS count FROM campaign_counts
-      WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} 
+      WHERE account_id = ${account_id} AND campaign_id = ${campaign_id}
         AND run = ${run ?? newestRun({ account_id, id: campaign_id })}
       GROUP BY name
     ) f

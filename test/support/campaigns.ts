@@ -85,13 +85,13 @@ const started = new WeakSet<TestWork>()
 /** Runs the job of a campaign and sends what it stores, again and again until the campaign has the status. */
 export async function sendUntil(work: CampaignWork, campaign: QueuedCampaign, status = 'sent'): Promise<void> {
   const isThere = async () => (await readCampaign(work, campaign)).status === status
-  await sendTill(work, campaign, isThere, `the campaign is ${status}`)
+  await sendUntilTrue(work, campaign, isThere, `the campaign is ${status}`)
 }
 
 type CampaignWork = TestWork & { ahead?: number }
 
 /** As `sendUntil`, until something else is there. */
-export async function sendTill(
+export async function sendUntilTrue(
   work: CampaignWork,
   campaign: QueuedCampaign,
   isThere: () => Promise<boolean>,

@@ -1,37 +1,37 @@
-import type { AbTest } from '#lib/campaigns/ab_test.ts'
+import type { AbTest, WinnerMetric } from '#lib/campaigns/ab_test.ts'
 import { chooseWinner } from '#lib/campaigns/choose_winner.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
 import { decide } from '#sql/campaigns/ab/decision.ts'
-import { listVariants, readVariantFigures } from '#sql/campaigns/ab/variants.ts'
+import {
+  type CampaignVariant,
+  listVariants,
+  readVariantFigures,
+  type VariantFiguresByNumber,
+} from '#sql/campaigns/ab/variants.ts'
 import type { Campaign, CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, lockCampaign } from '#sql/campaigns/campaigns.ts'
 import { addSendJob } from '#sql/campaigns/sending/runs.ts'
-import type { Pool, Queryable, Tx } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 
 /** Chooses the winner of a test by its figures, unless there is one. */
-export async function decideByFigures(
-  tx: Tx,
-  campaign: CampaignId,
-  test: Pick<AbTest, 'winner_metric'>,
-): Promise<void> {
-  const { winner, confidence } = await judgeVariants(tx, campaign, test)
-  await decide(tx, campaign, { variant: winner, by: 'automatic', confidence })
+export async function decideByFigures(tx: Tx, campaign: CampaignId, metric: WinnerMetric): Promise<void> {
+  const variants = await listVariants(tx, campaign)
+  const { variant, confidence } = judgeVariants(variants, await readVariantFigures(tx, campaign), metric)
+  await decide(tx, campaign, { variant, by: 'automatic', confidence })
 }
 
-/** The variant that is ahead, and how surely. `winner`: its number, from 1. */
-export async function judgeVariants(
-  db: Queryable,
-  campaign: CampaignId,
-  { winner_metric }: Pick<AbTest, 'winner_metric'>,
-) {
-  const variants = await listVariants(db, campaign)
-  const counted = await readVariantFigures(db, campaign)
+/** Returns the number of the variant that is ahead, and how surely it is better than the next. */
+export function judgeVariants(
+  variants: CampaignVariant[],
+  counted: VariantFiguresByNumber,
+  metric: WinnerMetric,
+): { variant: number; confidence: number } {
   const figures = variants.map(({ variant }) => {
     const { delivered = 0, unique_opened = 0, unique_clicked = 0 } = counted.get(variant) ?? {}
     return { delivered, unique_opened, unique_clicked }
   })
-  const choice = chooseWinner(figures, winner_metric)
-  return { ...choice, winner: choice.winner + 1 }
+  const { winner, confidence } = chooseWinner(figures, metric)
+  return { variant: (variants[winner] as CampaignVariant).variant, confidence }
 }
 
 /**
@@ -55,9 +55,9 @@ export async function chooseByHand(pool: Pool, campaign: CampaignId, key: string
       const keys = variants.map(variant => `\`${variant.key}\``).join(', ')
       throw new ApiError('validation_error', `\`variant\` must be one of ${keys}.`)
     }
-    const { winner, confidence } = await judgeVariants(tx, campaign, test)
-    const sure = winner === chosen.variant ? confidence : 0
-    if (!(await decide(tx, campaign, { variant: chosen.variant, by: 'manual', confidence: sure }))) {
+    const ahead = judgeVariants(variants, await readVariantFigures(tx, campaign), test.winner_metric)
+    const confidence = ahead.variant === chosen.variant ? ahead.confidence : 0
+    if (!(await decide(tx, campaign, { variant: chosen.variant, by: 'manual', confidence }))) {
       throw new ApiError('validation_error', 'The A/B test has a winner already.')
     }
     await addSendJob(tx, { account_id: campaign.account_id, campaign_id: campaign.id })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { WinnerMetric } from '#lib/campaigns/ab_test.ts'
+import { isSignificant } from '#lib/campaigns/choose_winner.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { type Decision, findDecision } from '#sql/campaigns/ab/decision.ts'
 import { listVariants, readVariantFigures } from '#sql/campaigns/ab/variants.ts'
@@ -8,9 +9,6 @@ import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { rateOf } from '../read_stats.ts'
 import { judgeVariants, requireTest } from './decide_winner.ts'
-
-/** From so much on a difference is hardly chance: |z| >= 1.96. */
-const SIGNIFICANT = 0.95
 
 const AbStatus = z.enum(['pending', 'testing', 'decided', 'canceled'])
 
@@ -56,9 +54,8 @@ export async function readAb(db: Queryable, campaign: CampaignId): Promise<Campa
   const decision = await findDecision(db, campaign)
   const sent = await listVariants(db, campaign)
   const counted = await readVariantFigures(db, campaign)
-  const isDecided = decision?.decided_variant != null
-  const ahead = sent.length > 0 ? (await judgeVariants(db, campaign, { winner_metric })).confidence : 0
-  const confidence = (isDecided ? decision.decided_confidence : null) ?? ahead
+  const ahead = sent.length > 0 ? judgeVariants(sent, counted, winner_metric).confidence : 0
+  const confidence = decision?.decided_confidence ?? ahead
   return {
     object: 'campaign_ab',
     campaign_id: campaign.id,
@@ -69,7 +66,7 @@ export async function readAb(db: Queryable, campaign: CampaignId): Promise<Campa
     decided_at: decision?.decided_at ?? null,
     decided_by: decision?.decided_by ?? null,
     confidence: Math.round(confidence * 10_000) / 10_000,
-    significant: confidence >= SIGNIFICANT,
+    significant: isSignificant(confidence),
     variants: planned.map(({ key, subject }, n) => {
       const { sent: taken = 0, delivered = 0, unique_opened = 0, unique_clicked = 0 } = counted.get(n + 1) ?? {}
       return {

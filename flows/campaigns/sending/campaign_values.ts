@@ -16,7 +16,7 @@ import type { Tx } from '#sql/pool.ts'
 /** The keys and the size of a campaign's content. `sizes` in bytes, without values. */
 export type CampaignContent = { keys: ContentKey[]; sizes: { html: number; text: number } }
 
-/** What recipients of a variant get; without an A/B test all get variant 0. */
+/** The mail of a variant; without an A/B test all recipients get variant 0. */
 export type SentVariant = { sender: string; subject: string; content_id: string; content: CampaignContent }
 
 /** Returns the variants of a run by their numbers. Null: a content does not exist any more. */

@@ -77,7 +77,7 @@ async function waitForWinner(tx: Tx, run: Run, test: NonNullable<Run['ab_test']>
     return { in_seconds: test.wait_hours * 60 * 60 }
   }
   if (run.decides_in > 0) return { in_seconds: Math.ceil(run.decides_in) }
-  await decideByFigures(tx, campaign, test)
+  await decideByFigures(tx, campaign, test.winner_metric)
   return { in_seconds: 0 }
 }
 

@@ -35,11 +35,14 @@ export async function listVariants(db: Queryable, { account_id, id }: CampaignId
 
 const Counted = z.object({ variant: z.int(), name: z.string(), count: z.int() })
 
-/** The figures of each variant, by variant and name; what was never counted is missing. A test is in run 1. */
+/** The figures of variants by their numbers and by name; what was never counted is missing. */
+export type VariantFiguresByNumber = Map<number, Record<string, number>>
+
+/** Reads the figures of run 1, which has the test. */
 export async function readVariantFigures(
   db: Queryable,
   { account_id, id }: CampaignId,
-): Promise<Map<number, Record<string, number>>> {
+): Promise<VariantFiguresByNumber> {
   const rows = await db.any(sql.type(Counted)`
     SELECT variant, name, sum(count)::bigint AS count FROM campaign_counts
     WHERE account_id = ${account_id} AND campaign_id = ${id} AND run = 1 GROUP BY variant, name

@@ -99,7 +99,7 @@ export async function lockPending(
       : sql.fragment`(
         SELECT NOT s.is_subscribed FROM topic_subscription(c.account_id, c.domain_id, c.email, ${topic_id}) AS s)`
   return tx.any(sql.type(Pending)`
-    SELECT r.contact_id, CASE WHEN r.due_at = 'infinity' THEN coalesce(${decided_variant}, r.variant) ELSE r.variant END AS variant,
+    SELECT r.contact_id, coalesce(nullif(r.variant, 0), ${decided_variant}, 0) AS variant,
       c.email, c.first_name, c.last_name,
       (
         SELECT jsonb_object_agg(p.key, c.properties -> p.stored_as) FROM contact_properties p

@@ -70,17 +70,16 @@ export class CampaignCaller {
       ...(body ? { 'idempotency-key': path } : {}),
     }
     const asked = fetch(`${url}/api${path}`, { method, headers, body: body ? JSON.stringify(body) : null })
-    const answered = asked.then(
-      async response => ({ status: response.status, body: (await response.json()) as Answer['body'] }),
-      () => null,
-    )
+    const answered = asked
+      .then(async response => ({ status: response.status, body: (await response.json()) as Answer['body'] }))
+      .catch(() => null)
     if (method === 'POST' && this.kills < this.#most) {
       this.kills++
       await sleep(Math.random() * KILLED_WITHIN_MS)
       child.kill('SIGKILL')
       await child.ended
     }
-    const answer = await answered.catch(() => null)
+    const answer = await answered
     return answer && answer.status < 500 ? answer : null
   }
 }

@@ -9,8 +9,8 @@ import {
   figuresOf,
   type QueuedCampaign,
   readCampaign,
-  sendTill,
   sendUntil,
+  sendUntilTrue,
 } from '#test/support/campaigns.ts'
 import { openWork, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -52,7 +52,7 @@ async function waits(work: TestWork, campaign: QueuedCampaign): Promise<void> {
     const query = 'SELECT decide_at FROM campaign_runs WHERE campaign_id = $1'
     return (await pool.pg.query(query, [campaign.campaign_id])).rows[0].decide_at !== null
   }
-  await sendTill(work, campaign, isSent, 'the test is sent')
+  await sendUntilTrue(work, campaign, isSent, 'the test is sent')
 }
 
 async function subjectsOf({ campaign_id }: QueuedCampaign): Promise<Record<string, number>> {

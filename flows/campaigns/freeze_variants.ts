@@ -1,0 +1,69 @@
+import { refuseVariableSchemes } from '#lib/contents/campaign/check_content.ts'
+import { freezeContent } from '#lib/contents/campaign/freeze_content.ts'
+import { ApiError } from '#lib/errors.ts'
+import type { Campaign } from '#sql/campaigns/campaign_records.ts'
+import type { Queryable } from '#sql/pool.ts'
+import { readSource } from './read_source.ts'
+
+/**
+ * Mail of a campaign with its preview and its footer, before the values of each recipient are put in. `key`: of the variant of an
+ * A/B test; null: the campaign has none. `sender`: an address, maybe with a name.
+ */
+export type FrozenVariant = {
+  key: string | null
+  sender: string
+  subject: string
+  html: string | null
+  text: string | null
+}
+
+/** A campaign as it is sent. Without an A/B test it has one variant. `subject`: of those without one of their own. */
+export type FrozenCampaign = { subject: string; reply_to: string[]; variants: FrozenVariant[] }
+
+/** Bytes of html. */
+const MAX_HTML = 5_000_000
+
+/**
+ * Returns a campaign as it is sent: with its own content, or that of the published version of its template.
+ *
+ * @throws {ApiError} 422 if it cannot be sent
+ */
+export async function freezeVariants(
+  db: Queryable,
+  account_id: string,
+  campaign: Campaign,
+  postal_address: string | null,
+): Promise<FrozenCampaign> {
+  const source = await readSource(db, account_id, campaign)
+  const subject = campaign.subject ?? source.subject
+  if (!subject) throw refusal('The campaign has no `subject`.')
+  const { from, preview_text, reply_to, ab_test } = campaign
+  const whole = { key: null, from, subject, preview_text, html: source.html, text: source.text }
+  const variants = ab_test ? ab_test.variants.map(variant => ({ ...whole, ...ownParts(variant) })) : [whole]
+  return {
+    subject,
+    reply_to: reply_to.length > 0 ? reply_to : source.reply_to,
+    variants: variants.map(({ key, from, subject, preview_text, html, text }) => {
+      requireSendable(html, text)
+      return { key, sender: from, subject, ...freezeContent({ html, text }, { preview_text, postal_address }) }
+    }),
+  }
+}
+
+/** Leaves out the parts that a variant has from its campaign. */
+function ownParts<Parts extends object>(variant: Parts): { [Name in keyof Parts]: NonNullable<Parts[Name]> } {
+  return Object.fromEntries(Object.entries(variant).filter(([, value]) => value !== null)) as never
+}
+
+/** @throws {ApiError} */
+function requireSendable(html: string | null, text: string | null): void {
+  if (!html && !text) throw refusal('The campaign has no content: give it `html`, `text` or a `template_id`.')
+  if (Buffer.byteLength(html ?? '') > MAX_HTML) {
+    throw refusal(`The \`html\` of a campaign must have at most ${MAX_HTML.toLocaleString('en')} bytes.`)
+  }
+  if (html) refuseVariableSchemes(html)
+}
+
+function refusal(message: string): ApiError {
+  return new ApiError('validation_error', message)
+}
