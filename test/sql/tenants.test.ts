@@ -54,6 +54,9 @@ const unbound = [
   ...['contact_topics.topic_id', 'contact_optouts.domain_id', 'contact_optouts.topic_id'],
   ...['contact_imports.domain_id', 'contact_imports.audience_id', 'contact_imports.source_id'],
   ...['contact_consents.domain_id', 'contact_consents.topic_id', 'contact_consents.source_id', 'contacts.source_id'],
+  ...['contact_events.domain_id', 'contact_events.contact_id', 'emails.automation_id'],
+  ...['automations.domain_id', 'automations.source_id', 'automation_triggers.domain_id'],
+  ...['automation_runs.automation_id', 'automation_runs.domain_id', 'automation_runs.contact_id'],
 ]
 
 t.test('every reference between tables of tenants holds the account, first on both sides', async t => {
@@ -184,6 +187,23 @@ async function fillContacts({ id, domain_id }: TestAccount): Promise<void> {
   )
   await pg.query(`INSERT INTO import_errors VALUES ($1, $2, 1, 2, NULL, 'failed', 'x')`, [id, file])
   await pg.query('UPDATE api_keys SET default_domain_id = $2 WHERE account_id = $1', [id, domain_id])
+  await fillAutomations({ id, domain_id }, contact)
+}
+
+async function fillAutomations(
+  { id, domain_id }: Pick<TestAccount, 'id' | 'domain_id'>,
+  contact: string,
+): Promise<void> {
+  const [automation, run] = [randomUUID(), randomUUID()]
+  await pg.query(`INSERT INTO event_definitions VALUES ($1, $2, 'order.placed')`, [id, randomUUID()])
+  await pg.query(`INSERT INTO contact_events VALUES ($1, $2, $3, $4, 'order.placed')`, [id, run, domain_id, contact])
+  await pg.query(`INSERT INTO automations VALUES ($1, $2, $3, 'Welcome')`, [id, automation, domain_id])
+  await pg.query(`INSERT INTO automation_versions VALUES ($1, $2, 1, '{"steps":[]}')`, [id, automation])
+  await pg.query(`INSERT INTO automation_triggers VALUES ($1, $2, 'order.placed', $3)`, [id, domain_id, automation])
+  await pg.query(`INSERT INTO automation_runs VALUES ($1, $2, $3, 1, $4, $5, 'a@b.co')`, [
+    ...[id, run, automation, domain_id, contact],
+  ])
+  await pg.query(`INSERT INTO automation_run_steps VALUES ($1, $2, 1, 0, 'completed')`, [id, run])
 }
 
 /** Inserts a row of the account again with another reference, and whatever must be unique besides it made anew. */
