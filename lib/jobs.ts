@@ -22,6 +22,7 @@ export const jobs = {
   start_campaigns: z.object({}),
   count_segment: z.object({ account_id: z.uuid(), id: z.uuid() }),
   send_campaign: z.object({ account_id: z.uuid(), campaign_id: z.uuid() }),
+  unsubscribe_unreachable: z.object({ contacts: z.array(z.object({ account_id: z.uuid(), id: z.uuid() })) }),
 } as const
 
 export type JobName = keyof typeof jobs

@@ -16,6 +16,7 @@ import { send_campaign } from './send_campaign.ts'
 import { send_emails } from './send_emails.ts'
 import { start_campaigns } from './start_campaigns.ts'
 import type { Task, Work } from './task.ts'
+import { unsubscribe_unreachable } from './unsubscribe_unreachable.ts'
 import { verify_domain } from './verify_domain.ts'
 
 /** Every task by the name of its job. */
@@ -36,6 +37,7 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   start_campaigns,
   count_segment,
   send_campaign,
+  unsubscribe_unreachable,
 }
 
 /** The two runners of a worker process (workers/worker.ts). */
@@ -62,6 +64,7 @@ const runners: { [Name in JobName]: RunnerName } = {
   start_campaigns: 'quick',
   count_segment: 'slow',
   send_campaign: 'slow',
+  unsubscribe_unreachable: 'slow',
 }
 
 /** The tasks of one runner in the form that graphile-worker takes, with their payloads checked. */

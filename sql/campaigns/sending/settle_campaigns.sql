@@ -38,6 +38,9 @@ BEGIN
   IF EXISTS (SELECT FROM unnest(changes) AS c WHERE c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained')) THEN
     PERFORM note_sent(changes);
   END IF;
+  IF EXISTS (SELECT FROM unnest(changes) AS c WHERE c.campaign_id IS NOT NULL AND c.state IN ('bounced', 'failed')) THEN
+    PERFORM note_soft_bounces(changes);
+  END IF;
   IF moves IS NOT NULL THEN
     PERFORM count_campaigns(moves);
   END IF;

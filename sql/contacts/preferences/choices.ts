@@ -33,6 +33,21 @@ export async function setUnsubscribed(
   `)
 }
 
+const Unreachable = z.object({ is_unreachable: z.boolean() })
+
+/** True of a subscribed contact that mail has not reached for long (sql/campaigns/sending/soft_bounces.sql). */
+export async function isToBeUnsubscribed(
+  tx: Tx,
+  { account_id, id }: { account_id: string; id: string },
+): Promise<boolean> {
+  const found = await tx.maybeOne(sql.type(Unreachable)`
+    SELECT NOT c.unsubscribed AND is_unreachable(g) AS is_unreachable
+    FROM contacts c JOIN contact_engagement g ON g.account_id = c.account_id AND g.contact_id = c.id
+    WHERE c.account_id = ${account_id} AND c.id = ${id}
+  `)
+  return found?.is_unreachable ?? false
+}
+
 const Reserved = z.object({ is_reserved: z.boolean() })
 
 /** Keeps others from adding a contact of this address; false if there is one by now (reserve_address.sql). */

@@ -1,0 +1,147 @@
+import t, { type Test } from 'tap'
+import { newId } from '#lib/ids.ts'
+import { applyReportedOutcome } from '#sql/receiving/reports.ts'
+import { unsubscribe_unreachable } from '#tasks/unsubscribe_unreachable.ts'
+import { addContacts, queueCampaign, sendUntil } from '#test/support/campaigns.ts'
+import { openWork, type TestWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { startInbox } from '#test/support/smtp/inbox.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pg } = world.pool
+
+/** An account with one contact, whose server refuses mail when told to. */
+async function openAccount(t: Test) {
+  const account = await newAccount(world)
+  const [contact = ''] = await addContacts(world, account, [{ email: 'ann@y.com' }])
+  const inbox = await startInbox(t)
+  const work = openWork(t, world, inbox.url)
+  const send = async () => {
+    const campaign = await queueCampaign(world, account)
+    await sendUntil(work, campaign)
+    return campaign
+  }
+  const bounce = async (reply = '5.2.2 Mailbox full') => {
+    inbox.refuse(552, reply, 'data')
+    await send()
+    inbox.accept()
+  }
+  return { account, contact, work, send, bounce, days: (days: number) => passDays(account, days) }
+}
+
+/** Makes the first bounce of the row so many days older. */
+async function passDays({ id }: TestAccount, days: number): Promise<void> {
+  await pg.query(
+    'UPDATE contact_engagement SET soft_bounces_since = soft_bounces_since - make_interval(days => $2) WHERE account_id = $1',
+    [id, days],
+  )
+}
+
+const bouncesOf = async ({ id }: TestAccount) =>
+  (await pg.query('SELECT soft_bounces FROM contact_engagement WHERE account_id = $1', [id])).rows[0]?.soft_bounces
+
+/** Runs the jobs that the account has; returns how many there were. */
+async function runJobs(work: TestWork, { id }: TestAccount): Promise<number> {
+  const { rows } = await pg.query(
+    `DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks k
+     WHERE k.id = j.task_id AND k.identifier = 'unsubscribe_unreachable' AND j.payload -> 'contacts' -> 0 ->> 'account_id' = $1
+     RETURNING j.payload`,
+    [id],
+  )
+  for (const { payload } of rows) await unsubscribe_unreachable(payload, work)
+  return rows.length
+}
+
+async function readConsents({ id }: TestAccount) {
+  const query = `SELECT k.topic_id, k.subscription, k.how, c.unsubscribed FROM contacts c
+    LEFT JOIN contact_consents k ON k.account_id = c.account_id WHERE c.account_id = $1`
+  return (await pg.query(query, [id])).rows
+}
+
+t.test('a contact is unsubscribed after five soft bounces in 15 days', async t => {
+  const { account, work, bounce, days } = await openAccount(t)
+  for (let n = 0; n < 4; n++) await bounce()
+  await days(16)
+  t.equal(await runJobs(work, account), 0, 'four are not enough')
+  await bounce()
+  t.equal(await bouncesOf(account), 5)
+  t.equal(await runJobs(work, account), 1)
+  shows(t, await readConsents(account), [
+    { topic_id: null, subscription: 'opt_out', how: 'soft_bounces', unsubscribed: true },
+  ])
+})
+
+t.test('five soft bounces in a shorter time unsubscribe nobody', async t => {
+  const { account, work, bounce, days } = await openAccount(t)
+  for (let n = 0; n < 6; n++) await bounce()
+  await days(14)
+  await bounce()
+  t.equal(await bouncesOf(account), 7)
+  t.equal(await runJobs(work, account), 0)
+})
+
+t.test('a delivery ends a row of soft bounces', async t => {
+  const { account, work, bounce, send, days } = await openAccount(t)
+  for (let n = 0; n < 4; n++) await bounce()
+  await days(16)
+  await send()
+  await bounce()
+  t.equal(await bouncesOf(account), 1)
+  t.equal(await runJobs(work, account), 0)
+})
+
+t.test('refusals of the sender or the content do not count', async t => {
+  const { account, bounce } = await openAccount(t)
+  await bounce('5.7.1 Spam message rejected')
+  t.equal(await bouncesOf(account), undefined)
+})
+
+t.test('bounces that come after their emails were accepted count in a row', async t => {
+  const { account, send, days, work } = await openAccount(t)
+  const reportLate = async ({ campaign_id }: { campaign_id: string }) => {
+    const query = 'SELECT id AS delivery_id, account_id FROM deliveries WHERE campaign_id = $1'
+    const { rows } = await pg.query(query, [campaign_id])
+    const report = {
+      outcome: 'failed',
+      class: 'transient',
+      reply: '451 4.4.7 Expired',
+      reason: 'Expired.',
+      bounce: null,
+    } as const
+    await world.pool.transaction(tx => applyReportedOutcome(tx, { ...rows[0], ...report, suppression_id: null }))
+  }
+  // The next one is accepted before the bounce of the one before it comes.
+  let last = await send()
+  for (let n = 0; n < 5; n++) {
+    const next = await send()
+    await reportLate(last)
+    last = next
+  }
+  t.equal(await bouncesOf(account), 5)
+  await days(15)
+  await reportLate(last)
+  t.equal(await bouncesOf(account), 6)
+  t.equal(await runJobs(work, account), 1)
+  shows(t, await readConsents(account), [{ how: 'soft_bounces', unsubscribed: true }])
+
+  await send()
+  t.equal(await bouncesOf(account), 6, 'who is unsubscribed gets no more')
+})
+
+t.test('a contact that was delivered to meanwhile stays subscribed', async t => {
+  const { account, contact, work } = await openAccount(t)
+  await pg.query('INSERT INTO contact_engagement (account_id, contact_id, soft_bounces) VALUES ($1, $2, 1)', [
+    ...[account.id, contact],
+  ])
+  await unsubscribe_unreachable(
+    {
+      contacts: [
+        { account_id: account.id, id: contact },
+        { account_id: account.id, id: newId() },
+      ],
+    },
+    work,
+  )
+  shows(t, await readConsents(account), [{ how: null, unsubscribed: false }])
+})
