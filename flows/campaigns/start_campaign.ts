@@ -7,6 +7,7 @@ import { newId } from '#lib/ids.ts'
 import { type CampaignVariant, insertVariants } from '#sql/campaigns/ab/variants.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, findCampaign, lockCampaign } from '#sql/campaigns/campaigns.ts'
+import { readDomainFigures } from '#sql/campaigns/counts.ts'
 import { insertCampaignLinks } from '#sql/campaigns/start/campaign_links.ts'
 import { scheduleCampaign, startRun } from '#sql/campaigns/start/start_campaign.ts'
 import { keepContents } from '#sql/contents/contents.ts'
@@ -16,6 +17,7 @@ import { type Author, insertDraft, notDraft } from './change_campaign.ts'
 import { type CampaignConfig, type Checked, checkCampaign, requireRecipients } from './check_campaign.ts'
 import type { FrozenVariant } from './freeze_variants.ts'
 import { requireQuota } from './require_quota.ts'
+import { describeComplaints } from './sending/judge_complaints.ts'
 import { listWarnings } from './warnings.ts'
 
 /** Numbers links, whether or not clicks on them are tracked: the domain decides that with each email. */
@@ -68,7 +70,12 @@ async function sendDraft(
   await requireRecipients(tx, checked.addressed, expected_recipients ?? null)
   await requireQuota(tx, account_id, checked.addressed)
   const ab_warnings = draft.ab_test ? await listAbWarnings(tx, checked.addressed, draft.ab_test) : []
-  const warnings = [...listWarnings(checked.frozen, checked.postal_address), ...ab_warnings]
+  const complaints = describeComplaints(await readDomainFigures(tx, { account_id, domain_id: draft.domain_id }))
+  const warnings = [
+    ...listWarnings(checked.frozen, checked.postal_address),
+    ...ab_warnings,
+    ...(complaints ? [complaints] : []),
+  ]
   if (schedule && !schedule.is_now) {
     await scheduleCampaign(tx, campaign, schedule.at)
     return { status: 'scheduled', scheduled_at: schedule.at, warnings }

@@ -41,3 +41,22 @@ export async function readFigures(
   `)
   return figures
 }
+
+const DomainFigures = z.object({ sent: z.int(), complained: z.int() })
+export type DomainFigures = z.infer<typeof DomainFigures>
+
+/** Returns how many recipients of a domain's campaigns of the last seven days were sent one, and how many of them complained. */
+export async function readDomainFigures(
+  db: Queryable,
+  { account_id, domain_id }: { account_id: string; domain_id: string },
+): Promise<DomainFigures> {
+  return db.one(sql.type(DomainFigures)`
+    SELECT coalesce(sum(n.count) FILTER (WHERE n.name = 'sent'), 0)::bigint AS sent,
+      coalesce(sum(n.count) FILTER (WHERE n.name = 'complained'), 0)::bigint AS complained
+    FROM campaigns g
+    JOIN campaign_runs u ON u.account_id = g.account_id AND u.campaign_id = g.id AND u.created_at > now() - interval '7 days'
+    JOIN campaign_counts n ON n.account_id = u.account_id AND n.campaign_id = u.campaign_id AND n.run = u.run
+      AND n.name IN ('sent', 'complained')
+    WHERE g.account_id = ${account_id} AND g.domain_id = ${domain_id}
+  `)
+}

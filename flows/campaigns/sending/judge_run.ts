@@ -1,40 +1,57 @@
 import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
-import { readFigures } from '#sql/campaigns/counts.ts'
+import { readDomainFigures, readFigures } from '#sql/campaigns/counts.ts'
 import { type Run, setJudged } from '#sql/campaigns/sending/runs.ts'
 import { pauseCampaign } from '#sql/campaigns/stop/change_status.ts'
 import type { Tx } from '#sql/pool.ts'
+import { describeComplaints, TOO_MANY } from './judge_complaints.ts'
 
 /** With fewer a rate says nothing. */
 const SAMPLE = 500
 /** Share of the emails that were taken by their server or bounced. */
 const MAX_BOUNCED = 0.05
-/** Share of the emails that were taken. Mailbox providers want fewer than 0.1 %, and block whoever has more than 0.3 %. */
-const MAX_COMPLAINED = 0.003
 /** Attempts that ended without an answer of a mail server. */
 const MAX_UNREACHED = 50
 
 /**
  * Pauses a campaign that too many of its recipients bounce or complain about, or whose mail reaches no server at all. Bounces
- * are judged for each 500 results by themselves, complaints for all since the last such pause. Returns whether it was paused.
+ * are judged for each 500 results by themselves, complaints for all since the last such pause, and together with those of the
+ * domain's other campaigns until that has paused it once. Returns whether it was paused.
  */
 export async function judgeRun(tx: Tx, run: Run): Promise<boolean> {
   const { delivered = 0, bounced = 0, sent = 0, complained = 0, unreached = 0 } = await readFigures(tx, run)
   const settled = delivered + bounced
   const now = { settled, bounced, sent, complained, unreached, reached: settled }
   const since = (figure: keyof typeof now) => now[figure] - (run.judged[figure] ?? 0)
-  if (since('sent') >= SAMPLE && since('complained') > MAX_COMPLAINED * since('sent')) {
-    return pause(tx, run, now, `${since('complained')} of ${since('sent')} recipients complained.`)
+  if (since('sent') >= SAMPLE && since('complained') > TOO_MANY * since('sent')) {
+    return pause(
+      tx,
+      run,
+      { ...run.judged, ...now },
+      `${since('complained')} of ${since('sent')} recipients complained.`,
+    )
   }
+  const of_domain = run.judged.of_domain ? null : describeComplaints(await readDomainFigures(tx, run), TOO_MANY)
+  if (of_domain) return pause(tx, run, { ...now, of_domain: 1 }, of_domain)
   const judged: Record<string, number> = {}
   if (since('unreached') >= MAX_UNREACHED) {
     if (since('reached') === 0) {
-      return pause(tx, run, now, `The last ${since('unreached')} attempts reached no mail server.`)
+      return pause(
+        tx,
+        run,
+        { ...run.judged, ...now },
+        `The last ${since('unreached')} attempts reached no mail server.`,
+      )
     }
     Object.assign(judged, { unreached, reached: settled })
   }
   if (since('settled') >= SAMPLE) {
     if (since('bounced') > MAX_BOUNCED * since('settled')) {
-      return pause(tx, run, now, `${since('bounced')} of the last ${since('settled')} recipients bounced.`)
+      return pause(
+        tx,
+        run,
+        { ...run.judged, ...now },
+        `${since('bounced')} of the last ${since('settled')} recipients bounced.`,
+      )
     }
     Object.assign(judged, { settled, bounced })
   }

@@ -111,6 +111,29 @@ t.test('what recipients may object to is told, and sent all the same', async t =
   ])
 })
 
+t.test('POST /campaigns/:id/send warns when recipients of the domain complain', async t => {
+  const strict = await newAccount(world)
+  await addContacts(world, strict, ['ada@b.com'])
+  const theirs = await startApi(t, world, strict.key)
+  const warningsOf = async () => {
+    const id = await createDraft(theirs, strict)
+    const { body } = await theirs.request('POST', `/api/campaigns/${id}/send`, {})
+    return {
+      id,
+      complaints: (body as unknown as { warnings: string[] }).warnings.filter(text => /complained/.test(text)),
+    }
+  }
+  const { id, complaints } = await warningsOf()
+  t.strictSame(complaints, [])
+  await world.pool.pg.query(
+    `SELECT count_campaigns(ARRAY[ROW($1, $2, 1, 0, 'sent', 1000), ROW($1, $2, 1, 0, 'complained', 2)]::campaign_move[])`,
+    [strict.id, id],
+  )
+  t.strictSame((await warningsOf()).complaints, [
+    "2 of the 1000 recipients of the domain's campaigns of the last 7 days complained.",
+  ])
+})
+
 t.test('POST /campaigns with send creates and sends in one commit', async t => {
   const body = { from: `a@${account.domain}`, subject: 'Now', html: 'x', audience_id: account.domain_id, send: true }
   const { status, body: sent } = await post('/campaigns', body)

@@ -129,3 +129,32 @@ t.test('a campaign whose domain is deleted fails, and what is left of it is canc
   shows(t, await readCampaign(world, campaign), { status: 'failed', error: 'The domain of the campaign was deleted.' })
   t.strictSame(await figuresOf(world, campaign), { recipients: 4, canceled: 4 })
 })
+
+t.test("complaints about a domain's other campaigns pause a campaign once", async t => {
+  const account = await newAccount(world)
+  await addMany(account, { delivered: 3 })
+  const earlier = await queueCampaign(world, account)
+  const work = openWork(t, world, 'capture')
+  await sendUntil(work, earlier)
+  const complained = (count: number) =>
+    pool.pg.query(
+      `SELECT count_campaigns(ARRAY[ROW($1, $2, 1, 0, 'sent', 997), ROW($1, $2, 1, 0, 'complained', $3)]::campaign_move[])`,
+      [account.id, earlier.campaign_id, count],
+    )
+  await complained(3)
+  await sendUntil(work, await queueCampaign(world, account))
+
+  await complained(4)
+  const campaign = await queueCampaign(world, account)
+  await sendUntil(work, campaign, 'paused')
+  shows(t, await readCampaign(world, campaign), {
+    pause_reason: "7 of the 2000 recipients of the domain's campaigns of the last 7 days complained.",
+  })
+  await continueCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
+  await sendUntil(work, campaign)
+
+  await pool.pg.query(`UPDATE campaign_runs SET created_at = now() - interval '8 days' WHERE campaign_id = $1`, [
+    earlier.campaign_id,
+  ])
+  await sendUntil(work, await queueCampaign(world, account))
+})
