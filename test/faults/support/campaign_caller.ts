@@ -29,12 +29,23 @@ export class CampaignCaller {
   }
 
   /** Creates a campaign to all contacts of the account and sends it; returns its id. */
-  async send(): Promise<string> {
+  async send(fields: object = {}): Promise<string> {
     const { domain, domain_id } = this.#stage.account
-    const draft = { from: `News <news@${domain}>`, subject: 'Hello', html: '<p>Hi {{first_name}}</p>', send: true }
+    const draft = {
+      from: `News <news@${domain}>`,
+      subject: 'Hello',
+      html: '<p>Hi {{first_name}}</p>',
+      send: true,
+      ...fields,
+    }
     const { status, body } = await this.#ask('POST', '/campaigns', { ...draft, audience_id: domain_id })
     if (status !== 201) throw new Error(body.message)
     return body.id
+  }
+
+  /** Chooses the winner of an A/B test, unless there is one. */
+  async choose(id: string, variant: string): Promise<void> {
+    await this.#ask('POST', `/campaigns/${id}/ab/winner`, { variant })
   }
 
   /** A repeated request may find that the first was done. */
@@ -67,7 +78,7 @@ export class CampaignCaller {
         'user-agent': 'faults',
         'content-type': 'application/json',
       },
-      ...(body ? { 'idempotency-key': path } : {}),
+      ...(body ? { 'idempotency-key': JSON.stringify(body).slice(0, 200) } : {}),
     }
     const asked = fetch(`${url}/api${path}`, { method, headers, body: body ? JSON.stringify(body) : null })
     const answered = asked
