@@ -11,7 +11,7 @@ import {
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** Hits wait for 200 ms and for the statement before theirs, which takes long on a busy machine. */
+/** Hits wait for 80 ms and for the statement before theirs, which takes long on a busy machine. */
 const LOST_MS = 1_500
 
 /** Pause of each visitor: more hits than Postgres can record would wait longer. */

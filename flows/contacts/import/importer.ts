@@ -54,7 +54,7 @@ export class Importer extends LeaseLoop<string> {
     // An owner per claim: a run that has lost its lease is another's, even if this worker takes it over.
     const lease = { owner: newId(), seconds: this.#seconds }
     for (const row of await claimImports(this.#pool, lease, room)) {
-      const leased = { ...row, owner: lease.owner }
+      const leased = { ...row, ...lease }
       const run = this.#run(leased).finally(() => {
         this.#running.delete(leased)
         if (!this.stopping.aborted) this.look()

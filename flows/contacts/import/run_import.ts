@@ -1,70 +1,46 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { announce } from '#flows/webhooks/announce.ts'
 import { findImport } from '#sql/contacts/import/imports.ts'
 import { endImport } from '#sql/contacts/import/leases.ts'
-import { type MergedSlice, markUnstaged, mergeSlice } from '#sql/contacts/import/merge_slice.ts'
-import { dropStage, LostLeaseError } from '#sql/contacts/import/staging.ts'
+import { clearStage, dropStage } from '#sql/contacts/import/staging.ts'
 import type { Pool } from '#sql/pool.ts'
-import { isLockTimeout, retryConflicts } from '#sql/retry.ts'
+import { type Merged, mergeRows } from './merge_rows.ts'
 import { type Leased, type Services, stageFile } from './stage_file.ts'
-
-/** Records of the first slice, and of the smallest and the largest. */
-const SLICE = 500
-const SMALLEST = 20
-const LARGEST = 2_000
-
-/** A slice shall have the lock for so long: nobody waits for more than 100 ms. */
-const HELD_MS = 50
-
-/** While a slice waits for the lock, others wait behind it: it gives up soon, and lets them pass before it asks again. */
-const WAIT_MS = 50
-const PAUSE_MS = 30
+import { StageProgress } from './stage_progress.ts'
 
 /**
- * Imports a file: stages its rows unless they are, merges them, and tells that it has ended. Goes on where another worker
- * stopped, wherever that was.
+ * Imports a file: stages its rows unless they are, merges them meanwhile, and tells that it has ended. Goes on where another
+ * worker stopped, wherever that was.
  *
  * @throws {LostLeaseError} @throws the reason of `stopping`
  */
 export async function runImport(services: Services, leased: Leased, stopping: AbortSignal): Promise<void> {
   const { pool } = services
-  if (leased.records === null) await stageFile(services, leased, stopping)
-  for (let slice = SLICE; ; ) {
-    stopping.throwIfAborted()
-    const { outcome, held_ms } = await mergeNext(pool, leased, slice, stopping)
-    switch (outcome) {
-      case 'merged':
-        slice = nextSize(slice, held_ms)
-        break
-      case 'done':
-        return endRun(pool, leased, null)
-      case 'orphaned':
-        return endRun(pool, leased, 'The domain was deleted.')
-      case 'lost':
-        throw new LostLeaseError(`another worker has taken over the import ${leased.id}`)
-      case 'unstaged':
-        // Postgres has crashed: the table of staged rows is unlogged.
-        await markUnstaged(pool, leased.account_id, leased.id)
-        return runImport(services, { ...leased, records: null }, stopping)
-    }
-  }
-}
-
-async function mergeNext(pool: Pool, leased: Leased, slice: number, stopping: AbortSignal): Promise<MergedSlice> {
+  let isStaged = leased.records !== null
   for (;;) {
-    try {
-      return await retryConflicts(() => mergeSlice(pool, leased, slice, WAIT_MS))
-    } catch (error) {
-      if (!isLockTimeout(error)) throw error
-    }
-    await sleep(PAUSE_MS * (0.5 + Math.random()))
-    stopping.throwIfAborted()
+    const merged = isStaged
+      ? await mergeRows(pool, leased, stopping, null)
+      : await stageAndMerge(services, leased, stopping)
+    // Postgres has crashed: the table of staged rows is unlogged.
+    isStaged = false
+    if (merged === 'unstaged') continue
+    return endRun(pool, leased, merged === 'orphaned' ? 'The domain was deleted.' : null)
   }
 }
 
-function nextSize(slice: number, held_ms: number): number {
-  const wanted = (slice * HELD_MS) / Math.max(held_ms, 1)
-  return Math.round(Math.min(Math.max(wanted, slice / 2, SMALLEST), slice * 1.5, LARGEST))
+/** Whichever of both ends early, or in an error, ends the other. */
+async function stageAndMerge(services: Services, leased: Leased, stopping: AbortSignal): Promise<Merged> {
+  const { pool } = services
+  await clearStage(pool, leased)
+  const end = new AbortController()
+  const ending = AbortSignal.any([stopping, end.signal])
+  const progress = new StageProgress()
+  const staging = stageFile(services, leased, ending, progress).catch(error => end.abort(error))
+  try {
+    return await mergeRows(pool, leased, ending, progress)
+  } finally {
+    end.abort()
+    await staging
+  }
 }
 
 /** The staged rows go first: whoever takes over an import that was not ended finds none, and ends it. */

@@ -4,8 +4,9 @@ import { readRow, shownEmail } from '#lib/contacts/import/read_row.ts'
 import { readRecords, UnreadableError } from '#lib/files/csv/read_records.ts'
 import { newId } from '#lib/ids.ts'
 import type { LeasedImport } from '#sql/contacts/import/imports.ts'
-import { clearStage, endStage, type StagedChunk, stageChunk } from '#sql/contacts/import/staging.ts'
+import { type StagedChunk, stageChunk } from '#sql/contacts/import/staging.ts'
 import type { Pool } from '#sql/pool.ts'
+import type { StageProgress } from './stage_progress.ts'
 
 /** Records that are staged in one commit, and their characters at most. */
 const CHUNK = 5_000
@@ -14,17 +15,21 @@ const CHUNK_LENGTH = 1_000_000
 const PIECE = 64 * 1024
 
 export type Services = { pool: Pool; blobs: Blobs }
-export type Leased = LeasedImport & { owner: string }
+/** `seconds`: how long a lease lasts unless it is extended. */
+export type Leased = LeasedImport & { owner: string; seconds: number }
 
 /**
- * Reads the file of an import and stages its rows, so that they can be merged. May run again: what was staged before is
- * forgotten.
+ * Reads the file of an import and stages its rows, so that they can be merged: those that were staged before are to be gone.
  *
  * @throws {LostLeaseError} @throws the reason of `stopping`
  */
-export async function stageFile({ pool, blobs }: Services, leased: Leased, stopping: AbortSignal): Promise<void> {
+export async function stageFile(
+  { pool, blobs }: Services,
+  leased: Leased,
+  stopping: AbortSignal,
+  progress: StageProgress,
+): Promise<void> {
   const { account_id, id, blob_id, options, merged_through } = leased
-  await clearStage(pool, leased)
   let records = 0
   let error: string | null = null
   let chunk = new Chunk()
@@ -32,7 +37,7 @@ export async function stageFile({ pool, blobs }: Services, leased: Leased, stopp
   let storing: Promise<void> = Promise.resolve()
   const store = async () => {
     await storing
-    storing = stageChunk(pool, leased, chunk)
+    storing = stageChunk(pool, leased, chunk).then(() => progress.advance())
     storing.catch(() => {}) // thrown by whoever waits for it
     chunk = new Chunk()
   }
@@ -56,7 +61,7 @@ export async function stageFile({ pool, blobs }: Services, leased: Leased, stopp
   }
   await store()
   await storing
-  await endStage(pool, leased, records, error)
+  progress.end({ records, error })
 }
 
 /** Lines are bytes as soon as there are some: as text they would take several times the memory. */

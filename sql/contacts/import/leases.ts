@@ -27,12 +27,21 @@ export async function claimImports(db: Queryable, lease: Lease, limit: number): 
 export type OwnedImport = { account_id: string; id: string; owner: string }
 type Owned = OwnedImport
 
-/** Extends leases that have not run out: another worker may have taken the others over. */
+/**
+ * Extends leases that have not run out: another worker may have taken the others over. Leaves out an import of which a slice is
+ * being merged: slices follow each other so fast that it might wait for long.
+ */
 export async function extendImportLeases(db: Queryable, owned: Owned[], seconds: number): Promise<void> {
   await db.run(sql.unsafe`
     UPDATE contact_imports i SET lease_until = now() + make_interval(secs => ${seconds})
-    FROM json_to_recordset(${JSON.stringify(owned)}::json) AS g(account_id uuid, id uuid, owner uuid)
-    WHERE i.account_id = g.account_id AND i.id = g.id AND i.lease_owner = g.owner AND i.lease_until > now()
+    FROM (
+      SELECT w.account_id, w.id
+      FROM json_to_recordset(${JSON.stringify(owned)}::json) AS g(account_id uuid, id uuid, owner uuid)
+      JOIN contact_imports w ON w.account_id = g.account_id AND w.id = g.id
+      WHERE w.lease_owner = g.owner AND w.lease_until > now()
+      FOR NO KEY UPDATE OF w SKIP LOCKED
+    ) mine
+    WHERE i.account_id = mine.account_id AND i.id = mine.id
   `)
 }
 
@@ -43,6 +52,14 @@ const isOwned = ({ account_id, id, owner }: Owned) => sql.fragment`
 /** Leaves an import to the next who looks for one. */
 export async function releaseImport(db: Queryable, owned: Owned): Promise<void> {
   await db.run(sql.unsafe`UPDATE contact_imports SET lease_owner = NULL, lease_until = NULL WHERE ${isOwned(owned)}`)
+}
+
+/** A file that was read to its end; `error`: why it was not, though no more of it can be read. */
+export type StagedFile = { records: number; error: string | null }
+
+/** Notes how many records a file has, once all of them are staged. */
+export async function noteRecords(db: Queryable, owned: Owned, { records, error }: StagedFile): Promise<void> {
+  await db.run(sql.unsafe`UPDATE contact_imports SET records = ${records}, error = ${error} WHERE ${isOwned(owned)}`)
 }
 
 const Attempted = z.object({ attempts: z.int() })

@@ -7,8 +7,10 @@ DROP FUNCTION IF EXISTS note_imported_consents(contact_imports, uuid, text, text
 -- an unsubscribe, never waits for it. Waits at most wait_ms for a lock (SQLSTATE 55P03): while it waits, others that want
 -- the lock wait behind it. Tells no webhook.
 --
--- outcome: merged; done, if all were merged before; lost, if the lease is not the owner's any more; unstaged, if rows are
--- missing; orphaned, if the domain does not exist. held_ms: so long it had the lock.
+-- Of records with the same address the first one is merged. The others are noted as skipped.
+--
+-- outcome: merged; done, if all were merged before; ahead, if all that are staged so far were; lost, if the lease is not the
+-- owner's any more; unstaged, if rows are missing; orphaned, if the domain does not exist. held_ms: so long it had the lock.
 CREATE FUNCTION merge_import_slice(
   account uuid, import uuid, owner uuid, slice integer, wait_ms integer, OUT outcome text, OUT held_ms double precision
 ) LANGUAGE plpgsql AS $$
@@ -19,7 +21,7 @@ DECLARE
   gone text[];
   rows bigint;
   wrong bigint;
-  repeated bigint;
+  known bigint; -- repeated addresses that were noted when they were staged, as releases before did
   ids uuid[];
   created_rows bigint;
   updated_rows bigint;
@@ -34,23 +36,39 @@ BEGIN
     outcome := 'lost';
     RETURN;
   END IF;
-  IF i.merged_through >= i.records THEN
-    outcome := 'done';
+  -- Chunks are staged one after the other: what comes before a record that is staged is staged too.
+  up_to := least(i.merged_through + slice, coalesce(i.records, greatest(
+    (SELECT max(n) FROM import_rows WHERE import_id = import),
+    (SELECT max(n) FROM import_errors WHERE account_id = account AND import_id = import), 0)));
+  IF i.merged_through >= up_to THEN
+    outcome := CASE WHEN i.records IS NULL THEN 'ahead' ELSE 'done' END;
     RETURN;
   END IF;
-  up_to := least(i.records, i.merged_through + slice);
 
   -- Properties that were deleted since the import began.
   SELECT array_agg(name) INTO gone FROM jsonb_array_elements_text(i.options -> 'stored_as') AS name
   WHERE NOT EXISTS (SELECT FROM contact_properties p WHERE p.account_id = account AND p.stored_as = name AND p.deleted_at IS NULL);
 
   -- Before the lock is taken.
-  SELECT count(*), coalesce(array_agg(ROW(r.id, r.email, r.first_name, r.last_name, r.unsubscribed,
-    r.properties - coalesce(gone, '{}'), NULL)::given_contact), '{}')
-  INTO rows, given FROM import_rows r WHERE r.import_id = import AND r.n > i.merged_through AND r.n <= up_to;
-  SELECT count(*) FILTER (WHERE e.outcome = 'failed'), count(*) FILTER (WHERE e.outcome = 'skipped') INTO wrong, repeated
+  SELECT count(*) FILTER (WHERE e.outcome = 'failed'), count(*) FILTER (WHERE e.outcome = 'skipped') INTO wrong, known
   FROM import_errors e WHERE e.account_id = account AND e.import_id = import AND e.n > i.merged_through AND e.n <= up_to;
-  IF rows + wrong + repeated <> up_to - i.merged_through THEN
+  WITH slice AS MATERIALIZED (
+    SELECT r.*, first.n AS first_n, first.line AS first_line FROM import_rows r
+    CROSS JOIN LATERAL (
+      -- Ordered, so that no plan reads more than the rows of the address.
+      SELECT f.n, f.line FROM import_rows f
+      WHERE f.import_id = import AND f.email >= r.email AND f.email <= r.email ORDER BY f.email, f.n LIMIT 1
+    ) first
+    WHERE r.import_id = import AND r.n > i.merged_through AND r.n <= up_to
+  ), noted AS (
+    INSERT INTO import_errors (account_id, import_id, n, line, email, outcome, message)
+    SELECT account, import, s.n, s.line, s.email, 'skipped', 'The address is on line ' || s.first_line || ' already.'
+    FROM slice s WHERE s.first_n < s.n
+  )
+  SELECT count(*), coalesce(array_agg(ROW(s.id, s.email, s.first_name, s.last_name, s.unsubscribed,
+    s.properties - coalesce(gone, '{}'), NULL)::given_contact) FILTER (WHERE s.first_n = s.n), '{}')
+  INTO rows, given FROM slice s;
+  IF rows + wrong + known <> up_to - i.merged_through THEN
     outcome := 'unstaged';
     RETURN;
   END IF;
@@ -75,7 +93,7 @@ BEGIN
   PERFORM note_imported_consents(i, NULL, 'opt_out', opt_outs);
 
   UPDATE contact_imports SET merged_through = up_to, created = created + created_rows, updated = updated + updated_rows,
-    skipped = skipped + repeated + rows - created_rows - updated_rows, failed = failed + wrong, attempts = 0
+    skipped = skipped + known + rows - created_rows - updated_rows, failed = failed + wrong, attempts = 0
   WHERE account_id = account AND id = import;
   outcome := 'merged';
   held_ms := extract(epoch FROM clock_timestamp() - locked_at) * 1000;

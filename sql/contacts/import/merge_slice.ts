@@ -4,7 +4,7 @@ import type { OwnedImport } from './leases.ts'
 
 /** `held_ms`: so long the slice had the account's contact lock. */
 const MergedSlice = z.object({
-  outcome: z.enum(['merged', 'done', 'lost', 'unstaged', 'orphaned']),
+  outcome: z.enum(['merged', 'done', 'ahead', 'lost', 'unstaged', 'orphaned']),
   held_ms: z.number(),
 })
 export type MergedSlice = z.infer<typeof MergedSlice>
@@ -19,9 +19,4 @@ export async function mergeSlice(
   return db.one(sql.type(MergedSlice)`
     SELECT outcome, held_ms FROM merge_import_slice(${account_id}, ${id}, ${owner}, ${slice}, ${wait_ms})
   `)
-}
-
-/** The file is to be staged again, from its beginning. */
-export async function markUnstaged(db: Queryable, account_id: string, id: string): Promise<void> {
-  await db.run(sql.unsafe`UPDATE contact_imports SET records = NULL WHERE account_id = ${account_id} AND id = ${id}`)
 }

@@ -13,8 +13,8 @@ export type StagedChunk = { copy: Buffer[]; faults: RecordFault[] }
 /** Another worker has taken the import over. */
 export class LostLeaseError extends Error {}
 
-/** So long the search for repeated addresses may take: it sorts all rows of a file. */
-const SEARCH_MS = 30 * 60_000
+/** So long all rows of a file may take to be removed. */
+const CLEAR_MS = 30 * 60_000
 
 /** So long the rows of one chunk may take. */
 const CHUNK_MS = 15_000
@@ -29,11 +29,16 @@ export async function clearStage(pool: Pool, owned: Owned): Promise<void> {
       const faults = `DELETE FROM import_errors e USING contact_imports i
       WHERE i.account_id = $1 AND i.id = $2 AND e.account_id = $1 AND e.import_id = $2 AND e.n > i.merged_through`
       await client.query({ text: faults, values: [account_id, id], ...unbounded })
+      await client.query('UPDATE contact_imports SET records = NULL WHERE account_id = $1 AND id = $2', [
+        account_id,
+        id,
+      ])
     },
-    unbounded,
+    { ...unbounded, lock: 'pg_advisory_xact_lock' },
   )
 }
 
+/** Stages records of a file, each of which is a row or a fault, and all of which come after those that are staged. */
 export async function stageChunk(pool: Pool, owned: Owned, { copy, faults }: StagedChunk): Promise<void> {
   await inOwnTransaction(pool, owned, async (client, { account_id, id }) => {
     if (copy.length > 0) await copyLines(client, copy)
@@ -47,39 +52,6 @@ export async function stageChunk(pool: Pool, owned: Owned, { copy, faults }: Sta
   })
 }
 
-/**
- * Ends the staging of a file: takes out the rows whose address comes earlier, and notes how many records there are.
- *
- * @param error why the file was not read to its end
- */
-export async function endStage(pool: Pool, owned: Owned, records: number, error: string | null): Promise<void> {
-  await inOwnTransaction(
-    pool,
-    owned,
-    async (client, { account_id, id }) => {
-      const repeated = `
-      WITH repeated AS MATERIALIZED (
-        SELECT * FROM (
-          SELECT n, first_value(line) OVER same AS first_line, row_number() OVER same AS times FROM import_rows
-          WHERE import_id = $2 WINDOW same AS (PARTITION BY email ORDER BY n)
-        ) ranked WHERE times > 1
-      ), taken AS (
-        DELETE FROM import_rows r USING repeated d WHERE r.import_id = $2 AND r.n = d.n
-        RETURNING r.n, r.line, r.email, d.first_line
-      )
-      INSERT INTO import_errors (account_id, import_id, n, line, email, outcome, message)
-      SELECT $1, $2, n, line, email, 'skipped', 'The address is on line ' || first_line || ' already.' FROM taken
-      ON CONFLICT DO NOTHING`
-      // Statistics of rows that have just come say that there are none: each would be looked for among all others.
-      await client.query('SET LOCAL enable_nestloop = off')
-      await client.query({ text: repeated, values: [account_id, id], ...unbounded })
-      const noted = 'UPDATE contact_imports SET records = $3, error = $4 WHERE account_id = $1 AND id = $2'
-      await client.query(noted, [account_id, id, records, error])
-    },
-    unbounded,
-  )
-}
-
 /** Removes the staged rows of an import that is merged, some at a time. */
 export async function dropStage(pool: Pool, import_id: string): Promise<void> {
   const some = `DELETE FROM import_rows WHERE import_id = $1 AND n = ANY (ARRAY(
@@ -87,16 +59,19 @@ export async function dropStage(pool: Pool, import_id: string): Promise<void> {
   while (((await pool.pg.query(some, [import_id])).rowCount ?? 0) > 0);
 }
 
-const unbounded = { query_timeout: SEARCH_MS }
+const unbounded = { query_timeout: CLEAR_MS }
+
+type Settings = { query_timeout: number; lock: 'pg_advisory_xact_lock' | 'pg_advisory_xact_lock_shared' }
 
 /**
- * A transaction that commits only while we have the lease. COPY is no query of the pool, so it has a connection of its own.
+ * A transaction of the worker that has the lease. The one that clears what was staged waits for those of the worker before: none
+ * of them commits later. COPY is no query of the pool, so it has a connection of its own.
  */
 async function inOwnTransaction(
   pool: Pool,
   owned: Owned,
   work: (client: pg.PoolClient, owned: Owned) => Promise<void>,
-  { query_timeout } = { query_timeout: CHUNK_MS },
+  { query_timeout, lock }: Settings = { query_timeout: CHUNK_MS, lock: 'pg_advisory_xact_lock_shared' },
 ): Promise<void> {
   const client = await pool.pg.connect().catch(cause => {
     throw new NotConnectedError(cause)
@@ -110,10 +85,9 @@ async function inOwnTransaction(
     await client.query(
       `BEGIN; SET LOCAL statement_timeout = ${query_timeout}; SET LOCAL work_mem = '32MB'; SET LOCAL synchronous_commit = off`,
     )
-    await requireLease(client, owned, '')
+    await client.query(`SELECT ${lock}(hashtextextended($1, 0))`, [`stage ${owned.id}`])
+    await requireLease(client, owned)
     await work(client, owned)
-    // Now, and not before the work: meanwhile the lease is extended.
-    await requireLease(client, owned, 'FOR SHARE')
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK').catch(onError)
@@ -124,10 +98,9 @@ async function inOwnTransaction(
   }
 }
 
-/** With a lock nobody else takes the lease until the transaction ends. */
-async function requireLease(client: pg.PoolClient, { account_id, id, owner }: Owned, lock: '' | 'FOR SHARE') {
+async function requireLease(client: pg.PoolClient, { account_id, id, owner }: Owned): Promise<void> {
   const { rowCount } = await client.query(
-    `SELECT FROM contact_imports WHERE account_id = $1 AND id = $2 AND lease_owner = $3 AND status = 'in_progress' ${lock}`,
+    `SELECT FROM contact_imports WHERE account_id = $1 AND id = $2 AND lease_owner = $3 AND status = 'in_progress'`,
     [account_id, id, owner],
   )
   if (rowCount === 0) throw new LostLeaseError(`another worker has taken over the import ${id}`)

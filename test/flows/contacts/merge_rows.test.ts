@@ -1,0 +1,73 @@
+import t from 'tap'
+import { mergeRows } from '#flows/contacts/import/merge_rows.ts'
+import { type Leased, stageFile } from '#flows/contacts/import/stage_file.ts'
+import { StageProgress } from '#flows/contacts/import/stage_progress.ts'
+import { createBlobs } from '#flows/files/blobs.ts'
+import { newId } from '#lib/ids.ts'
+import { claimImports } from '#sql/contacts/import/leases.ts'
+import { clearStage } from '#sql/contacts/import/staging.ts'
+import { startApi } from '#test/support/api.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pool } = world
+const services = { pool, blobs: createBlobs(world) }
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const { signal } = new AbortController()
+
+/** More than a chunk; the address of the first record comes again in the last one. */
+const RECORDS = 6_000
+
+/** An import of a file that this test has leased. */
+async function lease(mark: string): Promise<Leased> {
+  const lines = Array.from({ length: RECORDS - 1 }, (_, n) => `${mark}${n}@b.com`)
+  const { status, text } = await api.request('POST', '/api/contacts/imports', {
+    body: { csv: ['email', ...lines, `${mark}0@b.com`].join('\n') },
+  })
+  if (status !== 201) throw new Error(text)
+  const owner = newId()
+  const [row] = await claimImports(pool, { owner, seconds: 30 }, 1)
+  return { ...row, owner, seconds: 30 } as Leased
+}
+
+const countsOf = async ({ id }: Leased) =>
+  (
+    await pool.pg.query(
+      'SELECT created::int, skipped::int, merged_through::int, records::int FROM contact_imports WHERE id = $1',
+      [id],
+    )
+  ).rows[0]
+
+t.test('rows are merged while the rest of the file is staged', async t => {
+  const leased = await lease('a')
+  const progress = new StageProgress()
+  const merging = mergeRows(pool, leased, signal, progress)
+  await stageFile(services, leased, signal, progress)
+  t.equal(await merging, 'done')
+  t.strictSame(await countsOf(leased), {
+    ...{ created: RECORDS - 1, skipped: 1, merged_through: RECORDS, records: RECORDS },
+  })
+  const { rows } = await pool.pg.query('SELECT n::int, message FROM import_errors WHERE import_id = $1', [leased.id])
+  t.strictSame(rows, [{ n: RECORDS, message: 'The address is on line 2 already.' }])
+})
+
+t.test('rows that are gone are found missing', async t => {
+  const leased = await lease('b')
+  const progress = new StageProgress()
+  await stageFile(services, leased, signal, progress)
+  await pool.pg.query('DELETE FROM import_rows WHERE import_id = $1 AND n <= 3000', [leased.id])
+  t.equal(await mergeRows(pool, leased, signal, progress), 'unstaged')
+  t.strictSame(await countsOf(leased), { created: 0, skipped: 0, merged_through: 0, records: RECORDS })
+  await clearStage(pool, leased)
+  t.strictSame(await countsOf(leased), { created: 0, skipped: 0, merged_through: 0, records: null })
+})
+
+t.test('a worker whose lease another one has stages and merges nothing', async t => {
+  const leased = await lease('c')
+  await pool.pg.query('UPDATE contact_imports SET lease_owner = $2 WHERE id = $1', [leased.id, newId()])
+  const progress = new StageProgress()
+  await t.rejects(stageFile(services, leased, signal, progress), { message: /^another worker has taken over/ })
+  await t.rejects(mergeRows(pool, leased, signal, progress), { message: /^another worker has taken over/ })
+  await t.rejects(clearStage(pool, leased), { message: /^another worker has taken over/ })
+})
