@@ -1,5 +1,4 @@
--- What functions of several files take and answer. First of all files: a type must be there before another holds it. With
--- them go the functions that take or answer them.
+-- Types of several files' functions, which go with them. First of all files: a type must be there before another holds it.
 DROP TYPE IF EXISTS quota_request, quota_decision, draft_recipient, draft_attachment, draft, judgement, delivery_change,
   announcement, email_event, campaign_move, given_contact CASCADE;
 
@@ -76,6 +75,8 @@ CREATE TYPE draft AS (
   campaign_id uuid,
   campaign_run integer,
   contact_id uuid,       -- recipient of an email of a campaign
+  poll_id uuid,          -- the poll that its links answer
+  poll jsonb,            -- {question, options, is_test} of a poll that is stored with it
   scheduled_at timestamptz,
   attachments draft_attachment[], -- in order
   recipients draft_recipient[]

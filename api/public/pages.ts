@@ -3,6 +3,7 @@ import type { Foundation } from '#flows/process/run_process.ts'
 import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { createRecordHits } from '#flows/tracking/record_hits.ts'
 import { createIsTrackingHost } from '#flows/tracking/tracking_hosts.ts'
+import { pollPages } from './polls.ts'
 import { tlsAsk } from './tls_ask.ts'
 import { trackingPages } from './tracking.ts'
 import { onlyPublicPages } from './tracking_hosts.ts'
@@ -28,6 +29,7 @@ export function createPublicPages(foundation: Foundation): PublicPages {
       onlyPublicPages(createIsTrackingHost(foundation), BASE_URL),
       tlsAsk(BASE_URL),
       unsubscribePages(readTokenKeys),
+      pollPages(readTokenKeys),
     ],
     async close() {
       // Those of the last answers are added in the next turn of the event loop.

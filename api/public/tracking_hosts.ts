@@ -3,7 +3,7 @@ import type { IsTrackingHost } from '#flows/tracking/tracking_hosts.ts'
 import { showBadLink } from './error_pages.ts'
 
 /** Pages of recipients, besides pixels and links (tracking.ts). */
-const PAGES = ['/u/']
+const PAGES = ['/u/', '/p/']
 
 /** A name with a dot that is no IPv4 address: any other is no tracking host. */
 export const HOST = /^(?=.{4,253}$)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/

@@ -20,6 +20,7 @@ import { emailBatch } from './email_batch.ts'
 import { emails } from './emails.ts'
 import { contactExports, suppressionExports } from './exports.ts'
 import { logs } from './logs.ts'
+import { polls } from './polls.ts'
 import { receivedAttachments } from './received_attachments.ts'
 import { receivedEmails } from './received_emails.ts'
 import { receivedReplies } from './received_replies.ts'
@@ -76,6 +77,7 @@ export const resources: Resource[] = [
     description: 'One email to many contacts, and what they do with it.',
     operations: [...campaigns, ...campaignActions, ...campaignReports],
   },
+  { name: 'Polls', description: 'Questions in emails and campaigns, and the answers to them.', operations: polls },
   {
     name: 'Suppressions',
     description: 'Addresses that are sent nothing.',

@@ -32,6 +32,7 @@ const NOTHING: Omit<CampaignFields, 'domain_id' | 'from'> = {
   track_opens: null,
   track_clicks: null,
   ab_test: null,
+  poll: null,
 }
 
 /** Stores a draft. @throws {ApiError} 404 for what it names; 422 for what is not of the domain of `from` */

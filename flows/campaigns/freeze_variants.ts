@@ -1,6 +1,12 @@
+import { atOnce } from '#lib/async/turns.ts'
 import { refuseVariableSchemes } from '#lib/contents/campaign/check_content.ts'
 import { freezeContent } from '#lib/contents/campaign/freeze_content.ts'
+import { recipientLookup } from '#lib/contents/campaign/recipient_values.ts'
+import { insertPoll } from '#lib/contents/insert_poll.ts'
 import { ApiError } from '#lib/errors.ts'
+import type { PollForm } from '#lib/polls/new_poll.ts'
+import { listPollKeys, pollOfContent } from '#lib/polls/poll_of_content.ts'
+import { render } from '#lib/templates/render.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { readSource } from './read_source.ts'
@@ -18,7 +24,7 @@ export type FrozenVariant = {
 }
 
 /** A campaign as it is sent. Without an A/B test it has one variant. `subject`: of those without one of their own. */
-export type FrozenCampaign = { subject: string; reply_to: string[]; variants: FrozenVariant[] }
+export type FrozenCampaign = { subject: string; reply_to: string[]; poll: PollForm | null; variants: FrozenVariant[] }
 
 /** Bytes of html. */
 const MAX_HTML = 5_000_000
@@ -39,15 +45,26 @@ export async function freezeVariants(
   if (!subject) throw refusal('The campaign has no `subject`.')
   const { from, preview_text, reply_to, ab_test } = campaign
   const whole = { key: null, from, subject, preview_text, html: source.html, text: source.text }
-  const variants = ab_test ? ab_test.variants.map(variant => ({ ...whole, ...ownParts(variant) })) : [whole]
+  const given = ab_test ? ab_test.variants.map(variant => ({ ...whole, ...ownParts(variant) })) : [whole]
+  const variants = given.map(variant => {
+    requireSendable(variant.html, variant.text)
+    return campaign.poll ? { ...variant, ...insertPoll(variant, campaign.poll) } : variant
+  })
+  const pollKeys = listPollKeys(...variants.flatMap(({ html, text }) => [html, text]))
   return {
     subject,
     reply_to: reply_to.length > 0 ? reply_to : source.reply_to,
+    poll: pollOfContent(campaign.poll, pollKeys, () => forNobody(subject)),
     variants: variants.map(({ key, from, subject, preview_text, html, text }) => {
-      requireSendable(html, text)
       return { key, sender: from, subject, ...freezeContent({ html, text }, { preview_text, postal_address }) }
     }),
   }
+}
+
+/** A subject without values of a recipient. */
+function forNobody(subject: string): string {
+  const lookup = recipientLookup({ email: '', first_name: null, last_name: null, properties: {} })
+  return atOnce(render(subject, 'subject', lookup)).trim()
 }
 
 /** Leaves out the parts that a variant has from its campaign. */

@@ -47,7 +47,7 @@ export async function sendTest(
   const rendered = await renderEach(pool, { account_id: party.account_id, id }, recipients)
   const emails = rendered.map(({ email }) => email)
   const contents = shareContents(emails)
-  const drafts = emails.map(email => toDraft(party, email, null, config.SIMULATOR_DOMAIN))
+  const drafts = emails.map(email => withTestPoll(toDraft(party, email, null, config.SIMULATOR_DOMAIN)))
   const accepted = await retryConflicts(() =>
     pool.transaction(async tx => {
       await keepReferredContents(tx, party.account_id, contents, drafts, async () => '')
@@ -61,18 +61,23 @@ export async function sendTest(
   return rendered.map(({ to, variant }, n) => ({ id: accepted[n] as string, to, variant }))
 }
 
+/** Who looks at a campaign sees its poll, and answers nothing. */
+function withTestPoll(draft: Draft): Draft {
+  return draft.poll ? { ...draft, poll: { ...draft.poll, is_test: true } } : draft
+}
+
 type Rendered = { to: string; variant: string | null; email: ResolvedEmail }
 
 async function renderEach(pool: Pool, { account_id, id }: CampaignId, recipients: Address[]): Promise<Rendered[]> {
   const campaign = orNotFound('Campaign', await findCampaign(pool, { account_id, id }))
   const { postal_address } = await findSender(pool, account_id, campaign.domain_id)
-  const { variants, reply_to } = await freezeVariants(pool, account_id, campaign, postal_address)
+  const { variants, reply_to, poll } = await freezeVariants(pool, account_id, campaign, postal_address)
   const rendered: Rendered[] = []
   for (const to of recipients) {
     const email = to.address.toLowerCase()
     const contact = await findContact(pool, account_id, { email, domain_id: campaign.domain_id })
     for (const variant of variants) {
-      const email = await render({ ...campaign, reply_to }, variant, to, contact)
+      const email = await render({ ...campaign, reply_to, poll }, variant, to, contact)
       rendered.push({ to: to.address, variant: variant.key, email })
     }
   }
@@ -80,13 +85,13 @@ async function renderEach(pool: Pool, { account_id, id }: CampaignId, recipients
 }
 
 async function render(
-  { reply_to, track_opens, track_clicks }: Campaign,
+  { reply_to, track_opens, track_clicks, poll }: Campaign,
   { sender, subject, html, text }: FrozenVariant,
   to: Address,
   contact: Contact | null,
 ): Promise<ResolvedEmail> {
   const email = {
-    ...{ from: parseAddress(sender) as Address, to: [to], subject, html, text, track_opens, track_clicks },
+    ...{ from: parseAddress(sender) as Address, to: [to], subject, html, text, track_opens, track_clicks, poll },
     reply_to: reply_to.map(address => parseAddress(address) as Address),
   }
   const readHtml = async () => '' // campaigns keep their html

@@ -11,6 +11,7 @@ import { readDomainFigures } from '#sql/campaigns/counts.ts'
 import { insertCampaignLinks } from '#sql/campaigns/start/campaign_links.ts'
 import { scheduleCampaign, startRun } from '#sql/campaigns/start/start_campaign.ts'
 import { keepContents } from '#sql/contents/contents.ts'
+import { insertCampaignPoll } from '#sql/polls/asked_polls.ts'
 import type { Tx } from '#sql/pool.ts'
 import { listAbWarnings } from './ab/ab_warnings.ts'
 import { type Author, insertDraft, notDraft } from './change_campaign.ts'
@@ -87,8 +88,8 @@ async function sendDraft(
 type StoredVariant = FrozenVariant & { content_id: string }
 
 /** Stores the frozen content of a locked campaign and starts its run. */
-export async function beginSending(tx: Tx, campaign: CampaignId, { frozen }: Checked): Promise<void> {
-  const { subject, reply_to, variants } = frozen
+export async function beginSending(tx: Tx, campaign: CampaignId, { frozen, addressed }: Checked): Promise<void> {
+  const { subject, reply_to, variants, poll } = frozen
   const stored: StoredVariant[] = []
   for (const [n, variant] of variants.entries()) {
     const number = variant.key === null ? 0 : n + 1
@@ -100,6 +101,8 @@ export async function beginSending(tx: Tx, campaign: CampaignId, { frozen }: Che
   const { content_id } = stored[0] as StoredVariant
   await startRun(tx, campaign, { content_id, subject, reply_to, is_test: tested.length > 0 })
   if (tested.length > 0) await insertVariants(tx, campaign, tested)
+  const { account_id, id: campaign_id } = campaign
+  if (poll) await insertCampaignPoll(tx, { account_id, id: newId(), domain_id: addressed.domain_id, campaign_id }, poll)
 }
 
 /** Stores a content that recipients share, with its links; returns its id. */

@@ -1,6 +1,7 @@
 import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import type { Config } from '#lib/config.ts'
 import type { Secrets } from '#lib/secrets.ts'
+import { writeRecipientTokens } from '#lib/tracking/tracking_tokens.ts'
 import type { Pool } from '#sql/pool.ts'
 import type { PersonalParts } from './render_email.ts'
 
@@ -12,16 +13,16 @@ export function trackingOrigin(tracking_host: string | null, { BASE_URL }: Pick<
   return tracking_host === null ? BASE_URL : `https://${tracking_host}`
 }
 
-/** Returns where the opens and clicks of a recipient of an email are told, by the id of its delivery. */
+/** Returns where the opens, clicks and answers of a recipient of an email are told, by the id of its delivery. */
 export type FindTrackedBy = (email: TrackedEmail, delivery: { id: string }) => Promise<PersonalParts['tracked_by']>
 
 export function createTrackedBy({ pool, secrets, config }: Dependencies): FindTrackedBy {
   const readKeys = createReadTokenKeys({ pool, secrets })
-  return async ({ account_id, tracking_host }, { id: delivery_id }) => ({
-    origin: trackingOrigin(tracking_host, config),
-    keys: await readKeys(),
-    recipient: { account_id, delivery_id },
-  })
+  return async ({ account_id, tracking_host }, { id: delivery_id }) => {
+    const keys = await readKeys()
+    const origin = trackingOrigin(tracking_host, config)
+    return { origin, keys, tokens: writeRecipientTokens({ account_id, delivery_id }, keys) }
+  }
 }
 
 type Dependencies = { pool: Pool; secrets: Secrets; config: Pick<Config, 'BASE_URL'> }

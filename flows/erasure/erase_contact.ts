@@ -5,6 +5,7 @@ import { keepOptOutOnly } from '#sql/contacts/consents.ts'
 import { announceContacts, deleteContact } from '#sql/contacts/contact_changes.ts'
 import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
 import { forgetRecipient } from '#sql/contacts/leftovers.ts'
+import { withdrawAnswers } from '#sql/polls/asked_polls.ts'
 import type { Pool } from '#sql/pool.ts'
 import { listReceivedEmails } from '#sql/receiving/received_email_list.ts'
 import { deleteReceivedEmail } from '#sql/receiving/received_emails.ts'
@@ -18,8 +19,8 @@ export type Erased = { emails: number; pending_emails: number; received_emails: 
 type Dependencies = { pool: Pool; config: { BASE_URL: string } }
 
 /**
- * Erases a person from a domain: the contact, the contents of mail to its address alone, received mail from it, and its
- * suppression. Only opt-outs stay, by the hash of the address. The contact goes last, so that a call that was interrupted can
+ * Erases a person from a domain: the contact, the contents of mail to its address alone, its answers to polls, received mail
+ * from it, and its suppression. Only opt-outs stay, by the hash of the address. The contact goes last, so that a call that was interrupted can
  * be repeated.
  *
  * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
@@ -46,6 +47,9 @@ async function forgetSent(pool: Pool, account_id: string, { email, domain_id }: 
     const { data, has_more } = await listEmails(pool, account_id, { limit: PAGE, after }, filters)
     const alone = data.filter(({ to, cc, bcc }) => [...to, ...cc, ...bcc].length === 1).map(({ id }) => id)
     const forgotten = await forgetSettledEmails(pool, account_id, alone)
+    // Mail that waits for its end, and mail that others got as well, stays: the answers to its polls go.
+    const ids = data.map(({ id }) => id)
+    await withdrawAnswers(pool, account_id, ids, email)
     count.emails += forgotten
     count.pending_emails += alone.length - forgotten
     after = data.at(-1)?.id

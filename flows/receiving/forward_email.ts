@@ -39,6 +39,7 @@ export async function forwardEmail(
     from: forward.from ?? (await receivedAt(db, account_id, original)),
     subject: forward.subject ?? (isWhole ? safeSubject : forwardSubject)(original.subject),
     attachments: await attach(db, account_id, files),
+    poll: null,
   }
 }
 

@@ -22,6 +22,7 @@ export function replyToEmail(original: EmailToReplyTo, reply: NewReply): NewEmai
     ...{ to, cc },
     subject: reply.subject ?? replySubject(original.subject),
     headers: { ...reply.headers, ...replyHeaders(original) },
+    poll: null,
   }
 }
 

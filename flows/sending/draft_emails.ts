@@ -39,6 +39,7 @@ const NOTHING = {
   text: null,
   template_id: null,
   variables: undefined,
+  poll: null,
 }
 
 /** A complete email as `accept_emails` takes it: ids made here, recipients told apart. Files come in keep_files.ts. */
@@ -74,6 +75,7 @@ export function toDraft(
     topic_id: email.topic_id ?? null,
     track_opens: email.track_opens ?? null,
     track_clicks: email.track_clicks ?? null,
+    ...(email.poll && { poll_id: newId(), poll: { ...email.poll, is_test: false } }),
     scheduled_at: schedule && !schedule.is_now ? schedule.at : null,
     attachments: [],
     recipients,

@@ -4,6 +4,7 @@ import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import type { ReadHtml, ResolvedEmail } from '#flows/templates/render_parts.ts'
 import { resolveTemplates } from '#flows/templates/resolve_templates.ts'
+import { insertPollHtml } from '#lib/contents/insert_poll.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
@@ -53,7 +54,10 @@ export async function prepareDrafts(
   key: RequestKey | null,
 ): Promise<Draft[]> {
   const { account_id } = caller
-  const readHtml: ReadHtml = ({ blob_id }) => text(blobs.read(account_id, blob_id))
+  const readHtml: ReadHtml = async ({ blob_id, poll }) => {
+    const html = await text(blobs.read(account_id, blob_id))
+    return poll ? insertPollHtml(html, poll) : html
+  }
   const results = await resolveTemplates(pool, account_id, emails, readHtml)
   const contents = shareContents(results.filter(isResolved))
   const drafts = draftEmails(caller, emails, results, key, config.SIMULATOR_DOMAIN)

@@ -1,5 +1,5 @@
 import { type ResolvedEmail, sizeOf } from '#flows/templates/render_parts.ts'
-import { derivesText, PERSONAL_RENDERER, RENDERER } from '#lib/contents/compile_content.ts'
+import { derivesText, PERSONAL_RENDERER, POLL_RENDERER, RENDERER } from '#lib/contents/compile_content.ts'
 import { LongHtml } from '#lib/sending/long_html.ts'
 import { hasUnsubscribeHeader } from '#lib/topics/list_headers.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
@@ -11,7 +11,7 @@ export function storedParts(
   const { text = null, content_id, variables } = email
   // Long html is always shared: the email has a content.
   const html = email.html instanceof LongHtml ? null : (email.html ?? null)
-  const renderer = isPersonalMail(email) ? PERSONAL_RENDERER : RENDERER
+  const renderer = email.poll ? POLL_RENDERER : isPersonalMail(email) ? PERSONAL_RENDERER : RENDERER
   if (!content_id && !variables && !email.has_links) {
     // An empty text next to html asks for no text part.
     const isRendered = derivesText(email) || (html && text === '') || renderer === PERSONAL_RENDERER

@@ -1,9 +1,17 @@
 import { inTurns, type Turns } from '#lib/async/turns.ts'
+import { insertPoll, insertPollText } from '#lib/contents/insert_poll.ts'
 import { ApiError } from '#lib/errors.ts'
 import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
+import { pollKeyOf, pollOfContent } from '#lib/polls/poll_of_content.ts'
 import { LongHtml } from '#lib/sending/long_html.ts'
 import type { CompleteEmail } from '#lib/sending/new_email.ts'
-import { LONGEST_LINKS, mentionsLink, personalLink } from '#lib/templates/personal_links.ts'
+import {
+  LONGEST_LINKS,
+  LONGEST_WITHOUT_POLL,
+  mentionsLink,
+  type PersonalLinks,
+  personalLink,
+} from '#lib/templates/personal_links.ts'
 import { AS_WRITTEN, type Lookup, type Part, render } from '#lib/templates/render.ts'
 
 /**
@@ -18,6 +26,17 @@ export type ResolvedEmail = Omit<CompleteEmail, 'html'> & {
   sizes?: { html: number; text: number } | undefined
   /** The parts have links that differ for each recipient. */
   has_links?: boolean | undefined
+}
+
+/** Puts the poll that was asked for into the parts: they are then others than those of a template. */
+export function withPoll(email: ResolvedEmail): ResolvedEmail {
+  const { poll, html = null, text = null } = email
+  if (!poll) return email
+  const parts =
+    html instanceof LongHtml
+      ? { html: html.withPoll(poll), text: text && insertPollText(text, poll) }
+      : insertPoll({ html, text }, poll)
+  return { ...email, ...parts, content_id: undefined }
 }
 
 /** Reads html that was stored while it arrived. */
@@ -41,21 +60,27 @@ export async function renderParts(email: ResolvedEmail, lookup: Lookup, renderin
   }
   const values = new Map<string, string>()
   let isTemplate = false
-  const measured = await measureParts(email, rendering, (key, has_fallback) => {
+  const measured = await measureParts({ ...email, subject }, rendering, (key, has_fallback) => {
     isTemplate = true
     const value = lookup(key, has_fallback)
     if (typeof value === 'string' || typeof value === 'number') values.set(key, String(value))
     return value
   })
-  return { ...measured, subject, variables: isTemplate ? Object.fromEntries(values) : undefined }
+  return { ...measured, variables: isTemplate ? Object.fromEntries(values) : undefined }
 }
 
 /** An email without variables: of all placeholders only those of links of its recipient are replaced. @throws {ApiError} */
 export async function findLinks(email: ResolvedEmail, rendering: Rendering): Promise<ResolvedEmail> {
   if (!mayHaveLink(email.html) && !mayHaveLink(email.text)) return email
-  const lookup: Lookup = key => (personalLink(key, LONGEST_LINKS) === undefined ? AS_WRITTEN : undefined)
+  const links = linksOf(email)
+  const lookup: Lookup = key => (personalLink(key, links) === undefined ? AS_WRITTEN : undefined)
   const measured = await measureParts(email, rendering, lookup, mayHaveLink)
   return measured.has_links ? measured : email
+}
+
+/** The longest links of its recipients. */
+function linksOf({ poll }: ResolvedEmail): PersonalLinks {
+  return poll === null ? LONGEST_WITHOUT_POLL : LONGEST_LINKS
 }
 
 type PartSource = ResolvedEmail['html']
@@ -72,11 +97,15 @@ async function measureParts(
   lookup: Lookup,
   isRendered: (source: PartSource) => boolean = Boolean,
 ): Promise<ResolvedEmail> {
+  const links = linksOf(email)
+  const pollKeys = new Set<string>()
   let has_links = false
   const recording: Lookup = (key, has_fallback) => {
     const value = lookup(key, has_fallback)
-    const link = value === undefined ? personalLink(key, LONGEST_LINKS) : undefined
+    const link = value === undefined ? personalLink(key, links) : undefined
     has_links ||= link !== undefined
+    const option = link === undefined ? null : pollKeyOf(key)
+    if (option !== null) pollKeys.add(option)
     return value ?? link
   }
   const measure = async (source: PartSource, part: Part) => {
@@ -85,5 +114,5 @@ async function measureParts(
     return Buffer.byteLength(await inTurns(render(text, part, recording), turns))
   }
   const sizes = { html: await measure(email.html, 'html'), text: await measure(email.text, 'text') }
-  return { ...email, sizes, has_links }
+  return { ...email, sizes, has_links, poll: pollOfContent(email.poll ?? null, pollKeys, () => email.subject) }
 }

@@ -6,7 +6,15 @@ import type { Lookup } from '#lib/templates/render.ts'
 import type { Variables } from '#lib/templates/variables.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { listSentTemplates, type SentTemplate, type TemplateVariable } from '#sql/templates/template_versions.ts'
-import { findLinks, type ReadHtml, type Rendering, type ResolvedEmail, renderParts, sizeOf } from './render_parts.ts'
+import {
+  findLinks,
+  type ReadHtml,
+  type Rendering,
+  type ResolvedEmail,
+  renderParts,
+  sizeOf,
+  withPoll,
+} from './render_parts.ts'
 
 /**
  * Fills emails in from the templates they name, and renders each once to see that it can be sent. Each gets its result,
@@ -62,9 +70,9 @@ function refOf({ template_id, template }: NewEmail): string | null {
 async function complete(email: NewEmail, templates: SentTemplate[], rendering: Rendering): Promise<ResolvedEmail> {
   const ref = refOf(email)
   // The shape says that one without a template has a sender and a subject.
-  if (ref === null && !email.variables) return findLinks(email as ResolvedEmail, rendering)
+  if (ref === null && !email.variables) return findLinks(withPoll(email as ResolvedEmail), rendering)
   const { template: named, variables, template_id: _, ...fields } = email
-  if (ref === null) return renderParts(fields as ResolvedEmail, lookupIn(variables ?? {}), rendering)
+  if (ref === null) return renderParts(withPoll(fields as ResolvedEmail), lookupIn(variables ?? {}), rendering)
 
   const template = templates.find(({ id, alias }) => id === ref || alias === ref)
   if (!template) throw notFound('Template')
@@ -72,7 +80,7 @@ async function complete(email: NewEmail, templates: SentTemplate[], rendering: R
   const given = { ...named?.variables, ...variables }
   requireTypes(given, template.variables)
   return renderParts(
-    {
+    withPoll({
       ...fields,
       template_id: template.id,
       from: fields.from ?? stored(template.sender) ?? missing('from'),
@@ -81,7 +89,7 @@ async function complete(email: NewEmail, templates: SentTemplate[], rendering: R
       html: template.html,
       text: template.text,
       content_id: template.version_id,
-    },
+    }),
     lookupIn(given, template.variables),
     rendering,
   )

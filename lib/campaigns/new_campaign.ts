@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { addresses, From } from '#lib/mail/mail_fields.ts'
-import { SCHEDULED_AT, ScheduledAt } from '#lib/sending/new_email.ts'
+import { NewPoll } from '#lib/polls/new_poll.ts'
+import { POLL, SCHEDULED_AT, ScheduledAt } from '#lib/sending/new_email.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
 import { NewAbTest } from './ab_test.ts'
 import { contentFields, emptyIsNull } from './content_fields.ts'
@@ -36,7 +37,7 @@ const fields = {
   ),
   recurrence: notYet,
   recurrence_every: notYet,
-  poll: notYet,
+  poll: NewPoll.nullish().describe(POLL),
 }
 
 const expected_recipients = z

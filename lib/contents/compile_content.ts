@@ -1,4 +1,10 @@
-import { LONGEST_LINKS, mentionsLink, type PersonalLinks, personalLink } from '#lib/templates/personal_links.ts'
+import {
+  LONGEST_LINKS,
+  mentionsLink,
+  type PersonalLinks,
+  POLL_URL,
+  personalLink,
+} from '#lib/templates/personal_links.ts'
 import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
 import { AS_WRITTEN, type Lookup } from '#lib/templates/render.ts'
 import { type CompiledPart, cutAt, type FilledPiece, fillPart, plainPart, untracked } from './content_parts.ts'
@@ -20,11 +26,19 @@ export const PERSONAL_RENDERER = 2
 
 /** Version 2 with what is tracked of the email. The same number stands in sql/sending/accept/store_drafts.sql. */
 export const TRACKED_RENDERER = 3
-export const NEWEST_RENDERER = TRACKED_RENDERER
+
+/** Version 3 with links to answer a poll by, tracked or not. */
+export const POLL_RENDERER = 4
+export const NEWEST_RENDERER = POLL_RENDERER
 
 /** Tells whether the messages of an email differ from recipient to recipient. */
 export function isPersonal(renderer: number | null): boolean {
-  return renderer === PERSONAL_RENDERER || renderer === TRACKED_RENDERER
+  return renderer !== null && renderer >= PERSONAL_RENDERER
+}
+
+/** Tells whether the messages of an email have links to answer a poll by. */
+export function hasPollLinks(renderer: number | null): boolean {
+  return renderer !== null && renderer >= POLL_RENDERER
 }
 
 /** The parts as they were given, or as the version of a template has them. */
@@ -90,7 +104,7 @@ export function fillContent(content: CompiledContent, values: Values, links: Lin
   if (content.is_text_late && links === 'as_written') {
     // A placeholder is no link that a text part would show.
     const { text } = fillContent(content, values, LONGEST_LINKS)
-    return { html, text: text?.replaceAll(LONGEST_LINKS.unsubscribe_url, '{{unsubscribe_url}}') ?? null }
+    return { html, text: text && withPlaceholders(text) }
   }
   if (content.is_text_late) return { html, text: deriveText(untracked(html ?? [])) || null }
   return { html, text: content.text && untracked(fillPart(content.text, 'text', lookup)) }
@@ -102,10 +116,19 @@ export function renderCompiled(content: CompiledContent, values: Values, links: 
   return { html: html && untracked(html), text }
 }
 
+const LONGEST_POLL_URL = new RegExp(`${LONGEST_LINKS.poll_url}([\\w-]{1,80})`, 'g')
+
+/** Writes the longest links as the placeholders that they stand for. */
+function withPlaceholders(text: string): string {
+  return text
+    .replaceAll(LONGEST_LINKS.unsubscribe_url, '{{unsubscribe_url}}')
+    .replace(LONGEST_POLL_URL, `{{${POLL_URL}$1}}`)
+}
+
 function lookupIn(values: Values, links: Links): Lookup {
   const linkOf = (key: string) => {
     if (links === null) return undefined
-    if (links === 'as_written') return personalLink(key, { unsubscribe_url: '' }) === undefined ? undefined : AS_WRITTEN
+    if (links === 'as_written') return personalLink(key, LONGEST_LINKS) === undefined ? undefined : AS_WRITTEN
     return personalLink(key, links)
   }
   return key => {

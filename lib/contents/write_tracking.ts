@@ -1,5 +1,5 @@
 import type { TokenKeys } from '#lib/token_keys.ts'
-import { type TrackedRecipient, writeLinkToken, writeRecipientTokens } from '#lib/tracking/tracking_tokens.ts'
+import { type RecipientTokens, writeLinkToken } from '#lib/tracking/tracking_tokens.ts'
 import type { FilledLink, FilledPiece } from './content_parts.ts'
 import { MAX_TRACKED_LINKS } from './track_part.ts'
 
@@ -9,7 +9,7 @@ import { MAX_TRACKED_LINKS } from './track_part.ts'
  * origin     `https://host` in front of the paths, BASE_URL or the tracking host of the domain
  * source_id  contents.id, or the id of the email that has its html alone
  */
-export type TrackedBy = { origin: string; keys: TokenKeys; source_id: string; recipient: TrackedRecipient }
+export type TrackedBy = { origin: string; keys: TokenKeys; source_id: string; tokens: RecipientTokens }
 
 /** Characters of the shortest tracked link, `<a href=http://x>`, and of what stands in place of its URL, which grows by a third. */
 const SHORTEST_LINK = 16
@@ -41,15 +41,14 @@ export function sizeOfTracking(html_size: number, origin: string): number {
 
 /** Writes html with the tracked links and the pixel of a recipient. */
 export function writeTracking(pieces: FilledPiece[], tracked_by: TrackedBy, shared: SharedLinks): string {
-  const { origin, keys, source_id, recipient } = tracked_by
-  const { open, click } = writeRecipientTokens(recipient, keys)
+  const { origin, keys, source_id, tokens } = tracked_by
   const tokenOf = (link: FilledLink) =>
     link.is_shared ? shared.tokenOf(link, source_id, keys) : writeLinkToken({ ...link, source_id }, keys)
   return pieces
     .map(piece => {
       if (typeof piece === 'string') return piece
-      if ('is_pixel' in piece) return pixel(`${origin}/t/o/${open}.gif`)
-      return `${origin}/t/c/${tokenOf(piece)}/${click}`
+      if ('is_pixel' in piece) return pixel(`${origin}/t/o/${tokens.open}.gif`)
+      return `${origin}/t/c/${tokenOf(piece)}/${tokens.click}`
     })
     .join('')
 }

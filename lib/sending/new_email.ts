@@ -3,6 +3,7 @@ import { now } from '#lib/clock.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { MAX_HEADERS, validateHeaders } from '#lib/mail/headers.ts'
 import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
+import { NewPoll, type PollForm } from '#lib/polls/new_poll.ts'
 import { Alias, TemplateRef, Variables } from '#lib/templates/variables.ts'
 import { clip, counted, record, refuse } from '#lib/zod_fields.ts'
 import { LongHtml } from './long_html.ts'
@@ -31,9 +32,6 @@ export const ScheduledAt = z
   .string()
   .transform((text, context) => readSchedule(text, now()) ?? refuse(context, 'validation_error', MOMENT))
 
-/** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
-const notYet = z.null('is not supported yet').optional()
-
 const tracking = (what: string, field: string) =>
   z.boolean().nullish().describe(`Counts ${what}. Default: \`${field}\` of the domain. Needs \`html\`.`)
 
@@ -44,6 +42,9 @@ const Tag = z.object({
 
 const TOPIC =
   'Id of a topic. Recipients who are not subscribed to it are dropped, and each other one gets headers to unsubscribe by.'
+
+export const POLL =
+  'A question to its recipients, in place of `{{poll}}` or at the end. `{{poll_url:<key>}}` is the link of an option. Default: a poll whose options are the keys of such placeholders, if there are any.'
 
 /** An email as it is to be sent: nothing is left to be filled in. `template_id` tells where its parts came from. */
 export const CompleteEmail = z.object({
@@ -68,7 +69,11 @@ export const CompleteEmail = z.object({
   topic_id: z.guid().nullish().describe(TOPIC),
   track_opens: tracking('opens', 'open_tracking'),
   track_clicks: tracking('clicks on links', 'click_tracking'),
-  poll: notYet.describe('Not available yet: must be null.'),
+  // Null, which no request can ask for, is that of mail whose author knows nothing of our placeholders: it has none.
+  poll: NewPoll.nullish()
+    .transform((poll): PollForm | null | undefined => poll ?? undefined)
+    .optional()
+    .describe(POLL),
 })
 export type CompleteEmail = z.output<typeof CompleteEmail>
 

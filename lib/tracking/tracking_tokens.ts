@@ -11,8 +11,8 @@ export type TrackedRecipient = { account_id: string; delivery_id: string }
  */
 export type TrackedLink = { source_id: string; link: number; url: string }
 
-/** Tokens of one recipient, for its pixel and for the links: neither passes for the other. */
-export type RecipientTokens = { open: string; click: string }
+/** Tokens of one recipient, for its pixel, its links and the links of its poll: none passes for another. */
+export type RecipientTokens = { open: string; click: string; poll: string }
 
 const VERSION = 1
 const HEAD_BYTES = 3
@@ -20,7 +20,7 @@ const RECIPIENT_BYTES = HEAD_BYTES + 2 * ID_BYTES
 const LINK_BYTES = HEAD_BYTES + ID_BYTES + 2
 
 /** Places of the tags in the digest of a recipient: one HMAC for all of them. */
-const TAG_AT = { open: 0, click: TAG_BYTES }
+const TAG_AT = { open: 0, click: TAG_BYTES, poll: 2 * TAG_BYTES }
 
 /**
  * Writes the tokens of a recipient: base64url of version (1 byte), kid (1), purpose (1), account (16), delivery (16) and a
@@ -34,11 +34,15 @@ export function writeRecipientTokens({ account_id, delivery_id }: TrackedRecipie
   ])
   const digest = keys.digest(keys.signing, head)
   const token = (at: number) => Buffer.concat([head, digest.subarray(at, at + TAG_BYTES)]).toString('base64url')
-  return { open: token(TAG_AT.open), click: token(TAG_AT.click) }
+  return { open: token(TAG_AT.open), click: token(TAG_AT.click), poll: token(TAG_AT.poll) }
 }
 
 /** The recipient of a token for `use`, or null when we did not write it. Reads no database. */
-export function parseRecipientToken(text: string, use: 'open' | 'click', keys: TokenKeys): TrackedRecipient | null {
+export function parseRecipientToken(
+  text: string,
+  use: keyof RecipientTokens,
+  keys: TokenKeys,
+): TrackedRecipient | null {
   const bytes = readBytes(text, PURPOSES.recipient, keys)
   if (bytes?.length !== RECIPIENT_BYTES + TAG_BYTES) return null
   const head = bytes.subarray(0, RECIPIENT_BYTES)

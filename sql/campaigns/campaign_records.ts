@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AbTest } from '#lib/campaigns/ab_test.ts'
+import { PollForm } from '#lib/polls/new_poll.ts'
 import { sql } from '#sql/pool.ts'
 
 export const CampaignStatus = z.enum([
@@ -62,6 +63,7 @@ export const Campaign = z
     ...listed,
     html: z.string().nullable().describe('HTML part, with placeholders.'),
     text: z.string().nullable().describe('Plain-text part; null: derived from `html`.'),
+    poll: PollForm.nullable().describe('The poll that it was given; null: none.'),
   })
   .meta({ id: 'Campaign' })
 export type Campaign = z.infer<typeof Campaign>
@@ -73,4 +75,4 @@ export const listedColumns = sql.fragment`
   NULL AS recurrence_every, g.recipients_count, g.scheduled_at, g.started_at, g.sent_at, g.paused_at, g.pause_reason,
   g.error, g.created_at, g.updated_at
 `
-export const columns = sql.fragment`${listedColumns}, g.html, g.text`
+export const columns = sql.fragment`${listedColumns}, g.html, g.text, g.poll`

@@ -79,6 +79,7 @@ export type CampaignFields = Pick<
   | 'track_opens'
   | 'track_clicks'
   | 'ab_test'
+  | 'poll'
 >
 
 const jsonOf = (value: object | null) => (value === null ? null : JSON.stringify(value))
@@ -90,11 +91,11 @@ export async function insertCampaign(
 ): Promise<Campaign> {
   return tx.one(sql.type(Campaign)`
     INSERT INTO campaigns AS g (account_id, id, source_id, name, domain_id, audience_id, segment_id, topic_id, sender,
-      reply_to, subject, preview_text, html, text, template_id, track_opens, track_clicks, ab_test)
+      reply_to, subject, preview_text, html, text, template_id, track_opens, track_clicks, ab_test, poll)
     VALUES (${account_id}, ${id}, ${source_id}, ${fields.name}, ${fields.domain_id}, ${fields.audience_id},
       ${fields.segment_id}, ${fields.topic_id}, ${fields.from}, ${sql.array(fields.reply_to, 'text')}, ${fields.subject},
       ${fields.preview_text}, ${fields.html}, ${fields.text}, ${fields.template_id}, ${fields.track_opens},
-      ${fields.track_clicks}, ${jsonOf(fields.ab_test)})
+      ${fields.track_clicks}, ${jsonOf(fields.ab_test)}, ${jsonOf(fields.poll)})
     RETURNING ${columns}
   `)
 }
@@ -106,8 +107,7 @@ export async function updateCampaign(tx: Tx, { account_id, id }: CampaignId, fie
       reply_to = ${sql.array(fields.reply_to, 'text')}, subject = ${fields.subject},
       preview_text = ${fields.preview_text}, html = ${fields.html}, text = ${fields.text},
       template_id = ${fields.template_id}, track_opens = ${fields.track_opens}, track_clicks = ${fields.track_clicks},
-      ab_test = ${jsonOf(fields.ab_test)},
-      updated_at = now()
+      ab_test = ${jsonOf(fields.ab_test)}, poll = ${jsonOf(fields.poll)}, updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
   `)
 }

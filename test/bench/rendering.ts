@@ -36,7 +36,8 @@ function compiledRendering(html: string): () => string {
   return () => {
     const recipient = { account_id, delivery_id: newId() }
     const filled = fillContent(content, values, personal)
-    return writeTracking(filled.html ?? [], { origin: ORIGIN, keys, source_id, recipient }, shared)
+    const tokens = writeRecipientTokens(recipient, keys)
+    return writeTracking(filled.html ?? [], { origin: ORIGIN, keys, source_id, tokens }, shared)
   }
 }
 

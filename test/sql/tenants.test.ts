@@ -56,6 +56,7 @@ const unbound = [
   ...['contact_consents.domain_id', 'contact_consents.topic_id', 'contact_consents.source_id', 'contacts.source_id'],
   ...['contact_events.domain_id', 'contact_events.contact_id', 'emails.automation_id'],
   ...['automations.domain_id', 'automations.source_id', 'automation_triggers.domain_id'],
+  ...['email_contents.poll_id', 'polls.domain_id'],
   ...['automation_runs.automation_id', 'automation_runs.domain_id', 'automation_runs.contact_id'],
 ]
 
@@ -89,13 +90,15 @@ t.test('every table of tenants refers to an account, itself or by way of another
   }
 })
 
+/** A copy of a row that another key of its own refers by would be refused for that one. */
+const UPDATED = ['email_contents.content_id', 'polls.email_id', 'polls.campaign_id', 'poll_answers.poll_id']
+
 for (const { name, table, columns: own, target, target_columns } of between) {
   const [, column = ''] = own
   const [, id = ''] = target_columns
   t.test(`a ${table} row with the ${column} of another account is refused`, async t => {
     const { rows } = await pg.query(`SELECT "${id}" AS id FROM ${target} WHERE account_id = $1`, [theirs.id])
-    // A copy of a row whose key is a reference itself would be refused for that one.
-    const write = table === 'email_contents' && column !== 'email_id' ? updateReference : insertCopy
+    const write = UPDATED.includes(`${table}.${column}`) ? updateReference : insertCopy
     await t.rejects(write(table, mine.id, column, rows[0].id), { code: '23503', constraint: name })
   })
 }
@@ -170,6 +173,15 @@ async function fillContacts({ id, domain_id }: TestAccount): Promise<void> {
     SELECT account_id, id, gen_random_uuid(), email_id, 'open', 'human', 'none', now() FROM deliveries WHERE account_id = $1`,
     [id],
   )
+  await pg.query(`INSERT INTO polls (account_id, id, domain_id, question, options) VALUES ($1, $2, $3, 'x', '[]')`, [
+    ...[id, randomUUID(), domain_id],
+  ])
+  await pg.query(
+    `INSERT INTO poll_answers (account_id, delivery_id, poll_id, option)
+     SELECT d.account_id, d.id, p.id, 'x' FROM deliveries d JOIN polls p USING (account_id) WHERE d.account_id = $1 LIMIT 1`,
+    [id],
+  )
+  await pg.query(`INSERT INTO poll_counts SELECT account_id, id, 'x', 0, 1 FROM polls WHERE account_id = $1`, [id])
   await pg.query('INSERT INTO contact_engagement VALUES ($1, $2)', [id, contact])
   await pg.query('INSERT INTO audience_members VALUES ($1, $2, $3)', [id, domain_id, contact])
   await pg.query('INSERT INTO segment_members VALUES ($1, $2, $3)', [id, domain_id, contact])

@@ -42,7 +42,13 @@ export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits
       return withOwnFields(toEnvelope({ ...draft, refusal }, envelope), message, email)
     }
     // Without a Message-ID the same bytes may well be meant twice.
-    const { id } = await sendEmail(services, party, email, message.message_id === null ? null : key, finish)
+    const { id } = await sendEmail(
+      services,
+      party,
+      { ...email, poll: null },
+      message.message_id === null ? null : key,
+      finish,
+    )
     return id
   }
 

@@ -17,6 +17,10 @@ export const de: Words = {
   nothing_changed: 'Es wurde nichts geändert.',
   complained:
     'Sie haben eine E-Mail von {sender} als Spam gemeldet und können sich deshalb hier nicht anmelden. Schreiben Sie an {sender}, wenn Sie wieder E-Mails erhalten möchten.',
+  send_answer: 'Antwort senden',
+  change_answer: 'Antwort ändern',
+  answered: 'Vielen Dank. Ihre Antwort ist: {answer}.',
+  test_poll: 'Dies ist eine Test-E-Mail: Antworten werden nicht gespeichert.',
   bad_link: 'Dieser Link funktioniert nicht',
   bad_link_help: 'Kopieren Sie den ganzen Link aus der E-Mail, oder verwenden Sie den Link in einer neueren E-Mail.',
   unavailable: 'Diese Seite ist gerade nicht verfügbar',

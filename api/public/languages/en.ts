@@ -17,6 +17,10 @@ export const en: Words = {
   nothing_changed: 'Nothing was changed.',
   complained:
     'You reported an email from {sender} as spam, so you cannot subscribe here. Write to {sender} if you want its emails again.',
+  send_answer: 'Send answer',
+  change_answer: 'Change answer',
+  answered: 'Thank you. Your answer is: {answer}.',
+  test_poll: 'This is a test email: answers are not stored.',
   bad_link: 'This link does not work',
   bad_link_help: 'Copy the whole link from the email, or use the link in a newer email.',
   unavailable: 'This page is not available at the moment',

@@ -17,6 +17,10 @@ export const es: Words = {
   nothing_changed: 'No se ha cambiado nada.',
   complained:
     'Marcó un correo de {sender} como no deseado, por lo que no puede suscribirse aquí. Escriba a {sender} si quiere volver a recibir sus correos.',
+  send_answer: 'Enviar respuesta',
+  change_answer: 'Cambiar respuesta',
+  answered: 'Gracias. Su respuesta es: {answer}.',
+  test_poll: 'Este es un correo de prueba: las respuestas no se guardan.',
   bad_link: 'Este enlace no funciona',
   bad_link_help: 'Copie el enlace completo del correo o use el enlace de un correo más reciente.',
   unavailable: 'Esta página no está disponible en este momento',

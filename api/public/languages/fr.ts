@@ -17,6 +17,10 @@ export const fr: Words = {
   nothing_changed: 'Rien n’a été modifié.',
   complained:
     'Vous avez signalé un e-mail de {sender} comme indésirable : vous ne pouvez donc pas vous abonner ici. Écrivez à {sender} si vous souhaitez recevoir de nouveau ses e-mails.',
+  send_answer: 'Envoyer la réponse',
+  change_answer: 'Modifier la réponse',
+  answered: 'Merci. Votre réponse est : {answer}.',
+  test_poll: 'Ceci est un e-mail de test : les réponses ne sont pas enregistrées.',
   bad_link: 'Ce lien ne fonctionne pas',
   bad_link_help: 'Copiez le lien entier depuis l’e-mail, ou utilisez le lien d’un e-mail plus récent.',
   unavailable: 'Cette page n’est pas disponible pour le moment',

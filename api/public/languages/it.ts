@@ -17,6 +17,10 @@ export const it: Words = {
   nothing_changed: 'Non è stato modificato nulla.',
   complained:
     'Hai segnalato un’email di {sender} come spam, quindi non puoi iscriverti qui. Scrivi a {sender} se vuoi ricevere di nuovo le sue email.',
+  send_answer: 'Invia risposta',
+  change_answer: 'Modifica risposta',
+  answered: 'Grazie. La tua risposta è: {answer}.',
+  test_poll: 'Questa è un’e-mail di prova: le risposte non vengono salvate.',
   bad_link: 'Questo link non funziona',
   bad_link_help: 'Copia l’intero link dall’email oppure usa il link di un’email più recente.',
   unavailable: 'Questa pagina al momento non è disponibile',

@@ -17,6 +17,10 @@ export const nl: Words = {
   nothing_changed: 'Er is niets gewijzigd.',
   complained:
     'U hebt een e-mail van {sender} als spam gemeld en kunt zich daarom hier niet aanmelden. Schrijf aan {sender} als u weer e-mails wilt ontvangen.',
+  send_answer: 'Antwoord versturen',
+  change_answer: 'Antwoord wijzigen',
+  answered: 'Bedankt. Uw antwoord is: {answer}.',
+  test_poll: 'Dit is een testmail: antwoorden worden niet opgeslagen.',
   bad_link: 'Deze link werkt niet',
   bad_link_help: 'Kopieer de hele link uit de e-mail, of gebruik de link in een nieuwere e-mail.',
   unavailable: 'Deze pagina is op dit moment niet beschikbaar',

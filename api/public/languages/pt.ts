@@ -17,6 +17,10 @@ export const pt: Words = {
   nothing_changed: 'Nada foi alterado.',
   complained:
     'Marcou um e-mail de {sender} como spam, por isso não pode subscrever aqui. Escreva para {sender} se quiser voltar a receber os seus e-mails.',
+  send_answer: 'Enviar resposta',
+  change_answer: 'Alterar resposta',
+  answered: 'Obrigado. A sua resposta é: {answer}.',
+  test_poll: 'Este é um e-mail de teste: as respostas não são guardadas.',
   bad_link: 'Este link não funciona',
   bad_link_help: 'Copie o link completo do e-mail ou use o link de um e-mail mais recente.',
   unavailable: 'Esta página não está disponível de momento',

@@ -17,6 +17,10 @@ export const sv: Words = {
   nothing_changed: 'Ingenting har ändrats.',
   complained:
     'Du har anmält ett mejl från {sender} som skräppost och kan därför inte prenumerera här. Skriv till {sender} om du vill få e-post igen.',
+  send_answer: 'Skicka svar',
+  change_answer: 'Ändra svar',
+  answered: 'Tack. Ditt svar är: {answer}.',
+  test_poll: 'Det här är ett testmejl: svar sparas inte.',
   bad_link: 'Länken fungerar inte',
   bad_link_help: 'Kopiera hela länken från mejlet, eller använd länken i ett nyare mejl.',
   unavailable: 'Sidan är inte tillgänglig just nu',

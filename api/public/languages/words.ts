@@ -1,6 +1,6 @@
 /**
- * The texts of the pages for recipients in one language. `{sender}`, `{address}` and `{topics}` stand for what is filled in;
- * `{topics}` is a list of names.
+ * The texts of the pages for recipients in one language. `{sender}`, `{address}`, `{topics}` (a list of names) and `{answer}`
+ * stand for what is filled in.
  */
 export type Words = {
   recipient: string
@@ -18,6 +18,10 @@ export type Words = {
   from_now_on: string
   nothing_changed: string
   complained: string
+  send_answer: string
+  change_answer: string
+  answered: string
+  test_poll: string
   bad_link: string
   bad_link_help: string
   unavailable: string

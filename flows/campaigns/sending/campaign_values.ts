@@ -6,6 +6,7 @@ import {
   recipientLookup,
   recipientValues,
 } from '#lib/contents/campaign/recipient_values.ts'
+import { listPollKeys } from '#lib/polls/poll_of_content.ts'
 import { render } from '#lib/templates/render.ts'
 import { listVariants } from '#sql/campaigns/ab/variants.ts'
 import type { PendingRecipient } from '#sql/campaigns/sending/recipients.ts'
@@ -13,8 +14,8 @@ import type { Run } from '#sql/campaigns/sending/runs.ts'
 import { findContent } from '#sql/contents/contents.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** The keys and the size of a campaign's content. `sizes` in bytes, without values. */
-export type CampaignContent = { keys: ContentKey[]; sizes: { html: number; text: number } }
+/** The keys and the size of a campaign's content. `sizes` in bytes, without values. `has_poll`: it has links of a poll. */
+export type CampaignContent = { keys: ContentKey[]; sizes: { html: number; text: number }; has_poll: boolean }
 
 /** The mail of a variant; without an A/B test all recipients get variant 0. */
 export type SentVariant = { sender: string; subject: string; content_id: string; content: CampaignContent }
@@ -48,6 +49,7 @@ async function readContent(tx: Tx, account_id: string, content_id: string): Prom
   const content = {
     keys: listContentKeys(source.html, source.text),
     sizes: { html: Buffer.byteLength(source.html ?? ''), text: Buffer.byteLength(source.text ?? '') },
+    has_poll: listPollKeys(source.html, source.text).size > 0,
   }
   contents.set(id, content)
   return content

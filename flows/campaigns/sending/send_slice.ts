@@ -1,6 +1,7 @@
 import { type AcceptedEmail, acceptEmails, type RefusedEmail } from '#flows/sending/accept_emails.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
 import type { ResolvedEmail } from '#flows/templates/render_parts.ts'
+import { POLL_RENDERER } from '#lib/contents/compile_content.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
 import { countCampaign } from '#sql/campaigns/counts.ts'
@@ -100,6 +101,7 @@ function draftOf(run: Run, variant: SentVariant, recipient: ValuedContact, simul
     contact_id: recipient.contact_id,
     track_opens: run.track_opens,
     track_clicks: run.track_clicks,
+    ...(content.has_poll && run.poll_id ? { poll_id: run.poll_id, renderer: POLL_RENDERER } : {}),
   }
 }
 

@@ -3,11 +3,11 @@ import type {
   UnsubscribeLinks,
   UnsubscribingRecipient,
 } from '#flows/contacts/unsubscribe_links.ts'
-import { type RenderEmail, RenderError } from '#flows/contents/render_email.ts'
+import { type PersonalParts, type RenderEmail, RenderError } from '#flows/contents/render_email.ts'
 import type { FindTrackedBy } from '#flows/contents/tracked_by.ts'
 import { ComposeError, UnsendableError } from '#flows/delivery/errors.ts'
 import type { ReadBlob } from '#flows/files/blobs.ts'
-import { isPersonal } from '#lib/contents/compile_content.ts'
+import { hasPollLinks, isPersonal } from '#lib/contents/compile_content.ts'
 import { domainOf, parseAddress } from '#lib/mail/address.ts'
 import { composeAndSign } from '#lib/mail/compose.ts'
 import type { DkimKey } from '#lib/mail/dkim.ts'
@@ -39,11 +39,8 @@ export async function composeEmail(
   { from, keys, files, readBlob, renderEmail, unsubscribeLinks, trackedBy }: Ingredients,
 ): Promise<Buffer> {
   const links = isPersonal(email.renderer) ? await unsubscribeLinks(namedRecipient(email, recipient)) : null
-  const personal = links && {
-    links: { unsubscribe_url: links.https },
-    tracked_by: await trackedBy(email, recipient),
-  }
-  const { html, text } = await renderEmail(email, personal ?? undefined).catch(unsendable)
+  const personal = links ? personalParts(email, links, await trackedBy(email, recipient)) : undefined
+  const { html, text } = await renderEmail(email, personal).catch(unsendable)
   // Only mail that was submitted by SMTP has these two among its own.
   const { Date: own_date, Sender: sender, ...headers } = withListHeaders(email, domainOf(from.address), links)
   const message: Message = {
@@ -68,6 +65,16 @@ export async function composeEmail(
     if (cause instanceof ReadFileError) throw cause
     throw new ComposeError(`It could not be composed: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
+}
+
+function personalParts(
+  { renderer }: EmailToSend,
+  { https }: UnsubscribeLinks,
+  tracked_by: PersonalParts['tracked_by'],
+): PersonalParts {
+  const links: PersonalParts['links'] = { unsubscribe_url: https }
+  if (hasPollLinks(renderer)) links.poll_url = `${tracked_by.origin}/p/${tracked_by.tokens.poll}/`
+  return { links, tracked_by }
 }
 
 function namedRecipient(

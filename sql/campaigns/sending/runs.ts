@@ -26,6 +26,7 @@ const Run = SentCampaign.extend({
   campaign_id: z.string(),
   run: z.int(),
   has_domain: z.boolean(),
+  poll_id: z.string().nullable(),
   /** The contact up to which recipients were found; null: none yet. */
   cursor: z.string().nullable(),
   is_found: z.boolean(),
@@ -54,6 +55,7 @@ export async function lockRun(tx: Tx, { account_id, campaign_id }: Campaign): Pr
       u.found_at IS NOT NULL AS is_found, u.decided_variant, extract(epoch FROM u.decide_at - now())::float AS decides_in,
       CASE WHEN g.ab_test IS NOT NULL AND u.run = 1 THEN
         g.ab_test - 'enabled' || jsonb_build_object('variants', jsonb_array_length(g.ab_test -> 'variants')) END AS ab_test,
+      (SELECT p.id FROM polls p WHERE p.account_id = g.account_id AND p.campaign_id = g.id) AS poll_id,
       EXISTS (SELECT FROM domains o WHERE o.account_id = g.account_id AND o.id = g.domain_id) AS has_domain
     FROM campaigns g
     JOIN campaign_runs u ON u.account_id = g.account_id AND u.campaign_id = g.id AND u.run = (

@@ -2,6 +2,7 @@ import type { ValueExpression } from '@slonik/sql-tag'
 import { z } from 'zod'
 import type { ApiError } from '#lib/errors.ts'
 import { encodeJson } from '#lib/json/write_json.ts'
+import type { PollForm } from '#lib/polls/new_poll.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { Fault, FaultDetail } from './faults.ts'
 
@@ -63,6 +64,9 @@ export type Draft = {
   /** None: as the domain says. */
   track_opens?: boolean | null
   track_clicks?: boolean | null
+  /** The poll that its links answer. `poll`: one to be stored with it; without it, one that is stored already. */
+  poll_id?: string
+  poll?: PollForm & { is_test: boolean }
   /** An email of a campaign has one recipient, this contact. */
   campaign_id?: string
   campaign_run?: number

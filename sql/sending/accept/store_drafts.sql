@@ -58,11 +58,12 @@ BEGIN
   LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position
   WHERE d.position = ANY (accepted);
 
+  PERFORM store_polls(drafts, judged, accepted, made_at);
   INSERT INTO email_contents (account_id, email_id, headers, html, text, content_id, variables, rendered_size, renderer,
-    tracking)
+    tracking, poll_id)
   SELECT d.account_id, d.id, d.headers, d.html, d.text, d.content_id, d.variables, d.rendered_size,
-    CASE WHEN tracking ? d.position::text THEN tracked_renderer() ELSE d.renderer END,
-    (tracking ->> d.position::text)::smallint
+    CASE WHEN tracking ? d.position::text THEN greatest(tracked_renderer(), d.renderer) ELSE d.renderer END,
+    (tracking ->> d.position::text)::smallint, d.poll_id
   FROM unnest(drafts) AS d
   WHERE d.position = ANY (accepted);
 
@@ -89,7 +90,7 @@ BEGIN
     INSERT INTO deliveries (account_id, id, email_id, recipient, destination, priority, renderer, topic_id, campaign_id,
       state, reason, next_at)
     SELECT d.account_id, r.id, d.id, r.recipient, r.destination, coalesce(d.priority, 0),
-      CASE WHEN tracking ? d.position::text THEN tracked_renderer() ELSE d.renderer END, d.topic_id, d.campaign_id, v.state,
+      CASE WHEN tracking ? d.position::text THEN greatest(tracked_renderer(), d.renderer) ELSE d.renderer END, d.topic_id, d.campaign_id, v.state,
       CASE WHEN v.state = 'suppressed' THEN unsent_reason(r.reserved, r.id = ANY (judged.unsubscribed)) END,
       CASE WHEN v.state = 'queued' THEN coalesce(d.scheduled_at, now()) END
     FROM unnest(drafts) AS d

@@ -7,12 +7,13 @@ import { MAX_TRACKED_LINKS } from '#lib/contents/track_part.ts'
 import { SharedLinks, sizeOfTracking, writeTracking } from '#lib/contents/write_tracking.ts'
 import { newId } from '#lib/ids.ts'
 import { TokenKeys } from '#lib/token_keys.ts'
-import { parseLinkToken, parseRecipientToken } from '#lib/tracking/tracking_tokens.ts'
+import { parseLinkToken, parseRecipientToken, writeRecipientTokens } from '#lib/tracking/tracking_tokens.ts'
 import { naughtyStrings } from '#test/support/naughty_strings.ts'
 
 const ORIGIN = 'https://track.acme.com'
 const keys = new TokenKeys([{ kid: 1, key: Buffer.alloc(32, 1) }])
-const by = { origin: ORIGIN, keys, source_id: newId(), recipient: { account_id: newId(), delivery_id: newId() } }
+const recipient = { account_id: newId(), delivery_id: newId() }
+const by = { origin: ORIGIN, keys, source_id: newId(), tokens: writeRecipientTokens(recipient, keys) }
 const BOTH = { opens: true, clicks: true }
 const LINKS = { unsubscribe_url: 'https://a.b/u/x' }
 const LINK = /https:\/\/track\.acme\.com\/t\/c\/([\w-]+)\/([\w-]+)/g
@@ -126,10 +127,10 @@ t.test('links of the web are tracked in the order of the html, and all have the 
       [2, 'https://e.f/#g', by.source_id],
     ],
   )
-  for (const [, , recipient] of tracked.matchAll(LINK)) {
-    t.strictSame(parseRecipientToken(String(recipient), 'click', keys), by.recipient)
+  for (const [, , token] of tracked.matchAll(LINK)) {
+    t.strictSame(parseRecipientToken(String(token), 'click', keys), recipient)
   }
-  t.strictSame(parseRecipientToken(String(PIXEL.exec(tracked)?.[1]), 'open', keys), by.recipient)
+  t.strictSame(parseRecipientToken(String(PIXEL.exec(tracked)?.[1]), 'open', keys), recipient)
 })
 
 const UNTRACKED = {

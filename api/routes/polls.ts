@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { listOf } from '#api/operations/answers.ts'
+import { operation } from '#api/operations/operation.ts'
+import { uuidParam } from '#api/operations/params.ts'
+import { wholeQuery } from '#api/operations/queries.ts'
+import { requireDomain } from '#flows/contacts/contact_domain.ts'
+import { orNotFound } from '#lib/errors.ts'
+import { findPoll, ListedPoll, listPolls, Poll } from '#sql/polls/polls.ts'
+
+const filters = {
+  campaign_id: z.guid().toLowerCase().optional().describe('Id of a campaign: only its poll.'),
+  domain: z.string().optional().describe('Name or id of a domain: only polls of mail from it.'),
+}
+
+export const polls = [
+  operation('GET /polls', {
+    id: 'listPolls',
+    access: 'full',
+    summary: 'List polls, newest first',
+    description: 'Polls are made with the emails and campaigns that ask them. Those of test emails are left out.',
+    query: wholeQuery(filters),
+    answers: { 200: listOf(ListedPoll) },
+  }).handle(async (ctx, { account_id, query }) => {
+    const { position, filters } = query()
+    const { domain, campaign_id } = filters
+    const domain_id =
+      domain === undefined ? undefined : await requireDomain(ctx.pool, { caller: ctx.state.caller, domain })
+    return listPolls(ctx.pool, account_id, { campaign_id, domain_id }, position)
+  }),
+
+  operation('GET /polls/:id', {
+    id: 'getPoll',
+    access: 'full',
+    params: { id: uuidParam('Poll') },
+    summary: 'Get a poll with its answers',
+    description: 'By its id, or by that of the email or the campaign that asks.',
+    answers: { 200: Poll },
+  }).handle(async (ctx, { account_id, params: { id } }) =>
+    orNotFound('Poll', await findPoll(ctx.pool, account_id, id)),
+  ),
+]

@@ -1,0 +1,45 @@
+import type { PollForm } from '#lib/polls/new_poll.ts'
+import { pollHtml, pollText } from '#lib/polls/poll_block.ts'
+import { pollKeyOf } from '#lib/polls/poll_of_content.ts'
+import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
+import type { Source } from './compile_content.ts'
+import { findPlaces } from './find_links.ts'
+
+/** Puts a poll into each part of a content. One without any part gets html with the poll alone. */
+export function insertPoll({ html, text }: Source, form: PollForm): Source {
+  if (!html && !text) return { html: pollHtml(form), text }
+  return { html: html && insertPollHtml(html, form), text: text && insertPollText(text, form) }
+}
+
+/** In place of `{{poll}}`; without it, and without links of its own (`{{poll_url:…}}`), at the end of the body. */
+export function insertPollHtml(html: string, form: PollForm): string {
+  const slots = slotsOf(html)
+  const block = pollHtml(form)
+  const replaced = replaceSlots(html, slots, block)
+  if (replaced !== null) return replaced
+  const { body_end } = findPlaces(html, slots)
+  return html.slice(0, body_end) + block + html.slice(body_end)
+}
+
+/** As `insertPollHtml`; at the end of a text. */
+export function insertPollText(text: string, form: PollForm): string {
+  const block = pollText(form)
+  return replaceSlots(text, slotsOf(text), block) ?? `${text.trimEnd()}\n\n${block}`
+}
+
+function slotsOf(source: string): Placeholder[] {
+  return [...placeholders(source)].filter(slot => slot !== null)
+}
+
+/** Null: the source has neither a place for the poll nor links of it. */
+function replaceSlots(source: string, slots: Placeholder[], block: string): string | null {
+  const places = slots.filter(({ key }) => key === 'poll')
+  if (places.length === 0) return slots.some(({ key }) => pollKeyOf(key) !== null) ? source : null
+  const pieces: string[] = []
+  let end = 0
+  for (const { start, next } of places) {
+    pieces.push(source.slice(end, start), block)
+    end = next
+  }
+  return pieces.join('') + source.slice(end)
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { PollForm } from '#lib/polls/new_poll.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+
+/** One recipient of an email, by its delivery. */
+type Recipient = { account_id: string; delivery_id: string }
+
+/** A poll as one recipient sees it. `answer`: the key of the option that is stored; null: none yet. */
+const AskedPoll = z.object({
+  question: z.string(),
+  options: PollForm.shape.options,
+  is_test: z.boolean(),
+  answer: z.string().nullable(),
+  domain: z.string(),
+  brand_name: z.string().nullable(),
+  brand_color: z.string().nullable(),
+  brand_logo_url: z.string().nullable(),
+})
+export type AskedPoll = z.infer<typeof AskedPoll>
+
+/** Null: the email has no poll, or was forgotten, or its domain does not exist any more. */
+export async function findAskedPoll(db: Queryable, { account_id, delivery_id }: Recipient): Promise<AskedPoll | null> {
+  return db.maybeOne(sql.prepared('find_asked_poll', AskedPoll)`
+    SELECT p.question, p.options, p.is_test, a.option AS answer, o.name AS domain,
+      coalesce(o.brand_name, u.brand_name) AS brand_name, coalesce(o.brand_color, u.brand_color) AS brand_color,
+      coalesce(o.brand_logo_url, u.brand_logo_url) AS brand_logo_url
+    FROM deliveries d
+    JOIN email_contents m ON m.account_id = d.account_id AND m.email_id = d.email_id
+    JOIN polls p ON p.account_id = m.account_id AND p.id = m.poll_id
+    JOIN domains o ON o.account_id = p.account_id AND o.id = p.domain_id
+    JOIN accounts u ON u.id = p.account_id
+    LEFT JOIN poll_answers a ON a.account_id = d.account_id AND a.delivery_id = d.id
+    WHERE d.account_id = ${account_id} AND d.id = ${delivery_id}
+  `)
+}
+
+/** See answer_poll.sql. */
+export async function storeAnswer(
+  db: Queryable,
+  { account_id, delivery_id }: Recipient,
+  option: string,
+): Promise<boolean> {
+  const { is_stored } = await db.one(sql.prepared('answer_poll', z.object({ is_stored: z.boolean() }))`
+    SELECT answer_poll(${account_id}, ${delivery_id}, ${option}) AS is_stored
+  `)
+  return is_stored
+}
+
+/** Removes the answers of an address, in lower case, by emails that others got as well (answer_poll.sql). */
+export async function withdrawAnswers(
+  db: Queryable,
+  account_id: string,
+  email_ids: string[],
+  address: string,
+): Promise<void> {
+  await db.run(sql.unsafe`SELECT withdraw_answers(${account_id}, ${sql.array(email_ids, 'uuid')}, ${address})`)
+}
+
+type CampaignPoll = { account_id: string; id: string; domain_id: string; campaign_id: string }
+
+/** Stores the poll that all emails of a campaign share. */
+export async function insertCampaignPoll(tx: Tx, poll: CampaignPoll, { question, options }: PollForm): Promise<void> {
+  const { account_id, id, domain_id, campaign_id } = poll
+  await tx.run(sql.unsafe`
+    INSERT INTO polls (account_id, id, domain_id, campaign_id, question, options)
+    VALUES (${account_id}, ${id}, ${domain_id}, ${campaign_id}, ${question}, ${JSON.stringify(options)})
+  `)
+}
