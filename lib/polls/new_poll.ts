@@ -41,9 +41,7 @@ const NewOption = z.union(
       label: line(MAX_LABEL),
     }),
   ],
-  {
-    error: `must be one line of 1 to ${MAX_LABEL} characters without placeholders, or have such a \`label\` and a \`key\` of 1 to 80 letters, digits, \`_\` or \`-\``,
-  },
+  { error: 'must be a string, or an object with `key` and `label`' },
 )
 
 /** A poll as a request gives it (contract 14). */

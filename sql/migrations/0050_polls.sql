@@ -32,7 +32,7 @@ CREATE UNIQUE INDEX polls_of_campaign ON polls (account_id, campaign_id) WHERE c
 CREATE INDEX polls_of_domain ON polls (account_id, domain_id, id);
 
 -- The last answer of each recipient: of one email, whose address is that of its delivery. They are forgotten together; the
--- figures stay.
+-- figures of a campaign's poll stay.
 
 -- option  key of an option of the poll
 CREATE TABLE poll_answers (

@@ -66,3 +66,16 @@ export async function insertCampaignPoll(tx: Tx, poll: CampaignPoll, { question,
     VALUES (${account_id}, ${id}, ${domain_id}, ${campaign_id}, ${question}, ${JSON.stringify(options)})
   `)
 }
+
+/** Deletes answers to the poll of a campaign; returns how many: fewer than `limit` when none are left. */
+export async function deleteCampaignAnswers(
+  db: Queryable,
+  { account_id, campaign_id }: Pick<CampaignPoll, 'account_id' | 'campaign_id'>,
+  limit: number,
+): Promise<number> {
+  return db.run(sql.unsafe`
+    DELETE FROM poll_answers WHERE account_id = ${account_id} AND delivery_id = ANY (ARRAY(
+      SELECT a.delivery_id FROM polls p JOIN poll_answers a ON a.account_id = p.account_id AND a.poll_id = p.id
+      WHERE p.account_id = ${account_id} AND p.campaign_id = ${campaign_id} LIMIT ${limit}))
+  `)
+}

@@ -67,7 +67,7 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
 
 const Count = z.object({ count: z.int() })
 
-/** Deletes contents, files, events and recipients of those emails that are settled; returns how many they were. */
+/** Deletes contents, files, events, polls and recipients of those emails that are settled; returns how many they were. */
 export async function forgetSettledEmails(db: Queryable, account_id: string, ids: string[]): Promise<number> {
   const { count } = await db.one(sql.type(Count)`
     SELECT forget_settled_emails(${account_id}, ${sql.array(ids, 'uuid')}) AS count

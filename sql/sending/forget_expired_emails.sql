@@ -1,6 +1,6 @@
 DROP FUNCTION IF EXISTS forget_expired_emails(integer, integer);
 
--- Deletes contents, files, events and recipients of up to max_count emails that are older than so many days and settled.
+-- Deletes contents, files, events, polls and recipients of up to max_count emails that are older than so many days and settled.
 -- Their rows in emails stay for what is counted (quotas, reputation), without addresses and subject. Returns how many.
 CREATE FUNCTION forget_expired_emails(days integer, max_count integer) RETURNS integer
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
@@ -49,6 +49,8 @@ BEGIN
   WHERE d.account_id = x.account_id AND d.email_id = x.id;
   DELETE FROM email_contents c USING unnest(accounts, ids) AS x(account_id, id)
   WHERE c.account_id = x.account_id AND c.email_id = x.id;
+  DELETE FROM polls p USING unnest(accounts, ids) AS x(account_id, id)
+  WHERE p.account_id = x.account_id AND p.email_id = x.id;
   UPDATE campaign_recipients r SET email = NULL FROM unnest(accounts, ids) AS x(account_id, id)
   JOIN emails e ON e.account_id = x.account_id AND e.id = x.id
   WHERE e.campaign_id IS NOT NULL AND r.account_id = e.account_id AND r.campaign_id = e.campaign_id

@@ -19,7 +19,7 @@ const SAME_TIME = 0.03
 const TOGETHER = 2_000
 
 /**
- * Row M9: somebody guesses tokens of links, pixels and unsubscribes: those of another kind, changed ones, and random ones with
+ * Row M9: somebody guesses tokens of links, pixels, polls and unsubscribes: those of another kind, changed ones, and random ones with
  * a head of ours, so that the tag alone refuses them. None is taken, and the time of a refusal does not tell how much was
  * right.
  */
@@ -40,12 +40,13 @@ function guessTokens({ tokens, rounds }: Options): Report {
 function makeKinds(): Kind[] {
   const keys = new TokenKeys([{ kid: 1, key: randomBytes(32) }])
   const recipient = { account_id: newId(), delivery_id: newId() }
-  const { open, click } = writeRecipientTokens(recipient, keys)
+  const { open, click, poll } = writeRecipientTokens(recipient, keys)
   const link = writeLinkToken({ source_id: newId(), link: 0, url: 'https://acme.com/?q=1' }, keys)
   const person = { account_id: newId(), domain_id: newId(), email_id: newId(), topic_id: null, address: 'ann@acme.com' }
   return [
     { name: 'pixel', token: open, parse: text => parseRecipientToken(text, 'open', keys) },
     { name: 'click', token: click, parse: text => parseRecipientToken(text, 'click', keys) },
+    { name: 'poll', token: poll, parse: text => parseRecipientToken(text, 'poll', keys) },
     { name: 'link', token: link, parse: text => parseLinkToken(text, keys) },
     {
       name: 'unsubscribe',

@@ -5,6 +5,7 @@ import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import { newId } from '#lib/ids.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
+import { POLL } from '#test/support/polls.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -127,6 +128,7 @@ const foreignIds: Record<string, string[]> = {
   'PATCH /topics/:id': [ofThem.topic],
   'DELETE /topics/:id': [ofThem.topic],
   ...campaignRoutes(),
+  'GET /polls/:id': [ofThem.polled, ofThem.poll],
   'GET /audiences/:id': [theirs.domain_id, ofThem.audience],
   'PATCH /audiences/:id': [theirs.domain_id, ofThem.audience],
   'DELETE /audiences/:id': [theirs.domain_id, ofThem.audience],
@@ -290,7 +292,7 @@ t.test('another account’s suppression list drops nothing of mine', async t => 
   t.match(await send(theirs.key, theirs.domain), { status: 422 })
 })
 
-/** A property, a segment, a topic, and a contact in an audience. */
+/** A property, a segment, a topic, a contact in an audience, and an email with a poll. */
 async function domainOf(domain_id: string): Promise<string> {
   const { rows } = await world.pool.pg.query('SELECT name FROM domains WHERE id = $1', [domain_id])
   return rows[0].name
@@ -306,8 +308,11 @@ async function makeContact({ key, domain_id }: TestAccount) {
   const topic = await post('/topics', { name: 'News', default_subscription: 'opt_in' })
   const imported = await post('/contacts/imports', { csv: 'email\n' })
   const draft = { subject: 'x', html: 'x', audience_id: domain_id }
-  const campaign = await post('/campaigns', { ...draft, from: `a@${await domainOf(domain_id)}` })
-  return { property, segment, topic, audience, contact, email, imported, campaign }
+  const from = `a@${await domainOf(domain_id)}`
+  const campaign = await post('/campaigns', { ...draft, from })
+  const polled = await post('/emails', { from, to: 'x@b.com', subject: 'x', poll: POLL })
+  const poll: string = (await api.request('GET', `/api/polls/${polled}`, { key })).body.id
+  return { property, segment, topic, audience, contact, email, imported, campaign, polled, poll }
 }
 
 async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {

@@ -2,7 +2,8 @@ import PostalMime from 'postal-mime'
 import t, { type Test } from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
-import { POLL } from '#test/support/polls.ts'
+import { processBatch } from '#test/support/delivering.ts'
+import { makePolled, POLL } from '#test/support/polls.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
@@ -12,7 +13,15 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 
-type Shown = { id: string; data: Shown[]; last_response_at: string; responses: { answered_at: string }[] }
+type Shown = {
+  id: string
+  email_id: string
+  html: string | null
+  text: string | null
+  data: Shown[]
+  last_response_at: string
+  responses: { answered_at: string }[]
+}
 const post = (path: string, body: object) => api.request('POST', `/api${path}`, { body })
 const get = async (path: string) => (await api.request('GET', `/api${path}`)).body as unknown as Shown
 const fields = (given: object = {}) => ({
@@ -80,4 +89,133 @@ t.test('an email asks, its recipients answer, and GET /polls/:id tells', async t
   t.equal(poll.last_response_at, poll.responses[0]?.answered_at)
   t.strictSame(await get(`/polls/${poll.id}`), poll)
   shows(t, (await get('/polls')).data, [{ id: poll.id, responses_count: 2 }])
+})
+
+const shown = async (given: object) => {
+  const { status, text, body } = await post('/emails', fields(given))
+  if (status !== 200) throw new Error(text)
+  return get(`/emails/${body.id}`)
+}
+const URLS = ['great', 'ok', 'bad'].map(key => `{{poll_url:${key}}}`)
+const placed = (text: string | null) => [...(text ?? '').matchAll(/\{\{poll_url:\w+\}\}/g)].map(([found]) => found)
+
+t.test('the poll stands where the html says, or before the end of its body', async t => {
+  const poll = async (given: object) => {
+    const { html, text } = await shown(given)
+    return { html: html && html.replace(/<div style.*<\/div>/s, '[poll]'), urls: placed(html), texts: placed(text) }
+  }
+  const all = { urls: URLS, texts: URLS }
+  t.strictSame(await poll({ html: '<body><p>a {{ poll }} b</p></body>' }), {
+    html: '<body><p>a [poll] b</p></body>',
+    ...all,
+  })
+  t.strictSame(await poll({ html: '<body><p>a</p></body>' }), { html: '<body><p>a</p>[poll]</body>', ...all })
+  t.strictSame(await poll({ html: undefined }), { html: '[poll]', ...all })
+  const own = '<a href="{{poll_url:bad}}">x</a>'
+  t.strictSame(await poll({ html: own }), { html: own, urls: [URLS[2]], texts: [URLS[2]] })
+  t.strictSame(await poll({ html: '<p>{{poll}}', text: '' }), { html: '<p>[poll]', urls: URLS, texts: [] })
+  const { text } = await shown({ html: undefined, text: 'Hi\n' })
+  t.equal(text, `Hi\n\nHow did we do?\n\nGreat: ${URLS[0]}\nOK: ${URLS[1]}\nBad: ${URLS[2]}\n`)
+})
+
+t.test('links of an html make a poll without `poll`', async t => {
+  const html =
+    '<a href="{{poll_url:yes}}">Yes</a> <a href="{{{poll_url:no}}}">No</a> <a href="{{poll_url:yes}}">Yes!</a>'
+  const { id, messages } = await send(t, { html, poll: null })
+  const [yes = '', no] = linksIn(messages[0]?.html ?? '')
+  t.strictSame([yes.split('/')[3], no?.split('/')[3]], ['yes', 'no'])
+  await press(yes, 'yes')
+  shows(t, await get(`/polls/${id}`), {
+    question: 'Survey',
+    answers: [
+      { key: 'yes', label: 'yes', count: 1 },
+      { key: 'no', label: 'no', count: 0 },
+    ],
+  })
+  const values = await shown({ html, poll: undefined, subject: 'For {{name}}', variables: { name: 'Ann' } })
+  shows(t, await get(`/polls/${values.id}`), { question: 'For Ann' })
+  shows(t, await get(`/polls/${(await shown({ html: '<p>{{poll}} {{x}}', poll: null })).id}`), { name: 'not_found' })
+})
+
+t.test('what a poll cannot be is refused', async t => {
+  const options = POLL.options
+  for (const [poll, message] of [
+    [{ options }, /Missing `poll.question`/],
+    [{ question: ' ', options }, /`poll.question` must be one line/],
+    [{ question: 'a\nb', options }, /`poll.question` must be one line/],
+    [{ question: 'x'.repeat(301), options }, /`poll.question` must have at most 300/],
+    [{ question: 'Hi {{name}}', options }, /`poll.question` must not have placeholders/],
+    [{ question: 'x', options: ['a'] }, /`poll.options` must have 2 to 10 options/],
+    [
+      { question: 'x', options: Array.from({ length: 11 }, (_, n) => `${n}`) },
+      /`poll.options` must have 2 to 10 options/,
+    ],
+    [{ question: 'x', options: ['a', 'x'.repeat(81)] }, /`poll.options\[1\]` must have at most 80 characters/],
+    [{ question: 'x', options: ['a', { key: 'a b', label: 'b' }] }, /`poll.options\[1\].key` must be 1 to 80 letters/],
+    [{ question: 'x', options: ['a', 1] }, /`poll.options\[1\]` must be a string, or an object/],
+    [{ question: 'x', options: ['a', 'a'] }, /`poll.options` must have different labels/],
+    [
+      {
+        question: 'x',
+        options: [
+          { key: 'a', label: 'a' },
+          { key: 'a', label: 'b' },
+        ],
+      },
+      /must have different keys/,
+    ],
+    ['x', /`poll` must be/],
+  ] as const) {
+    const { status, body } = await post('/emails', fields({ poll }))
+    t.equal(status, 422, JSON.stringify(poll))
+    t.match(body.message, message, JSON.stringify(poll))
+  }
+  const unknown = await post('/emails', fields({ html: '<a href="{{poll_url:Great}}">' }))
+  shows(t, unknown, { status: 422, body: { name: 'validation_error' } })
+  t.match(
+    unknown.body.message,
+    /^`{{poll_url:Great}}` is no option of the poll, whose keys are "great", "ok", "bad"\.$/,
+  )
+  const many = Array.from({ length: 11 }, (_, n) => `{{poll_url:k${n}}}`).join('')
+  shows(t, await post('/emails', fields({ html: many, poll: null })), { status: 422 })
+})
+
+t.test('a poll fits a template, a batch, long html and tracking', async t => {
+  const template = { name: 'Survey', alias: 'survey', html: '<p>{{name}}</p>{{poll}}', subject: 'Hi {{name}}' }
+  const { id } = (await post('/templates', template)).body
+  await post(`/templates/${id}/publish`, {})
+  const filled = await shown({ html: undefined, template_id: 'survey', variables: { name: 'Ann & Bob', poll: 'mine' } })
+  t.match(filled.html, /^<p>Ann &amp; Bob<\/p><div.*How did we do/)
+  t.strictSame(placed(filled.html), URLS)
+
+  const { messages } = await send(t, { track_clicks: true, track_opens: true, html: '<a href="https://a.b">x</a>' })
+  t.match(messages[0]?.html, /<a href="http:\/\/localhost:3000\/t\/c\/[\w-]+\/[\w-]+">x<\/a><div/)
+  t.equal(linksIn(messages[0]?.html ?? '').length, 3)
+  t.match(messages[0]?.html, /\/t\/o\//)
+
+  const long = `<p>${'<!-- long -->'.repeat(170_000)}x</p>`
+  const { body } = await post('/emails/batch', [fields(), fields({ html: '{{poll_url:x}}' })])
+  t.match(body.message, /^emails\[1\]: `{{poll_url:x}}` is no option/)
+  const batch = post('/emails/batch', [fields({ html: long }), fields({ html: `${long}{{poll}}`, poll: undefined })])
+  await processBatch(openWork(t, world, 'capture'))
+  const [first = '', second = ''] = (await batch).body.data.map(({ id }: { id: string }) => id)
+  t.strictSame(placed((await get(`/emails/${first}`)).html), URLS)
+  shows(t, await get(`/polls/${first}`), { question: 'How did we do?' })
+  shows(t, await get(`/polls/${second}`), { name: 'not_found' })
+})
+
+t.test('GET /polls pages and filters', async t => {
+  const own = await newAccount(world)
+  const ids: string[] = []
+  for (let n = 0; n < 3; n++) ids.unshift((await makePolled(world, own)).email_id)
+  const list = async (query: string) => {
+    const { body } = await api.request('GET', `/api/polls${query}`, { key: own.key })
+    return (body as unknown as Shown).data.map(({ email_id }) => email_id)
+  }
+  t.strictSame(await list(''), ids)
+  t.strictSame(await list('?limit=1'), ids.slice(0, 1))
+  t.strictSame(await list(`?domain=${own.domain}`), ids)
+  t.strictSame(await list(`?campaign_id=${ids[0]}`), [])
+  const foreign = await api.request('GET', `/api/polls?domain=${account.domain}`, { key: own.key })
+  t.equal(foreign.status, 422)
 })
