@@ -14,7 +14,7 @@ const folder = await makeScratch('mailbrook-docs-')
 await writeFile(join(folder, 'contacts.csv'), 'email,first_name,plan\nanna@y.com,Anna,pro\n')
 
 /** Each page in the order in which a reader meets its commands, with an account that has acme.com. */
-for (const name of ['contacts', 'campaigns', 'sending', 'webhooks']) {
+for (const name of ['contacts', 'campaigns', 'polls', 'sending', 'webhooks']) {
   t.test(`the commands of docs/${name}.md do what the page says`, skip, async t => {
     const world = await openWorld(t)
     const account = await newAccount(world)
@@ -27,14 +27,17 @@ for (const name of ['contacts', 'campaigns', 'sending', 'webhooks']) {
     const commands = [...page.matchAll(/^ {4}curl (?:.*\\\n)*.*\n/gm)].map(([command]) => command)
     t.ok(commands.length > 0)
     let campaign_id = id
+    let email_id = id
     for (const command of commands) {
       const code = command
         .replaceAll('http://localhost:3000', api.url)
         .replaceAll('mb_...', account.key)
         .replace(/(?<=\/domains\/)[0-9a-f-]{36}|(?<="segment_id":")\.\.\./, id)
         .replace(/(?<=\/campaigns\/)[0-9a-f-]{36}/, campaign_id)
+        .replace(/(?<=\/polls\/)[0-9a-f-]{36}/, email_id)
       const answer = JSON.parse(await terminal.run({ title: name, language: 'sh', code, answer: '' }))
       if (answer.object === 'campaign') campaign_id = answer.id
+      if (code.includes('/api/emails ')) email_id = answer.id
       t.strictSame(
         [answer.name, answer.message].filter(() => answer.statusCode),
         [],

@@ -102,7 +102,7 @@ const placed = (text: string | null) => [...(text ?? '').matchAll(/\{\{poll_url:
 t.test('the poll stands where the html says, or before the end of its body', async t => {
   const poll = async (given: object) => {
     const { html, text } = await shown(given)
-    return { html: html && html.replace(/<div style.*<\/div>/s, '[poll]'), urls: placed(html), texts: placed(text) }
+    return { html: html?.replace(/<div style.*<\/div>/s, '[poll]'), urls: placed(html), texts: placed(text) }
   }
   const all = { urls: URLS, texts: URLS }
   t.strictSame(await poll({ html: '<body><p>a {{ poll }} b</p></body>' }), {
