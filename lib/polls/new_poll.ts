@@ -37,8 +37,11 @@ const NewOption = z.union(
   [
     line(MAX_LABEL).describe('Its label; its key is made from it: `Very good` has `very_good`.'),
     z.object({
-      key: z.string().regex(/^[\w-]{1,80}$/, 'must be 1 to 80 letters, digits, `_` or `-`'),
-      label: line(MAX_LABEL),
+      key: z
+        .string()
+        .regex(/^[\w-]{1,80}$/, 'must be 1 to 80 letters, digits, `_` or `-`')
+        .describe('Its name: 1 to 80 letters, digits, `_` or `-`.'),
+      label: line(MAX_LABEL).describe(`Text that recipients see, of up to ${MAX_LABEL} characters.`),
     }),
   ],
   { error: 'must be a string, or an object with `key` and `label`' },

@@ -69,15 +69,11 @@ t.test('one string stands for a list of one', async t => {
   t.match(await read(body.id), { to: ['bob@b.com'], cc: ['c@c.com'], bcc: ['d@d.com'], reply_to: ['e@e.com'] })
 })
 
-t.test('what is not built yet is refused, not left out of the mail', async t => {
-  for (const [field, value, message] of [
-    ['scheduled_at', '2099-01-01T00:00:00Z', '`scheduled_at` must be within the next 30 days.'],
-    ['poll', { question: '?', options: ['a', 'b'] }, '`poll` is not supported yet.'],
-  ] as const) {
-    const { body } = await send({ [field]: value })
-    t.strictSame(body, { statusCode: 422, name: 'validation_error', message })
-    t.match(await send({ [field]: null }), { status: 200 }, field)
-  }
+t.test('an email that is scheduled too far ahead is refused', async t => {
+  const { body } = await send({ scheduled_at: '2099-01-01T00:00:00Z' })
+  const message = '`scheduled_at` must be within the next 30 days.'
+  t.strictSame(body, { statusCode: 422, name: 'validation_error', message })
+  t.match(await send({ scheduled_at: null, poll: null }), { status: 200 })
 })
 
 t.test('an email of a topic that is unknown is refused', async t => {

@@ -5,6 +5,7 @@ import { createApp } from '#api/app.ts'
 import { createHttpServer } from '#api/server.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { parseNetworks } from '#lib/net/client_address.ts'
+import { makePolled } from '#test/support/polls.ts'
 import { BROWSER, makeTracked } from '#test/support/tracking.ts'
 import { makeRecipient } from '#test/support/unsubscribing.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -60,10 +61,12 @@ t.test('a tracking host serves the pages of recipients and nothing else', async 
   const host = `links.${own.domain}`
   const email = await makeTracked(world, own)
   const { path } = await makeRecipient(world, own, 'x@b.com')
+  const polled = await makePolled(world, own)
   t.equal((await ask(email.open_path, { host })).status, 200)
   t.equal((await ask(email.click_paths[0] as string, { host })).status, 302)
   t.equal((await ask(path, { host })).status, 200)
   t.equal((await ask(path, { host, method: 'POST' })).status, 200)
+  t.equal((await ask(polled.path, { host })).status, 200)
 
   const { text: bad } = await ask('/t/c/x/y', { host })
   const paths = [
