@@ -146,5 +146,6 @@ CREATE TYPE given_contact AS (
   last_name text,
   unsubscribed boolean,
   properties jsonb,
-  do_not_track boolean
+  do_not_track boolean,
+  timezone text
 );

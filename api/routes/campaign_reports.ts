@@ -1,14 +1,14 @@
 import { z } from 'zod'
+import type { Context } from '#api/context.ts'
 import { listOf } from '#api/operations/answers.ts'
-import { json } from '#api/operations/bodies.ts'
+import { numericId } from '#api/operations/ids.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
-import { chooseByHand } from '#flows/campaigns/ab/decide_winner.ts'
-import { CampaignAb, readAb } from '#flows/campaigns/ab/read_ab.ts'
 import { previewRecipients, RecipientsPreview } from '#flows/campaigns/preview_recipients.ts'
 import { CampaignStats, readStats } from '#flows/campaigns/read_stats.ts'
-import { AbWinner } from '#lib/campaigns/new_campaign.ts'
+import { notFound } from '#lib/errors.ts'
+import type { CampaignId } from '#sql/campaigns/campaigns.ts'
 import { CampaignEngagement, readEngagement } from '#sql/campaigns/report/engagement.ts'
 import { CampaignLink, listLinks } from '#sql/campaigns/report/links.ts'
 import {
@@ -18,14 +18,35 @@ import {
   RecipientState,
   RecipientType,
 } from '#sql/campaigns/report/recipients.ts'
-import { MovedCampaign } from './campaign_actions.ts'
+import type { RunRef } from '#sql/campaigns/report/run_of.ts'
+import { CampaignRun, isRun, listRuns } from '#sql/campaigns/report/runs.ts'
 import { requireCampaign } from './campaigns.ts'
 
 const params = { id: uuidParam('Campaign') }
 
 const MAX_LINKS = 1_000
 
+/** The greatest that a number of a run can be. */
+const MAX_RUN = 2_147_483_647
+
+const run = z
+  .string()
+  .regex(/^[1-9][0-9]{0,9}$/, 'must be the number of a run')
+  .transform(Number)
+  .refine(number => number <= MAX_RUN, 'must be the number of a run')
+  .optional()
+  .meta({ type: 'integer', minimum: 1, description: 'Number of a run of a campaign that recurs. Default: the newest.' })
+const ofRun = z.object({ run })
+
+/** @throws {ApiError} 404 */
+async function requireRun(ctx: Context, campaign: CampaignId, number: number | undefined): Promise<RunRef> {
+  await requireCampaign(ctx, campaign.account_id, campaign.id)
+  if (number !== undefined && !(await isRun(ctx.pool, campaign, number))) throw notFound('Run')
+  return { ...campaign, run: number }
+}
+
 const recipientFilters = {
+  run,
   state: RecipientState.optional().describe('Only recipients in this state.'),
   type: RecipientType.optional().describe('Only recipients to whom this happened.'),
   bounce_type: BounceType.optional().describe('Only recipients with such a bounce.'),
@@ -38,29 +59,23 @@ export const campaignReports = [
     access: 'full',
     params,
     summary: 'Get the figures of a campaign',
+    query: ofRun,
     answers: { 200: CampaignStats },
-  }).handle(async (ctx, { account_id, params: { id } }) => readStats(ctx.pool, { account_id, id })),
+  }).handle(async (ctx, { account_id, params: { id }, query }) =>
+    readStats(ctx.pool, await requireRun(ctx, { account_id, id }, query().run)),
+  ),
 
-  operation('GET /campaigns/:id/ab', {
-    id: 'getCampaignAb',
+  operation('GET /campaigns/:id/runs', {
+    id: 'listCampaignRuns',
     access: 'full',
     params,
-    summary: 'Get the A/B test of a campaign',
-    answers: { 200: CampaignAb },
-  }).handle(async (ctx, { account_id, params: { id } }) => readAb(ctx.pool, { account_id, id })),
-
-  operation('POST /campaigns/:id/ab/winner', {
-    id: 'chooseCampaignWinner',
-    access: 'full',
-    params,
-    summary: 'Choose the winner of an A/B test by hand',
-    description: 'All who have no email yet get this variant. Only until there is a winner.',
-    body: json(AbWinner),
-    answers: { 200: MovedCampaign },
-    errors: ['missing_required_field'],
-  }).handle(async (ctx, { account_id, params: { id }, body }) => {
+    summary: 'List the runs of a campaign, newest first',
+    description: 'A campaign that does not recur has one, from when it is sent.',
+    query: wholeQuery({}, numericId),
+    answers: { 200: listOf(CampaignRun) },
+  }).handle(async (ctx, { account_id, params: { id }, query }) => {
     await requireCampaign(ctx, account_id, id)
-    return { object: 'campaign', id, status: await chooseByHand(ctx.pool, { account_id, id }, body().variant) }
+    return listRuns(ctx.pool, { account_id, id }, query().position)
   }),
 
   operation('GET /campaigns/:id/engagement', {
@@ -68,11 +83,11 @@ export const campaignReports = [
     access: 'full',
     params,
     summary: 'Get who opened, clicked and replied',
+    query: ofRun,
     answers: { 200: CampaignEngagement },
-  }).handle(async (ctx, { account_id, params: { id } }) => {
-    await requireCampaign(ctx, account_id, id)
-    return readEngagement(ctx.pool, { account_id, id })
-  }),
+  }).handle(async (ctx, { account_id, params: { id }, query }) =>
+    readEngagement(ctx.pool, await requireRun(ctx, { account_id, id }, query().run)),
+  ),
 
   operation('GET /campaigns/:id/clicked-links', {
     id: 'listCampaignLinks',
@@ -81,10 +96,10 @@ export const campaignReports = [
     params,
     summary: 'List the links of a campaign, most clicked first',
     description: 'The first 1,000.',
+    query: ofRun,
     answers: { 200: listOf(CampaignLink) },
-  }).handle(async (ctx, { account_id, params: { id } }) => {
-    await requireCampaign(ctx, account_id, id)
-    const links = await listLinks(ctx.pool, { account_id, id }, MAX_LINKS + 1)
+  }).handle(async (ctx, { account_id, params: { id }, query }) => {
+    const links = await listLinks(ctx.pool, await requireRun(ctx, { account_id, id }, query().run), MAX_LINKS + 1)
     return { object: 'list', has_more: links.length > MAX_LINKS, data: links.slice(0, MAX_LINKS) }
   }),
 
@@ -98,9 +113,9 @@ export const campaignReports = [
     query: wholeQuery(recipientFilters),
     answers: { 200: listOf(CampaignRecipient) },
   }).handle(async (ctx, { account_id, params: { id }, query }) => {
-    await requireCampaign(ctx, account_id, id)
     const { position, filters } = query()
-    return listRecipients(ctx.pool, { account_id, id }, filters, position)
+    const { run, ...filter } = filters
+    return listRecipients(ctx.pool, await requireRun(ctx, { account_id, id }, run), filter, position)
   }),
 
   operation('GET /campaigns/:id/recipients/preview', {

@@ -32,7 +32,7 @@ const declared = {
   access: 'full',
   description:
     'A CSV file, as `csv` of a JSON body or as the file of a form (multipart/form-data). Its header names the columns: ' +
-    '`email`, `first_name`, `last_name`, `unsubscribed`, and the keys of properties. An empty cell leaves a contact as it ' +
+    '`email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves a contact as it ' +
     'is. Of equal addresses the first wins. A contact that has unsubscribed is subscribed only with `resubscribe`.',
 } as const
 const errors = ['missing_required_field', 'contacts_busy'] as const

@@ -2,6 +2,7 @@ import type { Operation } from '#api/operations/operation.ts'
 import { apiKeys } from './api_keys.ts'
 import { audienceContacts } from './audience_contacts.ts'
 import { audiences } from './audiences.ts'
+import { campaignAb } from './campaign_ab.ts'
 import { campaignActions } from './campaign_actions.ts'
 import { campaignReports } from './campaign_reports.ts'
 import { campaigns } from './campaigns.ts'
@@ -75,7 +76,7 @@ export const resources: Resource[] = [
   {
     name: 'Campaigns',
     description: 'One email to many contacts, and what they do with it.',
-    operations: [...campaigns, ...campaignActions, ...campaignReports],
+    operations: [...campaigns, ...campaignActions, ...campaignReports, ...campaignAb],
   },
   { name: 'Polls', description: 'Questions in emails and campaigns, and the answers to them.', operations: polls },
   {

@@ -12,8 +12,11 @@ import {
   lockCampaign,
   updateCampaign,
 } from '#sql/campaigns/campaigns.ts'
+import { findNewestRun } from '#sql/campaigns/report/runs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { requireGroups, requireSenderDomain, requireTemplateId } from './campaign_groups.ts'
+import { checkTiming, NO_TIMING } from './timing/check_timing.ts'
+import { requireSame } from './timing/later_runs.ts'
 
 /** The account that makes a campaign, and its API key. */
 export type Author = { account_id: string; source_id: string | null }
@@ -33,6 +36,7 @@ const NOTHING: Omit<CampaignFields, 'domain_id' | 'from'> = {
   track_clicks: null,
   ab_test: null,
   poll: null,
+  ...NO_TIMING,
 }
 
 /** Stores a draft. @throws {ApiError} 404 for what it names; 422 for what is not of the domain of `from` */
@@ -52,6 +56,7 @@ export async function changeCampaign(pool: Pool, campaign: CampaignId, change: C
     if (before.status !== 'draft') throw notDraft(before, 'changed')
     const { domain } = change.from ?? (parseAddress(before.from) as Address)
     const merged = merge({ ...before, domain_id: await requireSenderDomain(tx, account_id, { domain }) }, change)
+    await requireSame(tx, campaign, before, merged)
     await updateCampaign(tx, campaign, await checked(tx, account_id, merged))
   })
 }
@@ -82,6 +87,12 @@ export async function removeCampaign(pool: Pool, campaign: CampaignId): Promise<
         `Only a draft or a scheduled campaign can be deleted; this one is ${found.status}.`,
       )
     }
+    if ((await findNewestRun(tx, campaign)) !== null) {
+      throw new ApiError(
+        'validation_error',
+        'The campaign was sent before, so it cannot be deleted. Cancel it to end it.',
+      )
+    }
     await deleteCampaign(tx, campaign)
   })
 }
@@ -101,6 +112,7 @@ function merge(before: CampaignFields, { from, reply_to, ...change }: CampaignCh
   return {
     ...before,
     ...given,
+    ...checkTiming(before, change),
     name: change.name === undefined ? before.name : (change.name ?? ''),
     from: from ? formatAddress(from) : before.from,
     reply_to: reply_to === undefined ? before.reply_to : (reply_to ?? []).map(formatAddress),

@@ -13,6 +13,7 @@ import type { Queryable, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { RequestFault } from '#sql/sending/accept/faults.ts'
 import { type FrozenCampaign, freezeVariants } from './freeze_variants.ts'
+import { campaignOfNextRun } from './timing/later_runs.ts'
 
 export type CampaignConfig = Pick<Config, 'BASE_URL' | 'MAIL_TRANSPORT' | 'SIMULATOR_DOMAIN'>
 
@@ -38,7 +39,8 @@ export async function checkCampaign(
   await requireSender(tx, account_id, campaign, is_due)
   const { transport, postal_address } = await findSender(tx, account_id, campaign.domain_id)
   requirePublicUrl(config, transport)
-  const frozen = await freezeVariants(tx, account_id, campaign, postal_address)
+  const next = await campaignOfNextRun(tx, account_id, campaign)
+  const frozen = await freezeVariants(tx, account_id, next, postal_address)
   return { frozen, postal_address, addressed: await requireAddressed(tx, config, account_id, campaign) }
 }
 

@@ -23,7 +23,10 @@ export type FrozenVariant = {
   text: string | null
 }
 
-/** A campaign as it is sent. Without an A/B test it has one variant. `subject`: of those without one of their own. */
+/**
+ * A campaign as it is sent. Without an A/B test, and after its first run, it has one variant. `subject`: of those without one of
+ * their own.
+ */
 export type FrozenCampaign = { subject: string; reply_to: string[]; poll: PollForm | null; variants: FrozenVariant[] }
 
 /** Bytes of html. */

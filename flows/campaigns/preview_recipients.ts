@@ -11,6 +11,8 @@ const REASONS: Record<LeftOut, string> = {
   not_subscribed_to_topic: 'They are not subscribed to the topic.',
   suppressed: 'Their addresses are suppressed.',
   reserved_domain: 'Their domains are reserved for documentation and tests.',
+  mailed_recently: 'They were sent a campaign within `skip_if_mailed_within_hours`.',
+  unengaged: 'They have opened none of their campaigns for `exclude_unengaged_days`.',
 }
 
 /** Counts of those who would get a campaign if it were sent now, and of those who would not. */
@@ -51,6 +53,8 @@ export async function previewRecipients(
       not_subscribed_to_topic: count('not_subscribed_to_topic'),
       suppressed: count('suppressed'),
       reserved_domain: count('reserved_domain'),
+      mailed_recently: count('mailed_recently'),
+      unengaged: count('unengaged'),
     },
   }
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { orNotFound } from '#lib/errors.ts'
 import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
-import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
+import { findCampaign } from '#sql/campaigns/campaigns.ts'
 import { readFigures } from '#sql/campaigns/counts.ts'
 import { listLinks } from '#sql/campaigns/report/links.ts'
+import type { RunRef } from '#sql/campaigns/report/run_of.ts'
 import type { Queryable } from '#sql/pool.ts'
 
 /** Links that the stats list. */
@@ -32,7 +33,7 @@ export const CampaignStats = z
     bounced: z.int().describe('The address does not exist, or refuses mail.'),
     complained: z.int().describe('Reported as spam; they are delivered too.'),
     failed: z.int().describe('Could not be delivered for another reason.'),
-    suppressed: z.int().describe('Left out: unsubscribed, suppressed or reserved.'),
+    suppressed: z.int().describe('Left out: unsubscribed, suppressed, reserved, mailed recently or not engaged.'),
     canceled: z.int().describe('Canceled before it was sent.'),
     pending: z.int().describe('Still to be sent, or in doubt.'),
     in_doubt: z.int().describe('The connection broke at the end, so that it may have arrived.'),
@@ -57,9 +58,11 @@ export const CampaignStats = z
 export type CampaignStats = z.infer<typeof CampaignStats>
 
 /** @throws {ApiError} 404 */
-export async function readStats(db: Queryable, campaign: CampaignId): Promise<CampaignStats> {
+export async function readStats(db: Queryable, campaign: RunRef): Promise<CampaignStats> {
   const { status } = orNotFound('Campaign', await findCampaign(db, campaign))
-  const counted = await readFigures(db, { account_id: campaign.account_id, campaign_id: campaign.id })
+  const counted = await readFigures(db, {
+    ...{ account_id: campaign.account_id, campaign_id: campaign.id, run: campaign.run },
+  })
   const links = await listLinks(db, campaign, TOP, true)
   const figure = (name: string) => counted[name] ?? 0
   const suppressed = figure('suppressed') + figure('excluded')

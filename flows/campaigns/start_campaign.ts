@@ -19,6 +19,7 @@ import { type CampaignConfig, type Checked, checkCampaign, requireRecipients } f
 import type { FrozenVariant } from './freeze_variants.ts'
 import { requireQuota } from './require_quota.ts'
 import { describeComplaints } from './sending/judge_complaints.ts'
+import { planStart } from './timing/plan_start.ts'
 import { listWarnings } from './warnings.ts'
 
 /** Numbers links, whether or not clicks on them are tracked: the domain decides that with each email. */
@@ -66,55 +67,68 @@ async function sendDraft(
   { scheduled_at: schedule, expected_recipients }: CampaignSending,
 ): Promise<SentCampaign> {
   if (schedule?.fault) throw scheduleError(schedule.fault)
+  const plan = planStart(draft, schedule ?? null)
   const { account_id } = campaign
   const checked = await checkCampaign(tx, config, account_id, draft)
   await requireRecipients(tx, checked.addressed, expected_recipients ?? null)
   await requireQuota(tx, account_id, checked.addressed)
-  const ab_warnings = draft.ab_test ? await listAbWarnings(tx, checked.addressed, draft.ab_test) : []
+  const is_test = checked.frozen.variants.length > 1
+  const ab_warnings = draft.ab_test && is_test ? await listAbWarnings(tx, checked.addressed, draft.ab_test) : []
   const complaints = describeComplaints(await readDomainFigures(tx, { account_id, domain_id: draft.domain_id }))
   const warnings = [
     ...listWarnings(checked.frozen, checked.postal_address),
     ...ab_warnings,
     ...(complaints ? [complaints] : []),
   ]
-  if (schedule && !schedule.is_now) {
-    await scheduleCampaign(tx, campaign, schedule.at)
-    return { status: 'scheduled', scheduled_at: schedule.at, warnings }
+  if (plan && !schedule?.is_now) {
+    await scheduleCampaign(tx, campaign, plan)
+    return { status: 'scheduled', scheduled_at: plan.at, warnings }
   }
-  await beginSending(tx, campaign, checked)
-  return { status: draft.ab_test ? 'testing' : 'queued', scheduled_at: null, warnings }
+  const scheduled_at = plan && draft.recurrence ? plan.at : null
+  await beginSending(tx, campaign, checked, scheduled_at)
+  return { status: is_test ? 'testing' : 'queued', scheduled_at, warnings }
 }
 
 type StoredVariant = FrozenVariant & { content_id: string }
 
-/** Stores the frozen content of a locked campaign and starts its run. */
-export async function beginSending(tx: Tx, campaign: CampaignId, { frozen, addressed }: Checked): Promise<void> {
+/** Stores the frozen content of a locked campaign and starts its next run. `scheduled_at`: null if it was sent at once. */
+export async function beginSending(
+  tx: Tx,
+  campaign: CampaignId,
+  { frozen, addressed }: Checked,
+  scheduled_at: Date | null,
+): Promise<void> {
   const { subject, reply_to, variants, poll } = frozen
+  const is_test = variants.length > 1
   const stored: StoredVariant[] = []
-  for (const [n, variant] of variants.entries()) {
-    const number = variant.key === null ? 0 : n + 1
-    stored.push({ ...variant, content_id: await keepContent(tx, campaign, variant, number) })
-  }
-  const tested = stored.flatMap(({ key, sender, subject, content_id }, n): CampaignVariant[] =>
-    key === null ? [] : [{ variant: n + 1, key, sender, subject, content_id }],
+  for (const variant of variants)
+    stored.push({ ...variant, content_id: await keepContent(tx, campaign.account_id, variant) })
+  const first = stored[0] as StoredVariant
+  const mail = { sender: first.sender, subject: first.subject, reply_to, content_id: first.content_id }
+  const run = await startRun(tx, campaign, { ...mail, subject_of_all: subject, is_test, scheduled_at })
+  const numbered = stored.map((variant, n) => ({ ...variant, variant: is_test ? n + 1 : 0 }))
+  for (const { html, text, variant } of numbered) await keepLinks(tx, { ...campaign, run }, { html, text }, variant)
+  const tested = numbered.flatMap(({ key, variant, sender, subject, content_id }): CampaignVariant[] =>
+    key === null || !is_test ? [] : [{ variant, key, sender, subject, content_id }],
   )
-  const { content_id } = stored[0] as StoredVariant
-  await startRun(tx, campaign, { content_id, subject, reply_to, is_test: tested.length > 0 })
   if (tested.length > 0) await insertVariants(tx, campaign, tested)
   const { account_id, id: campaign_id } = campaign
   if (poll) await insertCampaignPoll(tx, { account_id, id: newId(), domain_id: addressed.domain_id, campaign_id }, poll)
 }
 
-/** Stores a content that recipients share, with its links; returns its id. */
-async function keepContent(
-  tx: Tx,
-  campaign: CampaignId,
-  { html, text }: FrozenVariant,
-  variant: number,
-): Promise<string> {
+/** Stores a content that recipients share; returns its id. */
+async function keepContent(tx: Tx, account_id: string, { html, text }: FrozenVariant): Promise<string> {
   const content_id = newId()
-  await keepContents(tx, campaign.account_id, [{ id: content_id, html, text }])
-  const compiled = await compile({ html, text }, { has_values: true, is_personal: true, tracking: TRACKED })
-  await insertCampaignLinks(tx, campaign, variant, compiled.html ? listTrackedLinks(compiled.html) : [])
+  await keepContents(tx, account_id, [{ id: content_id, html, text }])
   return content_id
+}
+
+async function keepLinks(
+  tx: Tx,
+  run: CampaignId & { run: number },
+  parts: Pick<FrozenVariant, 'html' | 'text'>,
+  variant: number,
+): Promise<void> {
+  const compiled = await compile(parts, { has_values: true, is_personal: true, tracking: TRACKED })
+  await insertCampaignLinks(tx, run, variant, compiled.html ? listTrackedLinks(compiled.html) : [])
 }

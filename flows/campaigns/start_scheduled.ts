@@ -30,7 +30,7 @@ async function startDue({ pool, config, log }: Services, campaign: CampaignId): 
       const due = await lockDueCampaign(tx, campaign)
       if (!due) return
       const checked = await checkCampaign(tx, config, campaign.account_id, due, { is_due: true })
-      await beginSending(tx, campaign, checked)
+      await beginSending(tx, campaign, checked, due.scheduled_at)
     })
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

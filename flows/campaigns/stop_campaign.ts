@@ -62,10 +62,14 @@ export async function continueCampaign(pool: Pool, campaign: CampaignId): Promis
   })
 }
 
-/** Sends a campaign again to those whose email failed; returns how many. @throws {ApiError} 404; 422 if nobody's did */
+/**
+ * Sends a campaign, or the last run of one that recurs, again to those whose email failed; returns how many.
+ *
+ * @throws {ApiError} 404; 422 if nobody's did
+ */
 export async function retryCampaign(pool: Pool, campaign: CampaignId): Promise<number> {
   return pool.transaction(async tx => {
-    await requireStatus(tx, campaign, ['sent'], 'retried')
+    await requireStatus(tx, campaign, ['sent', 'scheduled'], 'retried')
     const recipients = await retryFailed(tx, campaign)
     if (recipients === 0) throw new ApiError('validation_error', 'No email of the campaign has failed.')
     await reopenRun(tx, campaign)

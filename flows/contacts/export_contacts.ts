@@ -12,13 +12,15 @@ export async function* exportContacts(
 ): AsyncGenerator<string> {
   const properties = await listStoredProperties(pool, place.account_id)
   const keys = properties.map(({ key }) => key)
-  yield toCsvLine(['email', 'first_name', 'last_name', 'unsubscribed', 'created_at', ...keys])
+  yield toCsvLine(['email', 'first_name', 'last_name', 'unsubscribed', 'timezone', 'created_at', ...keys])
   for (let after: string | null = null; ; ) {
     const page = await listContactsToExport(pool, place, after, PAGE)
-    const lines = page.map(({ email, first_name, last_name, unsubscribed, created_at, properties: values }) => {
-      const own = properties.map(({ stored_as }) => values[stored_as])
-      return toCsvLine([email, first_name, last_name, unsubscribed, created_at, ...own])
-    })
+    const lines = page.map(
+      ({ email, first_name, last_name, unsubscribed, timezone, created_at, properties: values }) => {
+        const own = properties.map(({ stored_as }) => values[stored_as])
+        return toCsvLine([email, first_name, last_name, unsubscribed, timezone, created_at, ...own])
+      },
+    )
     yield lines.join('')
     after = page.at(-1)?.id ?? null
     if (page.length < PAGE) return

@@ -4,22 +4,22 @@ import type { GivenContact } from '#sql/contacts/contact_changes.ts'
 /** Members of a contact that a request gives; undefined leaves one as it is. */
 export type ContactFields = Pick<
   NewContact,
-  'first_name' | 'last_name' | 'unsubscribed' | 'do_not_track' | 'properties'
+  'first_name' | 'last_name' | 'unsubscribed' | 'do_not_track' | 'timezone' | 'properties'
 >
 
 /** Returns the contact as Postgres takes it. `properties` by `stored_as`. */
 export function toGivenContact(
   id: string,
-  { email, first_name, last_name, unsubscribed, do_not_track }: ContactFields & { email: string },
+  { email, first_name, last_name, unsubscribed, do_not_track, timezone }: ContactFields & { email: string },
   properties: GivenContact['properties'],
 ): GivenContact {
   return {
     ...{ id, email, unsubscribed: unsubscribed ?? null, do_not_track: do_not_track ?? null, properties },
-    ...{ first_name: cleared(first_name), last_name: cleared(last_name) },
+    ...{ first_name: cleared(first_name), last_name: cleared(last_name), timezone: cleared(timezone) },
   }
 }
 
-/** Undefined leaves a name as it is, null and the empty string clear it. */
-function cleared(name: string | null | undefined): string | null {
-  return name === undefined ? null : (name ?? '')
+/** Undefined leaves a text as it is, null and the empty string clear it. */
+function cleared(text: string | null | undefined): string | null {
+  return text === undefined ? null : (text ?? '')
 }

@@ -6,12 +6,12 @@ import { POLL, SCHEDULED_AT, ScheduledAt } from '#lib/sending/new_email.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
 import { NewAbTest } from './ab_test.ts'
 import { contentFields, emptyIsNull } from './content_fields.ts'
+import { timingFields } from './timing_fields.ts'
 
 /** In characters. */
 export const MAX_NAME = 255
 
 /** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
-const notYet = z.null('is not supported yet').optional().describe('Not available yet: must be null.')
 
 const Id = z.guid().toLowerCase()
 const FROM = 'Sender: `email@domain` or `Name <email@domain>`, at a domain of the account.'
@@ -35,8 +35,7 @@ const fields = {
   ab_test: NewAbTest.nullish().describe(
     'Tries 2 to 5 variants on some of the recipients; the rest gets the best. Null: no test.',
   ),
-  recurrence: notYet,
-  recurrence_every: notYet,
+  ...timingFields,
   poll: NewPoll.nullish().describe(POLL),
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { parseAddress } from '#lib/mail/address.ts'
+import { isTimeZone, NOT_A_ZONE } from '#lib/time_zones.ts'
 import { counted, record } from '#lib/zod_fields.ts'
 import { PropertyValue } from './new_property.ts'
 
@@ -25,6 +26,12 @@ const Name = z
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line')
   .nullish()
 
+/** Null and the empty string clear it. */
+const Zone = z
+  .string()
+  .refine(name => name === '' || isTimeZone(name), NOT_A_ZONE)
+  .nullish()
+
 /** Values by key; null removes one. Keys and types are checked by the properties of the account. */
 const Properties = counted(0, MAX_PROPERTIES, 'properties', record(PropertyValue.nullable()).nullish())
 
@@ -40,6 +47,7 @@ export const contactFields = {
     .boolean()
     .nullish()
     .describe('`true`: opens and clicks of mail to it are not tracked, whatever the email or its domain says.'),
+  timezone: Zone.describe('IANA time zone such as `Europe/Berlin`, for campaigns in local time. Null clears it.'),
   properties: Properties.describe('Values by the keys of contact properties. A value of null removes it.'),
 }
 const SegmentRef = z.union(

@@ -16,7 +16,16 @@ export const PropertyValue = z.union(
 export type PropertyValue = z.infer<typeof PropertyValue>
 
 /** Names of what every contact has, which templates and segments read beside the properties. */
-const RESERVED = new Set(['id', 'email', 'first_name', 'last_name', 'unsubscribed', 'created_at', 'properties'])
+const RESERVED = new Set([
+  'id',
+  'email',
+  'first_name',
+  'last_name',
+  'unsubscribed',
+  'timezone',
+  'created_at',
+  'properties',
+])
 
 const PropertyKey = z
   .string()

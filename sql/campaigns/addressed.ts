@@ -8,6 +8,7 @@ import type { Look } from '#sql/segments/look.ts'
 import { findSegment } from '#sql/segments/segments.ts'
 import { loadTerms, type Terms } from '#sql/segments/terms.ts'
 import { findTopic } from '#sql/topics/topics.ts'
+import { cappedFor, type FrequencyCap } from './frequency_cap.ts'
 
 type Named = { domain_id: string; audience_id: string | null; segment_id: string | null; topic_id: string | null }
 
@@ -19,6 +20,7 @@ export type Addressed = {
   segment: (Criteria & { id: string }) | null
   terms: Terms
   topic: { id: string; default_subscription: 'opt_in' | 'opt_out' } | null
+  cap: FrequencyCap
   /** Its recipients are never left out for a suppression or as reserved. */
   simulator_domain: string
 }
@@ -27,14 +29,14 @@ export type Addressed = {
 export async function loadAddressed(
   db: Queryable,
   account_id: string,
-  { domain_id, audience_id, segment_id, topic_id }: Named,
+  { domain_id, audience_id, segment_id, topic_id, ...cap }: Named & FrequencyCap,
   simulator_domain: string,
 ): Promise<Addressed | null> {
   const segment = segment_id === null ? null : await findSegment(db, account_id, segment_id)
   const topic = topic_id === null ? null : await findTopic(db, account_id, topic_id)
   if ((segment_id !== null && !segment) || (topic_id !== null && !topic)) return null
   const terms = await loadTerms(db, { account_id, domain_id }, segment ? [segment] : [])
-  return { account_id, domain_id, audience_id, segment, terms, topic, simulator_domain }
+  return { account_id, domain_id, audience_id, segment, terms, topic, cap, simulator_domain }
 }
 
 /** A condition on `contacts c`: who is in the audience and in the segment. */
@@ -48,7 +50,7 @@ export function isAddressed({ account_id, domain_id, audience_id, segment, terms
 }
 
 /** A value of `contacts c`: why it gets none, or null. */
-export function leftOut({ topic, simulator_domain }: Addressed, how: Look): FragmentSqlToken {
+export function leftOut({ topic, cap, simulator_domain }: Addressed, how: Look): FragmentSqlToken {
   const chose = (subscription: string) => sql.fragment`EXISTS (
     SELECT FROM contact_topics t WHERE t.account_id = c.account_id AND t.contact_id = c.id AND t.topic_id = ${topic?.id ?? null}
       AND t.subscription = ${subscription} ${how})`
@@ -62,11 +64,11 @@ export function leftOut({ topic, simulator_domain }: Addressed, how: Look): Frag
   return sql.fragment`CASE
     WHEN c.unsubscribed THEN 'unsubscribed'
     WHEN ${isOutside} THEN 'not_subscribed_to_topic'
-    WHEN ${domain} = ${simulator_domain} THEN NULL
-    WHEN EXISTS (
+    WHEN ${domain} <> ${simulator_domain} AND EXISTS (
       SELECT FROM suppressions s WHERE s.account_id = c.account_id AND s.address = c.email
         AND (s.expires_at IS NULL OR s.expires_at > now()) ${how}
     ) THEN 'suppressed'
-    WHEN ${domain} ~ ${RESERVED_PATTERN} THEN 'reserved_domain'
+    WHEN ${domain} <> ${simulator_domain} AND ${domain} ~ ${RESERVED_PATTERN} THEN 'reserved_domain'
+    ELSE ${cappedFor(cap, how)}
   END`
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AbTest } from '#lib/campaigns/ab_test.ts'
+import { Recurrence } from '#lib/campaigns/recurrence.ts'
 import { PollForm } from '#lib/polls/new_poll.ts'
 import { sql } from '#sql/pool.ts'
 
@@ -15,7 +16,6 @@ export const CampaignStatus = z.enum([
 ])
 export type CampaignStatus = z.infer<typeof CampaignStatus>
 
-const NOT_YET = 'Not available yet: null.'
 const TRACKED = 'null: as its domain says.'
 
 const listed = {
@@ -40,12 +40,27 @@ const listed = {
   track_opens: z.boolean().nullable().describe(`True if opens are tracked; ${TRACKED}`),
   track_clicks: z.boolean().nullable().describe(`True if clicks are tracked; ${TRACKED}`),
   ab_test: AbTest.nullable().describe('Its A/B test; null: none.'),
-  recurrence: z.null().describe(NOT_YET),
-  recurrence_every: z.null().describe(NOT_YET),
-  recipients_count: z.int().describe('Contacts that it is sent to. 0 until all of them are found.'),
-  scheduled_at: z.date().nullable().describe('When it is sent, or was to be sent.'),
-  started_at: z.date().nullable().describe('When sending began.'),
-  sent_at: z.date().nullable().describe('When nothing of it was left to send.'),
+  recurrence: Recurrence.nullable().describe('How it recurs; null: it is sent once.'),
+  recurrence_every: z.int().nullable().describe('Days, weeks or months from one run to the next.'),
+  timezone: z.string().describe('IANA time zone of the time of day at which it is sent.'),
+  send_in_local_time: z
+    .boolean()
+    .describe('True if each recipient gets it at this time of day in their own time zone.'),
+  skip_if_mailed_within_hours: z
+    .int()
+    .nullable()
+    .describe('Contacts who were sent a campaign within so many hours are left out; null: nobody.'),
+  exclude_unengaged_days: z
+    .int()
+    .nullable()
+    .describe('Contacts who were sent campaigns for so many days and opened none are left out; null: nobody.'),
+  recipients_count: z.int().describe('Contacts that it is sent to, in the latest run. 0 until all of them are found.'),
+  scheduled_at: z
+    .date()
+    .nullable()
+    .describe('When it is sent, or was to be sent. Of one that recurs: the next run, or the one that is going on.'),
+  started_at: z.date().nullable().describe('When sending began, in the latest run.'),
+  sent_at: z.date().nullable().describe('When nothing of it was left to send, in the latest run.'),
   paused_at: z.date().nullable().describe('When it was paused.'),
   pause_reason: z.string().nullable().describe('Why it is paused, or why nothing of it is sent at the moment.'),
   error: z.string().nullable().describe('Why it failed.'),
@@ -71,8 +86,8 @@ export type Campaign = z.infer<typeof Campaign>
 /** Select lists of queries from `campaigns g`. */
 export const listedColumns = sql.fragment`
   'campaign' AS object, g.id, g.name, g.status, g.domain_id, g.audience_id, g.segment_id, g.topic_id, g.sender AS "from",
-  g.reply_to, g.subject, g.preview_text, g.template_id, g.track_opens, g.track_clicks, g.ab_test, NULL AS recurrence,
-  NULL AS recurrence_every, g.recipients_count, g.scheduled_at, g.started_at, g.sent_at, g.paused_at, g.pause_reason,
+  g.reply_to, g.subject, g.preview_text, g.template_id, g.track_opens, g.track_clicks, g.ab_test, g.recurrence, g.recurrence_every,
+  g.timezone, g.send_in_local_time, g.skip_if_mailed_within_hours, g.exclude_unengaged_days, g.recipients_count, g.scheduled_at, g.started_at, g.sent_at, g.paused_at, g.pause_reason,
   g.error, g.created_at, g.updated_at
 `
 export const columns = sql.fragment`${listedColumns}, g.html, g.text, g.poll`

@@ -80,6 +80,12 @@ export type CampaignFields = Pick<
   | 'track_clicks'
   | 'ab_test'
   | 'poll'
+  | 'recurrence'
+  | 'recurrence_every'
+  | 'timezone'
+  | 'send_in_local_time'
+  | 'skip_if_mailed_within_hours'
+  | 'exclude_unengaged_days'
 >
 
 const jsonOf = (value: object | null) => (value === null ? null : JSON.stringify(value))
@@ -91,11 +97,14 @@ export async function insertCampaign(
 ): Promise<Campaign> {
   return tx.one(sql.type(Campaign)`
     INSERT INTO campaigns AS g (account_id, id, source_id, name, domain_id, audience_id, segment_id, topic_id, sender,
-      reply_to, subject, preview_text, html, text, template_id, track_opens, track_clicks, ab_test, poll)
+      reply_to, subject, preview_text, html, text, template_id, track_opens, track_clicks, ab_test, poll, recurrence,
+      recurrence_every, timezone, send_in_local_time, skip_if_mailed_within_hours, exclude_unengaged_days)
     VALUES (${account_id}, ${id}, ${source_id}, ${fields.name}, ${fields.domain_id}, ${fields.audience_id},
       ${fields.segment_id}, ${fields.topic_id}, ${fields.from}, ${sql.array(fields.reply_to, 'text')}, ${fields.subject},
       ${fields.preview_text}, ${fields.html}, ${fields.text}, ${fields.template_id}, ${fields.track_opens},
-      ${fields.track_clicks}, ${jsonOf(fields.ab_test)}, ${jsonOf(fields.poll)})
+      ${fields.track_clicks}, ${jsonOf(fields.ab_test)}, ${jsonOf(fields.poll)}, ${fields.recurrence},
+      ${fields.recurrence_every}, ${fields.timezone},
+      ${fields.send_in_local_time}, ${fields.skip_if_mailed_within_hours}, ${fields.exclude_unengaged_days})
     RETURNING ${columns}
   `)
 }
@@ -107,7 +116,10 @@ export async function updateCampaign(tx: Tx, { account_id, id }: CampaignId, fie
       reply_to = ${sql.array(fields.reply_to, 'text')}, subject = ${fields.subject},
       preview_text = ${fields.preview_text}, html = ${fields.html}, text = ${fields.text},
       template_id = ${fields.template_id}, track_opens = ${fields.track_opens}, track_clicks = ${fields.track_clicks},
-      ab_test = ${jsonOf(fields.ab_test)}, poll = ${jsonOf(fields.poll)}, updated_at = now()
+      ab_test = ${jsonOf(fields.ab_test)}, poll = ${jsonOf(fields.poll)}, recurrence = ${fields.recurrence}, recurrence_every = ${fields.recurrence_every},
+      timezone = ${fields.timezone}, send_in_local_time = ${fields.send_in_local_time},
+      skip_if_mailed_within_hours = ${fields.skip_if_mailed_within_hours},
+      exclude_unengaged_days = ${fields.exclude_unengaged_days}, updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
   `)
 }

@@ -4,7 +4,14 @@ import { LOOK } from '#sql/segments/look.ts'
 import { type Addressed, isAddressed, leftOut } from './addressed.ts'
 
 /** Why a contact of the audience or the segment of a campaign gets none. */
-export const LeftOut = z.enum(['unsubscribed', 'not_subscribed_to_topic', 'suppressed', 'reserved_domain'])
+export const LeftOut = z.enum([
+  'unsubscribed',
+  'not_subscribed_to_topic',
+  'suppressed',
+  'reserved_domain',
+  'mailed_recently',
+  'unengaged',
+])
 export type LeftOut = z.infer<typeof LeftOut>
 
 const Total = z.object({ reason: LeftOut.nullable(), contacts: z.int() })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
-import { newestRun } from './report/newest_run.ts'
+import { runOf } from './report/run_of.ts'
 import type { RunId } from './sending/runs.ts'
 
 /** Figures that sending moves (campaign_move in sql/_types.sql). */
@@ -29,13 +29,13 @@ const Figures = z.record(z.string(), z.int())
  */
 export async function readFigures(
   db: Queryable,
-  { account_id, campaign_id, run }: Omit<RunId, 'run'> & { run?: number },
+  { account_id, campaign_id, run }: Omit<RunId, 'run'> & { run?: number | undefined },
 ): Promise<Record<string, number>> {
   const { figures } = await db.one(sql.type(z.object({ figures: Figures }))`
     SELECT coalesce(jsonb_object_agg(f.name, f.count), '{}') AS figures FROM (
       SELECT name, sum(count) AS count FROM campaign_counts
       WHERE account_id = ${account_id} AND campaign_id = ${campaign_id}
-        AND run = ${run ?? newestRun({ account_id, id: campaign_id })}
+        AND run = ${runOf({ account_id, id: campaign_id, run })}
       GROUP BY name
     ) f
   `)

@@ -7,6 +7,7 @@ BEGIN
   PERFORM announce(ARRAY(
     SELECT ROW(account, event, jsonb_build_object('id', c.id, 'email', c.email, 'first_name', c.first_name,
       'last_name', c.last_name, 'unsubscribed', c.unsubscribed, 'do_not_track', c.do_not_track,
+      'timezone', c.timezone,
       'properties', shown_properties(account, c.properties),
       'domain_id', c.domain_id, 'audience_id', c.domain_id, 'segment_ids', (
         SELECT coalesce(jsonb_agg(m.segment_id ORDER BY m.segment_id), '[]') FROM segment_members m

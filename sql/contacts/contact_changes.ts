@@ -39,7 +39,7 @@ export async function announceContacts(
   await tx.run(sql.unsafe`SELECT announce_contacts(${account_id}, ${type}, ${sql.array(ids, 'uuid')})`)
 }
 
-/** Null leaves a member as it is; an empty name and a property that is null clear it. `properties` by `stored_as`. */
+/** Null leaves a member as it is; an empty text and a property that is null clear it. `properties` by `stored_as`. */
 export type GivenContact = {
   id: string
   email: string
@@ -47,6 +47,7 @@ export type GivenContact = {
   last_name: string | null
   unsubscribed: boolean | null
   do_not_track: boolean | null
+  timezone: string | null
   properties: Record<string, PropertyValue | null> | null
 }
 

@@ -14,6 +14,7 @@ export const Contact = z
     last_name: z.string().nullable().describe('Last name.'),
     unsubscribed: z.boolean().describe('True if it gets no campaigns.'),
     do_not_track: z.boolean().describe('True if opens and clicks of mail to it are not tracked.'),
+    timezone: z.string().nullable().describe('IANA time zone, as it was given; null: not known.'),
     properties: z
       .record(z.string(), PropertyValue)
       .describe('Values by key, with the fallback values of properties that it has none for.'),
@@ -27,7 +28,7 @@ export type Contact = z.infer<typeof Contact>
 
 /** Select list of a query from `contacts c`. */
 const contactColumns = sql.fragment`
-  'contact' AS object, c.id, c.email, c.first_name, c.last_name, c.unsubscribed, c.do_not_track,
+  'contact' AS object, c.id, c.email, c.first_name, c.last_name, c.unsubscribed, c.do_not_track, c.timezone,
   shown_properties(c.account_id, c.properties) AS properties, c.domain_id,
   c.domain_id || ARRAY(
     SELECT audience_id FROM audience_members m

@@ -2,7 +2,7 @@ DROP FUNCTION IF EXISTS upsert_contacts(uuid, uuid, json, text, boolean, text, u
 DROP FUNCTION IF EXISTS upsert_contacts(uuid, uuid, given_contact[], text, boolean, text, uuid);
 
 -- Adds contacts to a domain, or changes those that have the address already. given: each address once; null leaves a member
--- as it is, an empty name and a property that is null clear it. on_conflict: upsert or skip. may_resubscribe:
+-- as it is, an empty text and a property that is null clear it. on_conflict: upsert or skip. may_resubscribe:
 -- `unsubscribed: false` subscribes one that has unsubscribed; otherwise that is left as it is. A new contact inherits the
 -- opt-outs of its address.
 --
@@ -22,10 +22,10 @@ BEGIN
   -- In the order of the addresses, here and below: two statements in different order would deadlock.
   WITH inserted AS (
     INSERT INTO contacts (account_id, id, domain_id, email, first_name, last_name, unsubscribed, properties,
-      do_not_track, source, source_id)
+      do_not_track, timezone, source, source_id)
     SELECT account, g.id, domain, g.email, nullif(g.first_name, ''), nullif(g.last_name, ''),
       coalesce(g.unsubscribed, false) OR (o.email_hash IS NOT NULL AND NOT (may_resubscribe AND g.unsubscribed IS FALSE)),
-      jsonb_strip_nulls(coalesce(g.properties, '{}')), coalesce(g.do_not_track, false), given_source, given_source_id
+      jsonb_strip_nulls(coalesce(g.properties, '{}')), coalesce(g.do_not_track, false), nullif(g.timezone, ''), given_source, given_source_id
     FROM unnest(given) AS g
     LEFT JOIN contact_optouts o ON o.account_id = account AND o.domain_id = domain
       AND o.email_hash = sha256(convert_to(g.email, 'UTF8')) AND o.topic_id = everything()
@@ -71,7 +71,8 @@ BEGIN
         ELSE g.unsubscribed END AS unsubscribed,
       c.properties AS old_properties,
       jsonb_strip_nulls(c.properties || coalesce(g.properties, '{}')) AS properties,
-      c.do_not_track AS was_untracked, coalesce(g.do_not_track, c.do_not_track) AS is_untracked
+      c.do_not_track AS was_untracked, coalesce(g.do_not_track, c.do_not_track) AS is_untracked,
+      c.timezone AS old_timezone, CASE WHEN g.timezone IS NULL THEN c.timezone ELSE nullif(g.timezone, '') END AS timezone
     FROM (SELECT * FROM unnest(given) AS one WHERE one.email <> ALL (addresses) ORDER BY one.email) g
     CROSS JOIN LATERAL (
       -- Ordered, so that no plan reads more than the one that has the address: while a domain fills, its contacts are taken
@@ -84,11 +85,12 @@ BEGIN
     UPDATE contacts c SET
       first_name = CASE WHEN e.has_first_name THEN nullif(e.first_name, '') ELSE c.first_name END,
       last_name = CASE WHEN e.has_last_name THEN nullif(e.last_name, '') ELSE c.last_name END,
-      unsubscribed = e.unsubscribed, properties = e.properties, do_not_track = e.is_untracked, updated_at = now()
+      unsubscribed = e.unsubscribed, properties = e.properties, do_not_track = e.is_untracked, timezone = e.timezone,
+      updated_at = now()
     FROM existing e
     WHERE c.account_id = account AND c.id = e.id AND on_conflict = 'upsert'
       AND (e.has_first_name OR e.has_last_name OR e.unsubscribed <> e.was_unsubscribed OR e.properties <> e.old_properties
-        OR e.is_untracked <> e.was_untracked)
+        OR e.is_untracked <> e.was_untracked OR e.timezone IS DISTINCT FROM e.old_timezone)
     RETURNING c.id
   )
   SELECT e.id, e.email,

@@ -58,12 +58,18 @@ export async function withdrawAnswers(
 
 type CampaignPoll = { account_id: string; id: string; domain_id: string; campaign_id: string }
 
-/** Stores the poll that all emails of a campaign share. */
+/**
+ * Stores the poll that all emails of a campaign share, of all its runs. What a later run changes holds for earlier ones too;
+ * options that it has no more are kept for the answers to them.
+ */
 export async function insertCampaignPoll(tx: Tx, poll: CampaignPoll, { question, options }: PollForm): Promise<void> {
   const { account_id, id, domain_id, campaign_id } = poll
   await tx.run(sql.unsafe`
-    INSERT INTO polls (account_id, id, domain_id, campaign_id, question, options)
+    INSERT INTO polls AS p (account_id, id, domain_id, campaign_id, question, options)
     VALUES (${account_id}, ${id}, ${domain_id}, ${campaign_id}, ${question}, ${JSON.stringify(options)})
+    ON CONFLICT (account_id, campaign_id) WHERE campaign_id IS NOT NULL DO UPDATE SET question = excluded.question,
+      options = excluded.options || jsonb_path_query_array(p.options, '$[*] ? (!(@.key == $keys[*]))',
+        jsonb_build_object('keys', jsonb_path_query_array(excluded.options, '$[*].key')))
   `)
 }
 

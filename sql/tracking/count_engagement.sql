@@ -48,9 +48,10 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_m
 BEGIN
   UPDATE campaign_links l SET clicks = l.clicks + m.clicks, unique_clicks = l.unique_clicks + m.unique_clicks
   FROM (
-    SELECT k.account_id, k.campaign_id, k.variant, k.link, s.clicks, s.unique_clicks
+    SELECT k.account_id, k.campaign_id, k.run, k.variant, k.link, s.clicks, s.unique_clicks
     FROM (
-      SELECT e.account_id, e.campaign_id, coalesce(r.variant, 0::smallint) AS variant, p.link, sum(p.sign * p.hits) AS clicks,
+      SELECT e.account_id, e.campaign_id, e.campaign_run AS run, coalesce(r.variant, 0::smallint) AS variant, p.link,
+        sum(p.sign * p.hits) AS clicks,
         sum(p.sign) AS unique_clicks
       FROM (
         SELECT x.account_id, x.email_id, x.delivery_id, x.link, x.sign, sum(x.hits) AS hits
@@ -63,14 +64,15 @@ BEGIN
       JOIN emails e ON e.account_id = p.account_id AND e.id = p.email_id
       LEFT JOIN campaign_recipients r ON r.account_id = e.account_id AND r.campaign_id = e.campaign_id
         AND r.contact_id = e.contact_id AND r.run = e.campaign_run
-      GROUP BY e.account_id, e.campaign_id, coalesce(r.variant, 0::smallint), p.link
+      GROUP BY e.account_id, e.campaign_id, e.campaign_run, coalesce(r.variant, 0::smallint), p.link
     ) s
     -- Locked in order: hits of a campaign are on a few links.
-    JOIN campaign_links k ON k.account_id = s.account_id AND k.campaign_id = s.campaign_id AND k.variant = s.variant
-      AND k.link = s.link
+    JOIN campaign_links k ON k.account_id = s.account_id AND k.campaign_id = s.campaign_id AND k.run = s.run
+      AND k.variant = s.variant AND k.link = s.link
     WHERE s.clicks <> 0 OR s.unique_clicks <> 0
-    ORDER BY k.campaign_id, k.variant, k.link FOR NO KEY UPDATE OF k
+    ORDER BY k.campaign_id, k.run, k.variant, k.link FOR NO KEY UPDATE OF k
   ) m
-  WHERE l.account_id = m.account_id AND l.campaign_id = m.campaign_id AND l.variant = m.variant AND l.link = m.link;
+  WHERE l.account_id = m.account_id AND l.campaign_id = m.campaign_id AND l.run = m.run AND l.variant = m.variant
+    AND l.link = m.link;
 END
 $$;

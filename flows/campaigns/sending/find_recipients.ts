@@ -3,6 +3,7 @@ import { countCampaign } from '#sql/campaigns/counts.ts'
 import { insertRecipients, updateCursor } from '#sql/campaigns/sending/recipients.ts'
 import type { Run } from '#sql/campaigns/sending/runs.ts'
 import type { Tx } from '#sql/pool.ts'
+import { dueTimesAhead } from './local_due_times.ts'
 
 /** Contacts that one commit looks at. */
 const SLICE = 5_000
@@ -12,9 +13,12 @@ const SLICE = 5_000
  * exist any more.
  */
 export async function findRecipients(tx: Tx, run: Run, simulator_domain: string, slice = SLICE): Promise<boolean> {
-  const addressed = await loadAddressed(tx, run.account_id, run, simulator_domain)
+  // In local time it is sent hours later: how recently they were mailed is judged then alone.
+  const looked_for = run.send_in_local_time ? { ...run, skip_if_mailed_within_hours: null } : run
+  const addressed = await loadAddressed(tx, run.account_id, looked_for, simulator_domain)
   if (!addressed) return false
-  const { last, looked, inserted, excluded } = await insertRecipients(tx, run, addressed, slice)
+  const times = await dueTimesAhead(tx, run, slice)
+  const { last, looked, inserted, excluded } = await insertRecipients(tx, run, addressed, times, slice)
   await countCampaign(tx, run, [
     { variant: 0, name: 'recipients', by: inserted },
     { variant: 0, name: 'excluded', by: excluded },

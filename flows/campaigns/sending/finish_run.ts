@@ -1,13 +1,31 @@
+import { countSkipped, nextRun, type Rhythm } from '#lib/campaigns/recurrence.ts'
+import { now } from '#lib/clock.ts'
+import type { Log } from '#lib/log.ts'
 import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
-import { endRun } from '#sql/campaigns/sending/finish.ts'
+import { endRun, setSkipped } from '#sql/campaigns/sending/finish.ts'
 import type { Run } from '#sql/campaigns/sending/runs.ts'
+import { setSchedule } from '#sql/campaigns/start/start_campaign.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** Nothing of it is left to send. */
-export async function finishRun(tx: Tx, run: Run): Promise<null> {
+/** Nothing of it is left to send. A campaign that recurs waits for its next run. */
+export async function finishRun(tx: Tx, run: Run, log: Log): Promise<null> {
+  const campaign = { account_id: run.account_id, id: run.campaign_id }
   await endRun(tx, run, 'sent')
-  await announceCampaigns(tx, 'campaign.sent', [{ account_id: run.account_id, id: run.campaign_id }])
+  await announceCampaigns(tx, 'campaign.sent', [campaign])
+  const rhythm = rhythmOf(run)
+  if (rhythm && run.scheduled_at) {
+    const next = nextRun(rhythm, run.scheduled_at, now())
+    const skipped = countSkipped(rhythm, run.scheduled_at, next)
+    await setSchedule(tx, campaign, next)
+    await setSkipped(tx, run, skipped)
+    if (skipped > 0) log.warn({ campaign_id: campaign.id, run: run.run, skipped }, 'runs of a campaign were skipped')
+  }
   return null
+}
+
+function rhythmOf({ recurrence, recurrence_every, timezone, first_run_at, send_in_local_time }: Run): Rhythm | null {
+  if (recurrence === null || recurrence_every === null || first_run_at === null) return null
+  return { recurrence, recurrence_every, timezone, first_run_at, send_in_local_time }
 }
 
 /** It cannot go on, for a reason that does not pass. The next step clears away what is left of it. */

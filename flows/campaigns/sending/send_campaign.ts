@@ -9,21 +9,26 @@ import { clearStopped } from './clear_stopped.ts'
 import { findRecipients } from './find_recipients.ts'
 import { failRun, finishRun } from './finish_run.ts'
 import { judgeRun } from './judge_run.ts'
+import { releaseLocally } from './local_due_times.ts'
 import { sendSlice } from './send_slice.ts'
 
 /** Emails of one campaign that are stored ahead of being sent. */
 const AHEAD = 10_000
 /** Emails that one commit stores. */
 const SLICE = 1_000
+/** Recipients whose wait for a winner one commit ends. */
+const RELEASED = 5_000
 
 /** A run that no commit has moved for so long has lost its job. */
 const LOST_SECONDS = 40
 /** How long until a campaign is looked at again: while its mail goes out, and while it waits for retries. */
 const SOON_SECONDS = 1
 const LATER_SECONDS = 10
+/** Until other time zones are due, whose times may be hours away. */
+const MAX_WAIT_SECONDS = 600
 
 /** `slice`: contacts and recipients that one commit takes; tests take fewer. */
-type Services = { pool: Pool; config: { SIMULATOR_DOMAIN: string }; slice?: number; ahead?: number }
+type Services = { pool: Pool; log: Log; config: { SIMULATOR_DOMAIN: string }; slice?: number; ahead?: number }
 type Campaign = { account_id: string; campaign_id: string }
 
 /** The result of one commit: when the next one is due; null: nothing is left to do. */
@@ -49,25 +54,32 @@ async function takeStep(tx: Tx, services: Services, campaign: Campaign): Promise
   return step
 }
 
-async function act(tx: Tx, { config, slice, ahead = AHEAD }: Services, run: Run): Promise<Step> {
+async function act(tx: Tx, { config, log, slice, ahead = AHEAD }: Services, run: Run): Promise<Step> {
   if (!run.has_domain) return failRun(tx, run, 'The domain of the campaign was deleted.')
   if (!run.is_found) {
     const isFound = await findRecipients(tx, run, config.SIMULATOR_DOMAIN, slice)
     return isFound ? { in_seconds: 0 } : failRun(tx, run, 'The segment or the topic of the campaign was deleted.')
   }
   if (await judgeRun(tx, run)) return null
+  if ((await releaseLocally(tx, run, slice ?? RELEASED)) > 0) return { in_seconds: 0 }
   const room = ahead - (await countUnfinished(tx, run, ahead))
   if (room <= 0) return { in_seconds: SOON_SECONDS }
   const sent = await sendSlice(tx, run, Math.min(slice ?? SLICE, room), config.SIMULATOR_DOMAIN)
   if (!sent) return failRun(tx, run, 'The content of the campaign was deleted.')
   if (sent.wait) return sent.wait
   if (sent.taken > 0) return { in_seconds: 0 }
-  const { has_pending, has_unfinished, is_active } = await findRest(tx, run)
-  if (!has_pending && !has_unfinished) return finishRun(tx, run)
+  const { has_pending, has_unfinished, is_active, next_in } = await findRest(tx, run)
+  if (!has_pending && !has_unfinished) return finishRun(tx, run, log)
   if (is_active) return { in_seconds: SOON_SECONDS }
+  if (next_in !== null) return { in_seconds: waitFor(next_in, has_unfinished) }
   // All who are due have their email: the others wait for the winner.
   if (has_pending && run.ab_test && run.decided_variant === null) return waitForWinner(tx, run, run.ab_test)
   return { in_seconds: LATER_SECONDS }
+}
+
+/** Bounces of what is on its way are judged meanwhile. */
+function waitFor(seconds: number, has_unfinished: boolean): number {
+  return Math.min(Math.max(1, Math.ceil(seconds)), has_unfinished ? LATER_SECONDS : MAX_WAIT_SECONDS)
 }
 
 async function waitForWinner(tx: Tx, run: Run, test: NonNullable<Run['ab_test']>): Promise<Step> {

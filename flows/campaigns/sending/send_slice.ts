@@ -5,6 +5,7 @@ import { POLL_RENDERER } from '#lib/contents/compile_content.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
 import { countCampaign } from '#sql/campaigns/counts.ts'
+import { noteEmails } from '#sql/campaigns/sending/mailed_contacts.ts'
 import {
   type Decided,
   lockPending,
@@ -21,6 +22,7 @@ import {
   type ValuedContact,
   valuesOf,
 } from './campaign_values.ts'
+import { findCapped } from './cap_frequency.ts'
 import { type Wait, waitOf } from './wait_reasons.ts'
 
 /** `taken`: recipients that were due. `wait`: why some of them get theirs later. */
@@ -34,10 +36,17 @@ export async function sendSlice(tx: Tx, run: Run, limit: number, simulator_domai
   const variants = await readVariants(tx, run)
   if (!variants) return null
   const pending = await lockPending(tx, run, limit)
-  const left = pending.flatMap(({ contact_id, variant, reason }) =>
-    reason ? [{ contact_id, variant, email_id: null, reason }] : [],
+  const mailable = pending.filter((one): one is ValuedContact => one.reason === null && one.email !== null)
+  const capped = await findCapped(
+    tx,
+    run,
+    mailable.map(({ contact_id }) => contact_id),
   )
-  const addressed = pending.filter((one): one is ValuedContact => one.reason === null && one.email !== null)
+  const left = pending.flatMap(({ contact_id, variant, reason: own }) => {
+    const reason = own ?? capped.get(contact_id)
+    return reason ? [{ contact_id, variant, email_id: null, reason }] : []
+  })
+  const addressed = mailable.filter(({ contact_id }) => !capped.has(contact_id))
   const drafts = addressed.map(recipient =>
     draftOf(run, variants.get(recipient.variant) as SentVariant, recipient, simulator_domain),
   )
@@ -70,6 +79,8 @@ function decide(answer: AcceptedEmail | RefusedEmail, draft: Draft): Pick<Decide
 
 async function store(tx: Tx, run: Run, decided: Decided[]): Promise<void> {
   if (decided.length > 0) await updateRecipients(tx, run, decided)
+  const mailed = decided.flatMap(({ contact_id, email_id }) => (email_id === null ? [] : [{ contact_id, email_id }]))
+  if (mailed.length > 0) await noteEmails(tx, run.account_id, mailed)
   const excluded = decided.filter(({ email_id }) => email_id === null)
   await countCampaign(
     tx,

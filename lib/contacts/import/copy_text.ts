@@ -5,13 +5,13 @@ export type StagedRow = Row & { n: number; line: number; id: string }
 
 /** A line of COPY's text format (https://www.postgresql.org/docs/current/sql-copy.html), in the order of COPIED_COLUMNS. */
 export function toCopyLine(import_id: string, row: StagedRow): string {
-  const { n, line, id, email, first_name, last_name, unsubscribed, properties } = row
+  const { n, line, id, email, first_name, last_name, unsubscribed, properties, timezone } = row
   const json = properties === null ? null : JSON.stringify(properties)
   const texts = [email, first_name, last_name].map(value).join('\t')
-  return `${import_id}\t${n}\t${line}\t${id}\t${texts}\t${unsubscribed ?? '\\N'}\t${value(json)}\n`
+  return `${import_id}\t${n}\t${line}\t${id}\t${texts}\t${unsubscribed ?? '\\N'}\t${value(json)}\t${value(timezone)}\n`
 }
 
-export const COPIED_COLUMNS = 'import_id, n, line, id, email, first_name, last_name, unsubscribed, properties'
+export const COPIED_COLUMNS = 'import_id, n, line, id, email, first_name, last_name, unsubscribed, properties, timezone'
 
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 

@@ -11,7 +11,7 @@ export type MappedColumns = { members: Column[]; properties: PropertyColumn[]; i
 /** A column is missing. The message is a sentence. */
 export class ColumnError extends Error {}
 
-const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed'] as const
+const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'timezone'] as const
 
 /** Other names of the column of the address. */
 const EMAIL_NAMES = new Set(['email', 'e_mail', 'email_address'])

@@ -2,6 +2,7 @@ import type { PropertyValue } from '#lib/contacts/new_property.ts'
 import { MAX_COLUMNS } from '#lib/files/csv/read_records.ts'
 import { unescapeFormula } from '#lib/files/csv/write_csv.ts'
 import { parseAddress } from '#lib/mail/address.ts'
+import { isTimeZone, NOT_A_ZONE } from '#lib/time_zones.ts'
 import type { Column, ImportOptions } from './options.ts'
 
 /** In characters. */
@@ -22,6 +23,7 @@ export type Row = {
   first_name: string | null
   last_name: string | null
   unsubscribed: boolean | null
+  timezone: string | null
   properties: Record<string, PropertyValue> | null
 }
 
@@ -29,7 +31,9 @@ export type Row = {
 export function readRow(cells: string[], { width, columns }: Pick<ImportOptions, 'width' | 'columns'>): Row | string {
   const fault = findFault(cells, width)
   if (fault) return fault
-  const row: Row = { email: '', first_name: null, last_name: null, unsubscribed: null, properties: null }
+  const row: Row = {
+    ...{ email: '', first_name: null, last_name: null, unsubscribed: null, timezone: null, properties: null },
+  }
   for (const column of columns) {
     const text = unescapeFormula(cells[column.index]?.trim() ?? '')
     const wrong = column.member === 'property' ? readProperty(row, column, text) : readMember(row, column.member, text)
@@ -69,6 +73,10 @@ function readMember(row: Row, member: Exclude<Column['member'], 'property'>, tex
       if (text === '') return null
       row.unsubscribed = BOOLEANS[text.toLowerCase()] ?? null
       return row.unsubscribed === null ? 'must be true or false' : null
+    case 'timezone':
+      if (text === '') return null
+      row.timezone = text
+      return isTimeZone(text) ? null : NOT_A_ZONE
     default:
       if (text === '') return null
       row[member] = text

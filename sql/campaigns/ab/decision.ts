@@ -39,6 +39,7 @@ export async function decide(tx: Tx, { account_id, id }: CampaignId, winner: Win
     UPDATE campaign_runs SET decided_variant = ${winner.variant}, decided_at = now(), decided_by = ${winner.by},
       decided_confidence = ${winner.confidence}
     WHERE account_id = ${account_id} AND campaign_id = ${id} AND run = 1 AND decided_variant IS NULL
+      AND finished_at IS NULL
   `)
   if (decided === 0) return false
   await tx.run(sql.unsafe`

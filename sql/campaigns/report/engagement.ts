@@ -2,8 +2,7 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { CATEGORIES } from '#lib/receiving/replies/category.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-import type { CampaignId } from '../campaigns.ts'
-import { newestRun } from './newest_run.ts'
+import { type RunRef, runOf } from './run_of.ts'
 
 const who = {
   email: z.string().describe('Address of the recipient.'),
@@ -58,19 +57,19 @@ export type CampaignEngagement = z.infer<typeof CampaignEngagement>
 const MAX_ROWS = 500
 const MAX_PREVIEW = 300
 
-/** Those who did something in the newest run, by the time at which they first did. */
-function newest(campaign: CampaignId, at: FragmentSqlToken): FragmentSqlToken {
+/** Those who did something in a run, by the time at which they first did. */
+function newest(campaign: RunRef, at: FragmentSqlToken): FragmentSqlToken {
   return sql.fragment`(
     SELECT r.* FROM campaign_recipients r
     WHERE r.account_id = ${campaign.account_id} AND r.campaign_id = ${campaign.id} AND ${at} IS NOT NULL
-      AND r.run = ${newestRun(campaign)}
+      AND r.run = ${runOf(campaign)}
     ORDER BY ${at} DESC LIMIT ${MAX_ROWS}
   ) r LEFT JOIN contacts c ON c.account_id = r.account_id AND c.id = r.contact_id`
 }
 
 const columns = sql.fragment`coalesce(r.email, c.email, '') AS email, c.id AS contact_id`
 
-export async function readEngagement(db: Queryable, campaign: CampaignId): Promise<CampaignEngagement> {
+export async function readEngagement(db: Queryable, campaign: RunRef): Promise<CampaignEngagement> {
   const opened = await db.any(sql.type(Opened)`
     SELECT ${columns}, r.first_opened_at AS opened_at, r.opens AS open_count
     FROM ${newest(campaign, sql.fragment`r.first_opened_at`)} ORDER BY r.first_opened_at DESC

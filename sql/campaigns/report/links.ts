@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
-import type { CampaignId } from '../campaigns.ts'
+import { type RunRef, runOf } from './run_of.ts'
 
-/** A URL of a campaign. Links to the same URL are one. */
+/** A URL of a run of a campaign. Links to the same URL are one. */
 export const CampaignLink = z
   .object({
     object: z.literal('campaign_link'),
@@ -14,10 +14,10 @@ export const CampaignLink = z
   .meta({ id: 'CampaignLink' })
 export type CampaignLink = z.infer<typeof CampaignLink>
 
-/** Those that were clicked most come first. */
+/** Lists those of a run. Those that were clicked most come first. */
 export async function listLinks(
   db: Queryable,
-  { account_id, id }: CampaignId,
+  campaign: RunRef,
   limit: number,
   isClicked = false,
 ): Promise<CampaignLink[]> {
@@ -25,7 +25,7 @@ export async function listLinks(
   return db.any(sql.type(CampaignLink)`
     SELECT 'campaign_link' AS object, md5(url)::uuid AS id, url, sum(clicks)::bigint AS clicks,
       sum(unique_clicks)::bigint AS unique_clicks
-    FROM campaign_links WHERE account_id = ${account_id} AND campaign_id = ${id}
+    FROM campaign_links WHERE account_id = ${campaign.account_id} AND campaign_id = ${campaign.id} AND run = ${runOf(campaign)}
     GROUP BY url HAVING sum(clicks) >= ${least}
     ORDER BY sum(clicks) DESC, sum(unique_clicks) DESC, min(variant), min(link) LIMIT ${limit}
   `)

@@ -2,8 +2,8 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-import type { CampaignId } from '../campaigns.ts'
-import { newestRun } from './newest_run.ts'
+import { LeftOut } from '../count_recipients.ts'
+import { type RunRef, runOf } from './run_of.ts'
 
 /** States of recipients, by the letters that rows have. */
 const STATES = { pending: 'p', mailed: 'm', excluded: 'x', canceled: 'c' } as const
@@ -11,7 +11,7 @@ const STATES = { pending: 'p', mailed: 'm', excluded: 'x', canceled: 'c' } as co
 export const RecipientState = z.enum(['pending', 'mailed', 'excluded', 'canceled'])
 export type RecipientState = z.infer<typeof RecipientState>
 
-const Reason = z.enum(['unsubscribed', 'not_subscribed_to_topic', 'suppressed', 'reserved_domain', 'deleted'])
+const Reason = z.enum([...LeftOut.options, 'deleted'])
 
 export const BounceType = z.enum(['permanent', 'transient', 'undetermined'])
 
@@ -87,10 +87,10 @@ const clickedLinks = sql.fragment`
     ) k
   ) END`
 
-/** Lists those of the newest run. */
+/** Lists those of a run. */
 export async function listRecipients(
   db: Queryable,
-  campaign: CampaignId,
+  campaign: RunRef,
   filter: RecipientFilter,
   position: Position,
 ): Promise<Page<CampaignRecipient>> {
@@ -107,7 +107,7 @@ export async function listRecipients(
         LEFT JOIN contacts c ON c.account_id = r.account_id AND c.id = r.contact_id
         LEFT JOIN emails e ON e.account_id = r.account_id AND e.id = r.email_id
         WHERE r.account_id = ${campaign.account_id} AND r.campaign_id = ${campaign.id}
-          AND r.run = ${newestRun(campaign)} AND ${conditionsOf(filter)}
+          AND r.run = ${runOf(campaign)} AND ${conditionsOf(filter)}
       ) l
       WHERE ${where} ORDER BY ${order} LIMIT ${limit}
     `),

@@ -21,19 +21,29 @@ export async function countUnfinished(
   return count
 }
 
-const Rest = z.object({ has_pending: z.boolean(), has_unfinished: z.boolean(), is_active: z.boolean() })
+const Rest = z.object({
+  has_pending: z.boolean(),
+  next_in: z.number().nullable(),
+  has_unfinished: z.boolean(),
+  is_active: z.boolean(),
+})
 
 /**
  * Finds what is left of a run: recipients without an email, and emails that are not finished. One in doubt that is held for a person
- * is finished. `is_active`: something is on its way right now.
+ * is finished. `is_active`: something is on its way right now. `next_in`: seconds until the next recipient is due in its time zone.
  */
 export async function findRest(db: Queryable, { account_id, campaign_id, run }: RunId): Promise<z.infer<typeof Rest>> {
   const ofCampaign = sql.fragment`d.account_id = ${account_id} AND d.campaign_id = ${campaign_id}`
+  const ofRun = sql.fragment`
+    r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.state = 'p'`
   return db.one(sql.type(Rest)`
     SELECT EXISTS (
       SELECT FROM campaign_recipients r
-      WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.state = 'p'
-    ) AS has_pending, EXISTS (
+      WHERE ${ofRun}
+    ) AS has_pending, (
+      SELECT extract(epoch FROM min(r.due_at) - now())::float FROM campaign_recipients r
+      WHERE ${ofRun} AND r.due_at > now() AND r.due_at < 'infinity'
+    ) AS next_in, EXISTS (
       SELECT FROM deliveries d
       WHERE ${ofCampaign} AND (d.state IN ('queued', 'sending') OR d.state = 'in_doubt' AND d.next_at IS NOT NULL)
     ) AS has_unfinished, EXISTS (
@@ -57,10 +67,19 @@ export async function endRun(
   if (status === 'sent') await closeRun(tx, { account_id, campaign_id, run })
 }
 
-/** Nothing of a run is left to do. */
+/** Runs that were due before this one ended. */
+export async function setSkipped(tx: Tx, { account_id, campaign_id, run }: RunId, skipped: number): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaign_runs SET skipped = ${skipped}
+    WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run}
+  `)
+}
+
+/** Nothing of a run is left to do: it keeps the status of its campaign. */
 export async function closeRun(tx: Tx, { account_id, campaign_id, run }: RunId): Promise<void> {
   await tx.run(sql.unsafe`
-    UPDATE campaign_runs SET finished_at = now()
-    WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run}
+    UPDATE campaign_runs u SET finished_at = now(), outcome = g.status FROM campaigns g
+    WHERE u.account_id = ${account_id} AND u.campaign_id = ${campaign_id} AND u.run = ${run}
+      AND g.account_id = u.account_id AND g.id = u.campaign_id
   `)
 }

@@ -3,43 +3,48 @@ import { sql, type Tx } from '#sql/pool.ts'
 import { LOOK } from '#sql/segments/look.ts'
 import { variantOf } from '../ab/variant_of.ts'
 import { type Addressed, isAddressed, leftOut } from '../addressed.ts'
+import { contactsAhead, type DueTimes, zoneRows } from './due_times.ts'
 import type { Run, RunId } from './runs.ts'
 
 const Found = z.object({ last: z.string().nullable(), looked: z.int(), inserted: z.int(), excluded: z.int() })
 
+const NO_ZONES: DueTimes = { other: '', zones: [] }
+
 /**
  * Looks at the next `limit` contacts of the domain, in the order of ids, and stores those that are recipients, with those that
- * would be if their address were not suppressed or reserved. Contacts that were added after the start are none. While the
+ * would be if their address were not suppressed or reserved, and they were not mailed recently or unengaged. Contacts that were added after the start are none. While the
  * domain warms up, those are due first who opened or clicked last: mailbox providers judge a new sender by its first mail.
  */
 export async function insertRecipients(
   tx: Tx,
-  { account_id, campaign_id, run, domain_id, cursor, ab_test }: Run,
+  this_run: Run,
   addressed: Addressed,
+  times: DueTimes | null,
   limit: number,
 ): Promise<z.infer<typeof Found>> {
-  const from = cursor === null ? sql.fragment`true` : sql.fragment`w.id > ${cursor}`
+  const { account_id, campaign_id, run, domain_id, ab_test } = this_run
   return tx.one(sql.type(Found)`
     WITH run AS MATERIALIZED (
       SELECT u.created_at, (find_warm_up(${account_id}, ${domain_id})).since IS NOT NULL AS is_warming FROM campaign_runs u
       WHERE u.account_id = ${account_id} AND u.campaign_id = ${campaign_id} AND u.run = ${run}
     ), looked AS MATERIALIZED (
-      SELECT w.* FROM contacts w WHERE w.account_id = ${account_id} AND w.domain_id = ${domain_id} AND ${from}
-      ORDER BY w.id LIMIT ${limit}
+      ${contactsAhead(this_run, limit)}
     ), found AS (
       SELECT c.id, c.email, ${leftOut(addressed, LOOK.atFew)} AS reason, CASE
+          WHEN ${times !== null} THEN coalesce(z.at, ${times?.other ?? null}::timestamptz)
           WHEN run.is_warming THEN run.created_at - coalesce((
             SELECT interval '1 day' / (1 + extract(epoch FROM now() - greatest(e.last_opened_at, e.last_clicked_at)) / 86400)
             FROM contact_engagement e WHERE e.account_id = c.account_id AND e.contact_id = c.id), '0')
           ELSE now() END AS due_at, v.variant
       FROM looked c CROSS JOIN run CROSS JOIN LATERAL (SELECT ${variantOf(campaign_id, ab_test)} AS variant) v
+      LEFT JOIN ${zoneRows(times ?? NO_ZONES)} ON z.name = c.timezone
       WHERE ${isAddressed(addressed, LOOK.atFew)} AND c.created_at <= run.created_at
     ), inserted AS (
       INSERT INTO campaign_recipients (account_id, campaign_id, run, contact_id, email, state, reason, variant, due_at)
       SELECT ${account_id}::uuid, ${campaign_id}::uuid, ${run}::integer, f.id, f.email,
         CASE WHEN f.reason IS NULL THEN 'p' ELSE 'x' END::"char", f.reason, coalesce(f.variant, 0),
         CASE WHEN f.variant IS NULL THEN 'infinity' ELSE f.due_at END
-      FROM found f WHERE f.reason IS NULL OR f.reason IN ('suppressed', 'reserved_domain')
+      FROM found f WHERE f.reason IS NULL OR f.reason IN ('suppressed', 'reserved_domain', 'mailed_recently', 'unengaged')
       ON CONFLICT DO NOTHING RETURNING state
     )
     SELECT (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS last, (SELECT count(*) FROM looked) AS looked,
@@ -90,7 +95,7 @@ export type PendingRecipient = z.infer<typeof Pending>
  */
 export async function lockPending(
   tx: Tx,
-  { account_id, campaign_id, run, topic_id, decided_variant }: Run,
+  { account_id, campaign_id, run, topic_id, decided_variant, send_in_local_time }: Run,
   limit: number,
 ): Promise<PendingRecipient[]> {
   const isOutside =
@@ -113,7 +118,7 @@ export async function lockPending(
     FROM (
       SELECT * FROM campaign_recipients r
       WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.state = 'p'
-        AND r.due_at <= ${decided_variant === null ? sql.fragment`now()` : sql.fragment`'infinity'`}
+        AND r.due_at <= ${decided_variant === null || send_in_local_time ? sql.fragment`now()` : sql.fragment`'infinity'`}
       ORDER BY r.due_at, r.contact_id LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ) r
     LEFT JOIN contacts c ON c.account_id = r.account_id AND c.id = r.contact_id

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { WinnerMetric } from '#lib/campaigns/ab_test.ts'
+import { Recurrence } from '#lib/campaigns/recurrence.ts'
 import { addJob } from '#sql/jobs.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
@@ -19,12 +20,21 @@ const SentCampaign = z.object({
   track_opens: z.boolean().nullable(),
   track_clicks: z.boolean().nullable(),
   pause_reason: z.string().nullable(),
+  recurrence: Recurrence.nullable(),
+  recurrence_every: z.int().nullable(),
+  timezone: z.string(),
+  first_run_at: z.date().nullable(),
+  send_in_local_time: z.boolean(),
+  skip_if_mailed_within_hours: z.int().nullable(),
+  exclude_unengaged_days: z.int().nullable(),
 })
 
 const Run = SentCampaign.extend({
   account_id: z.string(),
   campaign_id: z.string(),
   run: z.int(),
+  /** Null: it was sent at once. */
+  scheduled_at: z.date().nullable(),
   has_domain: z.boolean(),
   poll_id: z.string().nullable(),
   /** The contact up to which recipients were found; null: none yet. */
@@ -50,8 +60,11 @@ type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
  */
 export async function lockRun(tx: Tx, { account_id, campaign_id }: Campaign): Promise<Run | null> {
   const run = await tx.maybeOne(sql.type(Run)`
-    SELECT g.account_id, g.id AS campaign_id, u.run, g.domain_id, g.audience_id, g.segment_id, g.topic_id, g.sender,
-      g.reply_to, g.subject, g.content_id, g.track_opens, g.track_clicks, g.pause_reason, u.cursor, u.judged,
+    SELECT g.account_id, g.id AS campaign_id, u.run, g.domain_id, g.audience_id, g.segment_id, g.topic_id,
+      coalesce(u.sender, g.sender) AS sender, coalesce(u.reply_to, g.reply_to) AS reply_to,
+      coalesce(u.subject, g.subject) AS subject, g.content_id, g.track_opens, g.track_clicks, g.pause_reason,
+      g.recurrence, g.recurrence_every, g.timezone, g.first_run_at, g.send_in_local_time, u.scheduled_at,
+      g.skip_if_mailed_within_hours, g.exclude_unengaged_days, u.cursor, u.judged,
       u.found_at IS NOT NULL AS is_found, u.decided_variant, extract(epoch FROM u.decide_at - now())::float AS decides_in,
       CASE WHEN g.ab_test IS NOT NULL AND u.run = 1 THEN
         g.ab_test - 'enabled' || jsonb_build_object('variants', jsonb_array_length(g.ab_test -> 'variants')) END AS ab_test,

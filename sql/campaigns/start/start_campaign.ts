@@ -5,38 +5,81 @@ import { Campaign, columns } from '../campaign_records.ts'
 import type { CampaignId } from '../campaigns.ts'
 import { addSendJob } from '../sending/runs.ts'
 
-/** It waits for its time. A job looks for due campaigns at that moment; the sweep of each minute finds it without. */
-export async function scheduleCampaign(tx: Tx, { account_id, id }: CampaignId, scheduled_at: Date): Promise<void> {
+/** `begins_at`: before `at`, if it is that time of day in another zone first. */
+export type PlannedStart = { at: Date; begins_at: Date }
+
+/** The first run waits for its time. */
+export async function scheduleCampaign(tx: Tx, campaign: CampaignId, start: PlannedStart): Promise<void> {
+  await setSchedule(tx, campaign, start)
   await tx.run(sql.unsafe`
-    UPDATE campaigns SET status = 'scheduled', scheduled_at = ${scheduled_at.toISOString()}, updated_at = now()
-    WHERE account_id = ${account_id} AND id = ${id}
+    UPDATE campaigns SET first_run_at = scheduled_at WHERE account_id = ${campaign.account_id} AND id = ${campaign.id}
   `)
-  await addJob(tx, 'start_campaigns', {}, `start_campaigns ${id}`, scheduled_at)
 }
 
-/** `is_test`: it begins with an A/B test. */
-export type Started = { content_id: string; subject: string; reply_to: string[]; is_test: boolean }
-
-/** It is being sent from this commit on: run 1, with the job that finds its recipients. */
-export async function startRun(tx: Tx, { account_id, id }: CampaignId, started: Started): Promise<void> {
+/** It waits for its time. A job looks for due campaigns at that moment; the sweep of each minute finds it without. */
+export async function setSchedule(
+  tx: Tx,
+  { account_id, id }: CampaignId,
+  { at, begins_at }: PlannedStart,
+): Promise<void> {
   await tx.run(sql.unsafe`
-    UPDATE campaigns SET status = ${started.is_test ? 'testing' : 'queued'}, content_id = ${started.content_id}, subject = ${started.subject},
-      reply_to = ${sql.array(started.reply_to, 'text')}, started_at = now(), updated_at = now()
+    UPDATE campaigns SET status = 'scheduled', scheduled_at = ${at.toISOString()},
+      begins_at = nullif(${begins_at.toISOString()}, ${at.toISOString()})::timestamptz, updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
   `)
+  await addJob(tx, 'start_campaigns', {}, `start_campaigns ${id}`, begins_at)
+}
+
+/**
+ * A campaign as it is sent. `subject_of_all`: of variants without one of their own. `is_test`: it begins with an A/B test.
+ * `scheduled_at`: null if it was sent at once.
+ */
+export type Started = {
+  sender: string
+  subject: string
+  subject_of_all: string
+  reply_to: string[]
+  content_id: string
+  is_test: boolean
+  scheduled_at: Date | null
+}
+
+/**
+ * It is being sent from this commit on: a new run, with the job that finds its recipients; returns its number. A campaign that
+ * recurs keeps its own fields, since its next run may find another subject in its template.
+ */
+export async function startRun(tx: Tx, { account_id, id }: CampaignId, started: Started): Promise<number> {
+  const scheduled_at = started.scheduled_at?.toISOString() ?? null
+  const reply_to = sql.array(started.reply_to, 'text')
   await tx.run(sql.unsafe`
-    INSERT INTO campaign_runs (account_id, campaign_id, run) VALUES (${account_id}, ${id}, 1)
+    UPDATE campaigns SET status = ${started.is_test ? 'testing' : 'queued'}, content_id = ${started.content_id},
+      subject = CASE WHEN recurrence IS NULL THEN ${started.subject_of_all} ELSE subject END,
+      reply_to = CASE WHEN recurrence IS NULL THEN ${reply_to} ELSE reply_to END,
+      scheduled_at = ${scheduled_at}, first_run_at = coalesce(first_run_at, ${scheduled_at}),
+      recipients_count = 0, started_at = now(), sent_at = NULL, updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+  const { run } = await tx.one(sql.type(z.object({ run: z.int() }))`
+    INSERT INTO campaign_runs (account_id, campaign_id, run, scheduled_at, sender, subject, reply_to)
+    SELECT ${account_id}, ${id}, coalesce(max(run), 0) + 1, ${scheduled_at}::timestamptz, ${started.sender}, ${started.subject},
+      ${reply_to}
+    FROM campaign_runs WHERE account_id = ${account_id} AND campaign_id = ${id} RETURNING run
   `)
   await addSendJob(tx, { account_id, campaign_id: id })
+  return run
 }
 
 const Due = z.object({ account_id: z.string(), id: z.string() })
+
+/** The most that a campaign begins before its time: the distance of the first time zone from the last. */
+const isDue = sql.fragment`
+  g.status = 'scheduled' AND g.scheduled_at <= now() + interval '27 hours' AND coalesce(g.begins_at, g.scheduled_at) <= now()`
 
 /** As lockCampaign; null if it is not scheduled or its time has not come. */
 export async function lockDueCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<Campaign | null> {
   return tx.maybeOne(sql.type(Campaign)`
     SELECT ${columns} FROM campaigns g
-    WHERE g.account_id = ${account_id} AND g.id = ${id} AND g.status = 'scheduled' AND g.scheduled_at <= now()
+    WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isDue}
     FOR NO KEY UPDATE OF g
   `)
 }
@@ -44,7 +87,7 @@ export async function lockDueCampaign(tx: Tx, { account_id, id }: CampaignId): P
 /** Scheduled campaigns whose time has come, the oldest first. */
 export async function listDueCampaigns(db: Queryable, limit: number): Promise<CampaignId[]> {
   return db.any(sql.type(Due)`
-    SELECT account_id, id FROM campaigns WHERE status = 'scheduled' AND scheduled_at <= now()
+    SELECT account_id, id FROM campaigns g WHERE ${isDue}
     ORDER BY scheduled_at, id LIMIT ${limit}
   `)
 }

@@ -7,7 +7,7 @@ const Count = z.object({ count: z.int() })
 /** A scheduled campaign is a draft again. */
 export async function unscheduleCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
   await tx.run(sql.unsafe`
-    UPDATE campaigns SET status = 'draft', scheduled_at = NULL, updated_at = now()
+    UPDATE campaigns SET status = 'draft', scheduled_at = NULL, begins_at = NULL, first_run_at = NULL, updated_at = now()
     WHERE account_id = ${account_id} AND id = ${id}
   `)
 }
@@ -41,6 +41,7 @@ export async function resumeCampaign(tx: Tx, { account_id, id }: CampaignId): Pr
       status = CASE WHEN g.ab_test IS NOT NULL AND EXISTS (
         SELECT FROM campaign_runs u
         WHERE u.account_id = g.account_id AND u.campaign_id = g.id AND u.run = 1 AND u.decided_variant IS NULL
+          AND u.finished_at IS NULL
       ) THEN 'testing' ELSE 'queued' END
     WHERE account_id = ${account_id} AND id = ${id} RETURNING status
   `)
@@ -81,7 +82,7 @@ export async function reopenRun(tx: Tx, { account_id, id }: CampaignId): Promise
     WHERE account_id = ${account_id} AND id = ${id}
   `)
   await tx.run(sql.unsafe`
-    UPDATE campaign_runs r SET finished_at = NULL
+    UPDATE campaign_runs r SET finished_at = NULL, outcome = NULL
     WHERE account_id = ${account_id} AND campaign_id = ${id} AND run = (
       SELECT max(n.run) FROM campaign_runs n WHERE n.account_id = r.account_id AND n.campaign_id = r.campaign_id)
   `)

@@ -66,7 +66,7 @@ BEGIN
     FROM slice s WHERE s.first_n < s.n
   )
   SELECT count(*), coalesce(array_agg(ROW(s.id, s.email, s.first_name, s.last_name, s.unsubscribed,
-    s.properties - coalesce(gone, '{}'), NULL)::given_contact) FILTER (WHERE s.first_n = s.n), '{}')
+    s.properties - coalesce(gone, '{}'), NULL, s.timezone)::given_contact) FILTER (WHERE s.first_n = s.n), '{}')
   INTO rows, given FROM slice s;
   IF rows + wrong + known <> up_to - i.merged_through THEN
     outcome := 'unstaged';

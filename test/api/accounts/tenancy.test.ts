@@ -169,7 +169,7 @@ function campaignRoutes(): Record<string, string[]> {
   ]
   const own = [
     ...['POST /pause', 'POST /resume', 'POST /retry', 'POST /test', 'GET /recipients/preview', 'GET /stats'],
-    ...['GET /engagement', 'POST /in-doubt', 'GET /ab', 'POST /ab/winner'],
+    ...['GET /engagement', 'POST /in-doubt', 'GET /ab', 'POST /ab/winner', 'GET /runs'],
   ]
   const routes = [
     ...[...shared, ...own].map(route => route.replace(' ', ' /campaigns/:id')),

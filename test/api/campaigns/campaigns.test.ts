@@ -25,6 +25,7 @@ const makeId = async (path: string, body: object) => (await post(path, body)).bo
 const NOTHING = {
   ...{ audience_id: null, segment_id: null, topic_id: null, preview_text: null, text: null, template_id: null },
   ...{ ab_test: null, recurrence: null, recurrence_every: null, track_opens: null, track_clicks: null },
+  ...{ timezone: 'UTC', send_in_local_time: false, skip_if_mailed_within_hours: null, exclude_unengaged_days: null },
   ...{ scheduled_at: null, started_at: null, sent_at: null, paused_at: null, pause_reason: null, error: null },
 }
 
@@ -50,8 +51,8 @@ t.test('POST /campaigns tells what is missing or wrong', async t => {
   for (const [fields, name, message] of [
     [{ from: 'x' }, 'invalid_from_address', '`from` must be `email@domain` or `Name <email@domain>`, not "x".'],
     [{ from: 'a@b.com' }, 'validation_error', '`from` must be at one of your domains: b.com is not one of them.'],
-    [{ recurrence: 'daily' }, 'validation_error', '`recurrence` is not supported yet.'],
-    [{ recurrence_every: 2 }, 'validation_error', '`recurrence_every` is not supported yet.'],
+    [{ recurrence_every: 2 }, 'validation_error', '`recurrence_every` must come with `recurrence`.'],
+    [{ timezone: 'FOO5' }, 'validation_error', '`timezone` must be an IANA time zone such as Europe/Berlin.'],
     [{ scheduled_at: 'in 2 hours' }, 'validation_error', '`scheduled_at` must come with `send`: true.'],
     [{ audience_id: 'x' }, 'validation_error', '`audience_id` must be an id: a UUID.'],
     [{ preview_text: 'a\nb' }, 'validation_error', '`preview_text` must be one line.'],

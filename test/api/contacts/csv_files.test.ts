@@ -22,7 +22,12 @@ t.test('GET /contacts/export gives a file that an import reads as it was', async
   await post('/contact-properties', { key: 'note', type: 'string', fallback_value: 'none' })
   await post('/contact-properties', { key: 'seats', type: 'number' })
   const contacts = [
-    { email: '=1+1@b.com', first_name: '@SUM(A1)', properties: { note: 'two\r\n"lines", and more', seats: -5 } },
+    {
+      email: '=1+1@b.com',
+      first_name: '@SUM(A1)',
+      timezone: 'Asia/Tokyo',
+      properties: { note: 'two\r\n"lines", and more', seats: -5 },
+    },
     { email: 'plain@b.com', last_name: 'O\u2019Neil', unsubscribed: true },
   ]
   await post('/contacts/batch', { contacts })
@@ -31,9 +36,9 @@ t.test('GET /contacts/export gives a file that an import reads as it was', async
   const created = /[^,]+Z/.exec(text)?.[0]
   t.equal(
     text.replaceAll(/[^,]+Z/g, 'T'),
-    'email,first_name,last_name,unsubscribed,created_at,note,seats\r\n' +
-      `'=1+1@b.com,'@SUM(A1),,false,T,"two\r\n""lines"", and more",-5\r\n` +
-      'plain@b.com,,O\u2019Neil,true,T,,\r\n',
+    'email,first_name,last_name,unsubscribed,timezone,created_at,note,seats\r\n' +
+      `'=1+1@b.com,'@SUM(A1),,false,Asia/Tokyo,T,"two\r\n""lines"", and more",-5\r\n` +
+      'plain@b.com,,O\u2019Neil,true,,T,,\r\n',
   )
   t.ok(created)
 
@@ -47,8 +52,8 @@ t.test('GET /contacts/export gives a file that an import reads as it was', async
   for (const { email } of contacts) {
     const get = async (key: string, domain: string) => {
       const { body } = await api.request('GET', `/api/contacts/${encodeURIComponent(email)}?domain=${domain}`, { key })
-      const { first_name, last_name, unsubscribed, properties } = Object(body)
-      return { first_name, last_name, unsubscribed, properties: { note: 'none', ...properties } }
+      const { first_name, last_name, unsubscribed, timezone, properties } = Object(body)
+      return { first_name, last_name, unsubscribed, timezone, properties: { note: 'none', ...properties } }
     }
     t.strictSame(await get(other.key, other.domain), await get(account.key, account.domain))
   }

@@ -53,7 +53,7 @@ t.test('each outcome moves its figure, and all of them add up to the recipients'
     reached('suppressed', false),
   ])
   const { rows } = await pool.pg.query(
-    'SELECT contact_id, sent_count, last_sent_at IS NOT NULL AS was_sent FROM contact_engagement WHERE account_id = $1 ORDER BY contact_id',
+    'SELECT contact_id, sent_count, last_sent_at IS NOT NULL AS was_sent FROM contact_engagement WHERE account_id = $1 AND sent_count > 0 ORDER BY contact_id',
     [account.id],
   )
   const sent = [0, 1, 3].map(n => ({ contact_id: contacts[n], sent_count: 1, was_sent: true }))

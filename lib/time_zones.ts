@@ -1,0 +1,30 @@
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+
+const known = new LRUCache<string, boolean>({ max: 2_000 })
+
+/** Tells whether a name is that of an IANA time zone or an alias of one, in any case. Offsets such as `+02:00` are none. */
+export function isTimeZone(name: string): boolean {
+  let answer = known.get(name)
+  if (answer === undefined) {
+    answer = name.length <= MAX_NAME && /^[A-Za-z]/.test(name) && isAccepted(name)
+    if (name.length <= MAX_NAME) known.set(name, answer)
+  }
+  return answer
+}
+
+export const NOT_A_ZONE = 'must be an IANA time zone such as Europe/Berlin'
+
+export const TimeZone = z.string().refine(isTimeZone, NOT_A_ZONE)
+
+/** In characters; the longest has 30. */
+const MAX_NAME = 64
+
+function isAccepted(timeZone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,38 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
+import { sql } from '#sql/pool.ts'
+import type { Look } from '#sql/segments/look.ts'
+
+/** How often a campaign may reach its contacts; null: however often. */
+export type FrequencyCap = { skip_if_mailed_within_hours: number | null; exclude_unengaged_days: number | null }
+
+export function hasCap({ skip_if_mailed_within_hours, exclude_unengaged_days }: FrequencyCap): boolean {
+  return skip_if_mailed_within_hours !== null || exclude_unengaged_days !== null
+}
+
+/**
+ * A value of `contacts c`: `mailed_recently`, `unengaged` or null. An email of a campaign counts from when it is stored, unless it
+ * ends without being sent. Nobody is unengaged whose opens are not tracked.
+ */
+export function cappedFor(cap: FrequencyCap, how: Look): FragmentSqlToken {
+  const { skip_if_mailed_within_hours: hours, exclude_unengaged_days: days } = cap
+  if (!hasCap(cap)) return sql.fragment`NULL`
+  const last = sql.fragment`greatest(e.last_opened_at, e.last_clicked_at)`
+  const isMailed =
+    hours === null
+      ? sql.fragment`false`
+      : sql.fragment`(e.last_sent_at > ${since({ hours })} OR e.last_email_at > ${since({ hours })} AND EXISTS (
+          SELECT FROM emails m WHERE m.account_id = e.account_id AND m.id = e.last_email_id
+            AND m.status NOT IN ('failed', 'bounced', 'suppressed', 'canceled') ${how}))`
+  const isUnengaged =
+    days === null
+      ? sql.fragment`false`
+      : sql.fragment`(NOT c.do_not_track AND coalesce(e.first_email_at, e.last_sent_at) <= ${since({ days })}
+          AND e.last_sent_at > coalesce(${last}, '-infinity') AND (${last} > ${since({ days })}) IS NOT TRUE)`
+  return sql.fragment`(
+    SELECT CASE WHEN ${isMailed} THEN 'mailed_recently' WHEN ${isUnengaged} THEN 'unengaged' END
+    FROM contact_engagement e WHERE e.account_id = c.account_id AND e.contact_id = c.id ${how})`
+}
+
+function since({ hours = 0, days = 0 }: { hours?: number; days?: number }): FragmentSqlToken {
+  return sql.fragment`now() - make_interval(days => ${days}, hours => ${hours})`
+}

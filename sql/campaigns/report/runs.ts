@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import type { Position } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import { CampaignStatus } from '../campaign_records.ts'
+import type { CampaignId } from '../campaigns.ts'
+
+const RunStatus = CampaignStatus.extract(['queued', 'testing', 'paused', 'sent', 'canceled', 'failed'])
+
+/** One sending of a campaign (GET /campaigns/:id/runs). */
+export const CampaignRun = z
+  .object({
+    object: z.literal('campaign_run'),
+    id: z.string(),
+    run: z.int().describe('Its number, from 1.'),
+    status: RunStatus.describe('`queued`: it is going on. The others as those of campaigns.'),
+    scheduled_at: z.date().nullable().describe('When it was due; null: it was sent at once.'),
+    started_at: z.date().describe('When sending began.'),
+    finished_at: z.date().nullable().describe('When nothing of it was left to send.'),
+    recipients_count: z.int().describe('Contacts that it is sent to, and those who were left out.'),
+    skipped: z.int().describe('Runs that were due before this one was finished, and that do not take place.'),
+  })
+  .meta({ id: 'CampaignRun' })
+export type CampaignRun = z.infer<typeof CampaignRun>
+
+/** Newest first. The id of one is its number. */
+export async function listRuns(
+  db: Queryable,
+  { account_id, id }: CampaignId,
+  { limit, after, before }: Position,
+): Promise<{ object: 'list'; has_more: boolean; data: CampaignRun[] }> {
+  const where = after ? sql.fragment`u.run < ${after}` : before ? sql.fragment`u.run > ${before}` : sql.fragment`true`
+  const order = before ? sql.fragment`u.run ASC` : sql.fragment`u.run DESC`
+  const rows = await db.any(sql.type(CampaignRun)`
+    SELECT 'campaign_run' AS object, u.run::text AS id, u.run,
+      CASE WHEN u.finished_at IS NULL THEN g.status ELSE coalesce(u.outcome, g.status) END AS status,
+      u.scheduled_at, u.created_at AS started_at, u.finished_at, (
+        SELECT coalesce(sum(n.count), 0)::bigint FROM campaign_counts n
+        WHERE n.account_id = u.account_id AND n.campaign_id = u.campaign_id AND n.run = u.run AND n.name = 'recipients'
+      ) AS recipients_count, u.skipped
+    FROM campaign_runs u JOIN campaigns g ON g.account_id = u.account_id AND g.id = u.campaign_id
+    WHERE u.account_id = ${account_id} AND u.campaign_id = ${id} AND ${where} ORDER BY ${order} LIMIT ${limit + 1}
+  `)
+  const data = rows.slice(0, limit)
+  return { object: 'list', has_more: rows.length > limit, data: before ? data.reverse() : data }
+}
+
+const Newest = z.object({ run: z.int().nullable() })
+
+/** The number of the newest run of a campaign; null: it was never started. */
+export async function findNewestRun(db: Queryable, { account_id, id }: CampaignId): Promise<number | null> {
+  const { run } = await db.one(sql.type(Newest)`
+    SELECT max(run) AS run FROM campaign_runs WHERE account_id = ${account_id} AND campaign_id = ${id}
+  `)
+  return run
+}
+
+export async function isRun(db: Queryable, { account_id, id }: CampaignId, run: number): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM campaign_runs WHERE account_id = ${account_id} AND campaign_id = ${id} AND run = ${run}) AS found
+  `)
+  return found
+}

@@ -1,0 +1,156 @@
+import t, { type Test } from 'tap'
+import { send_campaign } from '#tasks/send_campaign.ts'
+import { startApi } from '#test/support/api.ts'
+import {
+  addContacts,
+  createDraft,
+  figuresOf,
+  type QueuedCampaign,
+  recipientsOf,
+  sendUntil,
+} from '#test/support/campaigns.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
+const query = async (text: string, values: unknown[]) => (await world.pool.pg.query(text, values)).rows
+
+async function open(t: Test, addresses = ['ann@b.com', 'bob@b.com', 'eve@b.com']) {
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const contacts = await addContacts(world, account, addresses)
+  const work = openWork(t, world, 'capture')
+  const draft = (fields: object = {}) => createDraft(api, account, fields)
+  const start = async (fields: object = {}): Promise<QueuedCampaign> => {
+    const id = await draft(fields)
+    const { status, text } = await api.request('POST', `/api/campaigns/${id}/send`, { body: {} })
+    t.equal(status, 200, text)
+    return { account_id: account.id, campaign_id: id }
+  }
+  const preview = async (fields: object) =>
+    (await api.request('GET', `/api/campaigns/${await draft(fields)}/recipients/preview`)).body
+  return { account, api, contacts, work, draft, start, preview }
+}
+
+const CAP = { skip_if_mailed_within_hours: 24 }
+const reasonsOf = async (campaign: QueuedCampaign) =>
+  (await recipientsOf(world, campaign)).map(({ email, reason }: { email: string; reason: string | null }) => [
+    email,
+    reason,
+  ])
+
+t.test('contacts who were just mailed are left out, and shown with the reason', async t => {
+  const { contacts, work, start, preview, api, draft } = await open(t)
+  const first = await start(CAP)
+  await sendUntil(work, first)
+  t.strictSame(await reasonsOf(first), [
+    ['ann@b.com', null],
+    ['bob@b.com', null],
+    ['eve@b.com', null],
+  ])
+  await query(
+    `UPDATE contact_engagement SET last_sent_at = now() - interval '25 hours', last_email_at = now() - interval '25 hours' WHERE contact_id = $1`,
+    [contacts[1]],
+  )
+  shows(t, await preview(CAP), { contacts: 3, recipients: 1, left_out: { mailed_recently: 2, unengaged: 0 } })
+  shows(t, await preview({}), { recipients: 3 })
+  const second = await start(CAP)
+  await sendUntil(work, second)
+  t.strictSame(await reasonsOf(second), [
+    ['ann@b.com', 'mailed_recently'],
+    ['bob@b.com', null],
+    ['eve@b.com', 'mailed_recently'],
+  ])
+  shows(t, await figuresOf(world, second), { recipients: 3, excluded: 2, sent: 1 })
+  const third = await draft(CAP)
+  const { body } = await api.request('POST', `/api/campaigns/${third}/send`, { body: {} })
+  t.equal(body.message, 'Nobody would get the campaign.')
+})
+
+t.test('a test email to oneself does not count', async t => {
+  const { api, work, start, draft } = await open(t, ['ann@b.com'])
+  const id = await draft(CAP)
+  shows(t, await api.request('POST', `/api/campaigns/${id}/test`, { body: { to: 'ann@b.com' } }), { status: 200 })
+  const campaign = await start(CAP)
+  await sendUntil(work, campaign)
+  t.strictSame(await reasonsOf(campaign), [['ann@b.com', null]])
+})
+
+t.test('of two campaigns at the same moment one reaches each contact', async t => {
+  const { work, start, account } = await open(
+    t,
+    Array.from({ length: 60 }, (_, n) => `p${n}@b.com`),
+  )
+  const campaigns = await Promise.all([start(CAP), start(CAP), start(CAP)])
+  const slow = { ...work, slice: 7 }
+  await Promise.all(campaigns.flatMap(campaign => [send_campaign(campaign, slow), send_campaign(campaign, slow)]))
+  const rows = await query(
+    'SELECT count(*)::int AS emails, count(DISTINCT contact_id)::int AS contacts FROM emails WHERE account_id = $1',
+    [account.id],
+  )
+  shows(t, rows, [{ emails: 60, contacts: 60 }])
+  for (const campaign of campaigns) await sendUntil(work, campaign)
+})
+
+t.test('a campaign without a cap counts for one that has it, from when its email is stored', async t => {
+  const { work, start } = await open(t, ['ann@b.com'])
+  const capped = await start(CAP)
+  const other = await start()
+  await send_campaign(other, work)
+  await send_campaign(capped, work)
+  t.strictSame(await reasonsOf(capped), [['ann@b.com', 'mailed_recently']])
+})
+
+t.test('an email that was not sent does not count, so that a retry reaches its recipient', async t => {
+  const { api, work, start } = await open(t, ['ann@b.com'])
+  const campaign = await start(CAP)
+  await send_campaign(campaign, work)
+  await query(`UPDATE deliveries SET state = 'failed', next_at = NULL WHERE campaign_id = $1`, [campaign.campaign_id])
+  await query(`UPDATE emails SET status = 'failed' WHERE campaign_id = $1`, [campaign.campaign_id])
+  await send_campaign(campaign, work)
+  shows(t, await api.request('POST', `/api/campaigns/${campaign.campaign_id}/retry`), {
+    status: 200,
+    body: { recipients: 1 },
+  })
+  await sendUntil(work, campaign)
+  t.strictSame(await reasonsOf(campaign), [['ann@b.com', null]])
+  shows(t, await query(`SELECT state FROM deliveries WHERE campaign_id = $1 ORDER BY id`, [campaign.campaign_id]), [
+    { state: 'failed' },
+    { state: 'delivered' },
+  ])
+})
+
+t.test('contacts who open nothing for long are left out', async t => {
+  const names = ['reads', 'new', 'sleeps', 'answered', 'never', 'hidden']
+  const { account, contacts, preview, work, start } = await open(
+    t,
+    names.map(name => `${name}@b.com`),
+  )
+  const days = (count: number | null) => (count === null ? null : new Date(Date.now() - count * 86_400_000))
+  for (const [n, [first, sent, opened]] of [
+    [100, 1, 20],
+    [10, 1, null],
+    [100, 1, 40],
+    [100, 50, 49], // was sent nothing since
+    [null, null, null],
+    [100, 1, null],
+  ].entries() as Iterable<[number, (number | null)[]]>) {
+    await query(
+      'INSERT INTO contact_engagement (account_id, contact_id, first_email_at, last_sent_at, last_opened_at) VALUES ($1, $2, $3, $4, $5)',
+      [account.id, contacts[n], days(first ?? null), days(sent ?? null), days(opened ?? null)],
+    )
+  }
+  await query('UPDATE contacts SET do_not_track = true WHERE id = $1', [contacts[5]])
+  shows(t, await preview({ exclude_unengaged_days: 30 }), {
+    recipients: 5,
+    left_out: { unengaged: 1, mailed_recently: 0 },
+  })
+  shows(t, await preview({ exclude_unengaged_days: 45 }), { recipients: 6 })
+  const campaign = await start({ exclude_unengaged_days: 30 })
+  await sendUntil(work, campaign)
+  t.strictSame(
+    (await reasonsOf(campaign)).filter(([, reason]) => reason),
+    [['sleeps@b.com', 'unengaged']],
+  )
+})

@@ -1,0 +1,230 @@
+import t, { type Test } from 'tap'
+import { send_campaign } from '#tasks/send_campaign.ts'
+import { start_campaigns } from '#tasks/start_campaigns.ts'
+import { startApi } from '#test/support/api.ts'
+import { addContacts, createDraft, type QueuedCampaign, readCampaign, sendUntil } from '#test/support/campaigns.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
+const query = async (text: string, values: unknown[]) => (await world.pool.pg.query(text, values)).rows
+
+/** A daily campaign to two contacts, of which no run has begun. */
+async function open(t: Test, fields: object = {}) {
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const contacts = await addContacts(world, account, ['ann@b.com', 'bob@c.com'])
+  const id = await createDraft(api, account, { recurrence: 'daily', timezone: 'Europe/Berlin', ...fields })
+  const ask = async (method: string, path = '', body?: object) =>
+    api.request(method, `/api/campaigns/${id}${path}`, body === undefined ? {} : { body })
+  const { status, text } = await ask('POST', '/send', { scheduled_at: 'in 2 hours' })
+  t.equal(status, 200, text)
+  const campaign: QueuedCampaign = { account_id: account.id, campaign_id: id }
+  const work = openWork(t, world, 'capture')
+  return { account, api, contacts, id, campaign, work, ask, run: () => runNext(campaign, work) }
+}
+
+/** Lets time pass until the next run is due, and so long after that. */
+async function passTime({ campaign_id }: QueuedCampaign, late = '1 second'): Promise<void> {
+  await query(
+    `UPDATE campaigns SET first_run_at = first_run_at - passed, scheduled_at = scheduled_at - passed
+     FROM (SELECT scheduled_at - date_trunc('milliseconds', now()) + $2::interval AS passed FROM campaigns WHERE id = $1) p
+     WHERE id = $1`,
+    [campaign_id, late],
+  )
+  await query(
+    `UPDATE campaign_runs SET scheduled_at = scheduled_at - interval '1 day', created_at = created_at - interval '1 day' WHERE campaign_id = $1`,
+    [campaign_id],
+  )
+}
+
+async function runNext(campaign: QueuedCampaign, work: ReturnType<typeof openWork>, late?: string): Promise<void> {
+  await passTime(campaign, late)
+  await start_campaigns({}, work)
+  await sendUntil(work, campaign, 'scheduled')
+}
+
+const runsOf = (campaign: QueuedCampaign) =>
+  query('SELECT run, outcome, skipped FROM campaign_runs WHERE campaign_id = $1 ORDER BY run', [campaign.campaign_id])
+const mailsOf = async ({ campaign_id }: QueuedCampaign) =>
+  query(
+    `SELECT campaign_run AS run, count(*)::int AS emails, count(DISTINCT contact_id)::int AS contacts FROM emails
+     WHERE campaign_id = $1 GROUP BY 1 ORDER BY 1`,
+    [campaign_id],
+  )
+
+t.test('a recurring campaign is sent again at the same time of day', async t => {
+  const { campaign, run, account, work } = await open(t)
+  await run()
+  const [{ is_next }] = await query(
+    `SELECT scheduled_at AT TIME ZONE 'Europe/Berlin'
+       = first_run_at AT TIME ZONE 'Europe/Berlin' + interval '1 day' AS is_next
+     FROM campaigns WHERE id = $1`,
+    [campaign.campaign_id],
+  )
+  t.ok(is_next)
+  const jobs = await query(
+    `SELECT j.run_at = g.scheduled_at AS is_at FROM graphile_worker._private_jobs j, campaigns g
+     WHERE g.id = $1 AND j.key = 'start_campaigns ' || g.id`,
+    [campaign.campaign_id],
+  )
+  shows(t, jobs, [{ is_at: true }])
+  await addContacts(world, account, ['joiner@d.com'])
+  await runNext(campaign, work)
+  shows(t, await mailsOf(campaign), [
+    { run: 1, emails: 2, contacts: 2 },
+    { run: 2, emails: 3, contacts: 3 },
+  ])
+  shows(t, await runsOf(campaign), [
+    { run: 1, outcome: 'sent', skipped: 0 },
+    { run: 2, outcome: 'sent', skipped: 0 },
+  ])
+})
+
+t.test('8 workers that start and send the same run make one run', async t => {
+  const { campaign, run, work } = await open(t)
+  await run()
+  await passTime(campaign)
+  await Promise.all(Array.from({ length: 8 }, () => start_campaigns({}, work)))
+  await Promise.all(Array.from({ length: 8 }, () => send_campaign(campaign, work)))
+  await sendUntil(work, campaign, 'scheduled')
+  await Promise.all(
+    Array.from({ length: 8 }, () => start_campaigns({}, work).then(() => send_campaign(campaign, work))),
+  )
+  shows(t, await mailsOf(campaign), [
+    { run: 1, emails: 2, contacts: 2 },
+    { run: 2, emails: 2, contacts: 2 },
+  ])
+})
+
+t.test('runs that were missed for three weeks are one run, and the others are shown as skipped', async t => {
+  const { campaign, work, ask } = await open(t)
+  await runNext(campaign, work, '21 days')
+  shows(t, await mailsOf(campaign), [{ run: 1, emails: 2, contacts: 2 }])
+  shows(t, await readCampaign(world, campaign), { status: 'scheduled' })
+  t.ok((await readCampaign(world, campaign)).scheduled_at > new Date())
+  shows(t, (await ask('GET', '/runs')).body, {
+    data: [{ object: 'campaign_run', id: '1', run: 1, status: 'sent', recipients_count: 2, skipped: 21 }],
+  })
+})
+
+t.test('a run that goes on when the next one is due leaves that out', async t => {
+  const { campaign, work, ask } = await open(t)
+  await passTime(campaign)
+  await start_campaigns({}, work)
+  t.equal((await ask('POST', '/pause')).status, 200)
+  await query(
+    `UPDATE campaigns SET first_run_at = first_run_at - interval '2 days', scheduled_at = scheduled_at - interval '2 days' WHERE id = $1`,
+    [campaign.campaign_id],
+  )
+  await query(`UPDATE campaign_runs SET scheduled_at = scheduled_at - interval '2 days' WHERE campaign_id = $1`, [
+    campaign.campaign_id,
+  ])
+  await start_campaigns({}, work)
+  shows(t, await readCampaign(world, campaign), { status: 'paused' })
+  await ask('POST', '/resume')
+  await sendUntil(work, campaign, 'scheduled')
+  shows(t, await runsOf(campaign), [{ run: 1, outcome: 'sent', skipped: 2 }])
+})
+
+t.test(
+  'cancel between runs makes a draft whose runs can still be read, and which is sent again as the next run',
+  async t => {
+    const { campaign, run, ask, account } = await open(t)
+    await run()
+    shows(t, (await ask('POST', '/cancel')).body, { status: 'draft' })
+    shows(t, (await ask('GET', '/stats')).body, { status: 'draft', recipients: 2, sent: 2 })
+    shows(t, await ask('DELETE'), { status: 422 })
+    shows(t, await ask('PATCH', '', { ab_test: { variants: [{}, {}] } }), { status: 422 })
+    shows(t, await ask('PATCH', '', { subject: 'April', html: `<a href="https://${account.domain}/april">x</a>` }), {
+      status: 200,
+    })
+    shows(t, await ask('POST', '/send', { scheduled_at: 'in 3 hours' }), { status: 200 })
+    await run()
+    shows(t, (await ask('GET', '/stats')).body, { status: 'scheduled', recipients: 2, sent: 2 })
+    shows(t, (await ask('GET', '/stats?run=1')).body, { recipients: 2, sent: 2 })
+    shows(t, await ask('GET', '/stats?run=3'), { status: 404 })
+    shows(t, (await ask('GET', '/clicked-links')).body.data, [{ url: `https://${account.domain}/april` }])
+    shows(t, (await ask('GET', '/clicked-links?run=1')).body.data, [])
+    shows(
+      t,
+      await query('SELECT DISTINCT subject, campaign_run AS run FROM emails WHERE campaign_id = $1 ORDER BY run', [
+        campaign.campaign_id,
+      ]),
+      [
+        { subject: 'March', run: 1 },
+        { subject: 'April', run: 2 },
+      ],
+    )
+  },
+)
+
+t.test('cancel of a run ends the recurrence', async t => {
+  const { campaign, run, work, ask } = await open(t)
+  await run()
+  await passTime(campaign)
+  await start_campaigns({}, work)
+  shows(t, (await ask('POST', '/cancel')).body, { status: 'canceled' })
+  await send_campaign(campaign, work)
+  await start_campaigns({}, work)
+  shows(t, (await ask('GET', '/runs')).body, {
+    data: [
+      { run: 2, status: 'canceled' },
+      { run: 1, status: 'sent' },
+    ],
+  })
+})
+
+t.test('only the first run has the A/B test; the next send its winner', async t => {
+  const variants = [{ subject: 'Red' }, { subject: 'Blue', html: '<p>Blue</p>' }]
+  const { campaign, work, ask } = await open(t, { ab_test: { test_percentage: 100, variants } })
+  await runNext(campaign, work)
+  await query('UPDATE campaign_runs SET decided_variant = 2 WHERE campaign_id = $1', [campaign.campaign_id])
+  await passTime(campaign)
+  await start_campaigns({}, work)
+  shows(t, await readCampaign(world, campaign), { status: 'queued' })
+  await ask('POST', '/pause')
+  shows(t, (await ask('POST', '/resume')).body, { status: 'queued' })
+  await sendUntil(work, campaign, 'scheduled')
+  const subjects = await query('SELECT DISTINCT subject FROM emails WHERE campaign_id = $1 AND campaign_run = 2', [
+    campaign.campaign_id,
+  ])
+  shows(t, subjects, [{ subject: 'Blue' }])
+  shows(t, (await ask('GET', '/ab')).body, {
+    variants: [
+      { key: 'A', subject: 'Red' },
+      { key: 'B', subject: 'Blue' },
+    ],
+  })
+  shows(t, (await ask('GET')).body, { subject: 'March' })
+})
+
+t.test('the last run of a recurring campaign can be retried before the next', async t => {
+  const { campaign, run, work, ask } = await open(t)
+  await run()
+  shows(t, await ask('POST', '/retry'), { status: 422 })
+  await query(`UPDATE emails SET status = 'failed' WHERE campaign_id = $1 AND "to" = '{ann@b.com}'`, [
+    campaign.campaign_id,
+  ])
+  shows(t, (await ask('POST', '/retry')).body, { recipients: 1, status: 'queued' })
+  await sendUntil(work, campaign, 'scheduled')
+  shows(t, await mailsOf(campaign), [{ run: 1, emails: 3, contacts: 2 }])
+})
+
+t.test('the first run needs a time', async t => {
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  await addContacts(world, account, ['ann@b.com'])
+  const id = await createDraft(api, account, { recurrence: 'monthly' })
+  const { status, body } = await api.request('POST', `/api/campaigns/${id}/send`, { body: {} })
+  t.strictSame([status, body.message], [422, '`scheduled_at` must say when the first run of a recurring campaign is.'])
+  shows(t, (await api.request('POST', `/api/campaigns/${id}/send`, { body: { scheduled_at: 'now' } })).body, {
+    status: 'queued',
+  })
+  shows(t, (await api.request('GET', `/api/campaigns/${id}`)).body, {
+    recurrence: 'monthly',
+    recurrence_every: 1,
+    timezone: 'UTC',
+  })
+})
