@@ -11,8 +11,6 @@ import { timingFields } from './timing_fields.ts'
 /** In characters. */
 export const MAX_NAME = 255
 
-/** Fields of the contract that this version does not know yet. To ignore them would send something else than asked. */
-
 const Id = z.guid().toLowerCase()
 const FROM = 'Sender: `email@domain` or `Name <email@domain>`, at a domain of the account.'
 

@@ -7,7 +7,7 @@ ALTER TABLE campaigns ADD COLUMN poll jsonb;
 -- poll_id  the poll that the links of the email answer
 ALTER TABLE email_contents ADD COLUMN poll_id uuid;
 
--- A poll of one email, or of all emails of a campaign. Neither changes.
+-- A poll of one email, which never changes, or of all emails of a campaign, to which later runs may add options.
 
 -- email_id   the email that was sent with it; null: of a campaign, or of others that share it
 -- options    [{key, label}], in order

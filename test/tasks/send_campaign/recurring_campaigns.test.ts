@@ -228,3 +228,24 @@ t.test('the first run needs a time', async t => {
     timezone: 'UTC',
   })
 })
+
+t.test('all runs of a campaign ask one poll, which keeps the options of earlier runs', async t => {
+  const poll = { question: 'How was it?', options: ['Good', 'Bad'] }
+  const { campaign, run, ask, api } = await open(t, { poll })
+  await run()
+  await ask('POST', '/cancel')
+  await ask('PATCH', '', { poll: { question: 'And now?', options: ['Fine', 'Good'] } })
+  await ask('POST', '/send', { scheduled_at: 'in 2 hours' })
+  await run()
+  const { body } = await api.request('GET', `/api/polls/${campaign.campaign_id}`)
+  shows(t, body, { question: 'And now?', answers: [{ key: 'fine' }, { key: 'good' }, { key: 'bad' }] })
+  const asked = await query(
+    `SELECT e.campaign_run AS run, count(DISTINCT c.poll_id)::int AS polls FROM emails e JOIN email_contents c ON c.email_id = e.id
+     WHERE e.campaign_id = $1 GROUP BY 1 ORDER BY 1`,
+    [campaign.campaign_id],
+  )
+  t.strictSame(asked, [
+    { run: 1, polls: 1 },
+    { run: 2, polls: 1 },
+  ])
+})
