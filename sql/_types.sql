@@ -1,6 +1,5 @@
 -- Types of several files' functions, which go with them. First of all files: a type must be there before another holds it.
-DROP TYPE IF EXISTS quota_request, quota_decision, delivery_change, announcement, email_event, campaign_move,
-  given_contact CASCADE;
+DROP TYPE IF EXISTS quota_request, quota_decision, delivery_change, announcement, email_event, given_contact CASCADE;
 
 -- One email and how many it counts for: one for each recipient.
 CREATE TYPE quota_request AS (
@@ -54,16 +53,6 @@ CREATE TYPE email_event AS (
   type text,         -- without `email.`
   recipients text[], -- whom it concerns; null: all
   more jsonb         -- what is told besides; may be null
-);
-
--- A change of a figure of a campaign (sql/campaigns/counts.ts names them).
-CREATE TYPE campaign_move AS (
-  account_id uuid,
-  campaign_id uuid,
-  run integer,
-  variant smallint,
-  name text,
-  by integer
 );
 
 -- A contact as a caller gives it (sql/contacts/upsert_contacts.sql).

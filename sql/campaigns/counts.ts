@@ -3,7 +3,7 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { runOf } from './report/run_of.ts'
 import type { RunId } from './sending/runs.ts'
 
-/** Figures that sending moves (campaign_move in sql/_types.sql). */
+/** Figures that sending moves (campaign_move in _campaign_types.sql). */
 export type Figure = 'recipients' | 'excluded' | 'canceled'
 
 /** A change of a figure; of several of one commit those of one variant and name are added up. */
