@@ -36,7 +36,8 @@ CREATE TYPE delivery_change AS (
   class text,
   bounce jsonb,
   was text,        -- the state before
-  campaign_id uuid -- of an email of a campaign
+  campaign_id uuid, -- of an email of a campaign
+  domain_id uuid
 );
 
 -- Something that happened, which webhooks are told.

@@ -7,6 +7,7 @@ import { deleteExpiredLogs } from '#sql/request_log/logs.ts'
 import { deleteExpiredBatches } from '#sql/sending/batches.ts'
 import { forgetExpiredEmails } from '#sql/sending/emails.ts'
 import { deleteExpiredKeys } from '#sql/sending/idempotency_keys.ts'
+import { deleteExpiredMetrics, foldMetrics } from '#sql/sending/metrics/keep_metrics.ts'
 import { forgetAddresses } from '#sql/tracking/hits.ts'
 import { deleteDeletedDeliveries, deleteDeletedWebhooks, deleteExpiredEvents } from '#sql/webhooks/purge.ts'
 import type { Task, Work } from './task.ts'
@@ -16,6 +17,8 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const keys = await deleteExpiredKeys(work.pool)
   const batches = await deleteExpiredBatches(work.pool)
   const usage = await deleteExpiredUsage(work.pool)
+  const folded = await inTurns(limit => foldMetrics(work.pool, limit))
+  const metrics = await inTurns(limit => deleteExpiredMetrics(work.pool, limit))
   const suppressions = await inTurns(limit => removeExpiredSuppressions(work.pool, limit))
   const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
   const policies = await deleteExpiredMtaStsPolicies(work.pool)
@@ -39,6 +42,8 @@ export const purge: Task<'purge'> = async (_payload, work) => {
       addresses,
       blobs,
       usage,
+      folded,
+      metrics,
       suppressions,
       logs,
       policies,

@@ -18,6 +18,7 @@ import { domainProviders } from './domain_providers.ts'
 import { domains } from './domains.ts'
 import { emailAttachments } from './email_attachments.ts'
 import { emailBatch } from './email_batch.ts'
+import { emailMetrics } from './email_metrics.ts'
 import { emails } from './emails.ts'
 import { contactExports, suppressionExports } from './exports.ts'
 import { logs } from './logs.ts'
@@ -41,7 +42,7 @@ export const resources: Resource[] = [
   {
     name: 'Emails',
     description: 'Send email now or later, single emails or batches, and see their status.',
-    operations: [...emails, ...emailBatch, ...emailAttachments],
+    operations: [...emails, ...emailBatch, ...emailAttachments, ...emailMetrics],
   },
   {
     name: 'Received emails',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { orNotFound } from '#lib/errors.ts'
+import { ratesOf } from '#lib/sending/metrics/rates.ts'
 import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { findCampaign } from '#sql/campaigns/campaigns.ts'
 import { readFigures } from '#sql/campaigns/counts.ts'
@@ -67,7 +68,14 @@ export async function readStats(db: Queryable, campaign: RunRef): Promise<Campai
   const figure = (name: string) => counted[name] ?? 0
   const suppressed = figure('suppressed') + figure('excluded')
   const [recipients, sent, delivered] = [figure('recipients'), figure('sent'), figure('delivered')]
-  const done = delivered + figure('bounced') + figure('failed') + suppressed + figure('canceled')
+  const counts = {
+    bounced: figure('bounced'),
+    complained: figure('complained'),
+    unique_opened: figure('unique_opened'),
+    unique_clicked: figure('unique_clicked'),
+    unsubscribed: figure('unsubscribed'),
+  }
+  const done = delivered + counts.bounced + figure('failed') + suppressed + figure('canceled')
   return {
     object: 'campaign_stats',
     campaign_id: campaign.id,
@@ -76,33 +84,23 @@ export async function readStats(db: Queryable, campaign: RunRef): Promise<Campai
     sent,
     delivered,
     delivery_delayed: figure('delayed'),
-    bounced: figure('bounced'),
-    complained: figure('complained'),
+    bounced: counts.bounced,
+    complained: counts.complained,
     failed: figure('failed'),
     suppressed,
     canceled: figure('canceled'),
     pending: recipients - done,
     in_doubt: figure('in_doubt'),
     opened: figure('opened'),
-    unique_opened: figure('unique_opened'),
+    unique_opened: counts.unique_opened,
     mpp_opened: figure('mpp_opened'),
     machine_opened: figure('machine_opened'),
     clicked: figure('clicked'),
-    unique_clicked: figure('unique_clicked'),
+    unique_clicked: counts.unique_clicked,
     machine_clicked: figure('machine_clicked'),
     replied: figure('replied'),
-    unsubscribed: figure('unsubscribed'),
-    delivery_rate: rateOf(delivered, sent),
-    open_rate: rateOf(figure('unique_opened'), delivered),
-    click_rate: rateOf(figure('unique_clicked'), delivered),
-    bounce_rate: rateOf(figure('bounced'), sent),
-    complaint_rate: rateOf(figure('complained'), delivered),
-    unsubscribe_rate: rateOf(figure('unsubscribed'), delivered),
+    unsubscribed: counts.unsubscribed,
+    ...ratesOf({ ...counts, sent, delivered }),
     top_links: links.map(({ url, clicks, unique_clicks }) => ({ url, clicks, unique_clicks })),
   }
-}
-
-/** 4 decimals; 0 of nothing. */
-export function rateOf(part: number, whole: number): number {
-  return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 10_000
 }

@@ -68,6 +68,7 @@ BEGIN
   added := suppress_bounced(changes);
   PERFORM refresh_email_status(changes);
   PERFORM settle_campaigns(changes);
+  PERFORM count_deliveries(changes);
   PERFORM announce_deliveries(changes);
   PERFORM announce_suppressions('added', added);
 
@@ -92,7 +93,7 @@ BEGIN
       -- A pause is not the receiver's doing: the time begins with its end.
       greatest(coalesce(e.scheduled_at, e.created_at), d.resumed_at, (SELECT p.resumed_at FROM platform p))
         + give_up_after() < now() + make_interval(secs => r.delay) AS expired,
-      d.lost_count >= 9 AS worn_out
+      d.lost_count >= 9 AS worn_out, e.domain_id
     FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id) r
     -- One by one, in the order of ids: by their key, whatever the planner believes about the tables.
     CROSS JOIN LATERAL (
@@ -136,7 +137,7 @@ BEGIN
       last_reply = coalesce(s.reply, d.last_reply)
     FROM decided s WHERE d.account_id = s.account_id AND d.id = s.id
     RETURNING ROW(d.account_id, d.email_id, d.id, d.recipient, s.outcome, d.state, d.reason, s.reply, s.via,
-      s.suppression_id, s.class, s.bounce, s.was, d.campaign_id)::delivery_change AS change
+      s.suppression_id, s.class, s.bounce, s.was, d.campaign_id, s.domain_id)::delivery_change AS change
   )
   SELECT array_agg(change) INTO changes FROM changed;
   RETURN changes;

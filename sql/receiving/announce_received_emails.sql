@@ -1,11 +1,17 @@
 DROP FUNCTION IF EXISTS announce_received_emails(json);
 
--- What came in, as webhooks are told it (contract 12.4), once it was read: whose post it is gets it, reports are nobody's.
+-- What came in, counted and as webhooks are told it (contract 12.4), once it was read: whose post it is gets it, reports are
+-- nobody's. Each address that it was received for counts as one, as it does for quotas.
 -- given: a list of { account_id, id }.
 CREATE FUNCTION announce_received_emails(given json) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 BEGIN
+  PERFORM count_metrics(ARRAY(
+    SELECT ROW(r.account_id, NULL, r.domain_id, NULL, r.created_at, 'received', cardinality(r.received_for))::metric_move
+    FROM json_to_recordset(given) AS g(account_id uuid, id uuid)
+    JOIN received_emails r ON r.account_id = g.account_id AND r.id = g.id AND r.kind = 'email' AND r.state <> 'stored'
+  ));
   PERFORM announce(ARRAY(
     SELECT ROW(r.account_id, t.type, jsonb_build_object(
       'email_id', r.id, 'created_at', iso_time(r.created_at), 'domain_id', r.domain_id, 'from', r.sender, 'to', r."to",

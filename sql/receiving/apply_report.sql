@@ -16,9 +16,10 @@ DECLARE
   d deliveries;
   added suppressions;
   changes delivery_change[];
+  domain uuid;
 BEGIN
   -- Emails first: see settle_deliveries.
-  PERFORM 1 FROM emails e
+  SELECT e.domain_id INTO domain FROM emails e
   WHERE e.account_id = account
     AND e.id = (SELECT x.email_id FROM deliveries x WHERE x.account_id = account AND x.id = delivery)
   FOR NO KEY UPDATE;
@@ -58,9 +59,11 @@ BEGIN
   END IF;
 
   changes := ARRAY[ROW(d.account_id, d.email_id, d.id, d.recipient, outcome, outcome, apply_report.reason,
-    apply_report.reply, NULL, suppression, apply_report.class, apply_report.bounce, d.state, d.campaign_id)::delivery_change];
+    apply_report.reply, NULL, suppression, apply_report.class, apply_report.bounce, d.state, d.campaign_id,
+    domain)::delivery_change];
   PERFORM refresh_email_status(changes);
   PERFORM settle_campaigns(changes);
+  PERFORM count_deliveries(changes);
   PERFORM announce_deliveries(changes);
   IF added.id IS NOT NULL THEN
     PERFORM announce_suppressions('added', ARRAY[added]);

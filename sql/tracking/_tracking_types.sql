@@ -18,7 +18,7 @@ CREATE TYPE tracking_hit AS (
   created_at timestamptz
 );
 
--- The hits of one type and class on one delivery, and on one of its links.
+-- The hits of one type and class on one delivery, and on one of its links, in a quarter of an hour.
 CREATE TYPE hit_group AS (
   account_id uuid,
   email_id uuid,
@@ -26,6 +26,7 @@ CREATE TYPE hit_group AS (
   type text,
   link smallint,
   class text,
+  quarter timestamptz,
   hits integer,
   first_id uuid,
   first_at timestamptz,

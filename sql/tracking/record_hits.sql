@@ -36,6 +36,16 @@ BEGIN
   after := group_hits(hits);
 
   PERFORM count_hits(before, after);
+  PERFORM count_metrics(ARRAY(
+    SELECT ROW(m.account_id, NULL, m.domain_id, m.campaign_id, m.at, m.name, sum(m.by))::metric_move
+    FROM (
+      SELECT * FROM metrics_of_hits(after)
+      UNION ALL
+      SELECT b.account_id, b.email_id, b.domain_id, b.campaign_id, b.at, b.name, -b.by FROM metrics_of_hits(before) AS b
+    ) m
+    GROUP BY m.account_id, m.domain_id, m.campaign_id, m.at, m.name
+    HAVING sum(m.by) <> 0
+  ));
   PERFORM tell_hits(before, after);
 END
 $$;
@@ -69,13 +79,13 @@ DROP FUNCTION IF EXISTS group_hits(tracking_hit[]);
 -- All that is recorded of the deliveries of these hits.
 CREATE FUNCTION group_hits(given tracking_hit[]) RETURNS hit_group[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(ROW(g.*)::hit_group) FROM (
-    SELECT t.account_id, t.email_id, t.delivery_id, t.type, t.link, t.class, count(*)::integer,
+    SELECT t.account_id, t.email_id, t.delivery_id, t.type, t.link, t.class, quarter_of(t.created_at), count(*)::integer,
       (array_agg(t.id ORDER BY t.created_at, t.id))[1], min(t.created_at), max(t.created_at)
     FROM (SELECT DISTINCT account_id, delivery_id FROM unnest(given)) w
     -- By their key, whatever the planner believes about the table.
     CROSS JOIN LATERAL (
       SELECT * FROM tracking_hits h WHERE h.account_id = w.account_id AND h.delivery_id = w.delivery_id OFFSET 0
     ) t
-    GROUP BY t.account_id, t.email_id, t.delivery_id, t.type, t.link, t.class
+    GROUP BY t.account_id, t.email_id, t.delivery_id, t.type, t.link, t.class, quarter_of(t.created_at)
   ) g
 $$;

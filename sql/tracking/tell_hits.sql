@@ -52,7 +52,7 @@ $$;
 -- Groups that there were none of before.
 CREATE FUNCTION added_groups(before hit_group[], after hit_group[]) RETURNS hit_group[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(g.added) FROM (
-    SELECT (array_agg(x.hits))[1] AS added
+    SELECT (array_agg(x.hits ORDER BY (x.hits).quarter))[1] AS added
     FROM (
       SELECT true AS is_new, a AS hits FROM unnest(after) AS a UNION ALL SELECT false, b FROM unnest(before) AS b
     ) x

@@ -19,6 +19,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   import: async () => (await import('./import.ts')).benchImport(),
   rendering: async () => (await import('./rendering.ts')).benchRendering(),
   tracking: async () => (await import('./tracking.ts')).benchTracking(),
+  metrics: async () => (await import('./metrics.ts')).benchMetrics(),
   redirect: async () => (await import('./redirect.ts')).benchRedirect(),
   bodies: async () => (await import('./bodies.ts')).benchBodies(),
 }

@@ -38,6 +38,7 @@ const theirs = await fill(await newAccount(world))
 const unbound = [
   ...['suppressions.source_email_id', 'emails.domain_id', 'emails.template_id', 'emails.message_id'],
   ...['emails.topic_id', 'deliveries.topic_id'],
+  ...['email_metrics.domain_id', 'email_metrics.campaign_id'],
   ...['attachments.content_id', 'received_emails.message_id', 'received_attachments.content_id'],
   'kept_message_ids.message_id',
   // Removed in slices after what they name.

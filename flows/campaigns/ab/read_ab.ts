@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { WinnerMetric } from '#lib/campaigns/ab_test.ts'
 import { isSignificant } from '#lib/campaigns/choose_winner.ts'
 import { orNotFound } from '#lib/errors.ts'
+import { rateOf } from '#lib/sending/metrics/rates.ts'
 import { type Decision, findDecision } from '#sql/campaigns/ab/decision.ts'
 import { listVariants, readVariantFigures } from '#sql/campaigns/ab/variants.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
 import type { Queryable } from '#sql/pool.ts'
-import { rateOf } from '../read_stats.ts'
 import { judgeVariants, requireTest } from './decide_winner.ts'
 
 const AbStatus = z.enum(['pending', 'testing', 'decided', 'canceled'])

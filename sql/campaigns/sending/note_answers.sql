@@ -1,12 +1,26 @@
 DROP FUNCTION IF EXISTS note_unsubscribed(uuid, uuid);
 DROP FUNCTION IF EXISTS note_replied(uuid, uuid, uuid);
 
--- A recipient of a campaign unsubscribed by its email: counted once. An email of no campaign changes nothing.
+-- A recipient unsubscribed by an email, whose newest event tells of it: counted once for the account, and for a campaign.
 CREATE FUNCTION note_unsubscribed(account uuid, email_id uuid) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   moves campaign_move[];
 BEGIN
+  PERFORM count_metrics(ARRAY(
+    SELECT ROW(account, e.id, e.domain_id, e.campaign_id, now(), 'unsubscribed', 1)::metric_move
+    FROM (
+      SELECT v.recipient FROM email_events v
+      WHERE v.account_id = account AND v.email_id = note_unsubscribed.email_id AND v.type = 'unsubscribed'
+      ORDER BY v.id DESC LIMIT 1
+    ) newest
+    JOIN emails e ON e.account_id = account AND e.id = note_unsubscribed.email_id
+    WHERE NOT EXISTS (
+      SELECT FROM email_events v WHERE v.account_id = account AND v.email_id = e.id AND v.type = 'unsubscribed'
+        AND v.recipient = newest.recipient
+      OFFSET 1
+    )
+  ));
   WITH noted AS (
     UPDATE campaign_recipients r SET unsubscribed_at = now() FROM emails e
     WHERE e.account_id = account AND e.id = note_unsubscribed.email_id AND r.account_id = account AND r.campaign_id = e.campaign_id

@@ -106,6 +106,14 @@ BEGIN
   -- What is due later needs no job.
   SELECT jsonb_agg(DISTINCT email_id) INTO job_email_ids FROM stored WHERE state = 'queued' AND next_at <= now();
 
+  IF judged.dropped <> '{}' THEN
+    PERFORM count_metrics(ARRAY(
+      SELECT ROW(d.account_id, d.id, judged.domain_ids[d.position + 1], d.campaign_id, now(), 'suppressed', 1)::metric_move
+      FROM unnest(drafts) AS d CROSS JOIN unnest(d.recipients) AS r
+      WHERE d.position = ANY (accepted) AND r.id = ANY (judged.dropped)
+    ));
+  END IF;
+
   IF have_webhooks(ARRAY(SELECT DISTINCT d.account_id FROM unnest(drafts) AS d)) THEN
     PERFORM announce_emails(ARRAY(
       SELECT ROW(d.account_id, d.id, t.type, t.recipients, t.more)::email_event

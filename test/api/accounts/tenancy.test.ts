@@ -181,7 +181,7 @@ function campaignRoutes(): Record<string, string[]> {
 const routes = routesOf(operations)
 
 /** Asks DNS, and nothing of ours; counts. */
-const NO_LISTS = ['/domains/mx-check', '/usage', '/contacts/export', '/suppressions/export']
+const NO_LISTS = ['/domains/mx-check', '/usage', '/emails/metrics', '/contacts/export', '/suppressions/export']
 
 const lists = routes
   .filter(({ method, path }) => method === 'GET' && !path.includes(':') && !NO_LISTS.includes(path))

@@ -1,0 +1,56 @@
+import { FIGURES, type Figures, type Metric } from './names.ts'
+
+type Counts = Record<'sent' | 'delivered' | 'bounced' | 'complained', number> &
+  Record<'unique_opened' | 'unique_clicked' | 'unsubscribed', number>
+
+type Rates = Record<Extract<Metric, `${string}_rate`>, number>
+
+/** The rates of what was counted (contract 9.3). */
+export function ratesOf(counts: Counts): Rates {
+  const { sent, delivered } = counts
+  return {
+    delivery_rate: rateOf(delivered, sent),
+    open_rate: rateOf(counts.unique_opened, delivered),
+    click_rate: rateOf(counts.unique_clicked, delivered),
+    bounce_rate: rateOf(counts.bounced, sent),
+    complaint_rate: rateOf(counts.complained, delivered),
+    unsubscribe_rate: rateOf(counts.unsubscribed, delivered),
+  }
+}
+
+/** 4 decimals; 0 of nothing. */
+export function rateOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 10_000
+}
+
+/** All metrics of these figures. One that is negative counts as 0: what it counted was purged. */
+export function metricsOf(figures: Figures): Record<Metric, number> {
+  const figure = (name: keyof Figures) => Math.max(0, figures[name] ?? 0)
+  const bounces = {
+    bounced_transient: figure('bounced_transient'),
+    bounced_permanent: figure('bounced_permanent'),
+    bounced_undetermined: figure('bounced_undetermined'),
+  }
+  const counts = {
+    received: figure('received'),
+    delivered: figure('delivered'),
+    complained: figure('complained'),
+    suppressed: figure('suppressed'),
+    bounced: bounces.bounced_transient + bounces.bounced_permanent + bounces.bounced_undetermined,
+    ...bounces,
+    opened: figure('opened'),
+    clicked: figure('clicked'),
+    unsubscribed: figure('unsubscribed'),
+    delivery_delayed: figure('delivery_delayed'),
+    failed: figure('failed'),
+    sent: figure('sent'),
+    unique_opened: figure('unique_opened'),
+    unique_clicked: figure('unique_clicked'),
+  }
+  return { ...counts, ...ratesOf(counts) }
+}
+
+/** Figures of several parts together. */
+export function addFigures(parts: Figures[]): Figures {
+  return Object.fromEntries(FIGURES.map(name => [name, parts.reduce((sum, part) => sum + (part[name] ?? 0), 0)]))
+}

@@ -1,0 +1,13 @@
+-- Before what takes it, as sql/_types.sql has it.
+DROP TYPE IF EXISTS metric_move CASCADE;
+
+-- A change of a figure of email_metrics (count_metrics.sql).
+CREATE TYPE metric_move AS (
+  account_id uuid,
+  email_id uuid, -- null: of several
+  domain_id uuid,
+  campaign_id uuid,
+  at timestamptz,
+  name text,
+  by integer
+);
