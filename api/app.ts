@@ -13,6 +13,7 @@ import { operations } from '#api/routes/index.ts'
 import { openapiRouter } from '#api/routes/openapi.ts'
 import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
+import { createIngestEvent } from '#flows/events/ingest_together.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { createListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
@@ -33,17 +34,9 @@ export type App = Koa<State, Services> & {
 export function createApp(foundation: Foundation): App {
   const app = new Koa<State, Services>()
   const readiness = { isStopping: false }
-  const listener = openListener(foundation)
-  const blobs = createBlobs(foundation)
-  const acceptEmail = createAcceptEmail(foundation.pool)
-  const renderEmail = createRenderEmail(foundation.pool)
-  const countSend = createCountSend(foundation)
-  const listSegmentContacts = createListSegmentContacts(foundation.pool)
+  const services = openServices(foundation)
   const requestLog = createRequestLog(foundation)
   const { tracking, pages, close: closePages } = createPublicPages(foundation)
-  const dns = createDns(foundation.config.DNS_SERVERS)
-  const connections = new Connections(fetchPolicy(foundation.config))
-  const services = { acceptEmail, listener, renderEmail, listSegmentContacts, blobs, dns, connections, countSend }
   Object.assign(app.context, foundation, services, { readiness })
 
   const api = routerOf(operations)
@@ -72,11 +65,27 @@ export function createApp(foundation: Foundation): App {
   })
   const close = async () => {
     await Promise.all([requestLog?.stop(), closePages()])
-    await listener.close()
-    blobs.close()
-    connections.close()
+    await services.listener.close()
+    services.blobs.close()
+    services.connections.close()
   }
   return Object.assign(app, { readiness, close })
+}
+
+/** What routes work with besides the foundation. */
+function openServices(foundation: Foundation) {
+  const { config, pool } = foundation
+  return {
+    acceptEmail: createAcceptEmail(pool),
+    ingestEvent: createIngestEvent(pool),
+    listener: openListener(foundation),
+    renderEmail: createRenderEmail(pool),
+    listSegmentContacts: createListSegmentContacts(pool),
+    blobs: createBlobs(foundation),
+    dns: createDns(config.DNS_SERVERS),
+    connections: new Connections(fetchPolicy(config)),
+    countSend: createCountSend(foundation),
+  }
 }
 
 function openListener({ config, log }: Foundation): Listener {

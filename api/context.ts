@@ -1,6 +1,7 @@
 import type { RouterContext, RouterMiddleware } from '@koa/router'
 import type { ImportFile } from '#flows/contacts/import/create_import.ts'
 import type { RenderEmail } from '#flows/contents/render_email.ts'
+import type { IngestEvent } from '#flows/events/ingest_together.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import type { ListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
 import type { BatchServices } from '#flows/sending/send_batch.ts'
@@ -17,6 +18,7 @@ export type CountSend = (ctx: Context) => Promise<Use>
 export type Services = Foundation &
   SendingServices &
   BatchServices & {
+    ingestEvent: IngestEvent
     renderEmail: RenderEmail
     listSegmentContacts: ListSegmentContacts
     dns: Dns

@@ -30,10 +30,10 @@ export function isRefusedData(error: unknown): boolean {
 }
 
 /** For a statement that may find what must be unique taken: throws 409 with the message then, and any other error as it is. */
-export function refuseDuplicate(message: string): (error: unknown) => never {
+export function refuseDuplicate(message: string, statusCode = 409): (error: unknown) => never {
   return cause => {
     throw sqlState(cause) === UNIQUE_VIOLATION
-      ? new ApiError('validation_error', message, { statusCode: 409, cause })
+      ? new ApiError('validation_error', message, { statusCode, cause })
       : cause
   }
 }

@@ -20,6 +20,7 @@ import { emailAttachments } from './email_attachments.ts'
 import { emailBatch } from './email_batch.ts'
 import { emailMetrics } from './email_metrics.ts'
 import { emails } from './emails.ts'
+import { events } from './events.ts'
 import { contactExports, suppressionExports } from './exports.ts'
 import { logs } from './logs.ts'
 import { polls } from './polls.ts'
@@ -27,6 +28,7 @@ import { receivedAttachments } from './received_attachments.ts'
 import { receivedEmails } from './received_emails.ts'
 import { receivedReplies } from './received_replies.ts'
 import { segments } from './segments.ts'
+import { sentEvents } from './sent_events.ts'
 import { suppressionBatches } from './suppression_batches.ts'
 import { suppressions } from './suppressions.ts'
 import { templates } from './templates.ts'
@@ -80,6 +82,11 @@ export const resources: Resource[] = [
     operations: [...campaigns, ...campaignActions, ...campaignReports, ...campaignAb],
   },
   { name: 'Polls', description: 'Questions in emails and campaigns, and the answers to them.', operations: polls },
+  {
+    name: 'Events',
+    description: 'What your contacts do: events that start automations and go on with them.',
+    operations: [...sentEvents, ...events],
+  },
   {
     name: 'Suppressions',
     description: 'Addresses that are sent nothing.',

@@ -23,6 +23,7 @@ const MEANINGS: Partial<Record<ErrorName, string>> = {
   rate_limit_exceeded: 'Too many send requests from this client address. Retry after `retry-after`.',
   daily_quota_exceeded: 'The email does not fit into the quota of 24 hours.',
   monthly_quota_exceeded: 'The email does not fit into the quota of 30 days.',
+  automation_quota_exceeded: 'The plan allows no such number of automation runs in 30 days. Nothing was stored.',
   reputation_limit_exceeded: 'The domain is new and may not send more yet. Retry after `retry-after`.',
   reputation_paused: 'Sending is paused for the account or the domain.',
   plan_limit_reached: 'The plan allows no more domains.',

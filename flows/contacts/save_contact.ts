@@ -31,18 +31,19 @@ export async function saveContact(
   })
 }
 
-/** As `saveContact`, in a transaction of `writeContacts`. */
+/** As `saveContact`, in a transaction of `writeContacts`. `source`: what a new contact comes from. */
 export async function storeContact(
   tx: Tx,
   place: ContactPlace,
   given: ContactFields & Groups & { email: string },
   origin: ConsentOrigin,
+  source: 'api' | 'event' = 'api',
 ): Promise<UpsertedContact> {
   const { account_id } = place
   await requireGroups(tx, place, given)
   const properties = given.properties && storedValues(given.properties, await listStoredProperties(tx, account_id))
   const row = toGivenContact(newId(), given, properties ?? null)
-  const options = { ...place, on_conflict: 'upsert', may_resubscribe: true, source: 'api' } as const
+  const options = { ...place, on_conflict: 'upsert', may_resubscribe: true, source } as const
   const [saved] = (await upsertContacts(tx, [row], { ...options, source_id: origin.source_id })) as [UpsertedContact]
   await joinGroups(tx, place, given, [saved.id], origin)
   await noteConsents(tx, place, [saved], origin)

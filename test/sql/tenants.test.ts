@@ -212,7 +212,10 @@ async function fillAutomations(
   await pg.query(`INSERT INTO event_definitions VALUES ($1, $2, 'order.placed')`, [id, randomUUID()])
   await pg.query(`INSERT INTO contact_events VALUES ($1, $2, $3, $4, 'order.placed')`, [id, run, domain_id, contact])
   await pg.query(`INSERT INTO automations VALUES ($1, $2, $3, 'Welcome')`, [id, automation, domain_id])
-  await pg.query(`INSERT INTO automation_versions VALUES ($1, $2, 1, '{"steps":[]}')`, [id, automation])
+  await pg.query(`INSERT INTO automation_versions VALUES ($1, $2, 1, $3)`, [
+    ...[id, automation, '{"steps":[{"type":"wait_for_event","config":{"event_name":"order.paid"}}]}'],
+  ])
+  await pg.query('INSERT INTO automation_usage VALUES ($1, now(), 1)', [id])
   await pg.query(`INSERT INTO automation_triggers VALUES ($1, $2, 'order.placed', $3)`, [id, domain_id, automation])
   await pg.query(`INSERT INTO automation_runs VALUES ($1, $2, $3, 1, $4, $5, 'a@b.co')`, [
     ...[id, run, automation, domain_id, contact],

@@ -127,6 +127,10 @@ const foreignIds: Record<string, string[]> = {
   'GET /topics/:id': [ofThem.topic],
   'PATCH /topics/:id': [ofThem.topic],
   'DELETE /topics/:id': [ofThem.topic],
+  'GET /events/:id': [ofThem.event, ofThem.event_name],
+  'GET /events/:id/recent': [ofThem.event, ofThem.event_name],
+  'PATCH /events/:id': [ofThem.event, ofThem.event_name],
+  'DELETE /events/:id': [ofThem.event, ofThem.event_name],
   ...campaignRoutes(),
   'GET /polls/:id': [ofThem.polled, ofThem.poll],
   'GET /audiences/:id': [theirs.domain_id, ofThem.audience],
@@ -312,7 +316,11 @@ async function makeContact({ key, domain_id }: TestAccount) {
   const campaign = await post('/campaigns', { ...draft, from })
   const polled = await post('/emails', { from, to: 'x@b.com', subject: 'x', poll: POLL })
   const poll: string = (await api.request('GET', `/api/polls/${polled}`, { key })).body.id
-  return { property, segment, topic, audience, contact, email, imported, campaign, polled, poll }
+  const event_name = `event of ${domain_id.slice(-6)}`
+  const event = await post('/events', { name: event_name })
+  await post('/events/send', { event: event_name, domain: domain_id, contact_id: contact })
+  const ofCampaigns = { imported, campaign, polled, poll }
+  return { property, segment, topic, audience, contact, email, ...ofCampaigns, event, event_name }
 }
 
 async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {

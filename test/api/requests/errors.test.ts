@@ -127,18 +127,18 @@ t.test('an idempotency key answers 409 in two ways', async t => {
 const later: ErrorName[] = [
   'view_only_member',
   ...(['reserved_recipient'] as const),
-  ...(['contact_limit_reached', 'ai_credits_exceeded', 'automation_quota_exceeded'] as const),
+  ...(['contact_limit_reached', 'ai_credits_exceeded'] as const),
   ...(['contacts_busy', 'contacts_timeout', 'application_error'] as const),
 ]
 
 t.test('every error name is shown or belongs to what is not built yet', async t => {
   const shown = new Set<string>(cases.map(({ name }) => name))
   for (const name of ['invalid_idempotent_request', 'concurrent_idempotent_requests']) shown.add(name)
-  // By tests of their own: rate_limit, quotas, batch_deadline, safety_switches, warm_up, domains.
+  // By tests of their own: rate_limit, quotas, batch_deadline, safety_switches, warm_up, domains, events.
   for (const name of ['rate_limit_exceeded', 'daily_quota_exceeded', 'monthly_quota_exceeded', 'batch_incomplete'])
     shown.add(name)
   for (const name of ['reputation_paused', 'reputation_limit_exceeded', 'sending_configuration_unavailable'])
     shown.add(name)
-  for (const name of ['plan_limit_reached', 'domain_conflict']) shown.add(name)
+  for (const name of ['plan_limit_reached', 'domain_conflict', 'automation_quota_exceeded']) shown.add(name)
   t.strictSame([...shown, ...later].sort(), Object.keys(statusOf).sort())
 })

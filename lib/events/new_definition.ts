@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { counted, record } from '#lib/zod_fields.ts'
+
+/** In characters. */
+const MAX_NAME = 255
+const MAX_KEY = 100
+const MAX_KEYS = 100
+
+/** The name of a custom event, or of one of ours such as `contact.created`. */
+export const EventName = z
+  .string()
+  .min(1)
+  .max(MAX_NAME)
+  .refine(name => !name.startsWith('service:'), 'must not begin with `service:`, which is reserved')
+
+export const PayloadType = z.enum(['string', 'number', 'boolean', 'date'])
+export type PayloadSchema = Record<string, z.infer<typeof PayloadType>>
+
+const TYPES = '`string`, `number`, `boolean` or `date` (an ISO 8601 date or timestamp)'
+const Schema = counted(0, MAX_KEYS, 'keys', record(PayloadType))
+  .refine(
+    schema => Object.keys(schema).every(key => key.length <= MAX_KEY),
+    `must have keys of at most ${MAX_KEY} characters`,
+  )
+  .nullish()
+const SCHEMA = `Types by the keys of payloads: ${TYPES}. Keys that it does not have may hold anything.`
+
+export const EVENT_NAME = 'Up to 255 characters, which must not begin with `service:`.'
+
+/** The body of POST /events that defines an event. A name that is missing is a `validation_error` there. */
+export const NewEventDefinition = z
+  .object({
+    name: z
+      .unknown()
+      .refine(name => name !== undefined, 'must be given')
+      .pipe(EventName)
+      .describe(`Unique in the account. ${EVENT_NAME}`),
+    schema: Schema.transform(schema => schema ?? {}).describe(SCHEMA),
+  })
+  .meta({ id: 'NewEventDefinition' })
+
+/** The body of PATCH /events/:id. */
+export const EventDefinitionChange = z
+  .object({
+    name: z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {}, description: 'Cannot be changed.' }),
+    schema: Schema.transform(schema => (schema === null ? {} : schema)).describe(`${SCHEMA} Null: no types.`),
+  })
+  .meta({ id: 'EventDefinitionChange' })
+
+const checks: Record<z.infer<typeof PayloadType>, { fits: (value: unknown) => boolean; what: string }> = {
+  string: { fits: value => typeof value === 'string', what: 'a string' },
+  number: { fits: value => typeof value === 'number', what: 'a number' },
+  boolean: { fits: value => typeof value === 'boolean', what: '`true` or `false`' },
+  date: { fits: isDate, what: 'an ISO 8601 date or timestamp' },
+}
+
+const IsoDate = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })])
+
+function isDate(value: unknown): boolean {
+  return IsoDate.safeParse(value).success
+}
+
+/** Says which value of a payload has the wrong type, or null. Missing keys, null and keys that the schema does not have are right. */
+export function findWrongType(schema: PayloadSchema, payload: Record<string, unknown>): string | null {
+  for (const [key, type] of Object.entries(schema)) {
+    const value = Object.hasOwn(payload, key) ? payload[key] : null
+    if (value === null || checks[type].fits(value)) continue
+    return `\`payload[${JSON.stringify(key)}]\` must be ${checks[type].what}.`
+  }
+  return null
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { type Queryable, sql } from '#sql/pool.ts'
+
+/** An event as sql/events/ingest_events.sql takes it: of a contact by its id or by its address. */
+export type EventDraft = {
+  account_id: string
+  domain_id: string | null
+  contact_id: string | null
+  email: string | null
+  name: string
+  payload: Record<string, unknown>
+  /** End of its id, by which it is found again: 16 hexadecimal digits. */
+  tail: string
+  is_refused: boolean
+  route: string | null
+  key: string | null
+  fingerprint: string | null
+}
+
+const IngestedEvent = z.object({ id: z.string(), contact_id: z.string(), enrolled: z.int() })
+export type IngestedEvent = z.infer<typeof IngestedEvent>
+
+const Ingestion = z.object({
+  outcome: z.enum(['stored', 'replayed', 'key_conflict', 'concurrent', 'refused', 'no_contact', 'quota']),
+  answer: IngestedEvent.nullable(),
+})
+export type Ingestion = z.infer<typeof Ingestion>
+
+/** One round trip and, outside a transaction, one commit for all; one outcome for each, in their order. */
+export async function ingestEvents(db: Queryable, drafts: EventDraft[]): Promise<Ingestion[]> {
+  const positioned = drafts.map((draft, position) => ({ position, ...draft }))
+  return db.any(sql.prepared('ingest_events', Ingestion)`
+    SELECT outcome, answer FROM ingest_events(${JSON.stringify(positioned)}::json) ORDER BY position
+  `)
+}
+
+const FoundEvent = IngestedEvent.extend({ tail: z.string() })
+
+/** Those of the last minute that are stored, by the ends of their ids: asked after a commit whose answer was lost. */
+export async function listIngested(
+  db: Queryable,
+  accounts: string[],
+  tails: string[],
+): Promise<z.infer<typeof FoundEvent>[]> {
+  return db.any(sql.type(FoundEvent)`
+    SELECT e.id, e.contact_id, e.enrolled, t.tail FROM contact_events e
+    CROSS JOIN LATERAL (SELECT right(replace(e.id::text, '-', ''), 16) AS tail) t
+    WHERE e.account_id = ANY (${sql.array(accounts, 'uuid')}) AND e.id >= first_id(now() - interval '1 minute')
+      AND t.tail = ANY (${sql.array(tails, 'text')})
+  `)
+}
+
+export const RecentEvent = z
+  .object({
+    object: z.literal('contact_event'),
+    id: z.string(),
+    name: z.string().describe('Name of the event.'),
+    contact_id: z.string().describe('Id of the contact, which may have been deleted since.'),
+    domain_id: z.string().describe('Id of the domain of the contact.'),
+    payload: z.record(z.string(), z.unknown()).describe('Values that came with it.'),
+    enrolled: z.int().describe('Number of automation runs that it started.'),
+    created_at: z.date(),
+  })
+  .meta({ id: 'ContactEvent' })
+export type RecentEvent = z.infer<typeof RecentEvent>
+
+const MAX_RECENT = 100
+
+/** The newest 100 events of a name, newest first. */
+export async function listRecentEvents(db: Queryable, account_id: string, name: string): Promise<RecentEvent[]> {
+  return db.any(sql.type(RecentEvent)`
+    SELECT 'contact_event' AS object, id, name, contact_id, domain_id, payload, enrolled, created_at FROM contact_events
+    WHERE account_id = ${account_id} AND name = ${name} ORDER BY id DESC LIMIT ${MAX_RECENT}
+  `)
+}

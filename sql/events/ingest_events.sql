@@ -1,0 +1,75 @@
+DROP FUNCTION IF EXISTS ingest_events(json);
+DROP FUNCTION IF EXISTS locate_drafts(event_draft[]);
+
+-- Takes all events that are waiting, in one round trip and one commit, with all that follows from them (store_events.sql).
+-- given: a list of event_draft, whose positions count from 0.
+--
+-- outcome   stored | replayed (its key has an answer already) | key_conflict | concurrent (another request has its key)
+--           refused (by what was found before) | no_contact | quota
+-- answer    of the first two
+CREATE FUNCTION ingest_events(given json) RETURNS TABLE ("position" integer, outcome text, answer jsonb)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+#variable_conflict use_column
+DECLARE
+  drafts event_draft[];
+  busy integer[];
+  bound integer[];
+  stored stored_event[];
+  answers jsonb;
+BEGIN
+  SELECT array_agg(d) INTO drafts FROM json_populate_recordset(NULL::event_draft, given) AS d;
+
+  -- As lockKey() of sql/sending/idempotency_keys.ts: nobody else uses these keys until this transaction ends.
+  SELECT coalesce(array_agg(l.position) FILTER (WHERE NOT l.is_locked), '{}') INTO busy FROM (
+    SELECT d.position, pg_try_advisory_xact_lock(hashtextextended(
+      format('idempotency %s %s %s', d.account_id, d.route, d.key), 0)) AS is_locked
+    FROM unnest(drafts) AS d WHERE d.key IS NOT NULL OFFSET 0
+  ) l;
+  SELECT coalesce(array_agg(d.position), '{}') INTO bound
+  FROM unnest(drafts) AS d
+  JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
+  WHERE k.created_at > now() - key_lifetime();
+
+  stored := store_events(locate_drafts(ARRAY(
+    SELECT d FROM unnest(drafts) AS d
+    WHERE d.is_refused IS NOT TRUE AND d.position <> ALL (busy) AND d.position <> ALL (bound)
+  )), true);
+  SELECT coalesce(jsonb_object_agg(s.position,
+    jsonb_build_object('id', s.id, 'contact_id', s.contact_id, 'enrolled', s.enrolled)), '{}')
+  INTO answers FROM unnest(stored) AS s WHERE s.enrolled IS NOT NULL;
+
+  INSERT INTO idempotency_keys AS k (account_id, route, key, fingerprint, answer)
+  SELECT d.account_id, d.route, d.key, decode(d.fingerprint, 'hex'), answers -> d.position::text
+  FROM unnest(drafts) AS d WHERE d.key IS NOT NULL AND answers ? d.position::text
+  ORDER BY d.account_id, d.route, d.key
+  ON CONFLICT (account_id, route, key) DO UPDATE
+    SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at;
+
+  RETURN QUERY
+  SELECT d.position,
+    CASE
+      WHEN answers ? d.position::text THEN 'stored'
+      WHEN d.position = ANY (bound) AND k.fingerprint = decode(d.fingerprint, 'hex') THEN 'replayed'
+      WHEN d.position = ANY (bound) THEN 'key_conflict'
+      WHEN d.position = ANY (busy) THEN 'concurrent'
+      WHEN d.is_refused THEN 'refused'
+      WHEN s.position IS NOT NULL THEN 'quota'
+      ELSE 'no_contact'
+    END,
+    coalesce(answers -> d.position::text, k.answer)
+  FROM unnest(drafts) AS d
+  LEFT JOIN unnest(stored) AS s ON s.position = d.position
+  LEFT JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
+    AND d.position = ANY (bound);
+END
+$$;
+
+-- The events with the ids of their contacts, without those whose contact does not exist.
+CREATE FUNCTION locate_drafts(drafts event_draft[]) RETURNS new_event[] LANGUAGE sql STABLE AS $$
+  SELECT array_agg(ROW(d.position, d.account_id, d.domain_id, coalesce(i.id, m.id), d.name, d.payload, 0, NULL, d.tail)::new_event)
+  FROM unnest(drafts) AS d
+  LEFT JOIN contacts i ON i.account_id = d.account_id AND i.id = d.contact_id AND i.domain_id = d.domain_id
+  LEFT JOIN contacts m ON m.account_id = d.account_id AND m.domain_id = d.domain_id AND m.email = d.email
+  WHERE coalesce(i.id, m.id) IS NOT NULL
+$$;

@@ -1,0 +1,49 @@
+DROP FUNCTION IF EXISTS start_runs(new_event[], run_entry[], stored_event[], boolean);
+
+-- Starts the runs, counts those that are not, and debits the quota. Returns the events with the runs that each has started.
+CREATE FUNCTION start_runs(events new_event[], entries run_entry[], stored stored_event[], is_strict boolean)
+RETURNS stored_event[] LANGUAGE plpgsql AS $$
+BEGIN
+  WITH started AS (
+    INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, reentry,
+      since_event, payload, depth)
+    SELECT n.account_id, ordered_id(clock_timestamp(), n.at, random_tail()), n.automation_id, n.version, c.domain_id, c.id,
+      c.email, n.reentry, s.id, e.payload, e.depth
+    FROM unnest(entries) WITH ORDINALITY
+      AS n("position", account_id, automation_id, version, contact_id, reentry, obstacle, at)
+    JOIN unnest(events) AS e ON e.position = n.position
+    JOIN unnest(stored) AS s ON s.position = n.position
+    JOIN contacts c ON c.account_id = n.account_id AND c.id = n.contact_id
+    WHERE n.obstacle IS NULL
+    ORDER BY n.automation_id, n.contact_id
+    ON CONFLICT DO NOTHING
+    RETURNING since_event
+  )
+  SELECT array_agg(ROW(s.position, s.id, s.contact_id, CASE WHEN NOT is_strict OR NOT EXISTS (
+    SELECT FROM unnest(entries) AS n WHERE n.position = s.position AND n.obstacle = 'quota'
+  ) THEN coalesce(r.runs, 0) END)::stored_event)
+  INTO stored
+  FROM unnest(stored) AS s
+  LEFT JOIN (SELECT since_event, count(*) AS runs FROM started GROUP BY since_event) r ON r.since_event = s.id;
+
+  INSERT INTO automation_usage AS u (account_id, hour, runs, limited)
+  SELECT d.account_id, date_trunc('hour', now()), sum(d.runs), sum(d.limited) FROM (
+    SELECT e.account_id, s.enrolled AS runs, 0 AS limited
+    FROM unnest(stored) AS s JOIN unnest(events) AS e ON e.position = s.position WHERE s.enrolled > 0
+    UNION ALL
+    SELECT n.account_id, 0, 1 FROM unnest(entries) AS n WHERE n.obstacle = 'quota' AND NOT is_strict
+  ) d
+  JOIN accounts a ON a.id = d.account_id JOIN plans p ON p.name = a.plan
+  WHERE p.automation_runs IS NOT NULL
+  GROUP BY d.account_id ORDER BY d.account_id
+  ON CONFLICT (account_id, hour) DO UPDATE SET runs = u.runs + excluded.runs, limited = u.limited + excluded.limited;
+
+  UPDATE automations a SET limited = a.limited + l.runs
+  FROM (
+    SELECT n.account_id, n.automation_id, count(*) AS runs FROM unnest(entries) AS n
+    WHERE n.obstacle IS NOT NULL AND n.automation_id IS NOT NULL GROUP BY 1, 2 ORDER BY 2
+  ) l
+  WHERE a.account_id = l.account_id AND a.id = l.automation_id;
+  RETURN stored;
+END
+$$;

@@ -1,0 +1,147 @@
+DROP FUNCTION IF EXISTS ordered_id(timestamptz, bigint, text);
+DROP FUNCTION IF EXISTS random_tail();
+DROP FUNCTION IF EXISTS store_events(new_event[], boolean);
+DROP FUNCTION IF EXISTS lock_event_contacts(new_event[]);
+DROP FUNCTION IF EXISTS lock_event_runs(new_event[]);
+
+-- The n-th id of a moment (from 0): a UUIDv7 whose 12 bits after the milliseconds are a fraction of them (RFC 9562 6.2,
+-- method 3), so that ids of different moments are in their order even within a millisecond.
+CREATE FUNCTION ordered_id(moment timestamptz, n bigint, tail text) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
+  SELECT (lpad(to_hex(t.units / 4096), 12, '0') || '7' || lpad(to_hex(t.units % 4096), 3, '0') || tail)::uuid
+  FROM (SELECT floor(extract(epoch FROM moment) * 4096000)::bigint + n AS units) t
+$$;
+
+CREATE FUNCTION random_tail() RETURNS text LANGUAGE sql VOLATILE AS $$
+  SELECT right(replace(gen_random_uuid()::text, '-', ''), 16)
+$$;
+
+-- Stores events, wakes the runs that wait for them and starts those that they trigger, in one commit. Events of contacts or
+-- domains that do not exist are left out. events: in their order, with positions of their own; may be null.
+--
+-- is_strict: an event that would start more runs than the quota has left is refused whole. Otherwise it starts as many as
+-- there is room for, and the others are counted.
+--
+-- No event misses a run that comes to wait for it at the same moment. All events of a contact that a trigger or a wait names
+-- take turns, so no run begins unseen. Then the runs that may wait for such an event are locked: a worker that holds one
+-- makes this function wait, and one that comes later passes it by. Only after that, in statements with later snapshots,
+-- it is seen which of them wait, and the events get their ids, which therefore rise in the order of the commits.
+--
+-- Statements go by index, as in accept_emails.sql.
+CREATE FUNCTION store_events(events new_event[], is_strict boolean) RETURNS stored_event[]
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+DECLARE
+  moment timestamptz;
+  heard new_event[];
+  entries run_entry[];
+  stored stored_event[];
+  woken bigint := 0;
+BEGIN
+  events := lock_event_contacts(events);
+  IF events IS NULL THEN
+    RETURN '{}';
+  END IF;
+  heard := lock_event_runs(events);
+  moment := clock_timestamp();
+  SELECT array_agg(ROW(e.position, ordered_id(moment, e.position, e.tail), e.contact_id, 0)::stored_event)
+  INTO stored FROM unnest(events) AS e;
+
+  IF heard IS NOT NULL THEN
+    entries := find_entries(heard, is_strict);
+    IF entries IS NOT NULL THEN
+      stored := start_runs(events, entries, stored, is_strict);
+    END IF;
+
+    UPDATE automation_runs r SET due_at = now()
+    FROM (
+      SELECT DISTINCT e.account_id, e.contact_id, e.name FROM unnest(heard) AS e
+      JOIN unnest(stored) AS s ON s.position = e.position WHERE s.enrolled IS NOT NULL
+    ) e
+    WHERE r.account_id = e.account_id AND r.contact_id = e.contact_id AND r.wait_event = e.name
+      AND r.status = 'running' AND r.due_at > now();
+    GET DIAGNOSTICS woken = ROW_COUNT;
+  END IF;
+
+  INSERT INTO contact_events (account_id, id, domain_id, contact_id, name, payload, depth, enrolled)
+  SELECT e.account_id, s.id, e.domain_id, e.contact_id, e.name, e.payload, e.depth, s.enrolled
+  FROM unnest(events) AS e JOIN unnest(stored) AS s ON s.position = e.position
+  WHERE s.enrolled IS NOT NULL;
+
+  IF woken > 0 OR EXISTS (SELECT FROM unnest(stored) AS s WHERE s.enrolled > 0) THEN
+    PERFORM nudge_runs();
+  END IF;
+  RETURN stored;
+END
+$$;
+
+-- Locks contacts and their domains against deletion; returns the events of those that there are.
+CREATE FUNCTION lock_event_contacts(events new_event[]) RETURNS new_event[] LANGUAGE plpgsql AS $$
+DECLARE
+  found uuid[];
+  left_over new_event[];
+BEGIN
+  SELECT array_agg(l.id) INTO found FROM (
+    SELECT c.id FROM (SELECT DISTINCT e.account_id, e.domain_id, e.contact_id FROM unnest(events) AS e) w
+    JOIN contacts c ON c.account_id = w.account_id AND c.id = w.contact_id AND c.domain_id = w.domain_id
+    JOIN domains d ON d.account_id = c.account_id AND d.id = c.domain_id
+    ORDER BY c.id FOR KEY SHARE OF c, d
+  ) l;
+  SELECT array_agg(e ORDER BY e.position) INTO left_over FROM unnest(events) AS e WHERE e.contact_id = ANY (found);
+  RETURN left_over;
+END
+$$;
+
+-- Returns the events that a trigger or a wait names; null: none. Locks all that they may start or wake: whoever disables an
+-- automation or takes a step of such a run waits, or is waited for.
+CREATE FUNCTION lock_event_runs(events new_event[]) RETURNS new_event[] LANGUAGE plpgsql AS $$
+DECLARE
+  heard new_event[];
+BEGIN
+  SELECT array_agg(e ORDER BY e.position) INTO heard FROM unnest(events) AS e
+  WHERE EXISTS (
+    SELECT FROM automation_triggers t WHERE t.account_id = e.account_id AND t.domain_id = e.domain_id AND t.event = e.name
+  ) OR EXISTS (SELECT FROM automation_waits w WHERE w.account_id = e.account_id AND w.event = e.name);
+  IF heard IS NULL THEN
+    RETURN NULL;
+  END IF;
+
+  -- A contact that this transaction has added is unknown to all others.
+  PERFORM lock_contact_runs(ARRAY(SELECT e.contact_id FROM unnest(heard) AS e WHERE e.name <> 'contact.created'));
+
+  PERFORM FROM (SELECT DISTINCT e.account_id, e.domain_id, e.name FROM unnest(heard) AS e) e
+  JOIN automation_triggers t ON t.account_id = e.account_id AND t.domain_id = e.domain_id AND t.event = e.name
+  ORDER BY t.automation_id, t.event FOR KEY SHARE OF t;
+
+  PERFORM FROM (
+    SELECT r.account_id, r.id FROM (SELECT DISTINCT e.account_id, e.contact_id, e.name FROM unnest(heard) AS e) e
+    JOIN automation_waits w ON w.account_id = e.account_id AND w.event = e.name
+    JOIN automation_runs r ON r.account_id = w.account_id AND r.contact_id = e.contact_id
+      AND r.automation_id = w.automation_id AND r.version = w.version AND r.status = 'running'
+    ORDER BY r.id
+  ) w
+  CROSS JOIN LATERAL (
+    SELECT FROM automation_runs r WHERE r.account_id = w.account_id AND r.id = w.id FOR NO KEY UPDATE
+  ) l;
+  RETURN heard;
+END
+$$;
+
+DROP FUNCTION IF EXISTS lock_contact_runs(uuid[]);
+
+-- Whoever starts runs of these contacts takes turns until the end of the transaction.
+CREATE FUNCTION lock_contact_runs(contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(l.key)
+  FROM (SELECT DISTINCT hashtextextended('runs of ' || id, 0) AS key FROM unnest(contact_ids) AS id ORDER BY 1) l;
+END
+$$;
+
+DROP FUNCTION IF EXISTS nudge_runs();
+
+-- Runs are due now.
+CREATE FUNCTION nudge_runs() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM graphile_worker.add_job('advance_runs', '{}'::json, job_key => 'advance_runs', max_attempts => job_attempts(),
+    priority => job_priority('advance_runs'));
+END
+$$;

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { newId } from '#lib/ids.ts'
+import { startApi } from '#test/support/api.ts'
+import { makeAutomation, runsOf } from '#test/support/automations.ts'
+import { addContacts } from '#test/support/campaigns.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const { domain } = account
+
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  api.request('POST', `/api${path}`, { body, headers })
+const send = (body: object, headers?: Record<string, string>) => post('/events/send', { domain, ...body }, headers)
+const eventsOf = async (name: string) => (await api.request('GET', `/api/events/${name}/recent`)).body.data
+
+t.test('POST /events/send starts the automations that an event triggers', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'started' })
+  const [ann] = await addContacts(world, account, ['ann@b.com'])
+  const { status, body } = await send({ event: 'started', contact_id: ann, payload: { plan: 'pro' } })
+  t.equal(status, 202)
+  t.strictSame(body, {
+    ...{ object: 'event', id: body.id, event: 'started', name: 'started', contact_id: ann, enrolled: 1 },
+  })
+  const run = { contact_email: 'ann@b.com', status: 'running', payload: { plan: 'pro' }, depth: 0, is_due: true }
+  shows(t, await runsOf(world, automation), [{ ...run, since_event: body.id }])
+  shows(t, await eventsOf('started'), [
+    { object: 'contact_event', id: body.id, contact_id: ann, payload: { plan: 'pro' }, enrolled: 1 },
+  ])
+})
+
+t.test('every spelling of an event is taken, by both routes', async t => {
+  const [bob] = await addContacts(world, account, ['bob@b.com'])
+  const stored = { status: 202, body: { object: 'event', event: 'spelled', contact_id: bob, enrolled: 0 } }
+  for (const name of ['event', 'name', 'event_name', 'eventName']) {
+    for (const who of [{ contact_id: bob }, { contactId: bob }, { email: 'Bob@B.com' }]) {
+      for (const path of ['/events', '/events/send']) {
+        shows(t, await post(path, { [name]: 'spelled', domain, ...who }), stored)
+      }
+    }
+  }
+  for (const key of ['payload', 'data', 'properties'])
+    await send({ event: `by ${key}`, contact_id: bob, [key]: { n: 1 } })
+  for (const key of ['payload', 'data', 'properties']) {
+    shows(t, await eventsOf(`by%20${key}`), [{ name: `by ${key}`, payload: { n: 1 } }])
+  }
+  t.equal((await eventsOf('spelled')).length, 24)
+  shows(t, await send({ event: 'spelled', domain: account.domain_id, contact_id: bob }), stored)
+})
+
+t.test('an event of an unknown address creates the contact', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'first' })
+  const answers = await Promise.all(['New@b.com', 'new@b.com'].map(email => send({ event: 'first', email })))
+  const { body: contact } = await api.request('GET', `/api/contacts/new@b.com?domain=${domain}`)
+  const stored = { status: 202, body: { contact_id: contact.id, enrolled: 1 } }
+  shows(t, answers, [stored, stored])
+  shows(t, await runsOf(world, automation), [{ contact_email: 'new@b.com' }, { contact_email: 'new@b.com' }])
+  shows(t, await eventsOf('first'), [{ contact_id: contact.id }, { contact_id: contact.id }])
+})
+
+t.test('an event with a wrong member is refused', async t => {
+  const [cid] = await addContacts(world, account, ['cid@b.com'])
+  const who = { contact_id: cid }
+  const refused = async (body: object, message: string, name = 'validation_error') =>
+    shows(t, await post('/events/send', body), { status: 422, body: { name, message } }, message)
+  await refused({ domain, ...who }, 'Missing `event` field.', 'missing_required_field')
+  await refused({ event: 'x', ...who }, 'Missing `domain`: the name or the id of one of your domains.')
+  await refused({ event: 'x', domain: 'b.com', ...who }, '`domain` must be the name or the id of one of your domains.')
+  await refused({ event: 'x', domain }, '`contact_id` or `email` must be given.')
+  await refused({ event: 'x', domain, ...who, email: 'a@b.com' }, '`email` cannot be combined with `contact_id`.')
+  await refused({ event: 'x', domain, email: 'nobody' }, '`email` must be an address such as ann@acme.com.')
+  await refused({ event: 'x', domain, contact_id: 'x' }, '`contact_id` must be an id: a UUID.')
+  await refused({ event: 'x', name: 'y', domain, ...who }, '`name` must be the same as `event`.')
+  await refused({ event: 'service:x', domain, ...who }, '`event` must not begin with `service:`, which is reserved.')
+  await refused({ event: 'x', domain, ...who, payload: 'text' }, '`payload` must be an object.')
+  await refused({ event: 'x', domain, ...who, payload: {}, data: {} }, '`data` cannot be combined with `payload`.')
+  const payload = { text: 'x'.repeat(64 * 1024) }
+  await refused({ event: 'x', domain, ...who, payload }, '`payload` must be at most 64 KB of JSON.')
+  const unknown = { status: 404, body: { name: 'not_found', message: 'Contact not found' } }
+  shows(t, await send({ event: 'x', contact_id: newId() }), unknown)
+  shows(t, await api.request('GET', '/api/events/x/recent'), { status: 404 })
+})
