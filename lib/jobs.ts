@@ -20,6 +20,7 @@ export const jobs = {
     id: z.uuid(),
   }),
   start_campaigns: z.object({}),
+  report_limited_runs: z.object({}),
   count_segment: z.object({ account_id: z.uuid(), id: z.uuid() }),
   send_campaign: z.object({ account_id: z.uuid(), campaign_id: z.uuid() }),
   unsubscribe_unreachable: z.object({ contacts: z.array(z.object({ account_id: z.uuid(), id: z.uuid() })) }),

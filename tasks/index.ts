@@ -11,6 +11,7 @@ import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
 import { release_deliveries } from './release_deliveries.ts'
 import { remove_leftovers } from './remove_leftovers.ts'
+import { report_limited_runs } from './report_limited_runs.ts'
 import { rotate_dkim_keys } from './rotate_dkim_keys.ts'
 import { send_campaign } from './send_campaign.ts'
 import { send_emails } from './send_emails.ts'
@@ -35,6 +36,7 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   import_contacts,
   remove_leftovers,
   start_campaigns,
+  report_limited_runs,
   count_segment,
   send_campaign,
   unsubscribe_unreachable,
@@ -62,6 +64,7 @@ const runners: { [Name in JobName]: RunnerName } = {
   import_contacts: 'quick',
   remove_leftovers: 'slow',
   start_campaigns: 'quick',
+  report_limited_runs: 'slow',
   count_segment: 'slow',
   send_campaign: 'slow',
   unsubscribe_unreachable: 'slow',

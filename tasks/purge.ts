@@ -2,6 +2,7 @@ import { removeExpiredSuppressions } from '#flows/suppressions/change_suppressio
 import { deleteExpiredUsage } from '#sql/accounts/usage.ts'
 import { deleteUnusedContents } from '#sql/contents/contents.ts'
 import { deleteExpiredMtaStsPolicies } from '#sql/delivery/mta_sts_policies.ts'
+import { deleteExpiredContactEvents } from '#sql/events/contact_events.ts'
 import { deleteReports, forgetRawMessages } from '#sql/receiving/received_emails.ts'
 import { deleteExpiredLogs } from '#sql/request_log/logs.ts'
 import { deleteExpiredBatches } from '#sql/sending/batches.ts'
@@ -27,6 +28,7 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const events = await inTurns(limit => deleteExpiredEvents(work.pool, limit))
   const told = await inTurns(limit => deleteDeletedDeliveries(work.pool, limit))
   const webhooks = await deleteDeletedWebhooks(work.pool)
+  const contactEvents = await inTurns(limit => deleteExpiredContactEvents(work.pool, limit))
   const emails = await forgetEmails(work)
   const addresses = await inTurns(limit => forgetAddresses(work.pool, limit))
   const contents = await inTurns(limit => deleteUnusedContents(work.pool, limit))
@@ -50,6 +52,7 @@ export const purge: Task<'purge'> = async (_payload, work) => {
       raw,
       reports,
       ...ofWebhooks,
+      contactEvents,
     },
     'purged',
   )

@@ -43,7 +43,9 @@ const Usage = z
         .nullable()
         .describe('When the first used credit is available again; null: none is used.'),
     }).describe('AI credits used in the last 30 days to classify replies.'),
-    automation_runs: Limited.extend({ resets_at: z.date().describe(NOT_YET) }).describe(NOT_YET),
+    automation_runs: Limited.extend({
+      resets_at: z.date().describe('When all of what is used now is available again.'),
+    }).describe('Automation runs started in the last 30 days.'),
     domains: Limited.describe('Domains of the account.'),
     rate_limit: z
       .object({
@@ -77,7 +79,10 @@ export const usage = [
       segments: { used: account.segments, limit: null },
       broadcasts: NOTHING,
       ai_credits: { used: account.ai_used, limit: account.ai_limit, next_increase_at: account.ai_next_at },
-      automation_runs: { ...NOTHING, resets_at: generated_at },
+      automation_runs: {
+        ...{ used: account.runs_used, limit: account.runs_limit },
+        resets_at: account.runs_last_at ?? generated_at,
+      },
       domains: { used: account.domains, limit: account.domain_limit },
       rate_limit: { limit: ctx.config.SENDS_PER_MINUTE || null, duration: '1m' },
     }

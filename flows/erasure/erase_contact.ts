@@ -5,6 +5,7 @@ import { keepOptOutOnly } from '#sql/contacts/consents.ts'
 import { announceContacts, deleteContact } from '#sql/contacts/contact_changes.ts'
 import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
 import { forgetRecipient } from '#sql/contacts/leftovers.ts'
+import { forgetEventsOfContact } from '#sql/events/contact_events.ts'
 import { withdrawAnswers } from '#sql/polls/asked_polls.ts'
 import type { Pool } from '#sql/pool.ts'
 import { listReceivedEmails } from '#sql/receiving/received_email_list.ts'
@@ -19,9 +20,9 @@ export type Erased = { emails: number; pending_emails: number; received_emails: 
 type Dependencies = { pool: Pool; config: { BASE_URL: string } }
 
 /**
- * Erases a person from a domain: the contact, the contents of mail to its address alone, its answers to polls, received mail
- * from it, and its suppression. Only opt-outs stay, by the hash of the address. The contact goes last, so that a call that was interrupted can
- * be repeated.
+ * Erases a person from a domain: the contact with its events and its runs of automations, the contents of mail to its address
+ * alone, its answers to polls, received mail from it, and its suppression. Only opt-outs stay, by the hash of the address. The
+ * contact goes last, so that a call that was interrupted can be repeated.
  *
  * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
  */
@@ -73,6 +74,7 @@ async function eraseRow(pool: Pool, account_id: string, contact: Contact): Promi
   return writeContact(pool, account_id, { id: contact.id }, async (tx, { id, domain_id, email }) => {
     await announceContacts(tx, account_id, 'contact.deleted', [id])
     await deleteContact(tx, account_id, id)
+    await forgetEventsOfContact(tx, account_id, id)
     await forgetRecipient(tx, account_id, id)
     const removed = await deleteSuppressions(tx, account_id, { addresses: [email] })
     await keepOptOutOnly(tx, { account_id, domain_id, email }, removed.length > 0)

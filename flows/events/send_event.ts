@@ -85,8 +85,9 @@ async function ingestWithContact(pool: Pool, draft: EventDraft, origin: ConsentO
   return writeContacts(pool, place, async tx => {
     await storeContact(tx, place, { email: draft.email as string }, origin, 'event')
     const [ingestion] = (await ingestEvents(tx, [draft])) as [Ingestion]
-    if (ingestion.outcome !== 'stored') throw faultOf(ingestion, null)
-    return ingestion
+    // Meanwhile a request with the same key may have made the contact.
+    if (ingestion.outcome === 'stored' || ingestion.outcome === 'replayed') return ingestion
+    throw faultOf(ingestion, null)
   })
 }
 

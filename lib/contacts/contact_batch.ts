@@ -16,10 +16,13 @@ export type BatchContact = z.output<typeof BatchContact>
 /** Descriptions of what a batch and an import have in common. */
 export const ON_CONFLICT = '`upsert` changes contacts that exist already, `skip` leaves them as they are.'
 export const RESUBSCRIBE = 'True if `unsubscribed: false` undoes an opt-out.'
+export const TRIGGER_AUTOMATIONS =
+  'True if contacts that are new or have unsubscribed start automations, as `contact.created` and `contact.unsubscribed`.'
 
 const members = {
   on_conflict: OnConflict.default('upsert').describe(ON_CONFLICT),
   resubscribe: z.boolean().default(false).describe(RESUBSCRIBE),
+  trigger_automations: z.boolean().default(false).describe(TRIGGER_AUTOMATIONS),
   ...groupFields,
 }
 const ofContacts = <Item extends z.ZodType>(item: Item) =>

@@ -10,23 +10,28 @@ export const Plan = z.object({
   domains: z.int().nullable(),
   /** Questions to the AI service in any 30 days; null is no limit. */
   ai_credits: z.int().nullable(),
+  /** Runs of automations started in any 30 days; null is no limit. */
+  automation_runs: z.int().nullable(),
 })
 export type Plan = z.infer<typeof Plan>
 
 export async function listPlans(db: Queryable): Promise<Plan[]> {
   return db.any(
-    sql.type(Plan)`SELECT name, emails_per_day, emails_per_month, domains, ai_credits FROM plans ORDER BY name`,
+    sql.type(
+      Plan,
+    )`SELECT name, emails_per_day, emails_per_month, domains, ai_credits, automation_runs FROM plans ORDER BY name`,
   )
 }
 
 /** Makes a plan, or changes what it allows, for every account that is on it. */
 export async function upsertPlan(db: Queryable, plan: Plan): Promise<void> {
   await db.run(sql.unsafe`
-    INSERT INTO plans (name, emails_per_day, emails_per_month, domains, ai_credits)
+    INSERT INTO plans (name, emails_per_day, emails_per_month, domains, ai_credits, automation_runs)
     VALUES (${plan.name}, ${plan.emails_per_day}, ${plan.emails_per_month}, ${plan.domains},
-      ${plan.ai_credits})
+      ${plan.ai_credits}, ${plan.automation_runs})
     ON CONFLICT (name) DO UPDATE SET emails_per_day = excluded.emails_per_day,
-      emails_per_month = excluded.emails_per_month, domains = excluded.domains, ai_credits = excluded.ai_credits
+      emails_per_month = excluded.emails_per_month, domains = excluded.domains, ai_credits = excluded.ai_credits,
+      automation_runs = excluded.automation_runs
   `)
 }
 

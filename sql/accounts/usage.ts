@@ -12,7 +12,8 @@ export async function deleteExpiredUsage(db: Queryable): Promise<number> {
   const hours = await db.run(sql.unsafe`DELETE FROM usage_hours WHERE hour < now() - interval '31 days'`)
   const warm_ups = await db.run(sql.unsafe`DELETE FROM warm_up_usage WHERE since < now() - interval '25 hours'`)
   const credits = await db.run(sql.unsafe`DELETE FROM ai_usage WHERE hour < now() - interval '31 days'`)
-  return minutes + hours + warm_ups + credits
+  const runs = await db.run(sql.unsafe`DELETE FROM automation_usage WHERE hour < now() - interval '31 days'`)
+  return minutes + hours + warm_ups + credits + runs
 }
 
 const AccountUsage = z.object({
@@ -24,6 +25,9 @@ const AccountUsage = z.object({
   ai_used: z.int(),
   ai_limit: z.int().nullable(),
   ai_next_at: z.date().nullable(),
+  runs_used: z.int(),
+  runs_limit: z.int().nullable(),
+  runs_last_at: z.date().nullable(),
 })
 
 const WindowUsage = z.object({
@@ -49,7 +53,10 @@ export async function findWindowUsage(
   `)
 }
 
-/** Returns the usage that is not counted in emails. An AI credit is free again 30 days after the hour that it was taken in. */
+/**
+ * Returns the usage that is not counted in emails. An AI credit is free again 30 days after the hour that it was taken in, and
+ * so is an automation run.
+ */
 export async function findAccountUsage(db: Queryable, account_id: string): Promise<z.infer<typeof AccountUsage>> {
   return db.one(sql.type(AccountUsage)`
     SELECT u.credits, p.domains AS domain_limit, p.ai_credits AS ai_limit,
@@ -58,12 +65,19 @@ export async function findAccountUsage(db: Queryable, account_id: string): Promi
       (SELECT coalesce(sum(c.contacts), 0)::bigint FROM domains d
         JOIN audience_counts c ON c.account_id = d.account_id AND c.audience_id = d.id
         WHERE d.account_id = a.id) AS contacts, -- the default audience of a domain has its id and all its contacts
-      coalesce(ai.used, 0) AS ai_used, ai.next_at AS ai_next_at
+      coalesce(ai.used, 0) AS ai_used, ai.next_at AS ai_next_at, p.automation_runs AS runs_limit, runs.last_at AS runs_last_at,
+      CASE WHEN p.automation_runs IS NOT NULL THEN coalesce(runs.used, 0) ELSE (
+        SELECT count(*) FROM automation_runs r WHERE r.account_id = a.id AND r.id >= first_id(now() - interval '30 days')
+      ) END AS runs_used
     FROM accounts a JOIN plans p ON p.name = a.plan JOIN account_usage u ON u.account_id = a.id
     CROSS JOIN LATERAL (
       SELECT sum(i.credits) AS used, min(i.hour) + usage_window('month') AS next_at FROM ai_usage i
       WHERE i.account_id = a.id AND i.hour > now() - usage_window('month') AND i.credits > 0
     ) ai
+    CROSS JOIN LATERAL (
+      SELECT sum(i.runs)::bigint AS used, max(i.hour) + usage_window('month') AS last_at FROM automation_usage i
+      WHERE i.account_id = a.id AND i.hour > now() - usage_window('month') AND i.runs > 0
+    ) runs
     WHERE a.id = ${account_id}
   `)
 }

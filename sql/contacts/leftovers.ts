@@ -21,15 +21,19 @@ export async function deleteMembers(db: Queryable, of: Group, deleted: Deleted, 
   `)
 }
 
-/** Deletes contacts of a deleted domain; returns how many: fewer than `limit` when none are left. */
+/** Deletes contacts of a deleted domain with their events; returns how many: fewer than `limit` when none are left. */
 export async function deleteContactsOfDomain(
   db: Queryable,
   { account_id, id }: Deleted,
   limit: number,
 ): Promise<number> {
   return db.run(sql.unsafe`
-    DELETE FROM contacts WHERE account_id = ${account_id} AND id = ANY (ARRAY(
-      SELECT id FROM contacts WHERE account_id = ${account_id} AND domain_id = ${id} LIMIT ${limit}))
+    WITH slice AS MATERIALIZED (
+      SELECT id FROM contacts WHERE account_id = ${account_id} AND domain_id = ${id} LIMIT ${limit}
+    ), events AS (
+      DELETE FROM contact_events WHERE account_id = ${account_id} AND contact_id = ANY (ARRAY(SELECT id FROM slice))
+    )
+    DELETE FROM contacts WHERE account_id = ${account_id} AND id = ANY (ARRAY(SELECT id FROM slice))
   `)
 }
 

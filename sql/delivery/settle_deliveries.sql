@@ -70,6 +70,7 @@ BEGIN
   PERFORM settle_campaigns(changes);
   PERFORM count_deliveries(changes);
   PERFORM announce_deliveries(changes);
+  PERFORM tell_deliveries(changes);
   PERFORM announce_suppressions('added', added);
 
   RETURN QUERY SELECT c.id FROM unnest(changes) AS c;

@@ -27,7 +27,8 @@ CREATE TYPE new_event AS (
   payload jsonb,
   depth integer,
   automation_id uuid, -- whose email or run caused it, and which it does not start; or null
-  tail text
+  tail text,          -- null: a random one
+  entered_id uuid     -- the automation that it starts, whatever triggers there are; or null
 );
 
 -- enrolled  runs that it started; null: the quota does not suffice, and nothing was stored

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /** An event as sql/events/ingest_events.sql takes it: of a contact by its id or by its address. */
 export type EventDraft = {
@@ -72,4 +72,28 @@ export async function listRecentEvents(db: Queryable, account_id: string, name: 
     SELECT 'contact_event' AS object, id, name, contact_id, domain_id, payload, enrolled, created_at FROM contact_events
     WHERE account_id = ${account_id} AND name = ${name} ORDER BY id DESC LIMIT ${MAX_RECENT}
   `)
+}
+
+/**
+ * Deletes up to `limit` events that are 90 days old. Reads each account from its first id on, as ids rise with time. Returns
+ * how many.
+ */
+export async function deleteExpiredContactEvents(db: Queryable, limit: number): Promise<number> {
+  const end = sql.fragment`first_id(now() - interval '90 days')`
+  return db.run(sql.unsafe`
+    DELETE FROM contact_events WHERE (account_id, id) IN (
+      SELECT a.id, e.id FROM accounts a
+      CROSS JOIN LATERAL (
+        SELECT id FROM contact_events WHERE account_id = a.id AND id < ${end} ORDER BY id LIMIT ${limit}
+      ) e
+      LIMIT ${limit}
+    )
+  `)
+}
+
+/** Deletes all events of a contact, and its runs of automations with what they hold of it. */
+export async function forgetEventsOfContact(tx: Tx, account_id: string, contact_id: string): Promise<void> {
+  for (const table of [sql.fragment`contact_events`, sql.fragment`automation_runs`]) {
+    await tx.run(sql.unsafe`DELETE FROM ${table} WHERE account_id = ${account_id} AND contact_id = ${contact_id}`)
+  }
 }

@@ -18,22 +18,22 @@ BEGIN
       CASE WHEN n.depth >= max_event_depth() OR n.recent + n.nth > max_daily_runs() THEN 'limit' END)::run_entry
       ORDER BY n.position, n.id)
     FROM (
-      SELECT e.position, e.contact_id, e.depth, a.account_id, a.id, a.version, a.reentry, recent.runs AS recent,
+      SELECT e.position, e.contact_id, e.depth, a.account_id, a.id, a.version, a.reentry, own.recent,
         row_number() OVER (PARTITION BY a.account_id, a.id, e.contact_id ORDER BY e.position) AS nth
       FROM unnest(events) AS e
-      JOIN automation_triggers t ON t.account_id = e.account_id AND t.domain_id = e.domain_id AND t.event = e.name
-      JOIN automations a ON a.account_id = t.account_id AND a.id = t.automation_id AND a.status = 'enabled'
       CROSS JOIN LATERAL (
-        SELECT count(*) AS runs FROM automation_runs r
-        WHERE r.account_id = a.account_id AND r.contact_id = e.contact_id AND r.automation_id = a.id
-          AND r.id >= first_id(now() - interval '24 hours')
-      ) recent
+        SELECT t.automation_id FROM automation_triggers t
+        WHERE e.entered_id IS NULL AND t.account_id = e.account_id AND t.domain_id = e.domain_id AND t.event = e.name
+        UNION ALL SELECT e.entered_id WHERE e.entered_id IS NOT NULL
+      ) t
+      JOIN automations a ON a.account_id = e.account_id AND a.id = t.automation_id AND a.domain_id = e.domain_id AND a.status = 'enabled'
+      CROSS JOIN LATERAL (
+        SELECT count(*) AS runs, count(*) FILTER (WHERE r.id >= first_id(now() - interval '24 hours')) AS recent,
+          count(*) FILTER (WHERE r.status = 'running') AS running
+        FROM runs_of(e.account_id, e.contact_id) AS r WHERE r.automation_id = a.id
+      ) own
       WHERE e.position <> ALL (refused) AND e.automation_id IS DISTINCT FROM a.id
-        AND (a.reentry = 'always' OR NOT EXISTS (
-          SELECT FROM automation_runs r
-          WHERE r.account_id = a.account_id AND r.contact_id = e.contact_id AND r.automation_id = a.id
-            AND (a.reentry = 'once' OR r.status = 'running')
-        ))
+        AND CASE a.reentry WHEN 'once' THEN own.runs WHEN 'while_not_running' THEN own.running ELSE 0 END = 0
     ) n
     WHERE n.reentry = 'always' OR n.nth = 1
   );

@@ -21,9 +21,9 @@ BEGIN
   SELECT array_agg(d) INTO drafts FROM json_populate_recordset(NULL::event_draft, given) AS d;
 
   -- As lockKey() of sql/sending/idempotency_keys.ts: nobody else uses these keys until this transaction ends.
-  SELECT coalesce(array_agg(l.position) FILTER (WHERE NOT l.is_locked), '{}') INTO busy FROM (
-    SELECT d.position, pg_try_advisory_xact_lock(hashtextextended(
-      format('idempotency %s %s %s', d.account_id, d.route, d.key), 0)) AS is_locked
+  SELECT coalesce(array_agg(l.position) FILTER (WHERE NOT l.is_locked OR l.nth > 1), '{}') INTO busy FROM (
+    SELECT d.position, row_number() OVER (PARTITION BY d.account_id, d.route, d.key ORDER BY d.position) AS nth,
+      pg_try_advisory_xact_lock(hashtextextended(format('idempotency %s %s %s', d.account_id, d.route, d.key), 0)) AS is_locked
     FROM unnest(drafts) AS d WHERE d.key IS NOT NULL OFFSET 0
   ) l;
   SELECT coalesce(array_agg(d.position), '{}') INTO bound
@@ -67,7 +67,7 @@ $$;
 
 -- The events with the ids of their contacts, without those whose contact does not exist.
 CREATE FUNCTION locate_drafts(drafts event_draft[]) RETURNS new_event[] LANGUAGE sql STABLE AS $$
-  SELECT array_agg(ROW(d.position, d.account_id, d.domain_id, coalesce(i.id, m.id), d.name, d.payload, 0, NULL, d.tail)::new_event)
+  SELECT array_agg(ROW(d.position, d.account_id, d.domain_id, coalesce(i.id, m.id), d.name, d.payload, 0, NULL, d.tail, NULL)::new_event)
   FROM unnest(drafts) AS d
   LEFT JOIN contacts i ON i.account_id = d.account_id AND i.id = d.contact_id AND i.domain_id = d.domain_id
   LEFT JOIN contacts m ON m.account_id = d.account_id AND m.domain_id = d.domain_id AND m.email = d.email

@@ -3,11 +3,13 @@ DROP FUNCTION IF EXISTS start_runs(new_event[], run_entry[], stored_event[], boo
 -- Starts the runs, counts those that are not, and debits the quota. Returns the events with the runs that each has started.
 CREATE FUNCTION start_runs(events new_event[], entries run_entry[], stored stored_event[], is_strict boolean)
 RETURNS stored_event[] LANGUAGE plpgsql AS $$
+DECLARE
+  moment constant bigint := id_time(clock_timestamp());
 BEGIN
   WITH started AS (
     INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, reentry,
       since_event, payload, depth)
-    SELECT n.account_id, ordered_id(clock_timestamp(), n.at, random_tail()), n.automation_id, n.version, c.domain_id, c.id,
+    SELECT n.account_id, ordered_id(moment, n.at, random_tail()), n.automation_id, n.version, c.domain_id, c.id,
       c.email, n.reentry, s.id, e.payload, e.depth
     FROM unnest(entries) WITH ORDINALITY
       AS n("position", account_id, automation_id, version, contact_id, reentry, obstacle, at)
@@ -27,7 +29,7 @@ BEGIN
   LEFT JOIN (SELECT since_event, count(*) AS runs FROM started GROUP BY since_event) r ON r.since_event = s.id;
 
   INSERT INTO automation_usage AS u (account_id, hour, runs, limited)
-  SELECT d.account_id, date_trunc('hour', now()), sum(d.runs), sum(d.limited) FROM (
+  SELECT d.account_id, date_trunc('hour', now(), 'UTC'), sum(d.runs), sum(d.limited) FROM (
     SELECT e.account_id, s.enrolled AS runs, 0 AS limited
     FROM unnest(stored) AS s JOIN unnest(events) AS e ON e.position = s.position WHERE s.enrolled > 0
     UNION ALL

@@ -1,14 +1,19 @@
-DROP FUNCTION IF EXISTS ordered_id(timestamptz, bigint, text);
+DROP FUNCTION IF EXISTS id_time(timestamptz);
+DROP FUNCTION IF EXISTS ordered_id(bigint, bigint, text);
 DROP FUNCTION IF EXISTS random_tail();
 DROP FUNCTION IF EXISTS store_events(new_event[], boolean);
 DROP FUNCTION IF EXISTS lock_event_contacts(new_event[]);
 DROP FUNCTION IF EXISTS lock_event_runs(new_event[]);
 
+-- A moment as ordered_id() takes it: in parts of a millisecond, of which there are 4096.
+CREATE FUNCTION id_time(moment timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT floor(extract(epoch FROM moment) * 4096000)::bigint
+$$;
+
 -- The n-th id of a moment (from 0): a UUIDv7 whose 12 bits after the milliseconds are a fraction of them (RFC 9562 6.2,
 -- method 3), so that ids of different moments are in their order even within a millisecond.
-CREATE FUNCTION ordered_id(moment timestamptz, n bigint, tail text) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
-  SELECT (lpad(to_hex(t.units / 4096), 12, '0') || '7' || lpad(to_hex(t.units % 4096), 3, '0') || tail)::uuid
-  FROM (SELECT floor(extract(epoch FROM moment) * 4096000)::bigint + n AS units) t
+CREATE FUNCTION ordered_id(moment bigint, n bigint, tail text) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
+  SELECT (lpad(to_hex((moment + n) / 4096), 12, '0') || '7' || lpad(to_hex((moment + n) % 4096), 3, '0') || tail)::uuid
 $$;
 
 CREATE FUNCTION random_tail() RETURNS text LANGUAGE sql VOLATILE AS $$
@@ -31,7 +36,7 @@ CREATE FUNCTION store_events(events new_event[], is_strict boolean) RETURNS stor
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 DECLARE
-  moment timestamptz;
+  moment bigint;
   heard new_event[];
   entries run_entry[];
   stored stored_event[];
@@ -42,8 +47,8 @@ BEGIN
     RETURN '{}';
   END IF;
   heard := lock_event_runs(events);
-  moment := clock_timestamp();
-  SELECT array_agg(ROW(e.position, ordered_id(moment, e.position, e.tail), e.contact_id, 0)::stored_event)
+  moment := id_time(clock_timestamp());
+  SELECT array_agg(ROW(e.position, ordered_id(moment, e.position, coalesce(e.tail, random_tail())), e.contact_id, 0)::stored_event)
   INTO stored FROM unnest(events) AS e;
 
   IF heard IS NOT NULL THEN
@@ -57,8 +62,8 @@ BEGIN
       SELECT DISTINCT e.account_id, e.contact_id, e.name FROM unnest(heard) AS e
       JOIN unnest(stored) AS s ON s.position = e.position WHERE s.enrolled IS NOT NULL
     ) e
-    WHERE r.account_id = e.account_id AND r.contact_id = e.contact_id AND r.wait_event = e.name
-      AND r.status = 'running' AND r.due_at > now();
+    CROSS JOIN LATERAL runs_of(e.account_id, e.contact_id) AS w
+    WHERE w.wait_event = e.name AND w.status = 'running' AND w.due_at > now() AND r.account_id = w.account_id AND r.id = w.id;
     GET DIAGNOSTICS woken = ROW_COUNT;
   END IF;
 
@@ -91,8 +96,7 @@ BEGIN
 END
 $$;
 
--- Returns the events that a trigger or a wait names; null: none. Locks all that they may start or wake: whoever disables an
--- automation or takes a step of such a run waits, or is waited for.
+-- Returns the events that a trigger or a wait names; null: none. Locks the runs that they may start or wake.
 CREATE FUNCTION lock_event_runs(events new_event[]) RETURNS new_event[] LANGUAGE plpgsql AS $$
 DECLARE
   heard new_event[];
@@ -108,15 +112,11 @@ BEGIN
   -- A contact that this transaction has added is unknown to all others.
   PERFORM lock_contact_runs(ARRAY(SELECT e.contact_id FROM unnest(heard) AS e WHERE e.name <> 'contact.created'));
 
-  PERFORM FROM (SELECT DISTINCT e.account_id, e.domain_id, e.name FROM unnest(heard) AS e) e
-  JOIN automation_triggers t ON t.account_id = e.account_id AND t.domain_id = e.domain_id AND t.event = e.name
-  ORDER BY t.automation_id, t.event FOR KEY SHARE OF t;
-
   PERFORM FROM (
     SELECT r.account_id, r.id FROM (SELECT DISTINCT e.account_id, e.contact_id, e.name FROM unnest(heard) AS e) e
     JOIN automation_waits w ON w.account_id = e.account_id AND w.event = e.name
-    JOIN automation_runs r ON r.account_id = w.account_id AND r.contact_id = e.contact_id
-      AND r.automation_id = w.automation_id AND r.version = w.version AND r.status = 'running'
+    CROSS JOIN LATERAL runs_of(e.account_id, e.contact_id) AS r
+    WHERE r.automation_id = w.automation_id AND r.version = w.version AND r.status = 'running'
     ORDER BY r.id
   ) w
   CROSS JOIN LATERAL (

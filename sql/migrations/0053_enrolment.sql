@@ -2,6 +2,10 @@
 
 ALTER TABLE contact_events ADD COLUMN enrolled integer NOT NULL DEFAULT 0; -- runs that it started
 
+-- The runs of a contact are found by its id alone, whatever the planner believes about the table (sql/events/runs_of.sql).
+CREATE INDEX automation_runs_by_contact ON automation_runs (contact_id);
+DROP INDEX automation_runs_of_contact;
+
 -- Events that steps of a version wait for. Filled by a trigger, whose function is replaced by sql/events/note_waits.sql.
 CREATE TABLE automation_waits (
   account_id uuid NOT NULL,
@@ -27,6 +31,3 @@ CREATE TABLE automation_usage (
   limited bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (account_id, hour)
 );
-
--- Depth of the run that an email was sent by (contact_events.depth).
-ALTER TABLE emails ADD COLUMN automation_depth smallint;

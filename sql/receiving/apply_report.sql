@@ -65,6 +65,7 @@ BEGIN
   PERFORM settle_campaigns(changes);
   PERFORM count_deliveries(changes);
   PERFORM announce_deliveries(changes);
+  PERFORM tell_deliveries(changes);
   IF added.id IS NOT NULL THEN
     PERFORM announce_suppressions('added', ARRAY[added]);
   END IF;

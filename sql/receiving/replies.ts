@@ -63,6 +63,7 @@ export async function insertReply(tx: Tx, { account_id, id }: ReceivedEmailId, r
     VALUES (${account_id}, ${email_id}, 'replied', ${JSON.stringify({ received_email_id: id, category })})
   `)
   await tx.run(sql.unsafe`SELECT note_replied(${account_id}, ${email_id}, ${id})`)
+  await tx.run(sql.unsafe`SELECT tell_reply(${account_id}, ${email_id}, ${id})`)
 }
 
 /** Nobody's post: it is kept, and not listed. */

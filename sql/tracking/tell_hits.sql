@@ -2,7 +2,7 @@ DROP FUNCTION IF EXISTS tell_hits(hit_group[], hit_group[]);
 DROP FUNCTION IF EXISTS added_groups(hit_group[], hit_group[]);
 
 -- Tells of the first hit of each class on a delivery, and on each of its links: the events of the email, its last_event,
--- which machines do not change, and webhooks.
+-- which machines do not change, automations and webhooks.
 CREATE FUNCTION tell_hits(before hit_group[], after hit_group[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -34,6 +34,7 @@ BEGIN
   ) l ON true
   WHERE e.account_id = w.account_id AND e.id = w.email_id;
 
+  PERFORM tell_opens_and_clicks(before, after);
   IF NOT have_webhooks(ARRAY(SELECT DISTINCT g.account_id FROM unnest(added) AS g)) THEN
     RETURN;
   END IF;

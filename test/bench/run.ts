@@ -21,6 +21,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   tracking: async () => (await import('./tracking.ts')).benchTracking(),
   metrics: async () => (await import('./metrics.ts')).benchMetrics(),
   redirect: async () => (await import('./redirect.ts')).benchRedirect(),
+  events: async () => (await import('./events.ts')).benchEvents(),
   bodies: async () => (await import('./bodies.ts')).benchBodies(),
 }
 

@@ -65,3 +65,16 @@ export async function runsOf({ pool: { pg } }: Database, automation_id: string):
   )
   return rows
 }
+/** How many contacts did not enter an automation because of a limit. */
+export async function limitedOf({ pool: { pg } }: Database, automation_id: string): Promise<number> {
+  const { rows } = await pg.query('SELECT limited::integer FROM automations WHERE id = $1', [automation_id])
+  return rows[0].limited
+}
+
+/** Lets a run wait for an event, as a worker leaves it; returns after its commit. */
+export async function letWait({ pool: { pg } }: Database, run_id: string, event: string): Promise<void> {
+  await pg.query(
+    `UPDATE automation_runs SET step = 1, wait_event = $2, due_at = now() + interval '1 day' WHERE id = $1`,
+    [...[run_id, event]],
+  )
+}

@@ -57,3 +57,17 @@ t.test('addresses of hits are cut to their networks after 30 days', async t => {
   await purge({}, openWork(t, world))
   t.strictSame(await readRows(), rows, 'those that were cut are not touched again')
 })
+
+t.test('events of contacts are kept for 90 days', async t => {
+  const account = await newAccount(world)
+  await pool.pg.query(
+    `INSERT INTO contact_events (account_id, id, domain_id, contact_id, name)
+     SELECT $1, ordered_id(id_time(now() - make_interval(days => n)), n, random_tail()), $2, $1, 'day ' || n FROM generate_series(88, 2000) n`,
+    [account.id, account.domain_id],
+  )
+  await purge({}, openWork(t, world))
+  const { rows } = await pool.pg.query('SELECT name FROM contact_events WHERE account_id = $1 ORDER BY id DESC', [
+    account.id,
+  ])
+  t.strictSame(rows, [{ name: 'day 88' }, { name: 'day 89' }])
+})

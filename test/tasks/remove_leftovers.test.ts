@@ -79,6 +79,7 @@ t.test('a domain with contacts is deleted only with them', async t => {
   await addDomain(world.pool, world.secrets, domain)
   await addContacts(domain.id, 1_500)
   const { id } = await post('/contacts', { email: 'out@b.com', domain: domain.name, unsubscribed: true })
+  await post('/events/send', { event: 'viewed', email: 'out@b.com', domain: domain.name })
   const message = 'The domain has contacts: delete them with it by `?with_contacts=true`.'
   shows(t, await remove(`/domains/${domain.id}`), { status: 422, body: { message } })
   shows(t, await remove(`/domains/${domain.id}?with_contacts=yes`), { status: 422 })
@@ -88,7 +89,7 @@ t.test('a domain with contacts is deleted only with them', async t => {
   for (const path of [`/contacts/${id}`, `/audiences/${domain.id}`]) shows(t, await get(path), { name: 'not_found' })
   t.equal(await count('contacts', 'domain_id = $1', domain.id), 1_501, 'they are removed later')
   await runJobs()
-  for (const table of ['contacts', 'contact_optouts', 'contact_consents', 'audiences', 'segments']) {
+  for (const table of ['contacts', 'contact_optouts', 'contact_consents', 'contact_events', 'audiences', 'segments']) {
     t.equal(await count(table, 'domain_id = $1', domain.id), 0, table)
   }
 })

@@ -51,14 +51,19 @@ export const accountCommands: Record<string, Command> = {
     },
   ),
 
-  'plan set': takes(1, ['per-day', 'per-month', 'domains', 'ai-credits'], async ({ pool }, values, [name]) => {
-    if (!name) throw new UsageError('Which plan?')
-    const limit = (option: string) => wholeNumber(values, option) ?? null
-    const per = { emails_per_day: limit('per-day'), emails_per_month: limit('per-month') }
-    const plan = { name, ...per, domains: limit('domains'), ai_credits: limit('ai-credits') }
-    await upsertPlan(pool, plan)
-    console.log(describe(plan))
-  }),
+  'plan set': takes(
+    1,
+    ['per-day', 'per-month', 'domains', 'ai-credits', 'automation-runs'],
+    async ({ pool }, values, [name]) => {
+      if (!name) throw new UsageError('Which plan?')
+      const limit = (option: string) => wholeNumber(values, option) ?? null
+      const per = { emails_per_day: limit('per-day'), emails_per_month: limit('per-month') }
+      const others = { ai_credits: limit('ai-credits'), automation_runs: limit('automation-runs') }
+      const plan = { name, ...per, domains: limit('domains'), ...others }
+      await upsertPlan(pool, plan)
+      console.log(describe(plan))
+    },
+  ),
 
   'plan list': takes(0, [], async ({ pool }) => {
     for (const plan of await listPlans(pool)) console.log(describe(plan))
@@ -90,7 +95,10 @@ async function planOf(db: Queryable, name: string): Promise<Plan> {
   return plan
 }
 
-function describe({ name, emails_per_day, emails_per_month, domains, ai_credits }: Plan): string {
-  const limits = { 'per day': emails_per_day, 'per month': emails_per_month, domains, 'AI credits': ai_credits }
+function describe({ name, emails_per_day, emails_per_month, domains, ai_credits, automation_runs }: Plan): string {
+  const limits = {
+    ...{ 'per day': emails_per_day, 'per month': emails_per_month, domains },
+    ...{ 'AI credits': ai_credits, 'automation runs': automation_runs },
+  }
   return [name, ...Object.entries(limits).map(([what, limit]) => `${what}: ${limit ?? 'no limit'}`)].join('  ')
 }

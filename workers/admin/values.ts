@@ -22,6 +22,7 @@ export const options = {
   ...{
     'add-credits': text,
     'ai-credits': text,
+    'automation-runs': text,
     'default-domain': text,
     domains: text,
     'per-day': text,

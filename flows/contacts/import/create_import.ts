@@ -68,6 +68,7 @@ async function readOptions(pool: Pool, account_id: string, file: ImportFile, for
       ...{ encoding, delimiter, width: names.length, columns, ignored_columns: ignored },
       stored_as: columns.flatMap(column => column.stored_as ?? []),
       ...{ on_conflict: form.on_conflict, resubscribe: form.resubscribe },
+      trigger_automations: form.trigger_automations,
       ...{ segments: form.segments ?? [], topics: form.topics ?? [] },
     }
   } catch (error) {

@@ -14,6 +14,7 @@ import {
   waitPatiently,
 } from '#sql/contacts/preferences/choices.ts'
 import { findPreferences, type Person, type Preferences } from '#sql/contacts/preferences/preferences.ts'
+import { tellContacts } from '#sql/events/tell_contacts.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import { announceEmails } from '#sql/sending/announce_emails.ts'
@@ -119,8 +120,9 @@ async function store(tx: Tx, person: Person, { contact_id }: Preferences, change
 async function tellContact(tx: Tx, person: Person, { contact_id }: Preferences, changes: Change[]): Promise<void> {
   if (contact_id === null) return
   const { account_id, address } = person
-  const isOfEverything = changes.some(({ topic_id }) => topic_id === null)
-  if (isOfEverything) await announceContacts(tx, account_id, 'contact.updated', [contact_id])
+  const everything = changes.find(({ topic_id }) => topic_id === null)
+  if (everything) await announceContacts(tx, account_id, 'contact.updated', [contact_id])
+  if (everything?.subscription === 'opt_out') await tellContacts(tx, account_id, 'contact.unsubscribed', [contact_id])
   const topics = changes.flatMap(({ topic_id, subscription }) =>
     topic_id === null ? [] : [{ contact_id, email: address, topic_id, subscription }],
   )

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ON_CONFLICT, OnConflict, RESUBSCRIBE } from '#lib/contacts/contact_batch.ts'
+import { ON_CONFLICT, OnConflict, RESUBSCRIBE, TRIGGER_AUTOMATIONS } from '#lib/contacts/contact_batch.ts'
 import { groupFields, placeFields } from '#lib/contacts/new_contact.ts'
 import { PropertyType } from '#lib/contacts/new_property.ts'
 import { DELIMITERS } from '#lib/files/csv/header.ts'
@@ -42,6 +42,7 @@ const importFields = {
   create_properties: z.boolean().default(false).describe('True if other columns become properties.'),
   on_conflict: OnConflict.default('upsert').describe(ON_CONFLICT),
   resubscribe: z.boolean().default(false).describe(RESUBSCRIBE),
+  trigger_automations: z.boolean().default(false).describe(TRIGGER_AUTOMATIONS),
   delimiter: z.enum(DELIMITERS).optional().describe('Between cells. Default: the most frequent in the header.'),
   encoding: Encoding.optional().describe(
     'Encoding of the file. Default: that of its byte order mark, else UTF-8, or Windows-1252 if it is not UTF-8.',

@@ -25,6 +25,8 @@ export const ImportOptions = z.object({
   stored_as: z.array(z.string()),
   on_conflict: OnConflict,
   resubscribe: z.boolean(),
+  /** Imports of earlier versions have none. */
+  trigger_automations: z.boolean().optional(),
   segments: z.array(z.string()),
   topics: z.array(z.object({ id: z.string(), subscription: Subscription })),
 })

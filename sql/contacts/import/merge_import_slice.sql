@@ -23,6 +23,8 @@ DECLARE
   wrong bigint;
   known bigint; -- repeated addresses that were noted when they were staged, as releases before did
   ids uuid[];
+  created_ids uuid[];
+  gone_ids uuid[];
   created_rows bigint;
   updated_rows bigint;
   opt_ins text[];
@@ -81,16 +83,21 @@ BEGIN
   PERFORM set_config('mailbrook.count_shard', '900', true);
   -- Nobody waits with us for the disk. If Postgres crashes, the contacts of the last slices go together with the cursor.
   PERFORM set_config('synchronous_commit', 'off', true);
-  SELECT array_agg(u.id), count(*) FILTER (WHERE u.outcome = 'created'),
+  SELECT array_agg(u.id), array_agg(u.id) FILTER (WHERE u.outcome = 'created'),
+    array_agg(u.id) FILTER (WHERE u.unsubscribed AND NOT u.was_unsubscribed), count(*) FILTER (WHERE u.outcome = 'created'),
     count(*) FILTER (WHERE u.outcome IN ('updated', 'unchanged')),
     array_agg(u.email) FILTER (WHERE u.was_unsubscribed AND NOT u.unsubscribed),
     array_agg(u.email) FILTER (WHERE u.unsubscribed AND u.was_unsubscribed IS NOT TRUE)
-  INTO ids, created_rows, updated_rows, opt_ins, opt_outs
+  INTO ids, created_ids, gone_ids, created_rows, updated_rows, opt_ins, opt_outs
   FROM upsert_contacts(account, i.domain_id, given, i.options ->> 'on_conflict', (i.options ->> 'resubscribe')::boolean,
     'import', import) u;
   PERFORM merge_memberships(i, ids);
   PERFORM note_imported_consents(i, NULL, 'opt_in', opt_ins);
   PERFORM note_imported_consents(i, NULL, 'opt_out', opt_outs);
+  IF (i.options ->> 'trigger_automations')::boolean THEN
+    PERFORM tell_contacts(account, 'contact.created', created_ids, NULL, NULL);
+    PERFORM tell_contacts(account, 'contact.unsubscribed', gone_ids, NULL, NULL);
+  END IF;
 
   UPDATE contact_imports SET merged_through = up_to, created = created + created_rows, updated = updated + updated_rows,
     skipped = skipped + known + rows - created_rows - updated_rows, failed = failed + wrong, attempts = 0

@@ -39,8 +39,22 @@ t.test(
   'the free plan is 100 in 24 hours and 3,000 in 30 days, and nothing limits an account that has none',
   async t => {
     t.strictSame(await query("SELECT * FROM plans WHERE name IN ('free', 'unlimited') ORDER BY name"), [
-      { name: 'free', emails_per_day: 100, emails_per_month: 3_000, domains: 1, ai_credits: 100 },
-      { name: 'unlimited', emails_per_day: null, emails_per_month: null, domains: null, ai_credits: null },
+      {
+        name: 'free',
+        emails_per_day: 100,
+        emails_per_month: 3_000,
+        domains: 1,
+        ai_credits: 100,
+        automation_runs: 1_000,
+      },
+      {
+        name: 'unlimited',
+        emails_per_day: null,
+        emails_per_month: null,
+        domains: null,
+        ai_credits: null,
+        automation_runs: null,
+      },
     ])
     for (const to of [people(50), people(50), people(50)]) t.match(await send(other, { to }), { status: 200 })
     t.strictSame(await query('SELECT FROM usage_minutes WHERE account_id = $1', [other.id]), [], 'nor is it counted')

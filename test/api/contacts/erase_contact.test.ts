@@ -34,6 +34,7 @@ t.test('DELETE /contacts/:id?erase=true erases a person', async t => {
     [account.id, campaign, id, person],
   )
 
+  await post('/events/send', { event: 'viewed', domain: account.domain, contact_id: id, payload: { phone: '1' } })
   const erased = { emails: 1, pending_emails: 1, received_emails: 1, suppressions: 1 }
   const { body } = await api.request('DELETE', `/api/contacts/${id}?erase=true`)
   t.strictSame(body, { object: 'contact', id, contact: id, deleted: true, erased })
@@ -50,7 +51,7 @@ t.test('DELETE /contacts/:id?erase=true erases a person', async t => {
     [id],
   )
   t.strictSame(recipients, [{ email: null }])
-  for (const table of ['contacts', 'contact_consents', 'suppressions']) {
+  for (const table of ['contacts', 'contact_consents', 'contact_events', 'suppressions']) {
     const { rows } = await world.pool.pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     t.equal(rows.length, 0, table)
   }

@@ -82,3 +82,53 @@ t.test('an event with a wrong member is refused', async t => {
   shows(t, await send({ event: 'x', contact_id: newId() }), unknown)
   shows(t, await api.request('GET', '/api/events/x/recent'), { status: 404 })
 })
+
+t.test('an event with an idempotency key is stored once', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'keyed' })
+  const [dan] = await addContacts(world, account, ['dan@b.com'])
+  const key = { 'idempotency-key': 'one' }
+  const body = { event: 'keyed', contact_id: dan, payload: { n: 1 } }
+  const first = await send(body, key)
+  const again = await send(body, key)
+  t.strictSame([again.status, again.body], [202, first.body])
+  t.equal(again.headers.get('idempotent-replayed'), 'true')
+  shows(t, await send({ ...body, payload: { n: 2 } }, key), {
+    status: 409,
+    body: { name: 'invalid_idempotent_request' },
+  })
+  t.equal(
+    (await post('/events', { domain, ...body }, key)).headers.get('idempotent-replayed'),
+    null,
+    'of another route',
+  )
+  await api.request('DELETE', `/api/contacts/${dan}`)
+  t.strictSame((await send(body, key)).body, first.body, 'its contact is gone')
+  shows(t, await send(body, { 'idempotency-key': 'two' }), { status: 404 })
+  t.equal((await runsOf(world, automation)).length, 2)
+  shows(t, await send(body, { 'idempotency-key': '' }), { status: 400, body: { name: 'invalid_idempotency_key' } })
+})
+
+t.test('an event that is refused binds no idempotency key', async t => {
+  const key = { 'idempotency-key': 'later' }
+  const body = { event: 'later', email: 'later@b.com', payload: { n: 'x' } }
+  const { body: definition } = await post('/events', { name: 'later', schema: { n: 'number' } })
+  shows(t, await send(body, key), { status: 422, body: { message: '`payload["n"]` must be a number.' } })
+  await api.request('PATCH', `/api/events/${definition.id}`, { body: { schema: null } })
+  shows(t, await send(body, key), { status: 202 })
+  await api.request('PATCH', `/api/events/${definition.id}`, { body: { schema: { n: 'number' } } })
+  t.equal((await send(body, key)).headers.get('idempotent-replayed'), 'true', 'although it would be refused now')
+  t.equal((await eventsOf('later')).length, 1)
+})
+
+t.test('of requests with one key at the same time one event is stored', async t => {
+  const key = { 'idempotency-key': 'at once' }
+  const second = await startApi(t, world, account.key)
+  const body = { event: 'at once', email: 'at-once@b.com', domain }
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_, n) =>
+      (n % 2 ? api : second).request('POST', '/api/events/send', { body, headers: key }),
+    ),
+  )
+  for (const { status } of answers) t.ok(status === 202 || status === 409 || status === 503, `${status}`)
+  t.equal((await eventsOf('at%20once')).length, 1)
+})

@@ -53,10 +53,17 @@ t.test('token-key add makes another key for links', async t => {
 })
 
 t.test('account update and plan set change what an account may send', async t => {
-  const gold = { name: 'gold', emails_per_day: null, emails_per_month: 50_000, domains: 30, ai_credits: 200 }
+  const gold = {
+    name: 'gold',
+    emails_per_day: null,
+    emails_per_month: 50_000,
+    domains: 30,
+    ai_credits: 200,
+    automation_runs: 500,
+  }
   await prints(
     t,
-    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 30 {2}AI credits: 200\n$/,
+    /^gold {2}per day: no limit {2}per month: 50000 {2}domains: 30 {2}AI credits: 200 {2}automation runs: 500\n$/,
     'plan',
     'set',
     'gold',
@@ -66,6 +73,8 @@ t.test('account update and plan set change what an account may send', async t =>
     '30',
     '--ai-credits',
     '200',
+    '--automation-runs',
+    '500',
   )
   const id = await prints(t, ID, 'account', 'update', account.id, '--plan', 'gold', '--add-credits', '70')
   await prints(t, ID, 'account', 'update', account.id, '--add-credits', '7')
@@ -75,7 +84,7 @@ t.test('account update and plan set change what an account may send', async t =>
   )
   t.strictSame(rows, [{ ...gold, credits: 77 }])
   const plans =
-    /^free {2}per day: 100 {2}per month: 3000 {2}domains: 1 {2}AI credits: 100\ngold {2}.*\nunlimited {2}per day: no limit .* domains: no limit {2}AI credits: no limit\n$/
+    /^free {2}per day: 100 {2}per month: 3000 {2}domains: 1 {2}AI credits: 100 {2}automation runs: 1000\ngold {2}.*\nunlimited {2}per day: no limit .* domains: no limit {2}AI credits: no limit {2}automation runs: no limit\n$/
   await prints(t, plans, 'plan', 'list')
 })
 

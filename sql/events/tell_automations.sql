@@ -1,0 +1,132 @@
+DROP FUNCTION IF EXISTS have_automations(uuid[], text[]);
+DROP FUNCTION IF EXISTS tell_automations(new_event[]);
+DROP FUNCTION IF EXISTS tell_contacts(uuid, text, uuid[], uuid, integer);
+DROP FUNCTION IF EXISTS tell_deliveries(delivery_change[]);
+DROP FUNCTION IF EXISTS tell_opens_and_clicks(hit_group[], hit_group[]);
+DROP FUNCTION IF EXISTS tell_reply(uuid, uuid, uuid);
+DROP FUNCTION IF EXISTS email_happening(emails, text, jsonb, uuid);
+
+-- Events of ours, such as email.opened: they start automations and wake runs in the commit of what they tell of.
+
+-- Whether any automation of these accounts could have to do with events of these names: for most there is nothing to tell.
+CREATE FUNCTION have_automations(accounts uuid[], names text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (
+    SELECT FROM unnest(accounts) AS a(id) JOIN automation_triggers t ON t.account_id = a.id AND t.event = ANY (names)
+  ) OR EXISTS (
+    SELECT FROM unnest(accounts) AS a(id) JOIN automation_waits w ON w.account_id = a.id AND w.event = ANY (names)
+  )
+$$;
+
+-- Stores events that start an automation, or that a run of the contact waits for or may come to wait for; no others. What the
+-- quota has no room for is counted, not started. events: in their order; their positions are given here.
+CREATE FUNCTION tell_automations(events new_event[]) RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+  SET enable_mergejoin = off AS $$
+BEGIN
+  PERFORM store_events((
+    SELECT array_agg(ROW(e.at, e.account_id, e.domain_id, e.contact_id, e.name, e.payload, e.depth, e.automation_id, NULL,
+      NULL)::new_event ORDER BY e.at)
+    FROM unnest(events) WITH ORDINALITY
+      AS e("position", account_id, domain_id, contact_id, name, payload, depth, automation_id, tail, entered_id, at)
+    WHERE EXISTS (
+      SELECT FROM automation_triggers t WHERE t.account_id = e.account_id AND t.domain_id = e.domain_id AND t.event = e.name
+    ) OR EXISTS (
+      SELECT FROM automation_waits w
+      CROSS JOIN LATERAL runs_of(e.account_id, e.contact_id) AS r
+      WHERE w.account_id = e.account_id AND w.event = e.name AND r.automation_id = w.automation_id AND r.version = w.version
+        AND r.status = 'running'
+    )
+  ), false);
+END
+$$;
+
+-- event: contact.created or contact.unsubscribed. automation, run_depth: of the run that did it; null: none did.
+CREATE FUNCTION tell_contacts(account uuid, event text, contact_ids uuid[], automation uuid, run_depth integer) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF coalesce(contact_ids, '{}') = '{}' OR NOT have_automations(ARRAY[account], ARRAY[event]) THEN
+    RETURN;
+  END IF;
+  PERFORM tell_automations(ARRAY(
+    SELECT ROW(0, account, c.domain_id, c.id, event, jsonb_build_object('contact_id', c.id, 'email', c.email),
+      coalesce(run_depth + 1, 0), automation, NULL, NULL)::new_event
+    FROM contacts c WHERE c.account_id = account AND c.id = ANY (contact_ids) ORDER BY c.id
+  ));
+END
+$$;
+
+-- The event of an email that something has happened to. Mail of an automation is one deeper than the run that sent it.
+CREATE FUNCTION email_happening(e emails, event text, more jsonb, contact uuid) RETURNS new_event LANGUAGE sql STABLE AS $$
+  SELECT ROW(0, e.account_id, e.domain_id, contact, event, jsonb_strip_nulls(jsonb_build_object('email_id', e.id,
+    'contact_id', contact, 'subject', e.subject, 'template_id', e.template_id, 'campaign_id', e.campaign_id,
+    'automation_id', e.automation_id)) || more, CASE WHEN e.automation_id IS NULL THEN 0 ELSE 1 + coalesce((
+      SELECT r.depth FROM runs_of(e.account_id, contact) AS r WHERE r.automation_id = e.automation_id AND r.id <= e.id
+      ORDER BY r.id DESC LIMIT 1
+    ), 0) END, e.automation_id, NULL, NULL)::new_event
+$$;
+
+-- email.delivered and email.bounced, of recipients that are contacts of the domain that sent.
+CREATE FUNCTION tell_deliveries(changes delivery_change[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT have_automations(ARRAY(SELECT DISTINCT c.account_id FROM unnest(changes) AS c), '{email.delivered,email.bounced}') THEN
+    RETURN;
+  END IF;
+  PERFORM tell_automations(ARRAY(
+    SELECT email_happening(e, 'email.' || c.state, jsonb_strip_nulls(jsonb_build_object('email', p.email,
+      'bounce', CASE c.state WHEN 'bounced' THEN coalesce(c.bounce, undetermined_bounce(c.reason)) END)), p.id)
+    FROM unnest(changes) AS c
+    JOIN emails e ON e.account_id = c.account_id AND e.id = c.email_id
+    JOIN contacts p ON p.account_id = e.account_id AND p.domain_id = e.domain_id AND p.email = lower(c.recipient)
+    WHERE c.state IN ('delivered', 'bounced') ORDER BY c.id
+  ));
+END
+$$;
+
+-- email.opened and email.clicked: the first of a person on a delivery, and on each of its links.
+CREATE FUNCTION tell_opens_and_clicks(before hit_group[], after hit_group[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT have_automations(ARRAY(SELECT DISTINCT g.account_id FROM unnest(after) AS g), '{email.opened,email.clicked}') THEN
+    RETURN;
+  END IF;
+  PERFORM tell_automations(ARRAY(
+    SELECT email_happening(e, 'email.' || event_of_hit(g.type), jsonb_strip_nulls(jsonb_build_object('email', p.email,
+      'link', t.url)), p.id)
+    FROM (
+      SELECT DISTINCT ON (n.account_id, n.delivery_id, n.type, n.link) n.* FROM unnest(after) AS n
+      WHERE is_by_person(n.class) AND NOT EXISTS (
+        SELECT FROM unnest(before) AS b
+        WHERE b.account_id = n.account_id AND b.delivery_id = n.delivery_id AND b.type = n.type
+          AND b.link IS NOT DISTINCT FROM n.link AND is_by_person(b.class)
+      )
+      ORDER BY n.account_id, n.delivery_id, n.type, n.link, n.first_id
+    ) g
+    JOIN tracking_hits t ON t.account_id = g.account_id AND t.delivery_id = g.delivery_id AND t.id = g.first_id
+    JOIN deliveries d ON d.account_id = g.account_id AND d.id = g.delivery_id
+    JOIN emails e ON e.account_id = g.account_id AND e.id = g.email_id
+    JOIN contacts p ON p.account_id = e.account_id AND p.domain_id = e.domain_id AND p.email = lower(d.recipient)
+    ORDER BY t.created_at, t.id
+  ));
+END
+$$;
+
+-- email.replied, of the contact that the email was sent to, else of whoever wrote the reply.
+CREATE FUNCTION tell_reply(account uuid, replied_id uuid, received_id uuid) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT have_automations(ARRAY[account], '{email.replied}') THEN
+    RETURN;
+  END IF;
+  PERFORM tell_automations(ARRAY(
+    SELECT email_happening(e, 'email.replied', jsonb_strip_nulls(jsonb_build_object('email', p.email,
+      'received_email_id', r.id, 'category', r.category)), p.id)
+    FROM emails e
+    JOIN received_emails r ON r.account_id = e.account_id AND r.id = received_id
+    CROSS JOIN LATERAL (
+      SELECT c.id, c.email FROM contacts c WHERE c.account_id = e.account_id AND c.id = e.contact_id
+      UNION ALL
+      SELECT c.id, c.email FROM contacts c
+      WHERE e.contact_id IS NULL AND c.account_id = e.account_id AND c.domain_id = e.domain_id AND c.email = lower(r.sender)
+    ) p
+    WHERE e.account_id = account AND e.id = replied_id
+  ));
+END
+$$;

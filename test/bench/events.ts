@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto'
+import { createIngestEvent } from '#flows/events/ingest_together.ts'
+import { type EventDraft, ingestEvents } from '#sql/events/contact_events.ts'
+import type { Pool } from '#sql/pool.ts'
+import { interleave, openStage, percentile, report } from '#test/bench/support/stage.ts'
+import { makeAutomation } from '#test/support/automations.ts'
+
+const CONTACTS = 20_000
+const COUNT = 10_000
+const SINGLE = 2_000
+/** Requests at a time. */
+const CALLERS = 100
+const IDLE = 300
+
+/** Events that start a run each, gathered into commits, beside a statement each; and how long one takes on an idle server. */
+export async function benchEvents(): Promise<void> {
+  const stage = await openStage()
+  try {
+    const drafts = await prepare(stage.pool)
+    const ingest = createIngestEvent(stage.pool)
+    const rate = async (count: number, store: (draft: EventDraft) => Promise<unknown>) => {
+      let left = count
+      const began = performance.now()
+      const call = async () => {
+        while (left-- > 0) await store(drafts())
+      }
+      await Promise.all(Array.from({ length: CALLERS }, call))
+      return (count * 1_000) / (performance.now() - began)
+    }
+    await rate(500, ingest)
+    const figures = await interleave({
+      'events together': () => rate(COUNT, ingest),
+      'a statement each, 10 connections': () => rate(SINGLE, draft => ingestEvents(stage.pool, [draft])),
+    })
+    const [together, each] = Object.values(figures) as [number, number]
+    report(
+      'B19 events with enrolment',
+      `${(together / each).toFixed(1)} times a statement each`,
+      '>= 4',
+      together / each >= 4,
+    )
+
+    const times: number[] = []
+    for (let n = 0; n < IDLE; n++) {
+      const began = performance.now()
+      await ingest(drafts())
+      times.push(performance.now() - began)
+    }
+    const p50 = percentile(times, 0.5)
+    report(
+      'an event on an idle server',
+      `p50 ${p50.toFixed(1)} ms, p99 ${percentile(times, 0.99).toFixed(1)} ms`,
+      '< 10 ms',
+      p50 < 10,
+    )
+  } finally {
+    await stage.close()
+  }
+}
+
+/** Contacts of a domain and an automation that each of their events starts; returns events of contacts in turn. */
+async function prepare(pool: Pool): Promise<() => EventDraft> {
+  const { rows } = await pool.pg.query('SELECT account_id, id FROM domains LIMIT 1')
+  const [{ account_id, id: domain_id }] = rows
+  await makeAutomation({ pool }, { id: account_id, domain_id }, { trigger: 'order.placed' })
+  const { rows: contacts } = await pool.pg.query(
+    `INSERT INTO contacts (account_id, id, domain_id, email, source)
+     SELECT $1, gen_random_uuid(), $2, 'p' || n || '@b.com', 'api' FROM generate_series(1, $3) n RETURNING id`,
+    [account_id, domain_id, CONTACTS],
+  )
+  await pool.pg.query('ANALYZE')
+  let n = 0
+  return () => ({
+    ...{ account_id, domain_id, contact_id: contacts[n++ % CONTACTS].id, email: null, name: 'order.placed' },
+    ...{ payload: { order_id: n, total: 12.5, plan: 'pro' }, tail: `8${randomBytes(8).toString('hex').slice(1)}` },
+    ...{ is_refused: false, route: null, key: null, fingerprint: null },
+  })
+}

@@ -1,0 +1,203 @@
+import t from 'tap'
+import { newId } from '#lib/ids.ts'
+import { enterByHand } from '#sql/events/enter_by_hand.ts'
+import { tellContacts } from '#sql/events/tell_contacts.ts'
+import { sql } from '#sql/pool.ts'
+import { report_limited_runs } from '#tasks/report_limited_runs.ts'
+import { startApi } from '#test/support/api.ts'
+import { limitedOf, makeAutomation, runsOf } from '#test/support/automations.ts'
+import { addContacts } from '#test/support/campaigns.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { addDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pg } = world.pool
+const api = await startApi(t, world, '')
+
+type Sent = { status: number; body: { enrolled?: number; name?: string } }
+
+async function send(account: TestAccount, event: string, email: string): Promise<Sent> {
+  const body = { event, email, domain: account.domain }
+  return api.request('POST', '/api/events/send', { key: account.key, body }) as unknown as Promise<Sent>
+}
+
+/** An account with contacts, and with a plan of so many runs. */
+async function openAccount(contacts: string[], runs: number | null = null): Promise<TestAccount & { ids: string[] }> {
+  const account = await newAccount(world)
+  const plan = `plan of ${account.id}`
+  await pg.query('INSERT INTO plans (name, automation_runs) VALUES ($1, $2)', [plan, runs])
+  await pg.query('UPDATE accounts SET plan = $1 WHERE id = $2', [plan, account.id])
+  return { ...account, ids: await addContacts(world, account, contacts) }
+}
+
+const usageOf = async ({ key }: TestAccount) => {
+  const { body } = await api.request('GET', '/api/usage', { key })
+  return (body as unknown as { automation_runs: object }).automation_runs
+}
+const enrolled = (answers: Sent[]) => answers.map(({ status, body }) => (status === 202 ? body.enrolled : body.name))
+
+t.test('the re-entry rule decides how many runs a contact has', async t => {
+  const account = await openAccount(['ann@b.com'])
+  const once = await makeAutomation(world, account, { reentry: 'once' })
+  const oneRunning = await makeAutomation(world, account, { reentry: 'while_not_running' })
+  const always = await makeAutomation(world, account, { reentry: 'always' })
+  await makeAutomation(world, account, { status: 'disabled' })
+  // Together: they share a commit.
+  const answers = await Promise.all([1, 2, 3].map(() => send(account, 'signed.up', 'ann@b.com')))
+  t.strictSame(enrolled(answers).sort(), [1, 1, 3])
+  await pg.query(`UPDATE automation_runs SET status = 'completed', due_at = NULL WHERE account_id = $1`, [account.id])
+  t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [2])
+  const counts = await Promise.all([once, oneRunning, always].map(async id => (await runsOf(world, id)).length))
+  t.strictSame(counts, [1, 2, 4])
+  const { rows } = await pg.query(`SELECT key FROM graphile_worker.jobs WHERE task_identifier = 'advance_runs'`)
+  t.strictSame(rows, [{ key: 'advance_runs' }])
+})
+
+t.test('an event starts only automations of its domain', async t => {
+  const account = await openAccount(['ann@b.com'])
+  const other = { account_id: account.id, id: newId(), name: `other-${account.domain}`, status: 'verified' as const }
+  await addDomain(world.pool, world.secrets, other)
+  const there = await makeAutomation(world, { id: account.id, domain_id: other.id })
+  const foreign = await makeAutomation(world, await openAccount([]))
+  t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [0])
+  const body = { event: 'signed.up', contact_id: account.ids[0], domain: other.name }
+  const answer = await api.request('POST', '/api/events/send', { key: account.key, body })
+  shows(t, answer, { status: 404, body: { message: 'Contact not found' } })
+  t.strictSame([await runsOf(world, there), await runsOf(world, foreign)], [[], []])
+})
+
+t.test('a contact begins ten runs of an automation in a day', async t => {
+  const account = await openAccount(['ann@b.com', 'bob@b.com'])
+  const automation = await makeAutomation(world, account)
+  const answers = await Promise.all(Array.from({ length: 25 }, () => send(account, 'signed.up', 'ann@b.com')))
+  t.strictSame(
+    answers.reduce((sum, { body }) => sum + (body.enrolled ?? NaN), 0),
+    10,
+  )
+  t.strictSame([(await runsOf(world, automation)).length, await limitedOf(world, automation)], [10, 15])
+  t.strictSame(enrolled([await send(account, 'signed.up', 'bob@b.com')]), [1])
+})
+
+t.test('two processes keep to the ten runs together', async t => {
+  const account = await openAccount(['ann@b.com'])
+  const automation = await makeAutomation(world, account)
+  const second = await startApi(t, world, account.key)
+  const body = { event: 'signed.up', email: 'ann@b.com', domain: account.domain }
+  const apis = [second, await startApi(t, world, account.key)]
+  await Promise.all(Array.from({ length: 24 }, (_, n) => apis[n % 2]?.request('POST', '/api/events/send', { body })))
+  t.strictSame([(await runsOf(world, automation)).length, await limitedOf(world, automation)], [10, 14])
+})
+
+t.test('an event that would exceed the quota of runs is refused whole', async t => {
+  const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 3)
+  await Promise.all([1, 2].map(() => makeAutomation(world, account)))
+  t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [2])
+  const refused = await send(account, 'signed.up', 'bob@b.com')
+  shows(t, refused, {
+    status: 429,
+    body: {
+      name: 'automation_quota_exceeded',
+      message:
+        'The event would start more automation runs than your plan has left in these 30 days. Nothing was stored.',
+    },
+  })
+  t.strictSame(enrolled([await send(account, 'signed.up', 'new@b.com')]), ['automation_quota_exceeded'])
+  const found = await api.request('GET', `/api/contacts/new@b.com?domain=${account.domain}`, { key: account.key })
+  shows(t, found, { status: 404 })
+  t.strictSame(enrolled([await send(account, 'nothing', 'bob@b.com')]), [0], 'it costs nothing')
+  const { rows } = await pg.query('SELECT name FROM contact_events WHERE account_id = $1 ORDER BY id', [account.id])
+  t.strictSame(rows, [{ name: 'signed.up' }, { name: 'nothing' }])
+  shows(t, await usageOf(account), { used: 2, limit: 3, resets_at: /Z$/ })
+  await makeAutomation(world, account, { trigger: 'one' })
+  t.strictSame(enrolled([await send(account, 'one', 'bob@b.com'), await send(account, 'one', 'bob@b.com')]), [
+    1,
+    'automation_quota_exceeded',
+  ])
+})
+
+t.test('the quota of runs is exact for events that arrive together', async t => {
+  const people = Array.from({ length: 12 }, (_, n) => `p${n}@b.com`)
+  const account = await openAccount(people, 5)
+  const automation = await makeAutomation(world, account)
+  const apis = await Promise.all([1, 2, 3].map(() => startApi(t, world, account.key)))
+  const answers = await Promise.all(
+    people.map((email, n) => {
+      const body = { event: 'signed.up', email, domain: account.domain }
+      return apis[n % 3]?.request('POST', '/api/events/send', { body })
+    }),
+  )
+  t.strictSame(answers.map(answer => answer?.status).sort(), [...Array(5).fill(202), ...Array(7).fill(429)])
+  t.equal((await runsOf(world, automation)).length, 5)
+  shows(t, await usageOf(account), { used: 5, limit: 5 })
+})
+
+t.test('of events that share a commit those that fit are stored', async t => {
+  const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 2)
+  const once = await makeAutomation(world, account, { trigger: 'a', reentry: 'once' })
+  for (const _ of [1, 2]) await makeAutomation(world, account, { trigger: 'a' })
+  await makeAutomation(world, account, { trigger: 'b' })
+  // The first of a process goes alone; those that wait behind it go together, in their order.
+  const first = send(account, 'nothing', 'ann@b.com')
+  const rest = [send(account, 'a', 'ann@b.com'), send(account, 'b', 'bob@b.com'), send(account, 'b', 'cid@b.com')]
+  t.strictSame(enrolled(await Promise.all([first, ...rest])), [0, 'automation_quota_exceeded', 1, 1])
+  t.strictSame(await runsOf(world, once), [])
+})
+
+t.test('an account without a quota of runs is counted all the same', async t => {
+  const account = await openAccount(['ann@b.com'])
+  await makeAutomation(world, account)
+  await send(account, 'signed.up', 'ann@b.com')
+  shows(t, await usageOf(account), { used: 1, limit: null })
+})
+
+t.test('events of ours beyond the quota of runs are counted and reported', async t => {
+  const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 1)
+  const automation = await makeAutomation(world, account, { trigger: 'contact.created' })
+  await world.pool.transaction(tx => tellContacts(tx, account.id, 'contact.created', account.ids))
+  t.strictSame([(await runsOf(world, automation)).length, await limitedOf(world, automation)], [1, 2])
+  await pg.query(`UPDATE automation_usage SET hour = hour - interval '1 hour' WHERE account_id = $1`, [account.id])
+  const lines: object[] = []
+  const log = { ...world.log, warn: (line: object) => lines.push(line) } as typeof world.log
+  await report_limited_runs({}, { ...openWork(t, world), log })
+  t.strictSame(lines, [{ account_id: account.id, limited: 2 }])
+})
+
+t.test('events of runs are one deeper and start nothing at a depth of five', async t => {
+  const account = await openAccount(['ann@b.com'])
+  const own = await makeAutomation(world, account, { trigger: 'contact.unsubscribed' })
+  const other = await makeAutomation(world, account, { trigger: 'contact.unsubscribed' })
+  for (const depth of [0, 3, 4, 7]) {
+    const run = { automation_id: own, depth }
+    await world.pool.transaction(tx => tellContacts(tx, account.id, 'contact.unsubscribed', account.ids, run))
+  }
+  t.strictSame(
+    (await runsOf(world, other)).map(({ depth }) => depth),
+    [1, 4],
+  )
+  t.strictSame(await runsOf(world, own), [], 'an automation does not start itself')
+  t.equal(await limitedOf(world, other), 2)
+})
+
+t.test('a run is started by hand under the same limits', async t => {
+  const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 2)
+  const automation = await makeAutomation(world, account, { reentry: 'once' })
+  const disabled = await makeAutomation(world, account, { status: 'disabled' })
+  const enter = (automation_id: string, contact_id: string | undefined) =>
+    world.pool.transaction(tx =>
+      enterByHand(tx, { account_id: account.id, automation_id, contact_id: contact_id as string, payload: { n: 1 } }),
+    )
+  const [ann, bob, cid] = account.ids
+  const { outcome, run_id } = await enter(automation, ann)
+  t.equal(outcome, 'started')
+  shows(t, await runsOf(world, automation), [{ id: run_id, payload: { n: 1 }, contact_email: 'ann@b.com' }])
+  t.strictSame(await enter(automation, ann), { outcome: 'entered', run_id: null })
+  t.strictSame(await enter(disabled, ann), { outcome: 'disabled', run_id: null })
+  t.strictSame(await enter(automation, newId()), { outcome: 'no_contact', run_id: null })
+  const together = await Promise.all([enter(automation, bob), enter(automation, cid)])
+  t.strictSame(together.map(each => each.outcome).sort(), ['quota', 'started'])
+  await world.pool.run(sql.unsafe`UPDATE plans SET automation_runs = NULL WHERE name = ${`plan of ${account.id}`}`)
+  const always = await makeAutomation(world, account)
+  for (let n = 0; n < 10; n++) await enter(always, ann)
+  t.strictSame(await enter(always, ann), { outcome: 'limit', run_id: null })
+})

@@ -1,0 +1,152 @@
+import t from 'tap'
+import { send_emails } from '#tasks/send_emails.ts'
+import { startApi } from '#test/support/api.ts'
+import { letWait, makeAutomation, runsOf } from '#test/support/automations.ts'
+import { addContacts } from '#test/support/campaigns.ts'
+import { Imports } from '#test/support/contacts/imports.ts'
+import { compose, receive } from '#test/support/receiving.ts'
+import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { makeHit, makeTracked, record } from '#test/support/tracking.ts'
+import { makeRecipient } from '#test/support/unsubscribing.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pg } = world.pool
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const work = openWork(t, world, 'capture')
+const { domain } = account
+
+const post = (path: string, body: object) => api.request('POST', `/api${path}`, { body })
+const patch = (path: string, body: object) => api.request('PATCH', `/api${path}`, { body })
+
+/** Who has entered an automation, in order. */
+const entered = async (automation: string) =>
+  (await runsOf(world, automation)).map(({ contact_email }) => contact_email)
+
+async function send(fields: object): Promise<string> {
+  const id = await acceptEmail(world, account, fields as Record<string, unknown>)
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  return id
+}
+
+async function storedEvents(name: string): Promise<object[]> {
+  const { rows } = await pg.query(
+    'SELECT c.email, e.payload, e.enrolled FROM contact_events e JOIN contacts c ON c.id = e.contact_id WHERE e.name = $1 ORDER BY e.id',
+    [name],
+  )
+  return rows
+}
+
+t.test('nothing is stored of what no automation has to do with', async t => {
+  await post('/contacts', { email: 'first@b.com', domain, unsubscribed: false })
+  await patch(`/contacts/first@b.com`, { domain, unsubscribed: true })
+  await send({ to: 'first@b.com' })
+  const { rows } = await pg.query('SELECT FROM contact_events')
+  t.equal(rows.length, 0)
+})
+
+t.test('contact.created tells of contacts by the API, of others only if asked', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'contact.created' })
+  const { body } = await post('/contacts', { email: 'one@new.com', domain })
+  await post('/contacts', { email: 'one@new.com', domain, first_name: 'One' })
+  await post('/events/send', { event: 'x', email: 'two@new.com', domain })
+  const contacts = (name: string) => [{ email: `${name}@new.com` }]
+  await post('/contacts/batch', { contacts: contacts('silent'), domain })
+  await post('/contacts/batch', { contacts: contacts('batch'), domain, trigger_automations: true })
+  const imports = new Imports(api, account.key, work.importer)
+  await imports.ofText('email\nquiet@new.com\n', { domain })
+  await imports.ofText('email\nimported@new.com\none@new.com\n', { domain, trigger_automations: true })
+  t.strictSame(await entered(automation), ['one@new.com', 'two@new.com', 'batch@new.com', 'imported@new.com'])
+  const [run] = await runsOf(world, automation)
+  t.strictSame(run?.payload, { contact_id: body.id, email: 'one@new.com' })
+})
+
+t.test('contact.unsubscribed tells of every way to unsubscribe', async t => {
+  await addContacts(world, account, ['api@out.com', 'page@out.com', 'batch@out.com', 'import@out.com', 'quiet@out.com'])
+  const automation = await makeAutomation(world, account, { trigger: 'contact.unsubscribed' })
+  await patch('/contacts/api@out.com', { domain, unsubscribed: true })
+  await patch('/contacts/api@out.com', { domain, unsubscribed: true })
+  await post('/contacts', { email: 'never@out.com', domain, unsubscribed: true })
+  const { path } = await makeRecipient(world, account, 'page@out.com')
+  for (const _ of [1, 2]) {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    await api.request('POST', path, { headers: form, raw: 'List-Unsubscribe=One-Click', key: null })
+  }
+  const out = (name: string) => [{ email: `${name}@out.com`, unsubscribed: true }]
+  await post('/contacts/batch', { contacts: out('quiet'), domain })
+  await post('/contacts/batch', { contacts: out('batch'), domain, trigger_automations: true })
+  const csv = 'email,unsubscribed\nimport@out.com,true\n'
+  await new Imports(api, account.key, work.importer).ofText(csv, { domain, trigger_automations: true })
+  t.strictSame(await entered(automation), ['api@out.com', 'page@out.com', 'batch@out.com', 'import@out.com'])
+})
+
+t.test('email.delivered and email.bounced tell of recipients that are contacts', async t => {
+  const bounced = `bounced@${world.config.SIMULATOR_DOMAIN}`
+  await addContacts(world, account, ['there@b.com', bounced])
+  const delivered = await makeAutomation(world, account, { trigger: 'email.delivered' })
+  const failed = await makeAutomation(world, account, { trigger: 'email.bounced' })
+  const id = await send({ to: ['There@b.com', 'nobody@b.com'], subject: 'Hi' })
+  await send({ to: bounced })
+  const run = { contact_email: 'there@b.com', depth: 0, payload: { email_id: id, subject: 'Hi', email: 'there@b.com' } }
+  shows(t, await runsOf(world, delivered), [run])
+  shows(t, await runsOf(world, failed), [{ contact_email: bounced, payload: { bounce: { type: 'Permanent' } } }])
+})
+
+t.test('an automation does not start by its own mail, and others start one deeper', async t => {
+  const [contact] = await addContacts(world, account, ['loop@b.com'])
+  const own = await makeAutomation(world, account, { trigger: 'email.delivered' })
+  const other = await makeAutomation(world, account, { trigger: 'email.delivered' })
+  await pg.query(
+    `INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, depth)
+     VALUES ($1, $2, $3, 1, $4, $5, 'loop@b.com', 2)`,
+    [account.id, '01000000-0000-7000-8000-000000000000', own, account.domain_id, contact],
+  )
+  const id = await acceptEmail(world, account, { to: 'loop@b.com' })
+  await pg.query('UPDATE emails SET automation_id = $2 WHERE id = $1', [id, own])
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  t.equal((await runsOf(world, own)).length, 1)
+  shows(t, await runsOf(world, other), [{ depth: 3, payload: { automation_id: own } }])
+})
+
+t.test('email.opened and email.clicked tell of people, once for each email and link', async t => {
+  const opened = await makeAutomation(world, account, { trigger: 'email.opened' })
+  const clicked = await makeAutomation(world, account, { trigger: 'email.clicked' })
+  await addContacts(world, account, ['reader@b.com'])
+  const email = await makeTracked(world, account, { to: 'reader@b.com' })
+  await record(world, [makeHit(email, null, -20_000, { class: 'machine', rule: 'x' })])
+  t.strictSame(await runsOf(world, opened), [])
+  await record(world, [makeHit(email, null), makeHit(email, null, 5, { class: 'proxy' }), makeHit(email, 0, 10_000)])
+  await record(world, [makeHit(email, null, 60_000), makeHit(email, 0, 70_000), makeHit(email, 2, 90_000)])
+  await record(world, [makeHit(await makeTracked(world, account), null)])
+  t.strictSame(await entered(opened), ['reader@b.com'])
+  shows(t, await runsOf(world, clicked), [{ payload: { link: email.urls[0] } }, { payload: { link: email.urls[2] } }])
+})
+
+t.test('email.replied tells of the contact that has answered', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'email.replied' })
+  const [ann] = await addContacts(world, account, ['ann@reply.com'])
+  const id = await send({ to: 'ann@reply.com' })
+  const { rows } = await pg.query('SELECT message_id FROM emails WHERE id = $1', [id])
+  const answer = { inReplyTo: `<${rows[0].message_id}>`, text: 'Yes', subject: 'Re: Hello' }
+  const received = await receive(work, account, await compose({ ...answer, from: 'ann@reply.com' }))
+  await receive(work, account, await compose({ ...answer, from: 'stranger@reply.com', text: 'No' }))
+  const payload = { email_id: id, contact_id: ann, received_email_id: received }
+  shows(t, await runsOf(world, automation), [{ contact_email: 'ann@reply.com', payload }])
+})
+
+t.test('an event of ours wakes a run that waits for it', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'waits', waits: ['email.delivered'] })
+  await pg.query('DELETE FROM automation_triggers WHERE event = $1', ['email.delivered'])
+  const people = ['waiting@b.com', 'other@b.com']
+  await addContacts(world, account, people)
+  await post('/events/send', { event: 'waits', email: 'waiting@b.com', domain })
+  for (const { id } of await runsOf(world, automation)) await letWait(world, id, 'email.delivered')
+  const before = (await storedEvents('email.delivered')).length
+  await send({ to: people })
+  shows(t, await runsOf(world, automation), [{ is_due: true }])
+  shows(t, (await storedEvents('email.delivered')).slice(before), [{ email: 'waiting@b.com', enrolled: 0 }])
+})
