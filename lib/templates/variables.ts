@@ -17,21 +17,26 @@ export const VariableKey = z
   .regex(/^\w{1,50}$/, 'must be 1 to 50 letters, digits or `_`')
   .refine(key => !isReservedKey(key), 'is reserved')
 
-/** Values by key, as a send gives them. An object without inherited members of any meaning: ask `Object.hasOwn` first. */
-export const Variables = counted(
-  0,
-  MAX_VARIABLES,
-  'variables',
-  record(VariableValue)
-    .superRefine((values, context) => {
-      for (const key of Object.keys(values)) {
-        const { success, error } = VariableKey.safeParse(key)
-        if (!success)
-          context.addIssue({ code: 'custom', message: `has the key ${clip(key)}, which ${error.issues[0]?.message}` })
-      }
-    })
-    .nullish(),
-)
+/** Values by key. An object without inherited members of any meaning: ask `Object.hasOwn` first. */
+export function variablesOf<Schema extends z.ZodType>(value: Schema) {
+  return counted(
+    0,
+    MAX_VARIABLES,
+    'variables',
+    record(value)
+      .superRefine((values, context) => {
+        for (const key of Object.keys(values)) {
+          const { success, error } = VariableKey.safeParse(key)
+          if (!success)
+            context.addIssue({ code: 'custom', message: `has the key ${clip(key)}, which ${error.issues[0]?.message}` })
+        }
+      })
+      .nullish(),
+  )
+}
+
+/** Values as a send gives them. */
+export const Variables = variablesOf(VariableValue)
 export type Variables = NonNullable<z.output<typeof Variables>>
 
 const Id = z.guid().toLowerCase()

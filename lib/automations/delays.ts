@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { Duration } from './durations.ts'
+
+/** In the order of `Date.getUTCDay`. */
+const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
+
+/** In place of the name of a timezone: that of the contact. */
+const OF_CONTACT = 'contact'
+
+const Until = z
+  .object({
+    time: z
+      .string()
+      .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as `09:00`')
+      .describe('Time of day, `HH:MM`.'),
+    days: z
+      .array(z.enum(DAYS))
+      .min(1)
+      .max(DAYS.length)
+      .optional()
+      .describe('Days that count, such as `monday`. Default: every day.'),
+    timezone: z
+      .string()
+      .refine(
+        name => name === OF_CONTACT || isTimezone(name),
+        'must be `contact` or a timezone such as `Europe/Berlin`',
+      )
+      .default('UTC')
+      .describe(
+        'Timezone such as `Europe/Berlin`, or `contact`: the property `timezone` of the contact. Default: `UTC`.',
+      ),
+  })
+  .meta({ id: 'DelayUntil' })
+
+export const DelayConfig = z
+  .object({
+    duration: Duration.optional().describe('Length of time such as `3 days` or `1 day 12 hours`, up to a year.'),
+    until: Until.optional().describe('The next such time of day.'),
+  })
+  .refine(
+    ({ duration, until }) => (duration === undefined) !== (until === undefined),
+    'must have either `duration` or `until`',
+  )
+  .meta({ id: 'DelayStepConfig' })
+
+/** Tells whether a text is the name of a timezone of the IANA database; offsets such as `+01:00` are none. */
+function isTimezone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
