@@ -75,13 +75,6 @@ export function orNotFound<Value>(resource: string, value: Value | null | undefi
   return value
 }
 
-/** @throws {ApiError} 422 if a campaign that is scheduled or being sent, given by its name, uses what is to be deleted */
-export function refuseUsed(what: string, campaign: string | null): void {
-  if (campaign === null) return
-  const user = JSON.stringify(campaign)
-  throw new ApiError('validation_error', `The ${what} is used by the campaign ${user}: cancel the campaign first.`)
-}
-
 /** The process cannot start. Its message is all an operator needs: one clear line, no stack. */
 export class StartupError extends Error {}
 

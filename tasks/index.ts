@@ -3,6 +3,7 @@ import { type JobName, jobs } from '#lib/jobs.ts'
 import { check_claim } from './check_claim.ts'
 import { check_domains } from './check_domains.ts'
 import { check_reputation } from './check_reputation.ts'
+import { clear_runs } from './clear_runs.ts'
 import { count_segment } from './count_segment.ts'
 import { deliver_webhooks } from './deliver_webhooks.ts'
 import { import_contacts } from './import_contacts.ts'
@@ -40,6 +41,7 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   count_segment,
   send_campaign,
   unsubscribe_unreachable,
+  clear_runs,
 }
 
 /** The two runners of a worker process (workers/worker.ts). */
@@ -68,6 +70,7 @@ const runners: { [Name in JobName]: RunnerName } = {
   count_segment: 'slow',
   send_campaign: 'slow',
   unsubscribe_unreachable: 'slow',
+  clear_runs: 'slow',
 }
 
 /** The tasks of one runner in the form that graphile-worker takes, with their payloads checked. */

@@ -3,6 +3,9 @@ import { apiKeys } from './api_keys.ts'
 import { audienceContacts } from './audience_contacts.ts'
 import { audiences } from './audiences.ts'
 import { campaignAb } from './campaign_ab.ts'
+import { automationRuns } from './automation_runs.ts'
+import { automationSteps } from './automation_steps.ts'
+import { automations } from './automations.ts'
 import { campaignActions } from './campaign_actions.ts'
 import { campaignReports } from './campaign_reports.ts'
 import { campaigns } from './campaigns.ts'
@@ -86,6 +89,11 @@ export const resources: Resource[] = [
     name: 'Events',
     description: 'What your contacts do: events that start automations and go on with them.',
     operations: [...sentEvents, ...events],
+  },
+  {
+    name: 'Automations',
+    description: 'Steps that contacts go through one by one, from an event on.',
+    operations: [...automations, ...automationSteps, ...automationRuns],
   },
   {
     name: 'Suppressions',

@@ -36,7 +36,8 @@ export async function checkCampaign(
   await lockGroups(tx, account_id, campaign)
   requireContent(campaign)
   requireGroup(campaign)
-  await requireSender(tx, account_id, campaign, is_due)
+  const { domain } = parseAddress(campaign.from) as Address
+  await requireSender(tx, { account_id, domain }, is_due)
   const { transport, postal_address } = await findSender(tx, account_id, campaign.domain_id)
   requirePublicUrl(config, transport)
   const next = await campaignOfNextRun(tx, account_id, campaign)
@@ -68,15 +69,24 @@ function requireGroup({ audience_id, segment_id }: Campaign): void {
   }
 }
 
-async function requireSender(tx: Tx, account_id: string, { from }: Campaign, is_due: boolean): Promise<void> {
-  const { domain } = parseAddress(from) as Address
+/**
+ * Checks that a domain may send. `is_due`: faults that lie with nothing of the mail do not count, as they pass, and mail waits
+ * for their end.
+ *
+ * @throws {ApiError} 422; another if sending is paused or not configured
+ */
+export async function requireSender(
+  tx: Tx,
+  { account_id, domain }: { account_id: string; domain: string },
+  is_due: boolean,
+): Promise<void> {
   const { fault, detail } = await judgeSender(tx, { account_id, domain })
-  // Faults that lie with nothing of the campaign pass: one that was scheduled begins, and its mail waits for their end.
   if (fault === null || (is_due && RequestFault.safeParse(fault).success)) return
   throw faultError({ fault, detail: detail ?? {} }, { domain, topic_id: null, refusal: null } as Draft)
 }
 
-function requirePublicUrl(config: CampaignConfig, transport: string | null): void {
+/** @throws {ApiError} 422 if recipients could not open the links to unsubscribe; `transport`: that of the domain */
+export function requirePublicUrl(config: CampaignConfig, transport: string | null): void {
   if ((transport ?? defaultTransport(config)) === 'capture' || isPublicHttps(config.BASE_URL)) return
   fail(
     `Recipients could not open the links to unsubscribe: BASE_URL is ${config.BASE_URL}, and must be a public \`https\` URL.`,

@@ -1,4 +1,5 @@
-import { ApiError, notFound, orNotFound, refuseUsed } from '#lib/errors.ts'
+import { refuseUsed } from '#flows/domains/removal/refuse_used.ts'
+import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import {
   type Audience,
@@ -8,7 +9,6 @@ import {
   lockAudience,
   updateAudience,
 } from '#sql/contacts/audiences.ts'
-import { findCampaignUsing } from '#sql/domains/campaign_usages.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
@@ -40,7 +40,7 @@ export async function removeAudience(pool: Pool, account_id: string, id: string)
   }
   await pool.transaction(async tx => {
     await lockAudience(tx, account_id, id)
-    refuseUsed('audience', await findCampaignUsing(tx, account_id, 'audience', id))
+    await refuseUsed(tx, account_id, 'audience', id)
     if ((await deleteAudience(tx, account_id, id)) === 0) throw notFound('Audience')
     await addJob(tx, 'remove_leftovers', { account_id, of: 'audience', id })
   })

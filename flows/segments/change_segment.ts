@@ -1,8 +1,8 @@
-import { ApiError, orNotFound, refuseUsed } from '#lib/errors.ts'
+import { refuseUsed } from '#flows/domains/removal/refuse_used.ts'
+import { ApiError, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { type Criteria, type Filter, NO_FILTER } from '#lib/segments/conditions.ts'
 import type { FilterChange, NewSegment, SegmentChange } from '#lib/segments/new_segment.ts'
-import { findCampaignUsing } from '#sql/domains/campaign_usages.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
@@ -60,7 +60,7 @@ export async function changeSegment(pool: Pool, account_id: string, id: string, 
   await update.catch(refuseDuplicate(NAME_TAKEN))
 }
 
-/** Deletes a segment; a job removes its members by hand. @throws {ApiError} 404; 422 for General, or if a segment or a campaign names it */
+/** Deletes a segment; a job removes its members by hand. @throws {ApiError} 404; 422 for General, or if a segment, a campaign or an automation names it */
 export async function removeSegment(pool: Pool, account_id: string, id: string): Promise<void> {
   await pool.transaction(async tx => {
     await lockSegments(tx, account_id)
@@ -74,7 +74,7 @@ export async function removeSegment(pool: Pool, account_id: string, id: string):
       )
     }
     await lockSegment(tx, account_id, id)
-    refuseUsed('segment', await findCampaignUsing(tx, account_id, 'segment', id))
+    await refuseUsed(tx, account_id, 'segment', id)
     await deleteSegment(tx, account_id, id)
     await addJob(tx, 'remove_leftovers', { account_id, of: 'segment', id })
   })

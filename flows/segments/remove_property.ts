@@ -1,11 +1,13 @@
+import { refuseUsedByAutomation } from '#flows/domains/removal/refuse_used.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { markPropertyDeleted } from '#sql/contacts/properties.ts'
+import { findAutomationWithProperty } from '#sql/domains/automation_usages.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { lockSegments } from '#sql/segments/segments.ts'
 import { findSegmentWithProperty } from '#sql/segments/usages.ts'
 
-/** Hides a contact property at once; a job removes its values. @throws {ApiError} 404; 422 if a segment looks at it */
+/** Hides a contact property at once; a job removes its values. @throws {ApiError} 404; 422 if a segment or an enabled automation looks at it */
 export async function removeProperty(pool: Pool, account_id: string, id: string): Promise<void> {
   await pool.transaction(async tx => {
     await lockSegments(tx, account_id)
@@ -14,6 +16,7 @@ export async function removeProperty(pool: Pool, account_id: string, id: string)
       const user = JSON.stringify(name)
       throw new ApiError('validation_error', `The property is used by the segment ${user}: change its filter first.`)
     }
+    refuseUsedByAutomation('property', await findAutomationWithProperty(tx, account_id, id))
     if ((await markPropertyDeleted(tx, account_id, id)) === 0) throw notFound('Contact property')
     await addJob(tx, 'remove_leftovers', { account_id, of: 'property', id })
   })

@@ -1,9 +1,9 @@
+import { refuseUsed } from '#flows/domains/removal/refuse_used.ts'
 import { now } from '#lib/clock.ts'
-import { ApiError, notFound, refuseUsed } from '#lib/errors.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { MAX_NAME, type NewTemplate, NOT_RENDERED, type TemplateChange } from '#lib/templates/new_template.ts'
 import { hasPlaceholder } from '#lib/templates/placeholders.ts'
-import { findCampaignUsing } from '#sql/domains/campaign_usages.ts'
 import type { Pool } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
 import {
@@ -87,12 +87,12 @@ export async function publishTemplate(pool: Pool, account_id: string, ref: strin
   return published
 }
 
-/** Deletes a template; returns its id. @throws {ApiError} 404; 422 if a campaign uses it */
+/** Deletes a template; returns its id. @throws {ApiError} 404; 422 if a campaign or an enabled automation uses it */
 export async function removeTemplate(pool: Pool, account_id: string, ref: string): Promise<string> {
   return pool.transaction(async tx => {
     const id = await lockTemplateToDelete(tx, account_id, ref)
     if (id === null) throw notFound('Template')
-    refuseUsed('template', await findCampaignUsing(tx, account_id, 'template', id))
+    await refuseUsed(tx, account_id, 'template', id)
     await deleteTemplate(tx, account_id, id)
     return id
   })

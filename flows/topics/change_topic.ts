@@ -1,7 +1,7 @@
+import { refuseUsed } from '#flows/domains/removal/refuse_used.ts'
 import { announce } from '#flows/webhooks/announce.ts'
-import { notFound, orNotFound, refuseUsed } from '#lib/errors.ts'
+import { notFound, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
-import { findCampaignUsing } from '#sql/domains/campaign_usages.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
@@ -37,11 +37,11 @@ export async function changeTopic(pool: Pool, account_id: string, id: string, fi
   await changed.catch(refuseDuplicate(NAME_TAKEN))
 }
 
-/** Deletes a topic at once; a job removes the choices of contacts about it. @throws {ApiError} 404; 422 if a campaign uses it */
+/** Deletes a topic at once; a job removes the choices of contacts about it. @throws {ApiError} 404; 422 if a campaign or an enabled automation uses it */
 export async function removeTopic(pool: Pool, account_id: string, id: string): Promise<void> {
   await pool.transaction(async tx => {
     await lockTopic(tx, account_id, id)
-    refuseUsed('topic', await findCampaignUsing(tx, account_id, 'topic', id))
+    await refuseUsed(tx, account_id, 'topic', id)
     const row = await deleteTopic(tx, account_id, id)
     if (!row) throw notFound('Topic')
     await addJob(tx, 'remove_leftovers', { account_id, of: 'topic', id })

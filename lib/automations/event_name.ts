@@ -8,5 +8,4 @@ export const EventName = z
   .string()
   .min(1)
   .max(MAX_NAME)
-  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*\S[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line of text')
   .refine(name => !name.startsWith('service:'), 'must not begin with `service:`, which is reserved')

@@ -45,15 +45,19 @@ export function buildGraph(given: Step[], connections: Connection[], idOf: (key:
   return { steps }
 }
 
-/** The connections of a graph, in the order of the steps they begin at. */
+/** The connections of a graph, in the order of the steps they begin at and of their types. */
 export function listConnections({ steps }: Graph): Connection[] {
-  return steps.flatMap(({ key, next }) =>
-    Object.entries(next).map(([type, to]) => ({
-      from: key,
-      to: (steps[to] as GraphStep).key,
-      type: type as ConnectionType,
-    })),
+  return steps.flatMap(({ key, type: stepType, next }) =>
+    connectionsOf(stepType).flatMap(type => {
+      const end = steps[next[type] ?? -1]
+      return end ? [{ from: key, to: end.key, type }] : []
+    }),
   )
+}
+
+/** Connections by which each step leads to the next: those of steps that are given without any. */
+export function connectInTurn(steps: Step[]): Connection[] {
+  return steps.slice(1).map(({ key }, n) => ({ from: (steps[n] as Step).key, to: key, type: 'default' as const }))
 }
 
 /** Returns the position of each step by its key. */

@@ -5,13 +5,15 @@ import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { parse } from '#lib/json/parse.ts'
 import { orList } from '#lib/json/requirements.ts'
 import { refuseWhole } from '#lib/zod_fields.ts'
-import { CONFIGS, type StepType } from './steps.ts'
+import { CONFIGS, type ConfigOf, type StepType } from './steps.ts'
 
 export const MAX_STEPS = 150
 
 /** Names that other services use. */
 const ALIASES: Record<string, StepType> = { wait: 'delay', branch: 'condition', update_contact: 'contact_update' }
 const TYPES = Object.keys(CONFIGS) as [StepType, ...StepType[]]
+
+export const StepTypeName = z.enum(TYPES)
 
 /** One in the form of an id would hide behind the ids. */
 const Key = z
@@ -24,6 +26,9 @@ const stepOf = <Type extends StepType>(type: Type) =>
   z
     .object({ key: Key, type: z.literal(type), config: CONFIGS[type].describe('What the step does.') })
     .meta({ id: `${type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Step` })
+
+/** A step by its type, with the configuration as it is stored. */
+export type Step = { [Type in StepType]: { key: string; type: Type; config: ConfigOf<Type> } }[StepType]
 
 const AnyStep = z.discriminatedUnion(
   'type',
@@ -39,7 +44,7 @@ const AnyStep = z.discriminatedUnion(
     stepOf('remove_from_segment'),
   ],
   `must be ${orList(TYPES)}`,
-)
+) as unknown as z.ZodType<Step>
 
 /** A step of an automation. Whatever is wrong with it is said with its key. */
 export const NewStep = z.preprocess((value, context) => {
@@ -53,7 +58,6 @@ export const NewStep = z.preprocess((value, context) => {
   }
   return step
 }, AnyStep)
-export type Step = z.output<typeof AnyStep>
 
 /** By the type's own name and with an empty configuration if there is none. Null for what has no key to be named by. */
 function readStep(value: unknown): { key: unknown; type: unknown; config: unknown } | null {
@@ -67,7 +71,7 @@ function readStep(value: unknown): { key: unknown; type: unknown; config: unknow
 export const ConnectionType = z.enum(['default', 'condition_met', 'condition_not_met', 'event_received', 'timeout'])
 export type ConnectionType = z.infer<typeof ConnectionType>
 
-const NewConnection = z
+export const NewConnection = z
   .object({
     from: z.string().describe('Key of the step that it begins at.'),
     to: z.string().describe('Key of the step that it leads to.'),
@@ -77,7 +81,7 @@ const NewConnection = z
         '`condition_met` and `condition_not_met` of a condition; `event_received` and `timeout` of `wait_for_event`; `default` of all others.',
       ),
   })
-  .meta({ id: 'AutomationConnection' })
+  .meta({ id: 'NewAutomationConnection' })
 export type Connection = z.output<typeof NewConnection>
 
 const type = z.enum([...TYPES, ...Object.keys(ALIASES)] as [string, ...string[]])

@@ -129,3 +129,5 @@ export const CONFIGS = {
   remove_from_segment: SegmentConfig,
 }
 export type StepType = keyof typeof CONFIGS
+/** The configuration of a step of a type, as it is stored. */
+export type ConfigOf<Type extends StepType> = z.output<(typeof CONFIGS)[Type]>

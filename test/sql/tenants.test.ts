@@ -60,6 +60,7 @@ const unbound = [
   ...['automations.domain_id', 'automations.source_id', 'automation_triggers.domain_id'],
   ...['email_contents.poll_id', 'polls.domain_id'],
   ...['automation_runs.automation_id', 'automation_runs.domain_id', 'automation_runs.contact_id'],
+  'automation_clearings.automation_id',
 ]
 
 t.test('every reference between tables of tenants holds the account, first on both sides', async t => {
@@ -216,6 +217,7 @@ async function fillAutomations(
     ...[id, automation, '{"steps":[{"type":"wait_for_event","config":{"event_name":"order.paid"}}]}'],
   ])
   await pg.query('INSERT INTO automation_usage VALUES ($1, now(), 1)', [id])
+  await pg.query('INSERT INTO automation_clearings VALUES ($1, $2)', [id, automation])
   await pg.query(`INSERT INTO automation_triggers VALUES ($1, $2, 'order.placed', $3)`, [id, domain_id, automation])
   await pg.query(`INSERT INTO automation_runs VALUES ($1, $2, $3, 1, $4, $5, 'a@b.co')`, [
     ...[id, run, automation, domain_id, contact],

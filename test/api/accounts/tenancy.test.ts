@@ -6,6 +6,7 @@ import { newId } from '#lib/ids.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { POLL } from '#test/support/polls.ts'
+import { addRuns } from '#test/support/automation_definitions.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -133,6 +134,7 @@ const foreignIds: Record<string, string[]> = {
   'DELETE /events/:id': [ofThem.event, ofThem.event_name],
   ...campaignRoutes(),
   'GET /polls/:id': [ofThem.polled, ofThem.poll],
+  ...automationRoutes(),
   'GET /audiences/:id': [theirs.domain_id, ofThem.audience],
   'PATCH /audiences/:id': [theirs.domain_id, ofThem.audience],
   'DELETE /audiences/:id': [theirs.domain_id, ofThem.audience],
@@ -180,6 +182,14 @@ function campaignRoutes(): Record<string, string[]> {
     ...shared.map(route => route.replace(' ', ' /broadcasts/:id')),
   ]
   return Object.fromEntries(routes.map(route => [route, [ofThem.campaign, theirs.domain_id]]))
+}
+
+function automationRoutes(): Record<string, string[]> {
+  const routes = ['GET ', 'PATCH ', 'DELETE ', 'POST /stop', 'POST /duplicate', 'GET /runs', 'POST /steps']
+  const parts = ['PATCH /steps/:step_id', 'DELETE /steps/:step_id', 'GET /runs/:run_id']
+  return Object.fromEntries(
+    [...routes, ...parts].map(route => [route.replace(' ', ' /automations/:id'), [ofThem.automation]]),
+  )
 }
 
 const routes = routesOf(operations)
@@ -244,6 +254,8 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
 /** One of mine, and a part of the like of theirs. */
 function withParts(path: string): [string, string] {
   if (path.includes('/audiences/')) return [ofMe.contact, ofThem.audience]
+  if (path.includes('/runs/')) return [ofMe.automation, ofThem.run]
+  if (path.includes('/steps/')) return [ofMe.automation, ofThem.step]
   if (path.includes('/segments/')) return [ofMe.contact, ofThem.segment]
   if (path.includes('/webhooks/')) return [mineWebhook, events[0].id]
   return path.includes('/receiving/') ? [mineReceived, receivedFiles[0].id] : [mineWithFile, files[0].id]
@@ -302,7 +314,7 @@ async function domainOf(domain_id: string): Promise<string> {
   return rows[0].name
 }
 
-async function makeContact({ key, domain_id }: TestAccount) {
+async function makeContact({ id, key, domain_id }: TestAccount) {
   const post = async (path: string, body: object) => (await api.request('POST', `/api${path}`, { key, body })).body.id
   const audience = await post('/audiences', { name: 'News' })
   const email = `ann@${domain_id.slice(-6)}.com`
@@ -320,7 +332,16 @@ async function makeContact({ key, domain_id }: TestAccount) {
   const event = await post('/events', { name: event_name })
   await post('/events/send', { event: event_name, domain: domain_id, contact_id: contact })
   const ofCampaigns = { imported, campaign, polled, poll }
-  return { property, segment, topic, audience, contact, email, ...ofCampaigns, event, event_name }
+  const made = await makeAutomation({ id, key, domain_id })
+  return { property, segment, topic, audience, contact, email, ...ofCampaigns, event, event_name, ...made }
+}
+
+async function makeAutomation(account: Pick<TestAccount, 'id' | 'key' | 'domain_id'>) {
+  const body = { name: 'Welcome', trigger: 'paid', steps: [{ key: 'gone', type: 'contact_delete' }] }
+  const { text } = await api.request('POST', '/api/automations', { key: account.key, body })
+  const { id: automation, steps } = JSON.parse(text)
+  const [run] = await addRuns(world, account, automation, [{}])
+  return { automation, step: steps[1].id as string, run: run as string }
 }
 
 async function makeTemplate({ key }: TestAccount, alias: string): Promise<string> {

@@ -1,17 +1,18 @@
+import { announceDomains } from '#flows/domains/announce_domains.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { hasContacts } from '#sql/contacts/contacts.ts'
+import { deleteAutomations, hasAutomations } from '#sql/domains/automation_usages.ts'
 import { hasCampaigns } from '#sql/domains/campaign_usages.ts'
 import { deleteDomain, lockDomain } from '#sql/domains/domains.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
-import { announceDomains } from './announce_domains.ts'
 
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 
 /**
- * Deletes a domain; mail that it sent stays. Its contacts and campaigns are gone at once, and a job removes them.
+ * Deletes a domain; mail that it sent stays. Its contacts, campaigns and automations are gone at once, and a job removes them.
  *
- * @throws {ApiError} 404; `reputation_paused`; 422 if it has contacts or campaigns and `with_contacts` is false
+ * @throws {ApiError} 404; `reputation_paused`; 422 if it has such and `with_contacts` is false
  */
 export async function removeDomain(
   { pool, config }: Dependencies,
@@ -30,7 +31,14 @@ export async function removeDomain(
     if (!with_contacts && (await hasCampaigns(tx, account_id, id))) {
       throw new ApiError('validation_error', 'The domain has campaigns: delete them with it by `?with_contacts=true`.')
     }
+    if (!with_contacts && (await hasAutomations(tx, account_id, id))) {
+      throw new ApiError(
+        'validation_error',
+        'The domain has automations: delete them with it by `?with_contacts=true`.',
+      )
+    }
     await addJob(tx, 'remove_leftovers', { account_id, of: 'domain', id })
+    if ((await deleteAutomations(tx, account_id, id)) > 0) await addJob(tx, 'clear_runs', {}, 'clear_runs')
   })
 }
 

@@ -1,0 +1,39 @@
+import { listOf } from '#api/operations/answers.ts'
+import { operation } from '#api/operations/operation.ts'
+import { uuidParam } from '#api/operations/params.ts'
+import { pagedQuery } from '#api/operations/queries.ts'
+import { RunStatuses } from '#lib/automations/run_status.ts'
+import { orNotFound } from '#lib/errors.ts'
+import { AutomationRun, findRun, ListedRun, listRuns } from '#sql/automations/runs.ts'
+import { requireAutomation } from './automations.ts'
+
+const automation = { id: uuidParam('Automation') }
+const params = { ...automation, run_id: uuidParam('Run') }
+
+export const automationRuns = [
+  operation('GET /automations/:id/runs', {
+    id: 'listAutomationRuns',
+    access: 'full',
+    params: automation,
+    summary: 'List the runs of an automation, newest first',
+    query: pagedQuery({
+      status: RunStatuses.optional().describe('Only runs with these statuses, with commas between.'),
+    }),
+    answers: { 200: listOf(ListedRun) },
+  }).handle(async (ctx, { account_id, params: { id }, query }) => {
+    await requireAutomation(ctx, account_id, id)
+    const { position, filters } = query()
+    return listRuns(ctx.pool, { account_id, id }, filters.status ?? [], position)
+  }),
+
+  operation('GET /automations/:id/runs/:run_id', {
+    id: 'getAutomationRun',
+    access: 'full',
+    params,
+    summary: 'Get a run with the steps that it has come to',
+    answers: { 200: AutomationRun },
+  }).handle(async (ctx, { account_id, params: { id, run_id } }) => {
+    await requireAutomation(ctx, account_id, id)
+    return orNotFound('Run', await findRun(ctx.pool, { account_id, id }, run_id))
+  }),
+]

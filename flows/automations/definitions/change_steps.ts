@@ -1,0 +1,119 @@
+import { buildGraph, connectionsOf, type Graph, type GraphStep, listConnections } from '#lib/automations/graph.ts'
+import { type AddedStep, type Connection, NewStep, type Step, type StepChange } from '#lib/automations/new_step.ts'
+import { ApiError, orNotFound } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { parse } from '#lib/json/parse.ts'
+import { type AutomationStep, showStep } from '#sql/automations/definitions/automation_records.ts'
+import { type AutomationId, lockAutomation } from '#sql/automations/definitions/automations.ts'
+import { changing, type Dependencies } from './change_automation.ts'
+import { saveAutomation } from './save_version.ts'
+
+/** Adds a step behind another. What came behind that one comes behind the new step. @throws {ApiError} 404; 422 */
+export async function addStep(
+  services: Dependencies,
+  automation: AutomationId,
+  { key, type, config, after, connection_type }: AddedStep,
+): Promise<AutomationStep> {
+  let added: string | undefined
+  const graph = await changeGraph(services, automation, before => {
+    const step = parse(NewStep, { key: key ?? freeKey(before), type, config })
+    added = step.key
+    const last = after ? findStep(before, after) : lastStep(before)
+    const connections = last
+      ? insertBehind(listConnections(before), step, { from: last.key, type: connection_type ?? 'default' })
+      : []
+    return { steps: [...before.steps, step], connections }
+  })
+  return showStep(graph.steps.find(step => step.key === added) as GraphStep)
+}
+
+/** Changes what a step does; it keeps its key. Returns its id. @throws {ApiError} 404; 422 */
+export async function changeStep(
+  services: Dependencies,
+  automation: AutomationId,
+  ref: string,
+  { type, config }: StepChange,
+): Promise<string> {
+  let id = ''
+  await changeGraph(services, automation, before => {
+    const found = findStep(before, ref)
+    id = found.id
+    const step = parse(NewStep, { key: found.key, type: type ?? found.type, config: config ?? found.config })
+    return { steps: before.steps.map(one => (one === found ? step : one)), connections: listConnections(before) }
+  })
+  return id
+}
+
+/** Removes a step; what led to it leads to what came behind it. Returns its id. @throws {ApiError} 404; 422 for the trigger */
+export async function removeStep(services: Dependencies, automation: AutomationId, ref: string): Promise<string> {
+  let id = ''
+  await changeGraph(services, automation, before => {
+    const removed = findStep(before, ref)
+    id = removed.id
+    if (removed.type === 'trigger') throw new ApiError('validation_error', 'The trigger cannot be removed: change it.')
+    const connections = listConnections(before)
+    const next = connections.find(({ from, type }) => from === removed.key && type === 'default')
+    const rest = connections
+      .filter(({ from }) => from !== removed.key)
+      .flatMap(one => (one.to !== removed.key ? [one] : next ? [{ ...one, to: next.to }] : []))
+    return { steps: before.steps.filter(step => step !== removed), connections: rest }
+  })
+  return id
+}
+
+type Parts = { steps: Step[]; connections: Connection[] }
+
+async function changeGraph(
+  { pool, config }: Dependencies,
+  automation: AutomationId,
+  change: (graph: Graph) => Parts,
+): Promise<Graph> {
+  return changing(pool, async tx => {
+    const before = orNotFound('Automation', await lockAutomation(tx, automation))
+    const { steps, connections } = change(before.graph)
+    const ids = new Map(before.graph.steps.map(({ key, id }) => [key, id]))
+    const graph = buildGraph(steps, connections, key => ids.get(key) ?? newId())
+    return saveAutomation(tx, config, automation, before, { settings: before, graph })
+  })
+}
+
+/** By its id or its key. @throws {ApiError} 404 */
+function findStep({ steps }: Graph, ref: string): GraphStep {
+  return orNotFound(
+    'Step',
+    steps.find(({ id, key }) => key === ref || id === ref.toLowerCase()),
+  )
+}
+
+/** The last step on the way of default connections; undefined if there is no step. */
+function lastStep({ steps }: Graph): GraphStep | undefined {
+  let step = steps[0]
+  while (step?.next.default !== undefined) step = steps[step.next.default]
+  return step
+}
+
+function insertBehind(
+  connections: Connection[],
+  step: Step,
+  { from, type }: Pick<Connection, 'from' | 'type'>,
+): Connection[] {
+  const before = connections.find(one => one.from === from && one.type === type)
+  const others = connections.filter(one => one !== before)
+  const added = { from, to: step.key, type }
+  if (!before) return [...others, added]
+  const [first] = connectionsOf(step.type)
+  if (!first) {
+    throw new ApiError(
+      'validation_error',
+      `The run ends at a \`${step.type}\`: \`${before.to}\` cannot come behind it.`,
+    )
+  }
+  return [...others, added, { from: step.key, to: before.to, type: first }]
+}
+
+function freeKey({ steps }: Graph): string {
+  const keys = new Set(steps.map(({ key }) => key))
+  let n = steps.length
+  while (keys.has(`step_${n}`)) n++
+  return `step_${n}`
+}

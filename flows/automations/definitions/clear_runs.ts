@@ -1,0 +1,49 @@
+import {
+  addClearJob,
+  type Clearing,
+  deleteClearing,
+  deleteRuns,
+  endRuns,
+  hasClearings,
+  hasRuns,
+  hasStoppedRuns,
+  lockClearing,
+  moveClearing,
+} from '#sql/automations/definitions/clear_runs.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+
+/** Rows per commit. A run that is deleted takes its steps with it. */
+const ENDED = 5_000
+const DELETED = 1_000
+
+/** Until runs that somebody holds are looked at again. */
+const HELD_SECONDS = 2
+
+/**
+ * Marks the runs of stopped automations as skipped and deletes those of automations that are gone, slice by slice, in turns.
+ * What a worker leaves that dies, the next one finds in automation_clearings.
+ */
+export async function clearRuns(pool: Pool): Promise<void> {
+  while (await pool.transaction(clearSlice));
+  if (await hasClearings(pool)) await addClearJob(pool, HELD_SECONDS)
+}
+
+/** Returns false if there is nothing to do at the moment. */
+async function clearSlice(tx: Tx): Promise<boolean> {
+  const clearing = await lockClearing(tx)
+  if (!clearing) return false
+  if (await isFullSlice(tx, clearing)) await moveClearing(tx, clearing, 0)
+  else if (await isLeft(tx, clearing)) await moveClearing(tx, clearing, HELD_SECONDS)
+  else await deleteClearing(tx, clearing)
+  return true
+}
+
+async function isFullSlice(tx: Tx, { stopped_version, ...automation }: Clearing): Promise<boolean> {
+  if (stopped_version === null) return (await deleteRuns(tx, automation, DELETED)) === DELETED
+  return (await endRuns(tx, { ...automation, stopped_version }, ENDED)) === ENDED
+}
+
+async function isLeft(tx: Tx, { stopped_version, ...automation }: Clearing): Promise<boolean> {
+  if (stopped_version === null) return hasRuns(tx, automation)
+  return hasStoppedRuns(tx, { ...automation, stopped_version })
+}

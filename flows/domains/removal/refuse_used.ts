@@ -1,0 +1,30 @@
+import { ApiError } from '#lib/errors.ts'
+import { type AutomationPart, findAutomationUsing } from '#sql/domains/automation_usages.ts'
+import { type CampaignPart, findCampaignUsing } from '#sql/domains/campaign_usages.ts'
+import type { Tx } from '#sql/pool.ts'
+
+/**
+ * Refuses to delete a locked row that a campaign or an enabled automation uses.
+ *
+ * @throws {ApiError} 422 with the name of the first campaign that is scheduled or being sent, or of the first automation
+ */
+export async function refuseUsed(
+  tx: Tx,
+  account_id: string,
+  part: CampaignPart | AutomationPart,
+  id: string,
+): Promise<void> {
+  const campaign = await findCampaignUsing(tx, account_id, part, id)
+  if (campaign !== null) {
+    const user = JSON.stringify(campaign)
+    throw new ApiError('validation_error', `The ${part} is used by the campaign ${user}: cancel the campaign first.`)
+  }
+  if (part !== 'audience') refuseUsedByAutomation(part, await findAutomationUsing(tx, account_id, part, id))
+}
+
+/** @throws {ApiError} 422 if an enabled automation, given by its name, uses what is to be deleted */
+export function refuseUsedByAutomation(what: string, automation: string | null): void {
+  if (automation === null) return
+  const user = JSON.stringify(automation)
+  throw new ApiError('validation_error', `The ${what} is used by the automation ${user}: disable the automation first.`)
+}

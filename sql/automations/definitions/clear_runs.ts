@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { addJob } from '#sql/jobs.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import type { AutomationId } from './automations.ts'
+
+/** Has a job clear the runs of a stopped or deleted automation. */
+export async function addClearing(tx: Tx, { account_id, id }: AutomationId): Promise<void> {
+  await tx.run(sql.unsafe`
+    INSERT INTO automation_clearings (account_id, automation_id) VALUES (${account_id}, ${id})
+    ON CONFLICT (account_id, automation_id) DO UPDATE SET next_at = now()
+  `)
+  await addClearJob(tx)
+}
+
+export async function addClearJob(db: Queryable, in_seconds = 0): Promise<void> {
+  await addJob(db, 'clear_runs', {}, 'clear_runs', in_seconds)
+}
+
+const Clearing = z.object({
+  account_id: z.string(),
+  id: z.string(),
+  /** Null: the automation is gone. */
+  stopped_version: z.int().nullable(),
+})
+export type Clearing = z.infer<typeof Clearing>
+
+/** The automation whose turn it is, which nobody else clears until the transaction ends. Null: none is due. */
+export async function lockClearing(tx: Tx): Promise<Clearing | null> {
+  return tx.maybeOne(sql.type(Clearing)`
+    SELECT c.account_id, c.automation_id AS id, (
+      SELECT stopped_version FROM automations a WHERE a.account_id = c.account_id AND a.id = c.automation_id
+    ) AS stopped_version
+    FROM automation_clearings c WHERE c.next_at <= now() ORDER BY c.next_at LIMIT 1 FOR UPDATE SKIP LOCKED
+  `)
+}
+
+/** Its next turn comes after those of all others. */
+export async function moveClearing(tx: Tx, { account_id, id }: AutomationId, in_seconds: number): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE automation_clearings SET next_at = clock_timestamp() + make_interval(secs => ${in_seconds})
+    WHERE account_id = ${account_id} AND automation_id = ${id}
+  `)
+}
+
+export async function deleteClearing(tx: Tx, { account_id, id }: AutomationId): Promise<void> {
+  await tx.run(sql.unsafe`
+    DELETE FROM automation_clearings WHERE account_id = ${account_id} AND automation_id = ${id}
+  `)
+}
+
+export async function hasClearings(db: Queryable): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (SELECT FROM automation_clearings) AS found
+  `)
+  return found
+}
+
+type Stopped = AutomationId & { stopped_version: number }
+
+/**
+ * Ends runs of stopped versions, and the steps that they wait in; returns how many. Those that somebody holds are left out:
+ * whoever takes steps of runs locks them in another order.
+ */
+export async function endRuns(tx: Tx, { account_id, id, stopped_version }: Stopped, limit: number): Promise<number> {
+  return tx.run(sql.unsafe`
+    WITH stopped AS MATERIALIZED (
+      SELECT r.id FROM automation_runs r
+      WHERE r.account_id = ${account_id} AND r.automation_id = ${id} AND r.status = 'running' AND r.version <= ${stopped_version}
+      ORDER BY r.id LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+    ), steps AS (
+      UPDATE automation_run_steps s SET status = 'skipped', completed_at = now()
+      FROM stopped r WHERE s.account_id = ${account_id} AND s.run_id = r.id AND s.status = 'waiting'
+    )
+    UPDATE automation_runs r SET status = 'skipped', due_at = NULL, wait_event = NULL, completed_at = now(),
+      error = 'The automation was stopped.'
+    FROM stopped s WHERE r.account_id = ${account_id} AND r.id = s.id
+  `)
+}
+
+/** Tells whether runs of stopped versions are left. */
+export async function hasStoppedRuns(db: Queryable, { account_id, id, stopped_version }: Stopped): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM automation_runs
+      WHERE account_id = ${account_id} AND automation_id = ${id} AND status = 'running' AND version <= ${stopped_version}
+    ) AS found
+  `)
+  return found
+}
+
+/** Deletes runs of an automation that is gone, with their steps; returns how many. */
+export async function deleteRuns(tx: Tx, { account_id, id }: AutomationId, limit: number): Promise<number> {
+  return tx.run(sql.unsafe`
+    DELETE FROM automation_runs WHERE account_id = ${account_id} AND id = ANY (ARRAY(
+      SELECT id FROM automation_runs WHERE account_id = ${account_id} AND automation_id = ${id} LIMIT ${limit}
+      FOR UPDATE SKIP LOCKED))
+  `)
+}
+
+/** Tells whether an automation that is gone has runs left. */
+export async function hasRuns(db: Queryable, { account_id, id }: AutomationId): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (SELECT FROM automation_runs WHERE account_id = ${account_id} AND automation_id = ${id}) AS found
+  `)
+  return found
+}

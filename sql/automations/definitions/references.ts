@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { PropertyType } from '#lib/contacts/new_property.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+
+/** Tells whether there is such a domain, which nobody deletes until the transaction ends. */
+export async function lockOwnDomain(tx: Tx, account_id: string, id: string): Promise<boolean> {
+  return (
+    (await tx.run(sql.unsafe`SELECT FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR KEY SHARE`)) > 0
+  )
+}
+
+const NamedTemplate = z.object({
+  id: z.string(),
+  alias: z.string().nullable(),
+  is_published: z.boolean(),
+  sender: z.string().nullable(),
+  subject: z.string().nullable(),
+})
+/** A template with the sender and the subject of what is published of it. */
+export type NamedTemplate = z.infer<typeof NamedTemplate>
+
+/** The templates of these ids or aliases. Nobody deletes them until the transaction ends. */
+export async function lockTemplates(tx: Tx, account_id: string, refs: string[]): Promise<NamedTemplate[]> {
+  return tx.any(sql.type(NamedTemplate)`
+    SELECT t.id, t.alias, t.published_number IS NOT NULL AS is_published, v.sender, v.subject
+    FROM templates t
+    LEFT JOIN template_versions v
+      ON v.account_id = t.account_id AND v.template_id = t.id AND v.number = t.published_number
+    WHERE t.account_id = ${account_id}
+      AND (t.id::text = ANY (${sql.array(refs, 'text')}) OR t.alias = ANY (${sql.array(refs, 'text')}))
+    ORDER BY t.id FOR KEY SHARE OF t
+  `)
+}
+
+const Placed = z.object({ id: z.string(), domain_id: z.string().nullable() })
+/** A segment or a topic, with its domain: null is every one. */
+export type Placed = z.infer<typeof Placed>
+
+/** Nobody deletes these topics until the transaction ends. */
+export async function lockTopics(tx: Tx, account_id: string, ids: string[]): Promise<Placed[]> {
+  return tx.any(sql.type(Placed)`
+    SELECT id, domain_id FROM topics WHERE account_id = ${account_id} AND id = ANY (${sql.array(ids, 'uuid')})
+    ORDER BY id FOR KEY SHARE
+  `)
+}
+
+/** Nobody deletes these segments until the transaction ends. */
+export async function lockNamedSegments(tx: Tx, account_id: string, ids: string[]): Promise<Placed[]> {
+  return tx.any(sql.type(Placed)`
+    SELECT id, domain_id FROM segments WHERE account_id = ${account_id} AND id = ANY (${sql.array(ids, 'uuid')})
+    ORDER BY id FOR KEY SHARE
+  `)
+}
+
+const Typed = z.object({ key: z.string(), type: PropertyType })
+
+/** The types of the contact properties of these keys. */
+export async function typesOfProperties(
+  db: Queryable,
+  account_id: string,
+  keys: string[],
+): Promise<Map<string, PropertyType>> {
+  const rows = await db.any(sql.type(Typed)`
+    SELECT key, type FROM contact_properties
+    WHERE account_id = ${account_id} AND key = ANY (${sql.array(keys, 'text')}) AND deleted_at IS NULL
+  `)
+  return new Map(rows.map(({ key, type }) => [key, type]))
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { StepTypeName } from '#lib/automations/new_step.ts'
+import { RunStatus } from '#lib/automations/run_status.ts'
+import { timestamp } from '#lib/json/json_form.ts'
+import { emptyPage, type Page, type Position, readPage } from '#sql/page.ts'
+import { type Queryable, sql } from '#sql/pool.ts'
+import { MAX_COUNT, RunCounts } from './definitions/automation_records.ts'
+import type { AutomationId } from './definitions/automations.ts'
+
+const listed = {
+  object: z.literal('automation_run'),
+  id: z.string(),
+  automation_id: z.string(),
+  version: z.int().describe('Version of the automation that it keeps to.'),
+  contact_id: z.string(),
+  contact_email: z.string().describe('Address of the contact when the run began.'),
+  status: RunStatus.describe(
+    '`skipped`: it ended without doing its work, since it was stopped or its contact gets no mail.',
+  ),
+  error: z.string().nullable().describe('Why it failed or was skipped.'),
+  started_at: z.date(),
+  completed_at: z.date().nullable().describe('When it ended; null: it has not.'),
+  created_at: z.date(),
+}
+
+/** A run as GET /automations/:id/runs shows it. */
+export const ListedRun = z.object(listed).meta({ id: 'ListedAutomationRun' })
+type ListedRun = z.infer<typeof ListedRun>
+
+const RunStep = z
+  .object({
+    key: z.string().describe('Key of the step.'),
+    type: StepTypeName.describe('Type of the step.'),
+    status: z.enum(['waiting', 'completed', 'failed', 'skipped']).describe('`waiting`: the run has come to it.'),
+    output: z.record(z.string(), z.unknown()).nullable().describe('What came of it.'),
+    error: z.object({ message: z.string() }).nullable().describe('Why it failed or was skipped.'),
+    started_at: timestamp,
+    completed_at: timestamp.nullable().describe('When the run left it; null: it has not.'),
+    created_at: timestamp,
+  })
+  .meta({ id: 'AutomationRunStep' })
+
+/** A run as GET /automations/:id/runs/:run_id shows it. */
+export const AutomationRun = z
+  .object({ ...listed, steps: z.array(RunStep).describe('Steps that it has come to, in their order.') })
+  .meta({ id: 'AutomationRun' })
+type AutomationRun = z.infer<typeof AutomationRun>
+
+const columns = sql.fragment`
+  'automation_run' AS object, r.id, r.automation_id, r.version, r.contact_id, r.contact_email, r.status, r.error,
+  r.started_at, r.completed_at, r.started_at AS created_at
+`
+
+/** Runs of an automation, newest first. A cursor that names none of them has nothing after it and nothing before it. */
+export async function listRuns(
+  db: Queryable,
+  { account_id, id }: AutomationId,
+  statuses: RunStatus[],
+  position: Position,
+): Promise<Page<ListedRun>> {
+  const cursor = position.after ?? position.before
+  if (cursor !== undefined && !(await isRun(db, { account_id, id }, cursor))) return emptyPage()
+  // A branch per status, each in the order of its index.
+  return readPage(position, (where, order, limit) => {
+    const branches = (statuses.length > 0 ? statuses : RunStatus.options).map(
+      status => sql.fragment`(
+        SELECT * FROM automation_runs
+        WHERE account_id = ${account_id} AND automation_id = ${id} AND status = ${status} AND ${where}
+        ORDER BY ${order} LIMIT ${limit}
+      )`,
+    )
+    return db.any(sql.type(ListedRun)`
+      SELECT ${columns} FROM (${sql.join(branches, sql.fragment` UNION ALL `)}) r ORDER BY ${order} LIMIT ${limit}
+    `)
+  })
+}
+
+async function isRun(db: Queryable, { account_id, id }: AutomationId, run_id: string): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM automation_runs WHERE account_id = ${account_id} AND id = ${run_id} AND automation_id = ${id}
+    ) AS found
+  `)
+  return found
+}
+
+/** Keys and types of the steps are those of the version that the run keeps to. */
+export async function findRun(
+  db: Queryable,
+  { account_id, id }: AutomationId,
+  run_id: string,
+): Promise<AutomationRun | null> {
+  return db.maybeOne(sql.type(AutomationRun)`
+    SELECT ${columns}, (
+      SELECT coalesce(json_agg(json_build_object(
+        'key', g.step -> 'key', 'type', g.step -> 'type', 'status', s.status, 'output', s.output,
+        'error', CASE WHEN s.error IS NOT NULL THEN json_build_object('message', s.error) END,
+        'started_at', s.started_at, 'completed_at', s.completed_at, 'created_at', s.started_at
+      ) ORDER BY s.seq), '[]')
+      FROM automation_run_steps s
+      JOIN automation_versions v ON v.account_id = r.account_id AND v.automation_id = r.automation_id AND v.version = r.version
+      CROSS JOIN LATERAL (SELECT v.graph -> 'steps' -> s.step::integer AS step) g
+      WHERE s.account_id = r.account_id AND s.run_id = r.id
+    ) AS steps
+    FROM automation_runs r WHERE r.account_id = ${account_id} AND r.id = ${run_id} AND r.automation_id = ${id}
+  `)
+}
+
+/** Reads no more of a status than MAX_COUNT entries of an index. */
+export async function countRuns(db: Queryable, { account_id, id }: AutomationId): Promise<RunCounts> {
+  const counts = RunStatus.options.map(
+    status => sql.fragment`(
+      SELECT count(*) FROM (
+        SELECT FROM automation_runs
+        WHERE account_id = ${account_id} AND automation_id = ${id} AND status = ${status} LIMIT ${MAX_COUNT}
+      ) counted
+    ) AS ${sql.identifier([status])}`,
+  )
+  return db.one(sql.type(RunCounts)`SELECT ${sql.join(counts, sql.fragment`, `)}`)
+}
