@@ -1,7 +1,12 @@
-import { listOf } from '#api/operations/answers.ts'
+import { z } from 'zod'
+import { listOf, refTo } from '#api/operations/answers.ts'
+import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
+import { answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
+import { startRun } from '#flows/automations/run_automation.ts'
+import { NewRun } from '#lib/automations/new_run.ts'
 import { RunStatuses } from '#lib/automations/run_status.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { AutomationRun, findRun, ListedRun, listRuns } from '#sql/automations/runs.ts'
@@ -10,7 +15,31 @@ import { requireAutomation } from './automations.ts'
 const automation = { id: uuidParam('Automation') }
 const params = { ...automation, run_id: uuidParam('Run') }
 
+const StartedRun = refTo('automation_run')
+  .extend({
+    automation_id: z.string().describe('Id of the automation.'),
+    contact_id: z.string().describe('Id of the contact.'),
+    status: z.literal('running'),
+  })
+  .meta({ id: 'StartedAutomationRun' })
+
 export const automationRuns = [
+  operation('POST /automations/:id/run', {
+    id: 'runAutomation',
+    access: 'full',
+    params: automation,
+    headers: ['Idempotency-Key'],
+    summary: 'Have a contact enter an automation',
+    description: 'As if by its event. It counts for the quota of runs, and its `reentry` holds.',
+    body: json(NewRun),
+    answers: { 202: StartedRun },
+    errors: [...KEY_ERRORS, 'automation_quota_exceeded'],
+  }).handle(async (ctx, { account_id, params: { id }, body }) => {
+    await requireAutomation(ctx, account_id, id)
+    const given = body()
+    return answerRequested(ctx, `/automations/${id}/run`, tx => startRun(tx, { account_id, id }, given))
+  }),
+
   operation('GET /automations/:id/runs', {
     id: 'listAutomationRuns',
     access: 'full',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { EventName } from '#lib/events/new_definition.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { counted } from '#lib/zod_fields.ts'
-import { EventName } from './event_name.ts'
 import { MAX_STEPS, NewConnection, NewStep } from './new_step.ts'
 
 /** Each step has at most two. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { contactFields } from '#lib/contacts/new_contact.ts'
 import { PropertyValue } from '#lib/contacts/new_property.ts'
+import { EventName } from '#lib/events/new_definition.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { formatAddress } from '#lib/mail/address.ts'
 import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
@@ -9,7 +10,6 @@ import { TemplateRef, VariableValue, variablesOf } from '#lib/templates/variable
 import { counted, record } from '#lib/zod_fields.ts'
 import { DelayConfig } from './delays.ts'
 import { Duration } from './durations.ts'
-import { EventName } from './event_name.ts'
 import { ConditionRule, EventRule, Var } from './rules.ts'
 
 const MAX_PROPERTIES = 100

@@ -7,7 +7,8 @@ import { EVENT_NAME, EventName } from './new_definition.ts'
 /** In bytes of JSON. */
 const MAX_PAYLOAD = 64 * 1024
 
-const Payload = record(z.unknown()).refine(
+/** Values of an event by key. */
+export const Payload = record(z.unknown()).refine(
   payload => Buffer.byteLength(JSON.stringify(payload)) <= MAX_PAYLOAD,
   `must be at most ${MAX_PAYLOAD / 1024} KB of JSON`,
 )

@@ -185,7 +185,7 @@ function campaignRoutes(): Record<string, string[]> {
 }
 
 function automationRoutes(): Record<string, string[]> {
-  const routes = ['GET ', 'PATCH ', 'DELETE ', 'POST /stop', 'POST /duplicate', 'GET /runs', 'POST /steps']
+  const routes = ['GET ', 'PATCH ', 'DELETE ', 'POST /stop', 'POST /duplicate', 'GET /runs', 'POST /steps', 'POST /run']
   const parts = ['PATCH /steps/:step_id', 'DELETE /steps/:step_id', 'GET /runs/:run_id']
   return Object.fromEntries(
     [...routes, ...parts].map(route => [route.replace(' ', ' /automations/:id'), [ofThem.automation]]),
