@@ -1,6 +1,6 @@
 import type { CampaignConfig } from '#flows/campaigns/check_campaign.ts'
 import type { AutomationChange, NewAutomation } from '#lib/automations/new_automation.ts'
-import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
+import { ApiError, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import {
   type Automation,
@@ -90,7 +90,7 @@ export async function copyAutomation(
   return pool.transaction(async tx => {
     const original = orNotFound('Automation', await findAutomation(tx, { account_id: author.account_id, id }))
     const { domain_id, reentry, purpose } = original
-    if (!(await lockOwnDomain(tx, author.account_id, domain_id))) throw notFound('Automation')
+    orNotFound('Automation', await lockOwnDomain(tx, author.account_id, domain_id))
     const settings: Settings = {
       name: name ?? `Copy of ${original.name}`.slice(0, MAX_NAME).toWellFormed(),
       ...({ domain_id, status: 'disabled', reentry, purpose } as const),

@@ -2,14 +2,11 @@ import { type CampaignConfig, requirePublicUrl, requireSender } from '#flows/cam
 import type { Graph, GraphStep } from '#lib/automations/graph.ts'
 import type { Purpose } from '#lib/automations/new_automation.ts'
 import { ApiError } from '#lib/errors.ts'
-import { type Address, parseAddress } from '#lib/mail/address.ts'
-import type { NamedTemplate } from '#sql/automations/definitions/references.ts'
 import { findSender } from '#sql/campaigns/start/judge_sender.ts'
-import { findOwnDomain } from '#sql/domains/own_domains.ts'
 import type { Tx } from '#sql/pool.ts'
-import { type References, stepError } from './check_references.ts'
+import { type References, requireSenderAt, stepError } from './check_references.ts'
 
-type Enabled = { account_id: string; purpose: Purpose; graph: Graph; references: References }
+type Enabled = { account_id: string; domain_id: string; purpose: Purpose; graph: Graph; references: References }
 type SendEmail = GraphStep & { type: 'send_email' }
 
 /**
@@ -20,7 +17,7 @@ type SendEmail = GraphStep & { type: 'send_email' }
 export async function requireEnabled(
   tx: Tx,
   config: CampaignConfig,
-  { account_id, purpose, graph, references }: Enabled,
+  { purpose, graph, references, ...place }: Enabled,
 ): Promise<void> {
   if (graph.steps.length < 2) {
     throw new ApiError(
@@ -28,18 +25,14 @@ export async function requireEnabled(
       'To be enabled, an automation must have a trigger and at least one more step.',
     )
   }
-  const checked = new Set<string>()
-  for (const step of graph.steps) {
-    if (step.type !== 'send_email') continue
-    const { domain } = requireContent(step, references.templates)
-    if (checked.has(domain)) continue
-    checked.add(domain)
-    await inStep(step, () => requireMail(tx, config, { account_id, domain, purpose }))
-  }
+  const mails = graph.steps.filter(step => step.type === 'send_email')
+  for (const step of mails) requireContent(step, references)
+  const [first] = mails
+  if (first) await inStep(first, () => requireMail(tx, config, { ...place, domain: references.domain, purpose }))
 }
 
-/** Returns the sender of an email that has all it needs. @throws {ApiError} 422 */
-function requireContent(step: SendEmail, templates: Map<string, NamedTemplate>): Address {
+/** Checks that an email has all it needs. @throws {ApiError} 422 */
+function requireContent(step: SendEmail, { domain, templates }: References): void {
   const { template: named, from, subject, html, text } = step.config
   const template = named && (templates.get(named.id) ?? null)
   if (template && !template.is_published) throw stepError(step, 'Its template is not published.')
@@ -47,18 +40,18 @@ function requireContent(step: SendEmail, templates: Map<string, NamedTemplate>):
   if ((subject ?? template?.subject ?? null) === null) {
     throw stepError(step, `It has no \`subject\`${template ? ', and neither has its template' : ''}.`)
   }
-  const sender = parseAddress(from ?? template?.sender ?? '')
-  if (!sender) throw stepError(step, `It has no \`from\`${template ? ', and neither has its template' : ''}.`)
-  return sender
+  const sender = from ?? template?.sender ?? null
+  if (sender === null) throw stepError(step, `It has no \`from\`${template ? ', and neither has its template' : ''}.`)
+  requireSenderAt(step, sender, domain)
 }
 
-type Mail = { account_id: string; domain: string; purpose: Purpose }
+type Mail = { account_id: string; domain_id: string; domain: string; purpose: Purpose }
 
-async function requireMail(tx: Tx, config: CampaignConfig, { account_id, domain, purpose }: Mail): Promise<void> {
+async function requireMail(tx: Tx, config: CampaignConfig, mail: Mail): Promise<void> {
+  const { account_id, domain_id, domain, purpose } = mail
   await requireSender(tx, { account_id, domain }, true)
-  const id = await findOwnDomain(tx, account_id, { name: domain })
-  if (id === null || purpose === 'transactional') return
-  const { transport } = await findSender(tx, account_id, id)
+  if (purpose === 'transactional') return
+  const { transport } = await findSender(tx, account_id, domain_id)
   requirePublicUrl(config, transport)
 }
 

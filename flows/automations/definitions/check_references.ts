@@ -2,7 +2,7 @@ import type { Graph, GraphStep } from '#lib/automations/graph.ts'
 import { type Field, fieldsOf, propertyOf, type Rule, type VarRef } from '#lib/automations/rules.ts'
 import type { PropertyType } from '#lib/contacts/new_property.ts'
 import { ApiError } from '#lib/errors.ts'
-import { type Address, parseAddress } from '#lib/mail/address.ts'
+import { parseAddress } from '#lib/mail/address.ts'
 import {
   lockNamedSegments,
   lockOwnDomain,
@@ -12,14 +12,13 @@ import {
   type Placed,
   typesOfProperties,
 } from '#sql/automations/definitions/references.ts'
-import { findOwnDomain } from '#sql/domains/own_domains.ts'
 import type { Tx } from '#sql/pool.ts'
 import { lockSegments } from '#sql/segments/segments.ts'
 
 type Place = { account_id: string; domain_id: string }
 
-/** What the steps of a graph name. */
-export type References = { templates: Map<string, NamedTemplate> }
+/** What the steps of a graph name; `domain` is the name of that of the automation. */
+export type References = { domain: string; templates: Map<string, NamedTemplate> }
 
 /**
  * Checks what the steps of a graph name: templates, segments, topics, contact properties and the domains of senders. Until the
@@ -33,8 +32,8 @@ export async function checkReferences(
   graph: Graph,
 ): Promise<{ graph: Graph; references: References }> {
   const { steps } = graph
-  if (!(await lockOwnDomain(tx, account_id, domain_id)))
-    throw new ApiError('validation_error', 'The domain was deleted.')
+  const domain = await lockOwnDomain(tx, account_id, domain_id)
+  if (domain === null) throw new ApiError('validation_error', 'The domain was deleted.')
   // Whoever deletes a segment or a property holds it.
   await lockSegments(tx, account_id)
   const refs = steps.flatMap(step => (step.type === 'send_email' ? (step.config.template?.id ?? []) : []))
@@ -53,9 +52,9 @@ export async function checkReferences(
     for (const id of topicOf(step)) requirePlaced(step, 'topic', topics, { id, domain_id })
     for (const id of segmentOf(step)) requirePlaced(step, 'segment', segments, { id, domain_id })
     requireProperties(step, types)
-    await requireOwnSender(tx, account_id, step)
+    if (step.type === 'send_email' && step.config.from !== null) requireSenderAt(step, step.config.from, domain)
   }
-  return { graph: { steps: steps.map(step => withTemplateId(step, templates)) }, references: { templates } }
+  return { graph: { steps: steps.map(step => withTemplateId(step, templates)) }, references: { domain, templates } }
 }
 
 /** An error that names the step. */
@@ -91,11 +90,10 @@ function withTemplateId(step: GraphStep, templates: References['templates']): Gr
   return { ...step, config: { ...step.config, template: { id: template.id, variables } } }
 }
 
-async function requireOwnSender(tx: Tx, account_id: string, step: GraphStep): Promise<void> {
-  if (step.type !== 'send_email' || step.config.from === null) return
-  const { domain } = parseAddress(step.config.from) as Address
-  if (await findOwnDomain(tx, account_id, { name: domain })) return
-  throw stepError(step, `\`config.from\` must be at one of your domains: ${domain} is not one of them.`)
+/** @throws {ApiError} 422 if mail of a step would come from another domain than that of the contacts */
+export function requireSenderAt(step: GraphStep, from: string, domain: string): void {
+  if (parseAddress(from)?.domain === domain) return
+  throw stepError(step, `Its sender must be at the domain of the automation, ${domain}, not ${from}.`)
 }
 
 /** Keys of contact properties that a step reads or writes. */
@@ -108,6 +106,8 @@ function readFields(step: GraphStep): Field[] {
   switch (step.type) {
     case 'condition':
       return fieldsOf(step.config)
+    case 'delay':
+      return step.config.until?.timezone === 'contact' ? ['contact.properties.timezone'] : []
     case 'wait_for_event':
       return step.config.filter_rule ? fieldsOf(step.config.filter_rule as Rule) : []
     case 'send_email':

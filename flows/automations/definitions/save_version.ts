@@ -30,7 +30,7 @@ export async function checkGraph(
 ): Promise<Graph> {
   const { domain_id, status, purpose } = settings
   const { graph, references } = await checkReferences(tx, { account_id, domain_id }, given)
-  if (status === 'enabled') await requireEnabled(tx, config, { account_id, purpose, graph, references })
+  if (status === 'enabled') await requireEnabled(tx, config, { account_id, domain_id, purpose, graph, references })
   return graph
 }
 

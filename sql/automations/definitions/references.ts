@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { PropertyType } from '#lib/contacts/new_property.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** Tells whether there is such a domain, which nobody deletes until the transaction ends. */
-export async function lockOwnDomain(tx: Tx, account_id: string, id: string): Promise<boolean> {
-  return (
-    (await tx.run(sql.unsafe`SELECT FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR KEY SHARE`)) > 0
-  )
+/** The name of a domain, which nobody deletes until the transaction ends. Null: there is none. */
+export async function lockOwnDomain(tx: Tx, account_id: string, id: string): Promise<string | null> {
+  const found = await tx.maybeOne(sql.type(z.object({ name: z.string() }))`
+    SELECT name FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR KEY SHARE
+  `)
+  return found?.name ?? null
 }
 
 const NamedTemplate = z.object({

@@ -35,7 +35,10 @@ await post('/contact-properties', { key: 'plan', type: 'string' })
 const draft = await makeId('/templates', { name: 'Draft', alias: 'draft', html: 'Hi', subject: 'Hi', from })
 const bare = await makeId('/templates', { name: 'Bare', html: 'Hi' })
 const whole = await makeId('/templates', { name: 'Whole', alias: 'whole', html: 'Hi', subject: 'Hi', from })
-for (const id of [bare, whole]) await post(`/templates/${id}/publish`)
+const elsewhere = await makeId('/templates', {
+  ...{ name: 'Elsewhere', html: 'Hi', subject: 'Hi', from: `a@other.${account.domain}` },
+})
+for (const id of [bare, whole, elsewhere]) await post(`/templates/${id}/publish`)
 const segment_id = await makeId('/segments', { name: 'A', domain: account.domain })
 
 t.test('the body of an automation is checked first', async t => {
@@ -80,7 +83,7 @@ t.test('what a step names must exist, on the domain of the automation', async t 
     [mail({ template: { id } }), '`config.template.id` must be the id or the alias of a template.'],
     [mail({ topic_id: id }), '`config.topic_id` must be the id of a topic.'],
     [mail({ topic_id }), '`config.topic_id` must be of the domain of the automation.'],
-    [mail({ from: 'a@b.com' }), '`config.from` must be at one of your domains: b.com is not one of them.'],
+    [mail({ from: 'a@b.com' }), `Its sender must be at the domain of the automation, ${account.domain}, not a@b.com.`],
     [
       mail({ template: { id: 'whole', variables: { a: { var: 'contact.properties.age' } } } }),
       'The contact property `age` does not exist.',
@@ -137,8 +140,8 @@ t.test('an automation is enabled just if its emails can be sent', async t => {
     [[mail({ template: { id: bare }, from })], 'Step `hello`: It has no `subject`, and neither has its template.'],
     [[mail({ template: { id: bare }, subject: 'x' })], 'Step `hello`: It has no `from`, and neither has its template.'],
     [
-      [mail({ from: `a@new.${account.domain}`, subject: 'x', html: 'x' })],
-      `Step \`hello\`: The new.${account.domain} domain is not verified: its status is \`pending\`. Publish its DNS records, then verify it.`,
+      [mail({ template: { id: elsewhere } })],
+      `Step \`hello\`: Its sender must be at the domain of the automation, ${account.domain}, not a@other.${account.domain}.`,
     ],
   ]
   for (const [steps, message] of cases) {
@@ -148,9 +151,19 @@ t.test('an automation is enabled just if its emails can be sent', async t => {
     shows(t, await patch(id, { name: 'Still a draft' }), { status: 200 })
     t.strictSame(await triggersOf(world, id), [])
   }
-  for (const config of [{ template: { id: whole } }, { from: `a@other.${account.domain}`, subject: 'x', text: 'x' }]) {
+  for (const config of [{ template: { id: whole } }, { from, subject: 'x', text: 'x' }]) {
     t.equal(await refusalOf([mail(config)], { status: 'enabled' }), 'stored')
   }
+})
+
+t.test('a domain that cannot send is named with the step', async t => {
+  const config = { from: `a@new.${account.domain}`, subject: 'x', html: 'x' }
+  const there = { domain: `new.${account.domain}` }
+  t.equal(
+    await refusalOf([mail(config)], { ...there, status: 'enabled' }),
+    `422 Step \`hello\`: The new.${account.domain} domain is not verified: its status is \`pending\`. Publish its DNS records, then verify it.`,
+  )
+  t.equal(await refusalOf([mail(config)], there), 'stored')
 })
 
 t.test('a change of an enabled automation must leave it able to send', async t => {

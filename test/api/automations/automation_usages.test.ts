@@ -17,6 +17,8 @@ const { id: template } = await post('/templates', { name: 'T', html: 'Hi', subje
 await post(`/templates/${template}/publish`)
 const { id: property } = await post('/contact-properties', { key: 'plan', type: 'string' })
 
+const { id: timezone } = await post('/contact-properties', { key: 'timezone', type: 'string' })
+
 const field = 'contact.properties.plan'
 const mail = (config: object) => ({ key: 'x', type: 'send_email', config: { template: { id: template }, ...config } })
 const users: [string, string, string, object][] = [
@@ -36,6 +38,10 @@ const users: [string, string, string, object][] = [
     ...(['property', `/contact-properties/${property}`, 'variable'] as const),
     mail({ template: { id: template, variables: { plan: { var: field } } } }),
   ],
+  [
+    ...(['property', `/contact-properties/${timezone}`, 'delay'] as const),
+    { key: 'x', type: 'delay', config: { until: { time: '09:00', timezone: 'contact' } } },
+  ],
 ]
 
 t.test('what an enabled automation uses cannot be deleted', async t => {
@@ -54,8 +60,7 @@ t.test('what only disabled automations use can be deleted, and they cannot be en
   const messages = []
   for (const [what, path, , step] of users.filter(([what], n) => users[n - 1]?.[0] !== what)) {
     const id = await createAutomation(api, account, { steps: [start, step] })
-    if (what !== 'template') t.equal((await remove(path)).status, 200)
-    else t.equal((await remove(path)).status, 200)
+    t.equal((await remove(path)).status, 200, what)
     const { body } = await api.request('PATCH', `/api/automations/${id}`, { body: { status: 'enabled' } })
     messages.push(body.message)
   }

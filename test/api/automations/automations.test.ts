@@ -81,7 +81,7 @@ t.test('`trigger` stands for the first step', async t => {
 t.test('the domain of an automation is named or implied', async t => {
   const { status, body } = await post('', { name: 'x' })
   t.strictSame([status, body.message], [422, 'Missing `domain`: this account has no domain, or several.'])
-  shows(t, await get(await create({ domain: other_domain })), { domain: other_name })
+  shows(t, await get(await create({ domain: other_domain, steps: [] })), { domain: other_name })
 })
 
 t.test('GET /automations lists automations by status and domain', async t => {
@@ -106,8 +106,12 @@ t.test('PATCH /automations/:id changes the given fields', async t => {
   const { status, body } = await patch(id, { name: 'A', reentry: 'once', purpose: 'transactional' })
   t.strictSame([status, body], [200, { object: 'automation', id }])
   shows(t, await get(id), { name: 'A', reentry: 'once', purpose: 'transactional', status: 'disabled', version: 1 })
-  t.equal((await patch(id, { domain: other_name })).status, 200)
-  shows(t, await get(id), { domain: other_name, name: 'A', version: 1 })
+  const { body: refused } = await patch(id, { domain: other_name })
+  t.match(refused.message, /^Step `hello`: Its sender must be at the domain of the automation, /)
+  const steps = seriesOf({ domain: other_name })
+  const connections = [to('start', 'later'), to('later', 'hello')]
+  t.equal((await patch(id, { domain: other_name, steps, connections })).status, 200)
+  shows(t, await get(id), { domain: other_name, name: 'A', version: 2 })
 })
 
 t.test('steps of a draft are added one by one', async t => {
