@@ -25,24 +25,24 @@ const Name = z.string().min(1).max(255).describe('Name for people, of 1 to 255 c
 const steps = counted(0, MAX_STEPS, 'steps', z.array(NewStep))
 const connections = counted(0, MAX_CONNECTIONS, 'connections', z.array(NewConnection))
 
-const settings = {
-  status: AutomationStatus.nullish().describe('`enabled`: contacts enter from now on. Default: `disabled`.'),
-  reentry: Reentry.nullish().describe(`${REENTRY} Default: \`always\`.`),
-  purpose: Purpose.nullish().describe(`${PURPOSE} Default: \`marketing\`.`),
-  domain: z
-    .string()
-    .nullish()
-    .describe('Name or id of the domain. Default: that of the API key, or the only one of the account.'),
-  trigger: EventName.nullish().describe(
-    'Name of the event that contacts enter by, in place of a step of type `trigger`.',
-  ),
-}
+const STATUS = '`enabled`: contacts enter from now on. `disabled`: none does, and those inside go on.'
+const TRIGGER = 'Name of the event that contacts enter by, in place of a step of type `trigger`.'
+const trigger = EventName.nullish().describe(TRIGGER)
 
 /** The body of POST /automations (contract 10.2): its shape only, and each step by itself. */
 export const NewAutomation = withTwins(
   z.object({
     name: Name,
-    ...settings,
+    status: AutomationStatus.nullish().describe(`${STATUS} Default: \`disabled\`.`),
+    reentry: Reentry.nullish().describe(`${REENTRY} Default: \`always\`.`),
+    purpose: Purpose.nullish().describe(`${PURPOSE} Default: \`marketing\`.`),
+    domain: z
+      .string()
+      .nullish()
+      .describe(
+        'Name or id of the domain whose contacts enter. Default: that of the API key, or the only one of the account.',
+      ),
+    trigger,
     steps: steps.nullish().describe('Up to 150 steps.'),
     connections: connections.nullish().describe('How steps follow each other. Default: in the order of the list.'),
   }),
@@ -54,7 +54,11 @@ export const AutomationChange = withTwins(
   z
     .object({
       name: Name.optional(),
-      ...settings,
+      status: AutomationStatus.nullish().describe(STATUS),
+      reentry: Reentry.nullish().describe(REENTRY),
+      purpose: Purpose.nullish().describe(PURPOSE),
+      domain: z.string().nullish().describe('Name or id of another domain, while it is disabled.'),
+      trigger,
       steps: steps.nullish().describe('All steps. A step keeps its id if it keeps its key.'),
       connections: connections.nullish().describe('All connections. They must be given with `steps`.'),
     })

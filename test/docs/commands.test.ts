@@ -14,7 +14,7 @@ const folder = await makeScratch('mailbrook-docs-')
 await writeFile(join(folder, 'contacts.csv'), 'email,first_name,plan\nanna@y.com,Anna,pro\n')
 
 /** Each page in the order in which a reader meets its commands, with an account that has acme.com. */
-for (const name of ['contacts', 'campaigns', 'polls', 'sending', 'webhooks']) {
+for (const name of ['contacts', 'campaigns', 'automations', 'polls', 'sending', 'webhooks']) {
   t.test(`the commands of docs/${name}.md do what the page says`, skip, async t => {
     const world = await openWorld(t)
     const account = await newAccount(world)
@@ -24,9 +24,10 @@ for (const name of ['contacts', 'campaigns', 'polls', 'sending', 'webhooks']) {
     const terminal = new Terminal(folder)
     t.teardown(() => terminal.close())
     const page = await readFile(join(ROOT, 'docs', `${name}.md`), 'utf8')
-    const commands = [...page.matchAll(/^ {4}curl (?:.*\\\n)*.*\n/gm)].map(([command]) => command)
+    const commands = [...page.matchAll(/^ {4}curl .*\n(?: {4}(?!curl ).*\n)*/gm)].map(([command]) => command)
     t.ok(commands.length > 0)
     let campaign_id = id
+    let automation_id = id
     let email_id = id
     for (const command of commands) {
       const code = command
@@ -34,9 +35,11 @@ for (const name of ['contacts', 'campaigns', 'polls', 'sending', 'webhooks']) {
         .replaceAll('mb_...', account.key)
         .replace(/(?<=\/domains\/)[0-9a-f-]{36}|(?<="segment_id":")\.\.\./, id)
         .replace(/(?<=\/campaigns\/)[0-9a-f-]{36}/, campaign_id)
+        .replace(/(?<=\/automations\/)[0-9a-f-]{36}/, automation_id)
         .replace(/(?<=\/polls\/)[0-9a-f-]{36}/, email_id)
       const answer = JSON.parse(await terminal.run({ title: name, language: 'sh', code, answer: '' }))
       if (answer.object === 'campaign') campaign_id = answer.id
+      if (answer.object === 'automation') automation_id = answer.id
       if (code.includes('/api/emails ')) email_id = answer.id
       t.strictSame(
         [answer.name, answer.message].filter(() => answer.statusCode),

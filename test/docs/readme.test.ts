@@ -23,6 +23,7 @@ const pages = Object.fromEntries(
     [
       'api',
       'architecture',
+      'automations',
       'campaigns',
       'configuration',
       'contacts',
