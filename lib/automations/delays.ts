@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { isTimeZone } from '#lib/time_zones.ts'
 import { Duration } from './durations.ts'
 
 /** In the order of `Date.getUTCDay`. */
 const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
-/** In place of the name of a timezone: that of the contact. */
+/** In place of the name of a time zone: that of the contact. */
 const OF_CONTACT = 'contact'
 
 const Until = z
@@ -22,13 +23,11 @@ const Until = z
     timezone: z
       .string()
       .refine(
-        name => name === OF_CONTACT || isTimezone(name),
-        'must be `contact` or a timezone such as `Europe/Berlin`',
+        name => name === OF_CONTACT || isTimeZone(name),
+        'must be `contact` or an IANA time zone such as `Europe/Berlin`',
       )
       .default('UTC')
-      .describe(
-        'Timezone such as `Europe/Berlin`, or `contact`: the property `timezone` of the contact. Default: `UTC`.',
-      ),
+      .describe('IANA time zone such as `Europe/Berlin`, or `contact`: that of the contact. Default: `UTC`.'),
   })
   .meta({ id: 'DelayUntil' })
 
@@ -42,14 +41,3 @@ export const DelayConfig = z
     'must have either `duration` or `until`',
   )
   .meta({ id: 'DelayStepConfig' })
-
-/** Tells whether a text is the name of a timezone of the IANA database; offsets such as `+01:00` are none. */
-function isTimezone(name: string): boolean {
-  if (!/^[A-Za-z]/.test(name)) return false
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { orList } from '#lib/json/requirements.ts'
 
-const CONTACT_FIELDS = ['id', 'email', 'first_name', 'last_name', 'unsubscribed', 'created_at'] as const
+const CONTACT_FIELDS = ['id', 'email', 'first_name', 'last_name', 'unsubscribed', 'timezone', 'created_at'] as const
 
 /**
  * A value of the contact or of the payload of an event. `event.a.b` is the member `b` of the member `a`: only own members

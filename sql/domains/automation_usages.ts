@@ -9,12 +9,10 @@ const paths = {
 }
 export type AutomationPart = keyof typeof paths
 
-/** A delay by the time of the contact reads the property `timezone`. */
 const ofProperty = sql.fragment`jsonb_path_exists(v.graph, 'strict $.** ? (@.field == $ref || @.var == $ref)',
   jsonb_build_object('ref', 'contact.properties.' || p.key), true)
   OR jsonb_path_exists(v.graph, '$.steps[*] ? (@.type == "contact_update").config.properties.keyvalue() ? (@.key == $ref)',
-  jsonb_build_object('ref', p.key), true)
-  OR p.key = 'timezone' AND jsonb_path_exists(v.graph, '$.steps[*].config.until ? (@.timezone == "contact")')`
+  jsonb_build_object('ref', p.key), true)`
 
 const Name = z.object({ name: z.string() })
 

@@ -106,8 +106,6 @@ function readFields(step: GraphStep): Field[] {
   switch (step.type) {
     case 'condition':
       return fieldsOf(step.config)
-    case 'delay':
-      return step.config.until?.timezone === 'contact' ? ['contact.properties.timezone'] : []
     case 'wait_for_event':
       return step.config.filter_rule ? fieldsOf(step.config.filter_rule as Rule) : []
     case 'send_email':

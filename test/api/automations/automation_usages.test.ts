@@ -17,8 +17,6 @@ const { id: template } = await post('/templates', { name: 'T', html: 'Hi', subje
 await post(`/templates/${template}/publish`)
 const { id: property } = await post('/contact-properties', { key: 'plan', type: 'string' })
 
-const { id: timezone } = await post('/contact-properties', { key: 'timezone', type: 'string' })
-
 const field = 'contact.properties.plan'
 const mail = (config: object) => ({ key: 'x', type: 'send_email', config: { template: { id: template }, ...config } })
 const users: [string, string, string, object][] = [
@@ -37,10 +35,6 @@ const users: [string, string, string, object][] = [
   [
     ...(['property', `/contact-properties/${property}`, 'variable'] as const),
     mail({ template: { id: template, variables: { plan: { var: field } } } }),
-  ],
-  [
-    ...(['property', `/contact-properties/${timezone}`, 'delay'] as const),
-    { key: 'x', type: 'delay', config: { until: { time: '09:00', timezone: 'contact' } } },
   ],
 ]
 

@@ -52,6 +52,7 @@ t.test('configurations have their defaults filled in', async t => {
     ['send_email', { html: '<p>Hi', text: '' }, { ...nothing, html: '<p>Hi', text: '' }],
     ['delay', { duration: '30 minutes' }, { duration: '30 minutes' }],
     ['delay', { until: { time: '09:00' } }, { until: { time: '09:00', timezone: 'UTC' } }],
+    ['delay', { until: { time: '09:00', timezone: 'contact' } }, { until: { time: '09:00', timezone: 'contact' } }],
     ['wait_for_event', { event_name: 'paid' }, { event_name: 'paid', timeout: null, filter_rule: null }],
     [
       'wait_for_event',
@@ -110,7 +111,7 @@ t.test('a refusal names the step', async t => {
     [
       'delay',
       { until: { time: '09:00', timezone: 'Mars' } },
-      'Step `a`: `config.until.timezone` must be `contact` or a timezone such as `Europe/Berlin`.',
+      'Step `a`: `config.until.timezone` must be `contact` or an IANA time zone such as `Europe/Berlin`.',
     ],
     ['send_email', { template: { id: 'x' }, html: 'x' }, 'Step `a`: `config.html` cannot be combined with `template`.'],
     ['send_email', { from: 'x' }, 'Step `a`: `config.from` must be `email@domain` or `Name <email@domain>`, not "x".'],
