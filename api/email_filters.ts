@@ -17,7 +17,7 @@ const folders: Record<string, string[] | undefined> = {
   failed: ['failed', 'bounced', 'suppressed'],
   canceled: ['canceled'],
   campaigns: undefined,
-  automations: [],
+  automations: undefined,
 }
 
 const STATUSES = [
@@ -30,7 +30,7 @@ const EVENTS = ['opened', 'clicked']
 const MAX_TEXT = 998
 
 const FOLDERS =
-  '`sent`, `failed` and so on are groups of statuses. `transactional`: email of no campaign. `automations` is empty.'
+  '`sent`, `failed` and so on are groups of statuses. `transactional`: email of no campaign and no automation.'
 
 const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 const isUuid = (text: string) => z.guid().safeParse(text).success
@@ -105,6 +105,7 @@ export function emailFilters(
 
 function campaignOf(folder: string | undefined, campaign_id: string | undefined): EmailFilters['campaign'] {
   if (folder === 'transactional') return campaign_id === undefined ? 'none' : 'impossible'
+  if (folder === 'automations') return campaign_id === undefined ? 'automations' : 'impossible'
   if (campaign_id !== undefined) return { id: campaign_id }
   return folder === 'campaigns' ? 'any' : undefined
 }

@@ -25,6 +25,7 @@ export const jobs = {
   send_campaign: z.object({ account_id: z.uuid(), campaign_id: z.uuid() }),
   unsubscribe_unreachable: z.object({ contacts: z.array(z.object({ account_id: z.uuid(), id: z.uuid() })) }),
   clear_runs: z.object({}),
+  advance_runs: z.object({}),
 } as const
 
 export type JobName = keyof typeof jobs

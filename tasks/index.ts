@@ -1,5 +1,6 @@
 import type { TaskList } from 'graphile-worker'
 import { type JobName, jobs } from '#lib/jobs.ts'
+import { advance_runs } from './advance_runs.ts'
 import { check_claim } from './check_claim.ts'
 import { check_domains } from './check_domains.ts'
 import { check_reputation } from './check_reputation.ts'
@@ -42,6 +43,7 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   send_campaign,
   unsubscribe_unreachable,
   clear_runs,
+  advance_runs,
 }
 
 /** The two runners of a worker process (workers/worker.ts). */
@@ -71,6 +73,7 @@ const runners: { [Name in JobName]: RunnerName } = {
   send_campaign: 'slow',
   unsubscribe_unreachable: 'slow',
   clear_runs: 'slow',
+  advance_runs: 'slow',
 }
 
 /** The tasks of one runner in the form that graphile-worker takes, with their payloads checked. */

@@ -1,3 +1,4 @@
+import type { Advancer } from '#flows/automations/engine/advancer.ts'
 import type { Importer } from '#flows/contacts/import/importer.ts'
 import type { Sender } from '#flows/delivery/sender.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
@@ -18,6 +19,7 @@ export type Work = {
   sender: Sender
   webhooks: WebhookSender
   importer: Importer
+  automations: Advancer
   blobs: Blobs
   dns: Dns
 }

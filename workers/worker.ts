@@ -1,3 +1,4 @@
+import { Advancer, AUTOMATION_TIMES, type AutomationTimes } from '#flows/automations/engine/advancer.ts'
 import { sweepCampaigns } from '#flows/campaigns/sending/send_campaign.ts'
 import { IMPORT_TIMES, Importer, type ImportTimes } from '#flows/contacts/import/importer.ts'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
@@ -27,6 +28,7 @@ export type WorkerTimes = SenderTimes & {
   pool_dead_seconds: number
   webhooks: WebhookTimes
   imports: ImportTimes
+  automations: AutomationTimes
 }
 
 const WORKER_TIMES: WorkerTimes = {
@@ -37,6 +39,7 @@ const WORKER_TIMES: WorkerTimes = {
   pool_dead_seconds: 60,
   webhooks: WEBHOOK_TIMES,
   imports: IMPORT_TIMES,
+  automations: AUTOMATION_TIMES,
 }
 
 type Options = { times?: WorkerTimes; timeouts?: SmtpTimeouts }
@@ -50,15 +53,14 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   const sender = new Sender({ ...foundation, transport, blobs, times })
   const webhooks = new WebhookSender({ ...foundation, times: times.webhooks })
   const importer = new Importer({ pool, log, blobs, times: times.imports })
+  const automations = new Advancer({ pool, log, config, times: times.automations })
   const dns = createDns(config.DNS_SERVERS)
-  const work: Work = { config, pool, log, secrets, sender, webhooks, importer, blobs, dns }
+  const work: Work = { config, pool, log, secrets, sender, webhooks, importer, automations, blobs, dns }
   const pool_ids = new Set<string>()
   const quick = await startRunner('quick', foundation, work, pool_ids)
   const slow = await startRunner('slow', foundation, work, pool_ids)
   let isStopping = false
 
-  const every = (ms: number, what: string, act: () => Promise<void>) =>
-    setInterval(() => act().catch(error => log.error({ err: error }, `${what} failed`)), ms)
   const beat = async () => {
     await upsertHeartbeats(pool, [...pool_ids])
     transport.shareWith?.(await countLiveWorkers(pool, times.pool_dead_seconds))
@@ -67,9 +69,30 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   sender.start()
   webhooks.start()
   importer.start()
+  automations.start()
   const clock = startClockSync(pool, log)
   const indexer = startIndexer(pool, log, times.index_ms)
-  const timers = [
+  const timers = startTimers(foundation, times, beat)
+
+  return {
+    failed: failureOf([quick, slow], () => isStopping),
+    async stop() {
+      isStopping = true
+      for (const timer of timers) clearInterval(timer)
+      clock.stop()
+      const loops = [sender.stop(), webhooks.stop(), importer.stop(), automations.stop(), indexer.stop()]
+      await Promise.all([stopRunners([quick, slow], log), ...loops])
+      blobs.close()
+      await deleteHeartbeats(pool, [...pool_ids]).catch(error => log.warn({ err: error }, 'heartbeats are left'))
+    },
+  }
+}
+
+/** The heartbeat of the process, and the sweeps that recover the work of others. */
+function startTimers({ pool, log, config }: Foundation, times: WorkerTimes, beat: () => Promise<void>) {
+  const every = (ms: number, what: string, act: () => Promise<void>) =>
+    setInterval(() => act().catch(error => log.error({ err: error }, `${what} failed`)), ms)
+  return [
     every(times.pool_beat_ms, 'the heartbeat', beat),
     every(times.sweep_ms, 'the sweep of deliveries', () => sweepDeliveries(pool, log, config)),
     every(times.sweep_ms, 'the sweep of campaigns', () => sweepCampaigns(pool, log)),
@@ -78,19 +101,6 @@ export async function startWorker(foundation: Foundation, options: Options = {})
     every(times.sweep_ms, 'the sweep of webhooks', () => sweepWebhooks(pool)),
     every(times.sweep_ms, 'the sweep of jobs', () => sweepPools(pool, log, times.pool_dead_seconds)),
   ]
-
-  return {
-    failed: failureOf([quick, slow], () => isStopping),
-    async stop() {
-      isStopping = true
-      for (const timer of timers) clearInterval(timer)
-      clock.stop()
-      const loops = [sender.stop(), webhooks.stop(), importer.stop(), indexer.stop()]
-      await Promise.all([stopRunners([quick, slow], log), ...loops])
-      blobs.close()
-      await deleteHeartbeats(pool, [...pool_ids]).catch(error => log.warn({ err: error }, 'heartbeats are left'))
-    },
-  }
 }
 
 /** A runner that settles before the stop has given up, even if it resolves: the process must be replaced. */

@@ -25,13 +25,14 @@ const RESERVED = 'The domain is reserved for documentation and tests.'
 const SUPPRESSED = 'The address is on the suppression list.'
 const UNSUBSCRIBED = 'The recipient is not subscribed to the topic.'
 const LEFT = 'The recipient has unsubscribed.'
+const STOPPED = 'The automation was stopped.'
 
 /** Only for the simulator: it suppresses no address. */
 const NO_SUCH_USER = judgeReply('550 5.1.1 Simulated: no such user', 'rcpt')
 
 /**
  * Decides what needs no message: simulated recipients, domains that no mail may go to, and addresses that were suppressed
- * or left the topic since the email was accepted. Null: it must be sent.
+ * or left the topic since the email was accepted, and mail of runs that were stopped. Null: it must be sent.
  */
 export function decideUnsent(delivery: ClaimedDelivery, config: Config): DeliveryResult | null {
   const address = { address: delivery.recipient, domain: delivery.destination }
@@ -39,6 +40,7 @@ export function decideUnsent(delivery: ClaimedDelivery, config: Config): Deliver
     case null:
       // Acceptance checks this too; this is the last check, for whatever else puts deliveries into the queue.
       if (isReservedDomain(delivery.destination)) return { outcome: 'suppressed', reason: RESERVED }
+      if (delivery.is_stopped) return { outcome: 'canceled', reason: STOPPED }
       if (delivery.suppressed) return { outcome: 'suppressed', reason: SUPPRESSED }
       if (delivery.has_left) return { outcome: 'suppressed', reason: LEFT }
       if (delivery.unsubscribed) return { outcome: 'suppressed', reason: UNSUBSCRIBED }
@@ -80,7 +82,7 @@ export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Confi
   }
 }
 
-/** Mail of campaigns goes after all other mail. */
+/** Mail of campaigns, and of automations for marketing, goes after all other mail. */
 export function isCampaign({ priority }: Pick<ClaimedDelivery, 'priority'>): boolean {
   return priority > 0
 }

@@ -45,6 +45,13 @@ export function parseAddress(text: string): Address | null {
   return { name, address: `${local}@${domain}`, domain }
 }
 
+/** An address that was checked when it was stored. */
+export function storedAddress(text: string): Address {
+  const found = parseAddress(text)
+  if (!found) throw new Error(`The stored address ${JSON.stringify(text)} is not valid.`)
+  return found
+}
+
 /** The address as it is written and what stands before its `<`, neither of them checked; null when the text is too long. */
 export function splitMailbox(text: string): { phrase: string; spec: string } | null {
   if (text.length > MAX_TEXT) return null

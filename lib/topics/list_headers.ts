@@ -4,6 +4,7 @@ type ListMail = {
   domain_id: string
   topic_id: string | null
   campaign_id: string | null
+  automation_id: string | null
   domain: string
   https: string
   mailto: string | null
@@ -12,7 +13,7 @@ type ListMail = {
 /**
  * Returns the headers of mail to one recipient of a list: List-Id (RFC 2919) and List-Unsubscribe (RFC 2369), with
  * List-Unsubscribe-Post (RFC 8058), which needs a URI of https; and Feedback-ID, by whose parts Gmail's Postmaster Tools
- * tell how many report mail as spam: campaign, account and topic, and a sender of 5 to 15 characters, the domain.
+ * tell how many report mail as spam: campaign or automation, account and topic, and a sender of 5 to 15 characters, the domain.
  */
 export function listHeaders(mail: ListMail): Record<string, string> {
   const { topic_id, domain_id, domain, https, mailto } = mail
@@ -22,7 +23,9 @@ export function listHeaders(mail: ListMail): Record<string, string> {
     'List-Id': `<${topic_id ?? domain_id}.${domain}>`,
     'List-Unsubscribe': uris.map(uri => `<${uri}>`).join(', '),
     ...(isOneClick && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
-    'Feedback-ID': [mail.campaign_id, mail.account_id, topic_id, domain_id].map(shortId).join(':'),
+    'Feedback-ID': [mail.campaign_id ?? mail.automation_id, mail.account_id, topic_id, domain_id]
+      .map(shortId)
+      .join(':'),
   }
 }
 

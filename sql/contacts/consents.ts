@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { newId } from '#lib/ids.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-const ConsentSource = z.enum(['api', 'import', 'page', 'one_click', 'email', 'complaint', 'soft_bounces'])
+const ConsentSource = z.enum(['api', 'import', 'page', 'one_click', 'email', 'complaint', 'soft_bounces', 'automation'])
 type ConsentSource = z.infer<typeof ConsentSource>
 
-/** How an opt-in or opt-out came about, by which API key, import or email, and from which address. */
+/** How an opt-in or opt-out came about, by which API key, import, email or automation, and from which address. */
 export type ConsentOrigin = {
   how: ConsentSource
   source_id: string | null
@@ -59,7 +59,7 @@ export const Consent = z
     topic_id: z.string().nullable().describe('Id of the topic; null: all campaigns.'),
     subscription: z.enum(['opt_in', 'opt_out']).describe('The choice.'),
     how: ConsentSource.describe('How it came about.'),
-    source_id: z.string().nullable().describe('Id of the API key, import or email that it came from.'),
+    source_id: z.string().nullable().describe('Id of the API key, import, email or automation that it came from.'),
     client_address: z.string().nullable().describe('IP address that it came from.'),
     created_at: z.date(),
   })

@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS delete_contacts(uuid, uuid[]);
 
 -- Deletes contacts with their memberships and choices. Their opt-outs stay in contact_optouts, so that nobody gets mail again
--- because they were deleted and added once more.
+-- because they were deleted and added once more. Runs of automations that they are in end with them.
 CREATE FUNCTION delete_contacts(account uuid, contact_ids uuid[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO contact_optouts (account_id, domain_id, email_hash, topic_id)
   SELECT account, c.domain_id, sha256(convert_to(c.email, 'UTF8')), everything()
@@ -13,4 +13,6 @@ CREATE FUNCTION delete_contacts(account uuid, contact_ids uuid[]) RETURNS void L
   ON CONFLICT DO NOTHING;
 
   DELETE FROM contacts WHERE account_id = account AND id = ANY (contact_ids);
+
+  SELECT end_runs(account, contact_ids);
 $$;

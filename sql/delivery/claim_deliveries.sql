@@ -4,11 +4,11 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 
 -- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
 -- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
--- was accepted or is not subscribed to its topic, whether the contact of a campaign has left (unsubscribed from everything, or
--- was deleted), and by which transport its domain asks to send.
+-- was accepted or is not subscribed to its topic, whether the contact of a campaign or an automation has left (unsubscribed
+-- from everything, or was deleted), whether the run was stopped, and by which transport its domain asks to send.
 --
--- A pause or a cancel of a campaign waits for the claims of its mail that are under way; from that commit on nothing of it
--- is claimed. The claim never waits: mail of a campaign that is being changed is left for the next one.
+-- Whoever pauses, cancels or stops waits for the claims of the mail that are under way; from that commit on nothing of it
+-- is claimed. The claim never waits: mail of what is being changed is left for the next one.
 --
 -- While the platform is paused nothing is claimed. What is met of a paused account or domain is put off until that is over,
 -- and since it seldom comes alone, so is what is due next: else a large backlog of one would hold up everybody behind it.
@@ -25,7 +25,7 @@ CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max
   max_campaigns integer DEFAULT NULL)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
   destination text, renderer smallint, suppressed boolean, unsubscribed boolean, transport text, has_left boolean,
-  priority smallint)
+  priority smallint, is_stopped boolean)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
   SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -38,9 +38,11 @@ DECLARE
   parked uuid[];
   have_topics boolean;
   have_campaigns boolean;
+  have_automations boolean;
   has_stopped boolean := false;
   outsiders uuid[] := '{}'; -- not subscribed to the topic
-  leavers uuid[] := '{}';   -- no longer a contact of the campaign
+  leavers uuid[] := '{}';   -- no longer a contact of the campaign or the automation
+  stopped uuid[] := '{}';   -- of a run that was stopped
 BEGIN
   SELECT p.paused_at IS NOT NULL, EXISTS (SELECT FROM accounts WHERE paused_at IS NOT NULL)
     OR EXISTS (SELECT FROM domains WHERE paused_at IS NOT NULL),
@@ -53,23 +55,23 @@ BEGIN
   FOR round IN 1..4 LOOP
     IF email_ids IS NULL AND busy_destinations <> '{}' THEN
       -- There may be far more mail of campaigns to one busy destination than to all others.
-      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL)
-      INTO accounts, ids, have_topics, have_campaigns FROM (
-        SELECT d.account_id, d.id, d.topic_id, d.campaign_id FROM (
+      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL),
+        bool_or(automation_id IS NOT NULL) INTO accounts, ids, have_topics, have_campaigns, have_automations FROM (
+        SELECT d.account_id, d.id, d.topic_id, d.campaign_id, d.automation_id FROM (
           SELECT * FROM deliveries d
           WHERE d.state = 'queued' AND d.priority = 0 AND d.next_at <= now()
             AND d.destination <> ALL (busy_destinations) AND coalesce(d.renderer, 0) <= newest_renderer
           ORDER BY d.next_at, d.id LIMIT max_count FOR UPDATE SKIP LOCKED
         ) d
         UNION ALL
-        SELECT d.account_id, d.id, d.topic_id, d.campaign_id
+        SELECT d.account_id, d.id, d.topic_id, d.campaign_id, d.automation_id
         FROM due_campaign_mail(coalesce(least(max_campaigns, max_count), max_count), busy_destinations, newest_renderer) AS d
         LIMIT max_count
       ) due;
     ELSIF email_ids IS NULL THEN
-      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL)
-      INTO accounts, ids, have_topics, have_campaigns FROM (
-        SELECT d.account_id, d.id, d.topic_id, d.campaign_id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns
+      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL),
+        bool_or(automation_id IS NOT NULL) INTO accounts, ids, have_topics, have_campaigns, have_automations FROM (
+        SELECT d.account_id, d.id, d.topic_id, d.campaign_id, d.automation_id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns
         CROSS JOIN LATERAL (
           SELECT * FROM deliveries d
           WHERE d.state = 'queued' AND d.priority = p.priority AND d.next_at <= now()
@@ -80,9 +82,9 @@ BEGIN
         LIMIT max_count
       ) due;
     ELSE
-      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL)
-      INTO accounts, ids, have_topics, have_campaigns FROM (
-        SELECT d.account_id, d.id, d.topic_id, d.campaign_id FROM unnest(email_ids) AS e(id)
+      SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL),
+        bool_or(automation_id IS NOT NULL) INTO accounts, ids, have_topics, have_campaigns, have_automations FROM (
+        SELECT d.account_id, d.id, d.topic_id, d.campaign_id, d.automation_id FROM unnest(email_ids) AS e(id)
         CROSS JOIN LATERAL (
           SELECT * FROM deliveries d
           -- Said so that the index of what is due, which is in another order, does not fit.
@@ -117,6 +119,10 @@ BEGIN
   IF have_campaigns THEN
     SELECT l.accounts, l.ids, l.leavers INTO accounts, ids, leavers FROM lock_campaigns(accounts, ids) AS l;
   END IF;
+  IF have_automations THEN
+    SELECT l.accounts, l.ids, leavers || l.leavers, l.stopped INTO accounts, ids, leavers, stopped
+    FROM lock_automations(accounts, ids) AS l;
+  END IF;
   IF have_topics THEN
     outsiders := ARRAY(
       SELECT d.id FROM unnest(accounts, ids) AS due(account_id, id)
@@ -139,6 +145,6 @@ BEGIN
   ), d.id = ANY (outsiders) OR d.id = ANY (leavers), CASE WHEN has_transports THEN (
     SELECT o.transport FROM emails e JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     WHERE e.account_id = d.account_id AND e.id = d.email_id
-  ) END, d.id = ANY (leavers), d.priority;
+  ) END, d.id = ANY (leavers), d.priority, d.id = ANY (stopped);
 END
 $$;

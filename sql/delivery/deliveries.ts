@@ -18,9 +18,11 @@ export const ClaimedDelivery = Token.extend({
   suppressed: z.boolean(),
   /** Not subscribed to the topic of the email. */
   unsubscribed: z.boolean(),
-  /** The contact of a campaign has unsubscribed from everything, or was deleted. */
+  /** The contact of a campaign or an automation has unsubscribed from everything, or was deleted. */
   has_left: z.boolean(),
-  /** 0: transactional, 10: campaigns. */
+  /** The run of an automation was stopped. */
+  is_stopped: z.boolean(),
+  /** 0: transactional, 10: campaigns, and automations for marketing. */
   priority: z.int(),
   /** The transport that its domain wants. */
   transport: z.enum(['capture', 'relay', 'direct']).nullable(),
@@ -45,7 +47,7 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
   const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
   return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
     SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, renderer, suppressed,
-      unsubscribed, has_left, priority, transport
+      unsubscribed, has_left, is_stopped, priority, transport
     FROM claim_deliveries(
       ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}, ${NEWEST_RENDERER},
       ${max_campaigns}
@@ -104,6 +106,7 @@ export type DeliveryResult = {
     | 'bounced'
     | 'failed'
     | 'suppressed'
+    | 'canceled'
     | 'in_doubt'
     | 'released'
     | 'lost'

@@ -23,6 +23,7 @@ export const EmailToSend = z.object({
   domain_id: z.string().nullable(),
   topic_id: z.string().nullable(),
   campaign_id: z.string().nullable(),
+  automation_id: z.string().nullable(),
   sendable: z.boolean(),
   tls: z.enum(['opportunistic', 'enforced']),
   transport: z.enum(['capture', 'relay', 'direct']).nullable(),
@@ -69,7 +70,7 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
     'uuid',
   )
   return db.any(sql.prepared('list_emails_to_send', EmailToSend)`
-    SELECT e.account_id, e.id, e.domain_id, e.topic_id, e.campaign_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
+    SELECT e.account_id, e.id, e.domain_id, e.topic_id, e.campaign_id, e.automation_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
       c.headers, l.content_size, CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.html END AS html,
       CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, c.content_id, c.variables, c.renderer,
       c.tracking, ${trackingHost} AS tracking_host,

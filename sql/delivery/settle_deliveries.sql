@@ -3,7 +3,7 @@ DROP TYPE IF EXISTS delivery_result CASCADE;
 
 -- Writes what became of deliveries: their state, events, suppressions and the status of their emails, in one commit.
 --
--- outcome   delivered | complained | deferred | bounced | failed | suppressed | in_doubt   (an attempt ended)
+-- outcome   delivered | complained | deferred | bounced | failed | suppressed | canceled | in_doubt   (an attempt ended)
 --           released  (given back before anything was sent: not an attempt)
 --           lost      (its worker died before the final dot: safe to send again)
 --           resumed   (in doubt for long enough: send once more)

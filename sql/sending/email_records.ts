@@ -5,7 +5,6 @@ import { ListedAttachment } from './attachments.ts'
 
 const STATUS =
   '`scheduled`, `queued`, `sent`, `delivered`, `delivery_delayed`, `bounced`, `complained`, `failed`, `canceled` or `suppressed`.'
-const NOT_YET = 'Always null: not available yet.'
 
 const listed = {
   object: z.literal('email'),
@@ -26,11 +25,11 @@ const listed = {
   topic_id: z.string().nullable().describe('Id of its topic, which may be deleted by now.'),
   template_id: z.string().nullable().describe('Id of its template, which may be deleted by now.'),
   campaign_id: z.string().nullable().describe('Id of its campaign, which may be deleted by now.'),
-  automation_id: z.null().describe(NOT_YET),
+  automation_id: z.string().nullable().describe('Id of its automation, which may be deleted by now.'),
   contact_id: z
     .string()
     .nullable()
-    .describe('Id of the contact that its campaign was sent to, which may be deleted by now.'),
+    .describe('Id of the contact that its campaign or automation sent it to, which may be deleted by now.'),
   scheduled_at: z.date().nullable().describe('When it is, or was, to be sent; null: at once.'),
   sent_at: z.date().nullable().describe('When a server accepted it for the first recipient.'),
   created_at: z.date(),

@@ -8,7 +8,7 @@ export type EmailId = { account_id: string; id: string }
 export const listedColumns = sql.fragment`
   'email' AS object, e.id, e.domain_id, '<' || e.message_id || '>' AS message_id, e.sender AS "from", e."to", e.cc,
   e.bcc, e.reply_to, e.subject, e.status, e.last_event, e.tags, e.topic_id, e.template_id,
-  e.campaign_id, NULL AS automation_id, e.contact_id, e.scheduled_at, e.sent_at, e.created_at, e.updated_at
+  e.campaign_id, e.automation_id, e.contact_id, e.scheduled_at, e.sent_at, e.created_at, e.updated_at
 `
 
 export async function findEmail(db: Queryable, account_id: string, id: string): Promise<Email | null> {

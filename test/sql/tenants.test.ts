@@ -57,6 +57,7 @@ const unbound = [
   ...['contact_consents.domain_id', 'contact_consents.topic_id', 'contact_consents.source_id', 'contacts.source_id'],
   ...['contact_events.domain_id', 'contact_events.contact_id', 'emails.automation_id'],
   'contact_engagement.last_email_id',
+  'deliveries.automation_id',
   ...['automations.domain_id', 'automations.source_id', 'automation_triggers.domain_id'],
   ...['email_contents.poll_id', 'polls.domain_id'],
   ...['automation_runs.automation_id', 'automation_runs.domain_id', 'automation_runs.contact_id'],

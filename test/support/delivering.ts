@@ -12,6 +12,7 @@ export const PLAIN = {
   suppressed: false,
   unsubscribed: false,
   has_left: false,
+  is_stopped: false,
   priority: 0,
   transport: null,
 } satisfies Partial<ClaimedDelivery>

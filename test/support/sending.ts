@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { Advancer } from '#flows/automations/engine/advancer.ts'
 import { IMPORT_TIMES, Importer } from '#flows/contacts/import/importer.ts'
 import { Sender, type SenderTimes } from '#flows/delivery/sender.ts'
 import { createTransport } from '#flows/delivery/transports.ts'
@@ -47,8 +48,20 @@ export function openWork(
   const sender = new Sender({ times: TEST_TIMES, ...foundation, config, transport, blobs, ...options })
   const webhooks = new WebhookSender({ ...foundation, config, times: hook_times })
   const importer = new Importer({ pool, log, blobs, times: IMPORT_TIMES })
-  t.teardown(() => Promise.all([sender.stop(), webhooks.stop(), importer.stop()]))
-  return { config, pool, log, secrets, sender, webhooks, importer, blobs, dns: createDns(config.DNS_SERVERS) }
+  const automations = new Advancer({ pool, log, config })
+  t.teardown(() => Promise.all([sender.stop(), webhooks.stop(), importer.stop(), automations.stop()]))
+  return {
+    config,
+    pool,
+    log,
+    secrets,
+    sender,
+    webhooks,
+    importer,
+    automations,
+    blobs,
+    dns: createDns(config.DNS_SERVERS),
+  }
 }
 
 /** Accepts an email as POST /emails would; answers its id. */

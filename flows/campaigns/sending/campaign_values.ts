@@ -1,11 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { atOnce } from '#lib/async/turns.ts'
-import {
-  type ContentKey,
-  listContentKeys,
-  recipientLookup,
-  recipientValues,
-} from '#lib/contents/campaign/recipient_values.ts'
+import { type MeasuredContent, measureContent } from '#lib/contents/campaign/content_size.ts'
+import { recipientLookup, recipientValues } from '#lib/contents/campaign/recipient_values.ts'
 import { listPollKeys } from '#lib/polls/poll_of_content.ts'
 import { render } from '#lib/templates/render.ts'
 import { listVariants } from '#sql/campaigns/ab/variants.ts'
@@ -14,8 +10,8 @@ import type { Run } from '#sql/campaigns/sending/runs.ts'
 import { findContent } from '#sql/contents/contents.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** The keys and the size of a campaign's content. `sizes` in bytes, without values. `has_poll`: it has links of a poll. */
-export type CampaignContent = { keys: ContentKey[]; sizes: { html: number; text: number }; has_poll: boolean }
+/** `has_poll`: it has links of a poll. */
+export type CampaignContent = MeasuredContent & { has_poll: boolean }
 
 /** The mail of a variant; without an A/B test all recipients get variant 0. */
 export type SentVariant = { sender: string; subject: string; content_id: string; content: CampaignContent }
@@ -46,17 +42,13 @@ async function readContent(tx: Tx, account_id: string, content_id: string): Prom
   if (known) return known
   const source = await findContent(tx, account_id, content_id)
   if (!source) return null
-  const content = {
-    keys: listContentKeys(source.html, source.text),
-    sizes: { html: Buffer.byteLength(source.html ?? ''), text: Buffer.byteLength(source.text ?? '') },
-    has_poll: listPollKeys(source.html, source.text).size > 0,
-  }
+  const content = { ...measureContent(source), has_poll: listPollKeys(source.html, source.text).size > 0 }
   contents.set(id, content)
   return content
 }
 
 /** The subject of one recipient, and its values of what the content uses. */
-export function valuesOf(contact: ValuedContact, { keys }: CampaignContent, subject: string) {
+export function valuesOf(contact: ValuedContact, { keys }: MeasuredContent, subject: string) {
   const lookup = recipientLookup({
     ...contact,
     properties: contact.properties ?? {},

@@ -1,8 +1,9 @@
 import { type AcceptedEmail, acceptEmails, type RefusedEmail } from '#flows/sending/accept_emails.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
 import type { ResolvedEmail } from '#flows/templates/render_parts.ts'
+import { sizesWith } from '#lib/contents/campaign/content_size.ts'
 import { POLL_RENDERER } from '#lib/contents/compile_content.ts'
-import { type Address, parseAddress } from '#lib/mail/address.ts'
+import { storedAddress } from '#lib/mail/address.ts'
 import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
 import { countCampaign } from '#sql/campaigns/counts.ts'
 import { noteEmails } from '#sql/campaigns/sending/mailed_contacts.ts'
@@ -15,13 +16,7 @@ import {
 import { type Run, setWaitReason } from '#sql/campaigns/sending/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import {
-  type CampaignContent,
-  readVariants,
-  type SentVariant,
-  type ValuedContact,
-  valuesOf,
-} from './campaign_values.ts'
+import { readVariants, type SentVariant, type ValuedContact, valuesOf } from './campaign_values.ts'
 import { findCapped } from './cap_frequency.ts'
 import { type Wait, waitOf } from './wait_reasons.ts'
 
@@ -94,14 +89,14 @@ function draftOf(run: Run, variant: SentVariant, recipient: ValuedContact, simul
   const { content, content_id } = variant
   const { subject, variables } = valuesOf(recipient, content, variant.subject)
   const email: ResolvedEmail = {
-    from: address(variant.sender),
-    to: [address(recipient.email)],
-    reply_to: run.reply_to.map(address),
+    from: storedAddress(variant.sender),
+    to: [storedAddress(recipient.email)],
+    reply_to: run.reply_to.map(storedAddress),
     subject: subject.slice(0, MAX_SUBJECT_LENGTH),
     topic_id,
     content_id,
     variables,
-    sizes: sizesOf(content, variables),
+    sizes: sizesWith(content, variables),
     has_links: true,
   }
   return {
@@ -114,19 +109,4 @@ function draftOf(run: Run, variant: SentVariant, recipient: ValuedContact, simul
     track_clicks: run.track_clicks,
     ...(content.has_poll && run.poll_id ? { poll_id: run.poll_id, renderer: POLL_RENDERER } : {}),
   }
-}
-
-function address(text: string): Address {
-  const found = parseAddress(text)
-  if (!found) throw new Error(`The stored address ${JSON.stringify(text)} is not valid.`)
-  return found
-}
-
-/** Bytes of a character that is escaped, as `&quot;` is. */
-const ESCAPED = 6
-
-/** At most: each value stands in each part as often as the content names it. */
-function sizesOf({ keys, sizes }: CampaignContent, values: Record<string, string>) {
-  const more = keys.reduce((sum, { key }) => sum + ESCAPED * Buffer.byteLength(values[key] ?? ''), 0)
-  return { html: sizes.html + more, text: sizes.text + more }
 }

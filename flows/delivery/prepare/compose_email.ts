@@ -87,10 +87,10 @@ function namedRecipient(
   return { account_id, domain_id, address, topic_id, email_id, delivery_id, return_path }
 }
 
-/** Mail of a topic or a campaign gets headers to unsubscribe by, unless it has its own. */
+/** Mail of a topic, a campaign or an automation that has links to unsubscribe by gets headers to unsubscribe by, unless it has its own. */
 function withListHeaders(email: EmailToSend, domain: string, links: UnsubscribeLinks | null): Record<string, string> {
-  const { headers, topic_id, campaign_id } = email
-  if (!links || (topic_id ?? campaign_id) === null || hasUnsubscribeHeader(headers)) return headers
+  const { headers, topic_id, campaign_id, automation_id } = email
+  if (!links || (topic_id ?? campaign_id ?? automation_id) === null || hasUnsubscribeHeader(headers)) return headers
   const given = new Set(Object.keys(headers).map(name => name.toLowerCase()))
   const added = Object.entries(listHeaders({ ...email, domain_id: email.domain_id as string, domain, ...links }))
   return { ...headers, ...Object.fromEntries(added.filter(([name]) => !given.has(name.toLowerCase()))) }

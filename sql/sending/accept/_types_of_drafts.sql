@@ -53,7 +53,9 @@ CREATE TYPE draft AS (
   track_clicks boolean,
   campaign_id uuid,
   campaign_run integer,
-  contact_id uuid,       -- recipient of an email of a campaign
+  automation_id uuid,
+  automation_version integer, -- of the run that sends it
+  contact_id uuid,       -- recipient of an email of a campaign or an automation
   poll_id uuid,          -- the poll that its links answer
   poll jsonb,            -- {question, options, is_test} of a poll that is stored with it
   scheduled_at timestamptz,

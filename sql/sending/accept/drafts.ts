@@ -59,7 +59,7 @@ export type Draft = {
   renderer?: number | undefined
   template_id: string | null
   topic_id: string | null
-  /** Sent before others of a higher number. Default: 0; campaigns have 10. */
+  /** Sent before others of a higher number. Default: 0; campaigns, and automations for marketing, have 10. */
   priority?: 0 | 10
   /** None: as the domain says. */
   track_opens?: boolean | null
@@ -67,9 +67,11 @@ export type Draft = {
   /** The poll that its links answer. `poll`: one to be stored with it; without it, one that is stored already. */
   poll_id?: string
   poll?: PollForm & { is_test: boolean }
-  /** An email of a campaign has one recipient, this contact. */
+  /** An email of a campaign or an automation has one recipient, this contact. */
   campaign_id?: string
   campaign_run?: number
+  automation_id?: string
+  automation_version?: number
   contact_id?: string
   scheduled_at: Date | null
   attachments: DraftAttachment[]

@@ -48,10 +48,10 @@ DECLARE
   job_email_ids jsonb;
 BEGIN
   INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags,
-    template_id, topic_id, campaign_id, campaign_run, contact_id, status, last_event, scheduled_at, created_at, quota_debit,
+    template_id, topic_id, campaign_id, campaign_run, automation_id, contact_id, status, last_event, scheduled_at, created_at, quota_debit,
     credit_debit)
   SELECT d.account_id, d.id, judged.domain_ids[d.position + 1], d.message_id, d.sender, d."to", d.cc, d.bcc, d.reply_to,
-    d.subject, d.tags, d.template_id, d.topic_id, d.campaign_id, d.campaign_run, d.contact_id, v.status, v.status,
+    d.subject, d.tags, d.template_id, d.topic_id, d.campaign_id, d.campaign_run, d.automation_id, d.contact_id, v.status, v.status,
     d.scheduled_at, made_at, coalesce(q.quota_debit, 0), coalesce(q.credit_debit, 0)
   FROM unnest(drafts) AS d
   CROSS JOIN LATERAL (SELECT CASE WHEN d.scheduled_at IS NULL THEN 'queued' ELSE 'scheduled' END) AS v(status)
@@ -88,9 +88,10 @@ BEGIN
 
   WITH stored AS (
     INSERT INTO deliveries (account_id, id, email_id, recipient, destination, priority, renderer, topic_id, campaign_id,
-      state, reason, next_at)
+      automation_id, automation_version, state, reason, next_at)
     SELECT d.account_id, r.id, d.id, r.recipient, r.destination, coalesce(d.priority, 0),
-      CASE WHEN tracking ? d.position::text THEN greatest(tracked_renderer(), d.renderer) ELSE d.renderer END, d.topic_id, d.campaign_id, v.state,
+      CASE WHEN tracking ? d.position::text THEN greatest(tracked_renderer(), d.renderer) ELSE d.renderer END, d.topic_id, d.campaign_id,
+      d.automation_id, d.automation_version, v.state,
       CASE WHEN v.state = 'suppressed' THEN unsent_reason(r.reserved, r.id = ANY (judged.unsubscribed)) END,
       CASE WHEN v.state = 'queued' THEN coalesce(d.scheduled_at, now()) END
     FROM unnest(drafts) AS d

@@ -2,33 +2,43 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import type { Ids } from '#sql/page.ts'
 import { sql } from '#sql/pool.ts'
 
-/** Emails of this campaign, of any, or of none. `impossible`: of one and of none. */
-export type OfCampaign = { id: string } | 'any' | 'none' | 'impossible' | undefined
+/** Emails of this campaign, of any, of any automation, or of neither. `impossible`: of two of these. */
+export type OfCampaign = { id: string } | 'any' | 'automations' | 'none' | 'impossible' | undefined
 
 /**
- * The query of the emails of a campaign, or of all campaigns, that a search finds. They have an index of their own, in the order
- * of the list; what else is asked is asked of each of them. Null: no campaign is asked for.
+ * The query of the emails of a campaign, of all campaigns or of all automations, that a search finds. They have indexes of their
+ * own, in the order of the list; what else is asked is asked of each of them. Null: none of these is asked for.
  */
 export function campaignIds(account_id: string, campaign: OfCampaign, search: string): Ids | null {
-  if (campaign === undefined || typeof campaign === 'string')
-    return campaign === 'any' ? anyIds(account_id, search) : null
+  if (campaign === 'any') {
+    const parents = sql.fragment`campaigns g WHERE g.account_id = ${account_id} AND g.started_at IS NOT NULL`
+    return anyIds(account_id, { parents, isOf: sql.fragment`e.campaign_id = g.id` }, search)
+  }
+  if (campaign === 'automations') {
+    const parents = sql.fragment`automations g WHERE g.account_id = ${account_id}`
+    return anyIds(account_id, { parents, isOf: sql.fragment`e.automation_id = g.id` }, search)
+  }
+  if (campaign === undefined || typeof campaign === 'string') return null
+  const isOf = sql.fragment`e.campaign_id = ${campaign.id}`
   return (where, order, limit) => sql.fragment`
-    SELECT id FROM (${emailsOf(account_id, sql.fragment`${campaign.id}`, search, order, limit, where)}) e
+    SELECT id FROM (${emailsOf(account_id, isOf, search, order, limit, where)}) e
   `
 }
 
-/** The nearest of each campaign, and the nearest of these. */
-function anyIds(account_id: string, search: string): Ids {
+type Parents = { parents: FragmentSqlToken; isOf: FragmentSqlToken }
+
+/** The nearest of each campaign or automation, and the nearest of these. */
+function anyIds(account_id: string, { parents, isOf }: Parents, search: string): Ids {
   return (where, order, limit) => sql.fragment`
-    SELECT e.id FROM campaigns g
-    CROSS JOIN LATERAL (${emailsOf(account_id, sql.fragment`g.id`, search, order, limit, where)}) e
-    WHERE g.account_id = ${account_id} AND g.started_at IS NOT NULL ORDER BY e.${order} LIMIT ${limit}
+    SELECT e.id FROM (SELECT id FROM ${parents}) g
+    CROSS JOIN LATERAL (${emailsOf(account_id, isOf, search, order, limit, where)}) e
+    ORDER BY e.${order} LIMIT ${limit}
   `
 }
 
 function emailsOf(
   account_id: string,
-  campaign_id: FragmentSqlToken,
+  isOf: FragmentSqlToken,
   search: string,
   order: FragmentSqlToken,
   limit: number,
@@ -36,7 +46,7 @@ function emailsOf(
 ): FragmentSqlToken {
   return sql.fragment`
     SELECT id FROM emails e CROSS JOIN json_populate_record(NULL::email_search, ${search}::json) AS f
-    WHERE e.account_id = ${account_id} AND e.campaign_id = ${campaign_id} AND is_found(e, f::email_search)
+    WHERE e.account_id = ${account_id} AND ${isOf} AND is_found(e, f::email_search)
       AND ${where} ORDER BY e.${order} LIMIT ${limit}
   `
 }

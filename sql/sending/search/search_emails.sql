@@ -20,7 +20,7 @@ CREATE TYPE email_search AS (
   last_id uuid,       -- ... to here, inclusive
   domain_id uuid,
   template_id uuid,
-  is_transactional boolean, -- of no campaign
+  is_transactional boolean, -- of no campaign and no automation
   tag jsonb,          -- what tags contain
   sender text,        -- addresses
   recipient text,
@@ -57,7 +57,7 @@ CREATE FUNCTION is_found(e emails, f email_search) RETURNS boolean LANGUAGE sql 
       OR e.last_event = ANY (f.last_events) AND (f.folder IS NULL OR e.status = ANY (f.folder)))
     AND (f.domain_id IS NULL OR e.domain_id = f.domain_id)
     AND (f.template_id IS NULL OR e.template_id = f.template_id)
-    AND (f.is_transactional IS NOT TRUE OR e.campaign_id IS NULL)
+    AND (f.is_transactional IS NOT TRUE OR e.campaign_id IS NULL AND e.automation_id IS NULL)
     AND (f.created_after IS NULL OR e.created_at > f.created_after)
     AND (f.created_before IS NULL OR e.created_at < f.created_before)
     AND (f.tag IS NULL OR e.tags @> f.tag)

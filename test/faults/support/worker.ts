@@ -14,6 +14,7 @@ export const FAULT_TIMES: WorkerTimes = {
   index_ms: 500,
   pool_beat_ms: 1_500,
   pool_dead_seconds: 5,
+  automations: { poll_ms: 200 },
   imports: { ...IMPORT_TIMES, poll_ms: 500, lease_seconds: 5, heartbeat_ms: 1_000 },
   webhooks: {
     ...WEBHOOK_TIMES,

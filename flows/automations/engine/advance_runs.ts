@@ -1,0 +1,55 @@
+import { OutageError } from '#lib/errors.ts'
+import type { Claim, RunId } from '#sql/automations/engine/runs.ts'
+import { postponeRun } from '#sql/automations/engine/runs.ts'
+import type { Pool } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
+import { type AdvancedSet, advanceSet, type EngineServices } from './advance_set.ts'
+
+type Services = EngineServices & { pool: Pool }
+
+/** Runs of one commit. More are not faster, and are locked for longer. */
+const SET = 1_000
+
+/** A run whose statements fail is tried again after 1, 2, 4 and 8 minutes. */
+const ATTEMPTS = 5
+const RETRY_SECONDS = 60
+
+/** Takes steps of runs until none is due, or `isOver`. */
+export async function advanceRuns(services: Services, isOver: () => boolean = () => false, set = SET): Promise<void> {
+  for (;;) {
+    const { claimed, left } = await advance(services, set)
+    if (claimed.length < set || left === claimed.length || isOver()) return
+  }
+}
+
+/** One set. If its statements fail, its halves, until the run that is to blame stands alone. */
+async function advance(services: Services, claim: Claim): Promise<AdvancedSet> {
+  let claimed: AdvancedSet['claimed'] = []
+  const run = () =>
+    services.pool.transaction(tx =>
+      advanceSet(tx, services, claim, runs => {
+        claimed = runs
+      }),
+    )
+  try {
+    return await retryConflicts(run)
+  } catch (error) {
+    // Not the fault of a run: it is due as before.
+    if (error instanceof OutageError || claimed.length === 0) throw error
+    if (claimed.length === 1) await blame(services, claimed[0] as RunId, error)
+    else {
+      const middle = Math.ceil(claimed.length / 2)
+      await advance(services, claimed.slice(0, middle))
+      await advance(services, claimed.slice(middle))
+    }
+    return { claimed, left: 0 }
+  }
+}
+
+async function blame({ pool, log }: Services, run: RunId, error: unknown): Promise<void> {
+  log.error({ err: error, run_id: run.id }, 'a run could not go on')
+  const options = { seconds: RETRY_SECONDS, max_attempts: ATTEMPTS, error: GIVEN_UP }
+  await pool.transaction(tx => postponeRun(tx, run, options))
+}
+
+const GIVEN_UP = 'internal_server_error: The step could not be taken.'

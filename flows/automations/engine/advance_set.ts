@@ -1,0 +1,101 @@
+import { advanceRun, skipRun, withoutContact } from '#lib/automations/evaluate/advance_run.ts'
+import type { Graph } from '#lib/automations/graph.ts'
+import type { Log } from '#lib/log.ts'
+import { type ActiveAutomation, keepAutomations, listDeleted } from '#sql/automations/engine/automations.ts'
+import { type Claim, claimRuns, type DueRun, type StoredRun, storeRuns } from '#sql/automations/engine/runs.ts'
+import { tellContacts } from '#sql/events/tell_contacts.ts'
+import type { Tx } from '#sql/pool.ts'
+import { readProperties, readRunContacts } from './read_contacts.ts'
+import { graphKey, readGraphs } from './read_graphs.ts'
+import { takeSteps } from './take_steps.ts'
+import type { Walker } from './walker.ts'
+
+export type EngineServices = { log: Log; config: { SIMULATOR_DOMAIN: string } }
+
+/** `claimed`: all runs that it has locked. `left`: how many of them stay due, since their automation is being changed. */
+export type AdvancedSet = { claimed: DueRun[]; left: number }
+
+/**
+ * Takes the next steps of a set of runs. The steps, what they do and the state of the runs are one commit: whatever dies, a step
+ * was taken with all that follows from it, or not at all.
+ *
+ * Everything is read, and the emails are made, after the runs are locked and in the same transaction. So nothing that a step is
+ * decided by can be older than the step before it, and there is nothing to compare before the commit. What takes long is not
+ * here: contents are frozen once and remembered, and messages are composed when they are sent.
+ *
+ * @param onClaimed is told of the runs, also if the transaction fails then
+ */
+export async function advanceSet(
+  tx: Tx,
+  services: EngineServices,
+  claim: Claim,
+  onClaimed: (claimed: DueRun[]) => void,
+): Promise<AdvancedSet> {
+  const claimed = await claimRuns(tx, claim)
+  onClaimed(claimed)
+  if (claimed.length === 0) return { claimed, left: 0 }
+  const automations = new Map(
+    (await keepAutomations(tx, distinctAutomations(claimed))).map(one => [one.automation_id, one]),
+  )
+  const missing = distinctAutomations(claimed).filter(({ automation_id }) => !automations.has(automation_id))
+  const ended = new Set(await listDeleted(tx, missing))
+  const isStopped = ({ automation_id, version }: DueRun) =>
+    ended.has(automation_id) || version <= (automations.get(automation_id)?.stopped_version ?? 0)
+  const active = claimed.filter(run => automations.has(run.automation_id) && !isStopped(run))
+
+  const walkers = await prepareWalkers(tx, active, automations)
+  const together = {
+    ...{ tx, simulator_domain: services.config.SIMULATOR_DOMAIN, deleted: new Set<string>(), unsubscribed: [] },
+    ...{ properties: walkers.properties },
+  }
+  await takeSteps(together, walkers.all)
+  const stored = [
+    ...walkers.all.map(walker => toStored(walker, together.deleted, services.log)),
+    ...claimed.filter(isStopped).map(run => ({ run, advanced: skipRun(run, STOPPED), seen_event: null })),
+  ]
+  await storeRuns(tx, stored)
+  // Runs may wait for that, of this set too: they must be stored by then.
+  for (const { account_id, contact_id, automation_id, depth } of together.unsubscribed) {
+    await tellContacts(tx, account_id, 'contact.unsubscribed', [contact_id], { automation_id, depth })
+  }
+  return { claimed, left: claimed.length - stored.length }
+}
+
+function distinctAutomations(runs: DueRun[]) {
+  return [
+    ...new Map(runs.map(({ account_id, automation_id }) => [automation_id, { account_id, automation_id }])).values(),
+  ]
+}
+
+async function prepareWalkers(tx: Tx, runs: DueRun[], automations: Map<string, ActiveAutomation>) {
+  const graphs = await readGraphs(tx, runs)
+  const properties = await readProperties(
+    tx,
+    runs.map(({ account_id }) => account_id),
+  )
+  const contacts = await readRunContacts(tx, runs, properties)
+  const all = runs.map((run): Walker => {
+    const automation = automations.get(run.automation_id) as ActiveAutomation
+    const graph = graphs.get(graphKey(run)) ?? NO_GRAPH
+    const contact = contacts.get(run.contact_id) ?? null
+    const steps = advanceRun(run, { graph, contact, payload: run.payload, purpose: automation.purpose, now: run.now })
+    return { run, automation, steps, request: null, advanced: null, seen_event: run.seen_event }
+  })
+  return { all, properties }
+}
+
+const STOPPED = 'The automation was stopped.'
+
+/** Of a version that does not exist: its runs fail. */
+const NO_GRAPH: Graph = { steps: [] }
+
+function toStored(walker: Walker, deleted: Set<string>, log: Log): StoredRun {
+  const { run, advanced, seen_event } = walker
+  if (!advanced) throw new Error(`The run ${run.id} has not come to an end.`)
+  if (advanced.unexpected) log.error({ err: advanced.unexpected, run_id: run.id }, 'a step of a run failed')
+  // Another run of this set has deleted its contact.
+  if (deleted.has(run.contact_id) && advanced.status === 'running') {
+    return { run, advanced: withoutContact(advanced), seen_event: null }
+  }
+  return { run, advanced, seen_event: advanced.state.wait_event === null ? null : seen_event }
+}

@@ -1,0 +1,125 @@
+import { toGivenContact } from '#flows/contacts/given_contact.ts'
+import { noteConsents } from '#flows/contacts/save_contact.ts'
+import type { Answer } from '#lib/automations/evaluate/requests.ts'
+import { StepError } from '#lib/automations/evaluate/step_error.ts'
+import { storedValues } from '#lib/contacts/stored_values.ts'
+import { ApiError } from '#lib/errors.ts'
+import {
+  changeMembers,
+  deleteContacts,
+  keepSegments,
+  tryContactLocks,
+  tryContacts,
+} from '#sql/automations/engine/contacts.ts'
+import { announceContacts, type GivenContact, upsertContacts } from '#sql/contacts/contact_changes.ts'
+import type { Tx } from '#sql/pool.ts'
+import { readRunContacts } from './read_contacts.ts'
+import type { Asking, Together, Walker } from './walker.ts'
+
+const BUSY: Answer = { kind: 'busy' }
+const DONE: Answer = { kind: 'done' }
+
+/** Writes the contacts of runs, as PATCH /contacts/:id does. */
+export async function updateContacts(together: Together, asking: Asking<'update'>[]): Promise<(Answer | Error)[]> {
+  const { tx, properties } = together
+  const free = await lockOwnContacts(tx, asking, false)
+  const contacts = await readRunContacts(tx, idsOf(asking), properties)
+  const given = new Map<Walker, GivenContact | Error>()
+  for (const walker of asking) {
+    const contact = contacts.get(walker.run.contact_id)
+    if (contact && free.has(contact.id)) given.set(walker, givenContact(together, walker, contact))
+  }
+  const places = Map.groupBy(asking, ({ run }) => `${run.account_id} ${run.domain_id} ${run.automation_id}`)
+  for (const walkers of places.values()) {
+    const rows = walkers.map(walker => given.get(walker)).filter(row => row !== undefined && !(row instanceof Error))
+    const gone = rows.length > 0 ? await writeRows(tx, walkers[0] as Walker, rows as GivenContact[]) : new Set()
+    together.unsubscribed.push(...walkers.map(({ run }) => run).filter(({ contact_id }) => gone.has(contact_id)))
+  }
+  const after = await readRunContacts(tx, idsOf(asking), properties)
+  return asking.map(walker => {
+    const row = given.get(walker)
+    if (row instanceof Error) return row
+    const contact = after.get(walker.run.contact_id)
+    return row && contact ? { kind: 'done', contact } : BUSY
+  })
+}
+
+function givenContact(
+  { properties }: Together,
+  { run, request: { update } }: Asking<'update'>,
+  { id, email }: { id: string; email: string },
+): GivenContact | Error {
+  const { first_name, last_name, unsubscribed } = update
+  const fields = { email, first_name, last_name, unsubscribed, do_not_track: null, properties: null }
+  try {
+    const values = update.properties && storedValues(update.properties, properties.get(run.account_id) ?? [])
+    return toGivenContact(id, fields, values ?? null)
+  } catch (error) {
+    if (error instanceof ApiError) return new StepError(error.name, error.message)
+    throw error
+  }
+}
+
+/** Returns the contacts that have unsubscribed by that. */
+async function writeRows(tx: Tx, { run }: Walker, rows: GivenContact[]): Promise<Set<string>> {
+  const place = { account_id: run.account_id, domain_id: run.domain_id, audience_id: null }
+  const options = { ...place, on_conflict: 'upsert', may_resubscribe: true, source: 'api', source_id: null } as const
+  const saved = await upsertContacts(tx, rows, options)
+  const origin = { how: 'automation', source_id: run.automation_id, client_address: null } as const
+  await noteConsents(tx, place, saved, origin)
+  const updated = saved.filter(({ outcome }) => outcome === 'updated').map(({ id }) => id)
+  await announceContacts(tx, run.account_id, 'contact.updated', updated)
+  return new Set(saved.filter(one => one.unsubscribed && one.was_unsubscribed === false).map(({ id }) => id))
+}
+
+/** Adds contacts to segments by hand, and takes out those that were added so. */
+export async function changeMemberships({ tx }: Together, asking: Asking<'segment'>[]): Promise<(Answer | Error)[]> {
+  const free = await lockOwnContacts(tx, asking, false)
+  const wanted = asking.map(({ run: { account_id, domain_id }, request: { segment_id } }) => ({
+    ...{ account_id, domain_id, segment_id },
+  }))
+  const kept = new Set(await keepSegments(tx, wanted))
+  const changing = asking.filter(({ run, request }) => free.has(run.contact_id) && kept.has(request.segment_id))
+  const changed = await changeMembers(
+    tx,
+    changing.map(({ run: { account_id, contact_id }, request: { segment_id, is_member } }) => ({
+      ...{ account_id, contact_id, segment_id, is_member },
+    })),
+  )
+  for (const [account_id, rows] of Map.groupBy(changed, row => row.account_id)) {
+    const ids = rows.map(({ contact_id }) => contact_id)
+    await announceContacts(tx, account_id, 'contact.updated', ids)
+  }
+  return asking.map(({ run, request }) => {
+    if (!kept.has(request.segment_id)) return new StepError('not_found', 'The segment was deleted.')
+    return free.has(run.contact_id) ? DONE : BUSY
+  })
+}
+
+/** Deletes the contacts of runs, as DELETE /contacts/:id does: their opt-outs stay, their other runs end. */
+export async function deleteOwnContacts({ tx, deleted }: Together, asking: Asking<'delete'>[]): Promise<Answer[]> {
+  const free = await lockOwnContacts(tx, asking, true)
+  const deleting = asking.filter(({ run }) => free.has(run.contact_id))
+  for (const [account_id, walkers] of Map.groupBy(deleting, ({ run }) => run.account_id)) {
+    const ids = walkers.map(({ run }) => run.contact_id)
+    await announceContacts(tx, account_id, 'contact.deleted', ids)
+    await deleteContacts(tx, account_id, ids)
+    for (const id of ids) deleted.add(id)
+  }
+  return asking.map(({ run }) => (free.has(run.contact_id) ? DONE : BUSY))
+}
+
+/**
+ * Takes the locks that writers of contacts take, without waiting for any of them: this transaction holds runs, which a
+ * writer may wait for. Returns the contacts that it has got.
+ */
+async function lockOwnContacts(tx: Tx, asking: Walker[], is_deleted: boolean): Promise<Set<string>> {
+  const accounts = [...new Set(asking.map(({ run }) => run.account_id))]
+  const free = new Set(await tryContactLocks(tx, accounts))
+  const ids = idsOf(asking).filter(({ account_id }) => free.has(account_id))
+  return new Set(await tryContacts(tx, ids, is_deleted))
+}
+
+function idsOf(walkers: Walker[]) {
+  return walkers.map(({ run: { account_id, contact_id } }) => ({ account_id, contact_id }))
+}

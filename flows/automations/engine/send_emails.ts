@@ -1,0 +1,115 @@
+import { type AcceptedEmail, acceptEmails, type RefusedEmail } from '#flows/sending/accept_emails.ts'
+import { faultError } from '#flows/sending/errors.ts'
+import type { Answer } from '#lib/automations/evaluate/requests.ts'
+import { StepError } from '#lib/automations/evaluate/step_error.ts'
+import { ApiError } from '#lib/errors.ts'
+import { listPostalAddresses } from '#sql/automations/engine/senders.ts'
+import { keepContents } from '#sql/contents/contents.ts'
+import type { Tx } from '#sql/pool.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
+import { RequestFault } from '#sql/sending/accept/faults.ts'
+import { listSentTemplates, type SentTemplate } from '#sql/templates/template_versions.ts'
+import { freezeStepContent, type StepContent } from './step_content.ts'
+import { draftOf, mailOf, type StepMail } from './step_email.ts'
+import type { Asking, Together, Walker } from './walker.ts'
+
+/**
+ * Accepts the emails of runs, in the transaction of their steps. What drafts are made of is read in it as well, and needs no
+ * network: so no draft can be older than the contact, the event or the template that it was made from.
+ */
+export async function sendEmails(together: Together, asking: Asking<'email'>[]): Promise<(Answer | Error)[]> {
+  const drafts = await makeDrafts(together, asking)
+  const made = asking.filter(walker => !(drafts.get(walker) instanceof Error))
+  const accepted = await acceptEmails(
+    together.tx,
+    made.map(walker => drafts.get(walker) as Draft),
+  )
+  return asking.map(walker => {
+    const draft = drafts.get(walker) as Draft | Error
+    return draft instanceof Error ? draft : judge(accepted[made.indexOf(walker)] as AcceptedEmail | RefusedEmail, draft)
+  })
+}
+
+function judge(answer: AcceptedEmail | RefusedEmail, draft: Draft): Answer | Error {
+  if ('id' in answer) return { kind: 'done', output: { email_id: answer.id } }
+  switch (answer.fault) {
+    case 'all_suppressed':
+      return { kind: 'skipped', reason: whySuppressed(draft) }
+    case 'topic_unknown':
+      return { kind: 'skipped', reason: 'not_subscribed_to_topic' }
+    case 'domain_not_allowed':
+      return new StepError('validation_error', `The sender is not at the domain of the automation: ${draft.domain}.`)
+  }
+  const { name, message } = faultError(answer, draft)
+  const error = new StepError(name, message)
+  if (!RequestFault.safeParse(answer.fault).success) return error
+  return { kind: 'refused', error, retry_after: answer.detail.retry_after ?? null }
+}
+
+function whySuppressed({ recipients, topic_id }: Draft): string {
+  if (recipients[0]?.reserved) return 'reserved_domain'
+  return topic_id === null ? 'suppressed' : 'suppressed_or_not_subscribed_to_topic'
+}
+
+type Drafts = Map<Walker, Draft | Error>
+
+/** Makes the draft of each run, or finds why there is none, and stores the contents that they refer to. */
+async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promise<Drafts> {
+  const mails = await readMails(together.tx, asking)
+  const drafts: Drafts = new Map()
+  const contents = new Map<string, Map<string, StepContent>>()
+  for (const walker of asking) {
+    const mail = mails(walker)
+    const draft = mail instanceof Error ? mail : attempt(() => draftOf(together, walker, mail))
+    drafts.set(walker, draft)
+    if (mail instanceof Error || draft instanceof Error) continue
+    const { account_id } = walker.run
+    if (!contents.has(account_id)) contents.set(account_id, new Map())
+    contents.get(account_id)?.set(mail.content.id, mail.content)
+  }
+  for (const [account_id, kept] of [...contents].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const rows = [...kept.values()].map(({ id, source }) => ({ id, ...source }))
+    await keepContents(together.tx, account_id, rows)
+  }
+  return drafts
+}
+
+/** Reads what the emails of steps are made from: each step of a domain once. */
+async function readMails(tx: Tx, asking: Asking<'email'>[]): Promise<(walker: Asking<'email'>) => StepMail | Error> {
+  const templates = await readTemplates(tx, asking)
+  const domains = asking.map(({ run: { account_id, domain_id } }) => ({ account_id, domain_id }))
+  const postal_addresses = await listPostalAddresses(tx, domains)
+  const mails = new Map<string, Map<object, StepMail | Error>>()
+  return ({ run, automation: { purpose }, request: { config } }) => {
+    const ofDomain = mails.get(run.domain_id) ?? new Map<object, StepMail | Error>()
+    mails.set(run.domain_id, ofDomain)
+    const known = ofDomain.get(config)
+    if (known) return known
+    const ref = config.template?.id
+    const template =
+      (ref && templates.get(run.account_id)?.find(({ id, alias }) => id === ref || alias === ref)) || null
+    const author = { purpose, postal_address: postal_addresses.get(run.domain_id) ?? null }
+    const mail = attempt(() => mailOf(config, template, source => freezeStepContent(source, author)))
+    ofDomain.set(config, mail)
+    return mail
+  }
+}
+
+async function readTemplates(tx: Tx, asking: Asking<'email'>[]): Promise<Map<string, SentTemplate[]>> {
+  const templates = new Map<string, SentTemplate[]>()
+  for (const [account_id, walkers] of Map.groupBy(asking, ({ run }) => run.account_id)) {
+    const refs = new Set(walkers.flatMap(({ request: { config } }) => config.template?.id ?? []))
+    if (refs.size > 0) templates.set(account_id, await listSentTemplates(tx, account_id, [...refs]))
+  }
+  return templates
+}
+
+/** A run that cannot be served fails alone. */
+function attempt<Value>(make: () => Value): Value | Error {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof ApiError) return new StepError(error.name, error.message)
+    return error as Error
+  }
+}

@@ -1,0 +1,114 @@
+import { toDraft } from '#flows/sending/draft_emails.ts'
+import { atOnce } from '#lib/async/turns.ts'
+import { type Facts, readValue, resolve } from '#lib/automations/evaluate/facts.ts'
+import { StepError } from '#lib/automations/evaluate/step_error.ts'
+import { readField } from '#lib/automations/rules.ts'
+import type { ConfigOf } from '#lib/automations/steps.ts'
+import { sizesWith } from '#lib/contents/campaign/content_size.ts'
+import { recipientLookup, recipientValues } from '#lib/contents/campaign/recipient_values.ts'
+import { storedAddress } from '#lib/mail/address.ts'
+import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
+import { placeholders } from '#lib/templates/placeholders.ts'
+import { render, type Value } from '#lib/templates/render.ts'
+import type { Draft } from '#sql/sending/accept/drafts.ts'
+import type { SentTemplate } from '#sql/templates/template_versions.ts'
+import type { StepContent } from './step_content.ts'
+import type { Asking, Together } from './walker.ts'
+
+/** What all recipients of a step share; `template` as it is published now. */
+export type StepMail = { template: SentTemplate | null; content: StepContent; sender: string; subject: string }
+
+/**
+ * Returns the parts of the mail of a step, before the values of each recipient are put in.
+ *
+ * @throws {StepError} if it cannot be sent
+ */
+export function mailOf(
+  config: ConfigOf<'send_email'>,
+  template: SentTemplate | null,
+  freeze: (source: { html: string | null; text: string | null }) => StepContent,
+): StepMail {
+  if (config.template && !template) throw new StepError('not_found', 'The template was deleted.')
+  if (template && template.version_id === null) {
+    throw new StepError('validation_error', 'The template is not published.')
+  }
+  const { html, text } = template ?? config
+  if (!html && !text) throw new StepError('validation_error', 'The email has no content.')
+  return {
+    template,
+    content: freeze({ html, text }),
+    sender: config.from ?? template?.sender ?? missing('from'),
+    subject: config.subject ?? template?.subject ?? missing('subject'),
+  }
+}
+
+function missing(field: string): never {
+  throw new StepError('missing_required_field', `The email has no \`${field}\`, and its template has none either.`)
+}
+
+/** Mail of marketing goes after all other mail, as that of campaigns does. */
+const PRIORITY = { marketing: 10, transactional: 0 } as const
+
+/** The email of one run. @throws {ApiError} if its values do not fit */
+export function draftOf(
+  { simulator_domain, properties }: Together,
+  { run, automation, request: { config, facts } }: Asking<'email'>,
+  { template, content, sender, subject }: StepMail,
+): Draft {
+  const { account_id, domain_id, automation_id } = run
+  const fallbacks = (properties.get(account_id) ?? []).map(({ key, fallback_value }) => [key, fallback_value] as const)
+  const named = [...content.keys.map(({ key }) => key), ...keysOf(subject)]
+  const lookup = recipientLookup({
+    ...facts.contact,
+    properties: facts.contact.own,
+    property_fallbacks: Object.fromEntries(fallbacks),
+    template_fallbacks: Object.fromEntries(template?.variables.map(one => [one.key, one.fallback_value]) ?? []),
+    variables: { ...eventValues(named, facts), ...givenValues(config, facts) },
+  })
+  const variables = recipientValues(content.keys, lookup)
+  const reply_to = config.reply_to.length > 0 ? config.reply_to : (template?.reply_to ?? [])
+  const email = {
+    from: storedAddress(sender),
+    to: [storedAddress(facts.contact.email)],
+    reply_to: reply_to.map(storedAddress),
+    subject: atOnce(render(subject, 'subject', lookup)).slice(0, MAX_SUBJECT_LENGTH),
+    topic_id: config.topic_id,
+    template_id: template?.id,
+    content_id: content.id,
+    variables,
+    sizes: sizesWith(content, variables),
+    has_links: content.has_links,
+  }
+  return {
+    ...toDraft({ account_id, domain_id }, email, null, simulator_domain),
+    priority: PRIORITY[automation.purpose],
+    automation_id,
+    automation_version: run.version,
+    contact_id: run.contact_id,
+  }
+}
+
+function keysOf(subject: string): string[] {
+  return [...placeholders(subject)].flatMap(slot => slot?.key ?? [])
+}
+
+/** Placeholders may name values of the event themselves: `{{event.plan}}`. */
+function eventValues(keys: string[], facts: Facts): Record<string, Value> {
+  const values: Record<string, Value> = {}
+  for (const key of keys) {
+    const field = key.startsWith('event.') ? readField(key) : null
+    if (field) put(values, key, readValue(field, facts))
+  }
+  return values
+}
+
+function givenValues({ template }: ConfigOf<'send_email'>, facts: Facts): Record<string, Value> {
+  const values: Record<string, Value> = {}
+  for (const [key, value] of Object.entries(template?.variables ?? {})) put(values, key, resolve(value, facts))
+  return values
+}
+
+function put(values: Record<string, Value>, key: string, value: unknown): void {
+  if (typeof value === 'string' || typeof value === 'number') values[key] = value
+  else if (typeof value === 'boolean') values[key] = String(value)
+}

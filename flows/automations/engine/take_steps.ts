@@ -1,0 +1,54 @@
+import type { Answer, Request } from '#lib/automations/evaluate/requests.ts'
+import { changeMemberships, deleteOwnContacts, updateContacts } from './change_contacts.ts'
+import { lookBackForEvents } from './look_back.ts'
+import { sendEmails } from './send_emails.ts'
+import type { Asking, Together, Walker } from './walker.ts'
+
+type AnswerAll<Kind extends Request['kind']> = (
+  together: Together,
+  asking: Asking<Kind>[],
+) => Promise<(Answer | Error)[]>
+
+/** One after the other: mail goes to contacts as they were changed, and locks of contacts are taken before those of quotas. */
+const ANSWERS: { [Kind in Request['kind']]: AnswerAll<Kind> } = {
+  events: lookBackForEvents,
+  update: updateContacts,
+  segment: changeMemberships,
+  delete: deleteOwnContacts,
+  email: sendEmails,
+}
+const KINDS = Object.keys(ANSWERS) as Request['kind'][]
+
+/** Takes runs as far as they go: each in its own way, but what they ask for in sets. */
+export async function takeSteps(together: Together, walkers: Walker[]): Promise<void> {
+  for (const walker of walkers) walk(walker)
+  for (;;) {
+    const round = chooseRound(walkers)
+    if (round.length === 0) return
+    for (const kind of KINDS) {
+      const asking = round.filter(({ request }) => request?.kind === kind)
+      if (asking.length === 0) continue
+      const answers = await (ANSWERS[kind] as AnswerAll<Request['kind']>)(together, asking as Asking<Request['kind']>[])
+      for (const [n, walker] of asking.entries()) walk(walker, answers[n])
+    }
+  }
+}
+
+/** Of several runs that change one contact, the first goes on: the others see what it has done. */
+function chooseRound(walkers: Walker[]): Walker[] {
+  const changed = new Set<string>()
+  return walkers.filter(({ request, run: { contact_id } }) => {
+    if (request === null) return false
+    if (request.kind === 'events' || request.kind === 'email') return true
+    if (changed.has(contact_id)) return false
+    changed.add(contact_id)
+    return true
+  })
+}
+
+/** Goes on with an answer, or from the start; an error fails the step. */
+function walk(walker: Walker, answer?: Answer | Error): void {
+  const { done, value } = answer instanceof Error ? walker.steps.throw(answer) : walker.steps.next(answer as Answer)
+  walker.request = done ? null : value
+  walker.advanced = done ? value : null
+}

@@ -1,0 +1,51 @@
+import type { Field, VarRef } from '#lib/automations/rules.ts'
+
+export type Payload = Record<string, unknown>
+
+/** A contact as steps see it. `own` are its properties by key, `properties` the same with the fallback values of the account. */
+export type RunContact = {
+  id: string
+  email: string
+  first_name: string | null
+  last_name: string | null
+  unsubscribed: boolean
+  created_at: Date
+  own: Record<string, string | number>
+  properties: Record<string, string | number>
+}
+
+/**
+ * What rules and variables look at. `payload` is that of the event that the run began with, `event` that of the one it has
+ * waited for last, whose members come first.
+ */
+export type Facts = { contact: RunContact; payload: Payload; event: Payload | null }
+
+/** `own`: without the fallback values of properties. Undefined: there is no such value. */
+export function readValue(field: Field, facts: Facts, { own = false } = {}): unknown {
+  const [scope, ...path] = field.split('.') as [string, ...string[]]
+  if (scope === 'event') return memberOf(facts.event, path) ?? memberOf(facts.payload, path)
+  const [name, key] = path
+  if (name === 'properties') return memberOf(own ? facts.contact.own : facts.contact.properties, [key as string])
+  const value = memberOf(facts.contact, [name as string])
+  return value instanceof Date ? value.toISOString() : value
+}
+
+/** Own members only: `event.constructor` is nothing. */
+function memberOf(value: unknown, path: string[]): unknown {
+  return path.reduce<unknown>(
+    (parent, key) =>
+      typeof parent === 'object' && parent !== null && Object.hasOwn(parent, key)
+        ? (parent as Payload)[key]
+        : undefined,
+    value,
+  )
+}
+
+/** A value of a step's configuration: itself, or what it refers to; undefined if that is not there. */
+export function resolve<Value>(value: Value | VarRef, facts: Facts): unknown {
+  return isVar(value) ? (readValue(value.var, facts) ?? undefined) : value
+}
+
+function isVar(value: unknown): value is VarRef {
+  return typeof value === 'object' && value !== null && 'var' in value
+}

@@ -1,0 +1,39 @@
+import type { ConfigOf } from '#lib/automations/steps.ts'
+import type { Facts, Payload, RunContact } from './facts.ts'
+import type { StepError } from './step_error.ts'
+
+/** New values of a contact; what is left out stays as it is. */
+export type ContactUpdate = {
+  first_name?: string | null
+  last_name?: string | null
+  unsubscribed?: boolean
+  properties?: Record<string, string | number | null>
+}
+
+/**
+ * Something that a run needs before it can go on, which is done for many runs at a time. `events`: events of the contact that the
+ * run has not looked at in this wait; `is_first`: at all.
+ */
+export type Request =
+  | { kind: 'events'; name: string; is_first: boolean; consumed: string[] }
+  | { kind: 'email'; config: ConfigOf<'send_email'>; facts: Facts }
+  | { kind: 'update'; update: ContactUpdate }
+  | { kind: 'delete' }
+  | { kind: 'segment'; segment_id: string; is_member: boolean }
+
+/** An event of a contact. */
+export type FoundEvent = { id: string; payload: Payload }
+
+/**
+ * events   in the order of their ids. `is_full`: there may be more of them
+ * done     with the contact as it is now, if it was changed
+ * skipped  it was not to be done
+ * refused  not at the moment; `retry_after`: seconds after which it may be taken
+ * busy     somebody else holds what it takes: it is tried again in a moment
+ */
+export type Answer =
+  | { kind: 'events'; events: FoundEvent[]; is_full: boolean }
+  | { kind: 'done'; output?: Payload; contact?: RunContact }
+  | { kind: 'skipped'; reason: string }
+  | { kind: 'refused'; error: StepError; retry_after: number | null }
+  | { kind: 'busy' }

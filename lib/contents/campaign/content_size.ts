@@ -1,0 +1,22 @@
+import type { Source } from '#lib/contents/compile_content.ts'
+import { type ContentKey, listContentKeys } from './recipient_values.ts'
+
+/** The keys and the size of a content that many recipients get. `sizes` in bytes, without values. */
+export type MeasuredContent = { keys: ContentKey[]; sizes: { html: number; text: number } }
+
+/** @throws {ApiError} when there are too many placeholders */
+export function measureContent({ html, text }: Source): MeasuredContent {
+  return {
+    keys: listContentKeys(html, text),
+    sizes: { html: Buffer.byteLength(html ?? ''), text: Buffer.byteLength(text ?? '') },
+  }
+}
+
+/** Bytes of a character that is escaped, as `&quot;` is. */
+const ESCAPED = 6
+
+/** At most: each value stands in each part as often as the content names it. */
+export function sizesWith({ keys, sizes }: MeasuredContent, values: Record<string, string>): MeasuredContent['sizes'] {
+  const more = keys.reduce((sum, { key }) => sum + ESCAPED * Buffer.byteLength(values[key] ?? ''), 0)
+  return { html: sizes.html + more, text: sizes.text + more }
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import type { Advanced } from '#lib/automations/evaluate/run_state.ts'
+import { sql, type Tx } from '#sql/pool.ts'
+
+const Payload = z.record(z.string(), z.unknown())
+
+const DueRun = z.object({
+  account_id: z.string(),
+  id: z.string(),
+  automation_id: z.string(),
+  version: z.int(),
+  domain_id: z.string(),
+  contact_id: z.string(),
+  step: z.int(),
+  seq: z.int(),
+  wait_event: z.string().nullable(),
+  wait_until: z.date().nullable(),
+  refused_since: z.date().nullable(),
+  seen_event: z.string().nullable(),
+  consumed: z.array(z.string()),
+  payload: Payload,
+  event: Payload.nullable(),
+  depth: z.int(),
+  attempt: z.int(),
+  has_sent: z.boolean(),
+  has_skipped: z.boolean(),
+  now: z.date(),
+})
+/** A run whose next step is due, locked until the transaction ends. */
+export type DueRun = z.infer<typeof DueRun>
+export type RunId = Pick<DueRun, 'account_id' | 'id'>
+
+/** Which runs to claim: up to so many that are due, or these of them. */
+export type Claim = number | RunId[]
+
+/** Claims runs that are due (sql/automations/engine/claim_runs.sql). */
+export async function claimRuns(tx: Tx, claim: Claim): Promise<DueRun[]> {
+  const ids = typeof claim === 'number' ? null : claim
+  const accounts = ids && sql.array(ids.map(run => run.account_id), 'uuid') // biome-ignore format: one line each
+  const runs =
+    ids &&
+    sql.array(
+      ids.map(run => run.id),
+      'uuid',
+    )
+  return tx.any(sql.prepared(ids ? 'claim_these_runs' : 'claim_runs', DueRun)`
+    SELECT account_id, id, automation_id, version, domain_id, contact_id, step, seq, wait_event, wait_until, refused_since,
+      seen_event, consumed, payload, event, depth, attempt, has_sent, has_skipped, now() AS now
+    FROM claim_runs(${ids ? ids.length : (claim as number)}, ${accounts}, ${runs})
+  `)
+}
+
+const Stored = z.object({ runs: z.int(), steps: z.int() })
+
+/** A run that was claimed, and what it has come to. `seen_event`: the last event that it has looked at in its wait. */
+export type StoredRun = { run: DueRun; advanced: Advanced; seen_event: string | null }
+
+/** Writes runs with the steps that they have taken (sql/automations/engine/store_runs.sql). */
+export async function storeRuns(tx: Tx, stored: StoredRun[]): Promise<void> {
+  if (stored.length === 0) return
+  const runs = stored.map(({ run: { account_id, id, seq }, advanced: { status, due, error, state }, seen_event }) => ({
+    ...{ account_id, id, expected: seq, status, due_at: due, error, seen_event, attempt: 0 },
+    ...state,
+  }))
+  const steps = stored.flatMap(({ run: { account_id, id: run_id }, advanced }) =>
+    advanced.steps.map(step => ({ account_id, run_id, ...step })),
+  )
+  const written = await tx.one(sql.prepared('store_runs', Stored)`
+    SELECT runs, steps FROM store_runs(${JSON.stringify(runs)}::json, ${JSON.stringify(steps)}::json)
+  `)
+  if (written.runs === runs.length && written.steps === steps.length) return
+  throw new Error(`Of ${runs.length} runs and ${steps.length} steps only ${JSON.stringify(written)} were written.`)
+}
+
+/** Puts off a run whose statements fail, or gives it up: its attempts are counted. */
+export async function postponeRun(
+  tx: Tx,
+  { account_id, id }: RunId,
+  { seconds, max_attempts, error }: { seconds: number; max_attempts: number; error: string },
+): Promise<void> {
+  await tx.run(sql.unsafe`
+    WITH run AS (
+      UPDATE automation_runs r SET attempt = r.attempt + 1,
+        status = CASE WHEN r.attempt + 1 >= ${max_attempts} THEN 'failed' ELSE r.status END,
+        error = CASE WHEN r.attempt + 1 >= ${max_attempts} THEN ${error} END,
+        completed_at = CASE WHEN r.attempt + 1 >= ${max_attempts} THEN now() END,
+        due_at = CASE WHEN r.attempt + 1 < ${max_attempts} THEN now() + make_interval(secs => ${seconds} * 2 ^ r.attempt) END
+      WHERE r.account_id = ${account_id} AND r.id = ${id} AND r.status = 'running' AND r.due_at <= now()
+      RETURNING *
+    )
+    INSERT INTO automation_run_steps AS s (account_id, run_id, seq, step, status, error, completed_at)
+    SELECT account_id, id, seq + CASE WHEN wait_event IS NULL AND wait_until IS NULL AND refused_since IS NULL THEN 1 ELSE 0 END,
+      step, 'failed', ${error}, now()
+    FROM run WHERE status = 'failed'
+    ON CONFLICT (account_id, run_id, seq) DO UPDATE
+      SET status = excluded.status, error = excluded.error, completed_at = excluded.completed_at
+  `)
+}

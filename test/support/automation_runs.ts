@@ -1,0 +1,105 @@
+import type { Foundation } from '#flows/process/run_process.ts'
+import { buildGraph, type Graph } from '#lib/automations/graph.ts'
+import { type ConnectionType, NewStep } from '#lib/automations/new_step.ts'
+import { newId } from '#lib/ids.ts'
+import { parse } from '#lib/json/parse.ts'
+import type { Tx } from '#sql/pool.ts'
+import { waitUntil } from './wait_until.ts'
+import type { TestAccount } from './world.ts'
+
+type Database = Pick<Foundation, 'pool'>
+
+/** A step as a caller gives it. Its key is by default its type. */
+export type TestStep = { key?: string; type: string; config?: object }
+/** `['wait', 'reply', 'event_received']` */
+export type TestConnection = [from: string, to: string, type?: ConnectionType]
+
+/** A graph that begins with the event `signed.up`. Without connections its steps follow each other. */
+export function graphOf(steps: TestStep[], connections?: TestConnection[]): Graph {
+  const all = [{ key: 'start', type: 'trigger', config: { event_name: 'signed.up' } }, ...steps]
+  const given = all.map(({ key, type, config = {} }) => parse(NewStep, { key: key ?? type, type, config }))
+  const inTurn = given.slice(1).map(({ key }, n): TestConnection => [given[n]?.key as string, key])
+  const links = (connections ?? inTurn).map(([from, to, type = 'default']) => ({ from, to, type }))
+  return buildGraph(given, links, newId)
+}
+
+type Fields = { purpose?: 'marketing' | 'transactional'; connections?: TestConnection[] }
+
+/** An enabled automation of the domain of an account, by its rows; returns its id. */
+export async function storeAutomation(
+  { pool: { pg } }: Database,
+  { id: account_id, domain_id }: Pick<TestAccount, 'id' | 'domain_id'>,
+  steps: TestStep[],
+  { purpose = 'marketing', connections }: Fields = {},
+): Promise<string> {
+  const id = newId()
+  await pg.query(
+    `INSERT INTO automations (account_id, id, domain_id, name, status, purpose) VALUES ($1, $2, $3, 'Welcome', 'enabled', $4)`,
+    [account_id, id, domain_id, purpose],
+  )
+  await pg.query('INSERT INTO automation_versions (account_id, automation_id, version, graph) VALUES ($1, $2, 1, $3)', [
+    ...[account_id, id, JSON.stringify(graphOf(steps, connections))],
+  ])
+  return id
+}
+
+/** A run of each of these contacts, as an event starts it; returns their ids. */
+export async function startRuns(
+  { pool: { pg } }: Database,
+  { id: account_id, domain_id }: Pick<TestAccount, 'id' | 'domain_id'>,
+  automation_id: string,
+  contact_ids: string[],
+  payload: object = {},
+): Promise<string[]> {
+  const rows = contact_ids.map(contact_id => ({ id: newId(), contact_id, since_event: newId() }))
+  await pg.query(
+    `INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, since_event, payload)
+     SELECT $1, n.id, $2, 1, $3, n.contact_id, coalesce(c.email, ''), n.since_event, $5
+     FROM json_to_recordset($4) AS n(id uuid, contact_id uuid, since_event uuid)
+     LEFT JOIN contacts c ON c.account_id = $1 AND c.id = n.contact_id`,
+    [account_id, automation_id, domain_id, JSON.stringify(rows), JSON.stringify(payload)],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** A run with its steps, as it is stored. */
+export async function readRun({ pool: { pg } }: Database, id: string) {
+  const { rows } = await pg.query('SELECT * FROM automation_runs WHERE id = $1', [id])
+  const { rows: steps } = await pg.query(
+    'SELECT seq, step, status, output, error FROM automation_run_steps WHERE run_id = $1 ORDER BY seq',
+    [id],
+  )
+  return { ...rows[0], steps }
+}
+
+/** Makes runs due whose wait is to end, as if so much time had passed. */
+export async function passTime({ pool: { pg } }: Database, run_id: string, interval: string): Promise<void> {
+  await pg.query(
+    `UPDATE automation_runs SET due_at = due_at - $2::interval, wait_until = wait_until - $2::interval,
+       refused_since = refused_since - $2::interval WHERE id = $1`,
+    [run_id, interval],
+  )
+}
+
+/** Waits until a statement waits for a lock that another transaction has. */
+export async function isBlocked({ pool: { pg } }: Database): Promise<void> {
+  const query = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  await waitUntil(async () => ((await pg.query(query)).rowCount ?? 0) > 0, 'a statement waits for a lock')
+}
+
+/** Does work in a transaction that stays open until `commit`. */
+export async function begin({ pool }: Database, work: (tx: Tx) => Promise<unknown>) {
+  const { promise: open, resolve: end } = Promise.withResolvers<void>()
+  const { promise: done, resolve: isDone } = Promise.withResolvers<unknown>()
+  const ended = pool.transaction(async tx => {
+    isDone(await work(tx))
+    await open
+  })
+  await Promise.race([done, ended])
+  return {
+    commit: () => {
+      end()
+      return ended
+    },
+  }
+}
