@@ -22,6 +22,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   metrics: async () => (await import('./metrics.ts')).benchMetrics(),
   redirect: async () => (await import('./redirect.ts')).benchRedirect(),
   events: async () => (await import('./events.ts')).benchEvents(),
+  automations: async () => (await import('./automations.ts')).benchAutomations(),
   bodies: async () => (await import('./bodies.ts')).benchBodies(),
 }
 

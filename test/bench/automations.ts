@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { advanceRuns } from '#flows/automations/engine/advance_runs.ts'
+import { Advancer, AUTOMATION_TIMES } from '#flows/automations/engine/advancer.ts'
+import { newId } from '#lib/ids.ts'
+import { interleave, openStage, report, type Stage } from '#test/bench/support/stage.ts'
+import { storeAutomation, type TestConnection, type TestStep } from '#test/support/automation_runs.ts'
+import { newAccount } from '#test/support/world.ts'
+
+/** Runs that wait while others are due. WAITING=1000000 is the size that is promised. */
+const WAITING = Number(process.env.WAITING ?? 200_000)
+const COUNT = 10_000
+const BATCH = 5_000
+const SINGLE = 500
+const SENDS = 3_000
+const CONNECTIONS = 10
+/** Delays that end one after the other, within so many seconds. */
+const DELAYS = 2_000
+const SPREAD_SECONDS = 8
+
+type Place = { id: string; domain_id: string; domain: string }
+
+/** Runs advanced per second, in sets by one connection, beside a transaction for each by ten; and how late delays end. */
+export async function benchAutomations(): Promise<void> {
+  const stage = await openStage()
+  try {
+    const account = await newAccount(stage)
+    const waiting = await storeAutomation(stage, account, [{ type: 'delay', config: { duration: '300 days' } }])
+    await fillRuns(stage, account, waiting, WAITING, `now() + interval '300 days'`)
+    const { steps, connections } = conditionsAndDelays()
+    const automation = await storeAutomation(stage, account, steps, { connections })
+    await fillRuns(stage, account, automation, COUNT, 'now()')
+    await stage.pool.pg.query('ANALYZE')
+
+    const inSets = () => advanceRuns(stage)
+    const oneByOne = async () => {
+      let left = SINGLE
+      await Promise.all(Array.from({ length: CONNECTIONS }, () => advanceRuns(stage, () => --left < CONNECTIONS, 1)))
+    }
+    const rate = async (run: () => Promise<void>) => {
+      await makeDue(stage, automation)
+      const began = performance.now()
+      await run()
+      const seconds = (performance.now() - began) / 1_000
+      return (await countAdvanced(stage, automation)) / seconds
+    }
+    await rate(inSets)
+    const figures = await interleave({
+      'sets of 1,000, 1 connection': () => rate(inSets),
+      [`one each, ${CONNECTIONS} connections`]: () => rate(oneByOne),
+    })
+    const [sets, single] = Object.values(figures) as [number, number]
+    report('B18 runs advanced', `${(sets / single).toFixed(1)} times one each`, '>= 8', sets / single >= 8)
+    await benchSends(stage, account)
+    await benchLateness(stage, account)
+  } finally {
+    await stage.close()
+  }
+}
+
+/** A condition behind each delay, for as many steps as a graph may have. */
+function conditionsAndDelays(): { steps: TestStep[]; connections: TestConnection[] } {
+  const rule = { type: 'rule', field: 'contact.email', operator: 'contains', value: '@' }
+  const pairs = Array.from({ length: 70 }, (_, n) => [
+    { key: `delay${n}`, type: 'delay', config: { duration: '1 day' } },
+    { key: `condition${n}`, type: 'condition', config: rule },
+  ])
+  const steps = pairs.flat()
+  const connections = steps.map(({ key }, n): TestConnection => {
+    return [steps[n - 1]?.key ?? 'start', key, n > 0 && n % 2 === 0 ? 'condition_met' : 'default']
+  })
+  return { steps, connections }
+}
+
+/** Runs in their first delay, each of a contact of its own, that are due at an SQL expression. */
+async function fillRuns({ pool }: Stage, account: Place, automation: string, count: number, due: string) {
+  for (let from = 0; from < count; from += BATCH) {
+    await pool.pg.query(
+      `WITH people AS (
+         INSERT INTO contacts (account_id, id, domain_id, email, source)
+         SELECT $1, ordered_id(id_time(now()), n, random_tail()), $2, $3 || n || '@b.com', 'api' FROM generate_series($5::int, $6) AS n
+         RETURNING id, email
+       ), runs AS (
+         INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, step, seq,
+           due_at, wait_until)
+         SELECT $1, p.id, $4, 1, $2, p.id, p.email, 1, 1, d.at, d.at
+         FROM people p CROSS JOIN LATERAL (SELECT p.id, ${due} AS at) d RETURNING id
+       )
+       INSERT INTO automation_run_steps (account_id, run_id, seq, step, status) SELECT $1, id, 1, 1, 'waiting' FROM runs`,
+      [account.id, account.domain_id, newId(), automation, from, Math.min(from + BATCH, count) - 1],
+    )
+  }
+}
+
+async function makeDue({ pool }: Stage, automation: string): Promise<void> {
+  await pool.pg.query('UPDATE automation_runs SET due_at = now(), wait_until = now() WHERE automation_id = $1', [
+    automation,
+  ])
+}
+
+async function countAdvanced({ pool }: Stage, automation: string): Promise<number> {
+  const query = 'SELECT count(*)::int AS count FROM automation_runs WHERE automation_id = $1 AND due_at > now()'
+  return (await pool.pg.query(query, [automation])).rows[0].count
+}
+
+/** What an email adds: its acceptance, which the send path is measured by (bench accept). */
+async function benchSends(stage: Stage, account: Place): Promise<void> {
+  const html = `<p>Hello {{first_name|you}}</p>${'<p>A paragraph of a newsletter.</p>'.repeat(100)}`
+  const send = { type: 'send_email', config: { from: `hi@${account.domain}`, subject: 'Hello', html } }
+  const automation = await storeAutomation(stage, account, [{ type: 'delay', config: { duration: '1 day' } }, send])
+  await fillRuns(stage, account, automation, SENDS, 'now()')
+  const began = performance.now()
+  await advanceRuns(stage)
+  const seconds = (performance.now() - began) / 1_000
+  const query = 'SELECT count(*)::int AS count FROM emails WHERE automation_id = $1'
+  const { count } = (await stage.pool.pg.query(query, [automation])).rows[0]
+  report('emails sent by runs', `${(count / seconds).toFixed(0)}/s`, 'all of them', count === SENDS)
+}
+
+/** Delays that end one after the other while a worker polls and many others wait. */
+async function benchLateness(stage: Stage, account: Place): Promise<void> {
+  const automation = await storeAutomation(stage, account, [{ type: 'delay', config: { duration: '1 day' } }])
+  const due = `now() + make_interval(secs => 1 + ${SPREAD_SECONDS} * random() + 0 * length(p.email))`
+  await fillRuns(stage, account, automation, DELAYS, due)
+  await stage.pool.pg.query('CREATE TABLE due AS SELECT id, wait_until FROM automation_runs WHERE automation_id = $1', [
+    automation,
+  ])
+  const advancer = new Advancer(stage)
+  advancer.start()
+  await sleep((SPREAD_SECONDS + 3) * 1_000)
+  await advancer.stop()
+  const { rows } = await stage.pool.pg.query(
+    `SELECT percentile_cont(0.99) WITHIN GROUP (ORDER BY extract(epoch FROM coalesce(r.completed_at, now()) - d.wait_until)) AS p99
+     FROM due d JOIN automation_runs r ON r.id = d.id`,
+  )
+  const limit = AUTOMATION_TIMES.poll_ms / 1_000 + 1
+  const p99 = Number(rows[0].p99)
+  report(`B24 lateness with ${WAITING} waiting`, `p99 ${p99.toFixed(2)} s`, `<= ${limit} s`, p99 <= limit)
+}

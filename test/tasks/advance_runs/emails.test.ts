@@ -1,0 +1,216 @@
+import PostalMime from 'postal-mime'
+import t, { type Test } from 'tap'
+import { startApi } from '#test/support/api.ts'
+import { passTime, readRun, startRuns, storeAutomation, type TestStep } from '#test/support/automation_runs.ts'
+import { addContacts } from '#test/support/campaigns.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { makeTopic } from '#test/support/unsubscribing.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+
+const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
+const { pool } = world
+
+type Options = {
+  account?: TestAccount
+  purpose?: 'marketing' | 'transactional'
+  payload?: object
+  contact?: object
+}
+
+let people = 0
+
+/** A run of a new contact that was advanced once. */
+async function run(t: Test, steps: (domain: string) => TestStep[], options: Options = {}) {
+  const { purpose = 'marketing', payload = {}, contact = {} } = options
+  const account = options.account ?? (await newAccount(world))
+  const [contact_id] = (await addContacts(world, account, [{ email: `p${++people}@b.com`, ...contact }])) as [string]
+  const automation_id = await storeAutomation(world, account, steps(account.domain), { purpose })
+  const [id] = (await startRuns(world, account, automation_id, [contact_id], payload)) as [string]
+  const work = openWork(t, world, 'capture')
+  await work.automations.advance()
+  const emails = async () =>
+    (await pool.pg.query('SELECT * FROM emails WHERE automation_id = $1 ORDER BY id', [automation_id])).rows
+  return { account, contact_id, automation_id, id, work, emails, read: () => readRun(world, id) }
+}
+
+const send = (domain: string, more: object = {}, key = 'send'): TestStep => ({
+  ...{ key, type: 'send_email' },
+  config: { from: `Acme <hi@${domain}>`, subject: 'Hello', html: '<p>Hello {{first_name|you}}</p>', ...more },
+})
+
+/** Sends the mail of an account; returns the messages as they were captured. */
+async function deliver({
+  work,
+  emails,
+}: {
+  work: ReturnType<typeof openWork>
+  emails: () => Promise<{ id: string }[]>
+}) {
+  const ids = (await emails()).map(({ id }) => id)
+  await work.sender.offer(ids)
+  await work.sender.idle()
+  const { rows } = await pool.pg.query(
+    `SELECT d.state, d.reason, convert_from(m.message, 'UTF8') AS message FROM deliveries d
+     LEFT JOIN captured_messages m ON m.delivery_id = d.id WHERE d.email_id = ANY ($1) ORDER BY d.email_id`,
+    [ids],
+  )
+  return rows
+}
+
+t.test('an email of marketing has a footer and headers to unsubscribe by', async t => {
+  const sent = await run(t, domain => [send(domain)], { contact: { first_name: 'Ann' } })
+  const [email] = await sent.emails()
+  shows(t, email, { contact_id: sent.contact_id, automation_id: sent.automation_id, subject: 'Hello' })
+  const [{ state, message }] = await deliver(sent)
+  t.equal(state, 'delivered')
+  const { text, headers } = await PostalMime.parse(message)
+  t.match(text, /^Hello Ann\s+Unsubscribe <https:\/\/mail\.acme\.com\/u\/\S+>/)
+  const oneClick = headers.find(({ key }) => key === 'list-unsubscribe-post')
+  t.equal(oneClick?.value, 'List-Unsubscribe=One-Click')
+  const api = await startApi(t, world, sent.account.key)
+  const { body } = await api.request('GET', '/api/emails?folder=automations')
+  shows(t, body.data, [{ id: email.id, automation_id: sent.automation_id, contact_id: sent.contact_id }])
+  t.strictSame((await api.request('GET', '/api/emails?folder=transactional')).body.data, [])
+})
+
+t.test('an email of a transactional automation has neither', async t => {
+  const contact = { unsubscribed: true }
+  const sent = await run(t, domain => [send(domain)], { purpose: 'transactional', contact })
+  const [{ state, message }] = await deliver(sent)
+  t.equal(state, 'delivered', 'though the contact has unsubscribed')
+  t.notMatch(message, /unsubscribe/i)
+})
+
+t.test('a template is filled in with values of the event, the contact and its own', async t => {
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const template = {
+    ...{ name: 'Plan', from: `Acme <hi@${account.domain}>`, subject: '{{plan}} for {{FIRST_NAME}}' },
+    html: '<p>{{plan}} {{color}} {{size}} {{event.seats|1}} {{none}}</p>',
+    variables: [{ key: 'size', type: 'string', fallback_value: 'L' }],
+  }
+  const { body } = await api.request('POST', '/api/templates', { body: template })
+  await api.request('POST', `/api/templates/${body.id}/publish`, {})
+  const variables = { plan: { var: 'event.plan' }, color: 'red', missing: { var: 'event.missing' } }
+  const steps = () => [{ type: 'send_email', config: { template: { id: body.id, variables } } }]
+  const payload = { plan: 'Pro', seats: 3 }
+  const sent = await run(t, steps, { account, payload, contact: { first_name: 'Ann' } })
+  shows(t, await sent.read(), { status: 'completed', error: null })
+  const [email] = await sent.emails()
+  shows(t, email, { subject: 'Pro for Ann', template_id: body.id })
+  const shown = await api.request('GET', `/api/emails/${email.id}`)
+  const footer = '<p style="margin:24px 0;font:12px/1.5 sans-serif;color:#666;text-align:center">'
+  const link = '<a href="{{{UNSUBSCRIBE_URL}}}">Unsubscribe</a></p>'
+  shows(t, shown.body, { html: `<p>Pro red L 3 </p>${footer}${link}`, automation_id: sent.automation_id })
+
+  // Automations that are enabled keep their templates.
+  await pool.pg.query(`UPDATE automations SET status = 'disabled' WHERE id = $1`, [sent.automation_id])
+  t.equal((await api.request('DELETE', `/api/templates/${body.id}`)).status, 200)
+  const failed = await run(t, steps, { account })
+  shows(t, await failed.read(), { status: 'failed', error: 'not_found: The template was deleted.' })
+})
+
+t.test('runs of one step share its content', async t => {
+  const account = await newAccount(world)
+  const automation = await storeAutomation(world, account, [send(account.domain)])
+  const contacts = await addContacts(world, account, ['a@b.com', 'b@b.com', 'c@b.com'])
+  await startRuns(world, account, automation, contacts)
+  await openWork(t, world, 'capture').automations.advance()
+  const query = `SELECT count(*)::int AS emails, count(DISTINCT c.content_id)::int AS contents, count(c.html)::int AS own
+    FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id WHERE e.automation_id = $1`
+  t.strictSame((await pool.pg.query(query, [automation])).rows, [{ emails: 3, contents: 1, own: 0 }])
+})
+
+t.test('a contact that may not be mailed is left out, and its run goes on', async t => {
+  const account = await newAccount(world)
+  const topic_id = await makeTopic(world, account, { name: 'Private', default_subscription: 'opt_out' })
+  const api = await startApi(t, world, account.key)
+  await api.request('POST', '/api/suppressions', { body: { email: 'blocked@b.com' } })
+  const mark: TestStep = { key: 'mark', type: 'contact_update', config: { last_name: 'done' } }
+  const cases = [
+    { contact: { unsubscribed: true }, more: {}, reason: 'unsubscribed' },
+    { contact: { email: 'blocked@b.com' }, more: {}, reason: 'suppressed' },
+    { contact: {}, more: { topic_id }, reason: 'suppressed_or_not_subscribed_to_topic' },
+    { contact: { email: 'x@example.com' }, more: {}, reason: 'reserved_domain' },
+  ]
+  for (const { contact, more, reason } of cases) {
+    const skipped = await run(t, domain => [send(domain, more), mark], { account, contact })
+    shows(t, await skipped.read(), {
+      status: 'skipped',
+      steps: [
+        { seq: 1, status: 'skipped', output: { reason }, error: null },
+        { seq: 2, status: 'completed' },
+      ],
+    })
+  }
+  const update: TestStep = { key: 'back', type: 'contact_update', config: { unsubscribed: false } }
+  const two = (domain: string) => [send(domain), update, send(domain, {}, 'again')]
+  const sent = await run(t, two, { account, contact: { unsubscribed: true } })
+  shows(t, await sent.read(), { status: 'completed', has_sent: true, has_skipped: true })
+})
+
+t.test('a send that is refused for a while is tried again for three days', async t => {
+  const account = await newAccount(world)
+  const pause = (at: string) => pool.pg.query(`UPDATE accounts SET paused_at = ${at} WHERE id = $1`, [account.id])
+  await pause('now()')
+  const paused = await run(t, domain => [send(domain)], { account })
+  const error = /^reputation_paused: Sending is paused for this account/
+  const waiting = await paused.read()
+  shows(t, waiting, { status: 'running', seq: 1, steps: [{ seq: 1, status: 'waiting', output: null }] })
+  t.match(waiting.steps[0].error, error)
+  await passTime(world, paused.id, '1 minute')
+  await pause('NULL')
+  await paused.work.automations.advance()
+  shows(t, await paused.read(), { status: 'completed', steps: [{ seq: 1, status: 'completed', error: null }] })
+  t.equal((await paused.emails()).length, 1)
+
+  await pause('now()')
+  const given_up = await run(t, domain => [send(domain)], { account })
+  await passTime(world, given_up.id, '72 hours')
+  await given_up.work.automations.advance()
+  const failed = await given_up.read()
+  shows(t, failed, { status: 'failed', steps: [{ seq: 1, status: 'failed' }] })
+  t.match(failed.error, error)
+})
+
+t.test('a send that is refused for good fails the run', async t => {
+  const other = await newAccount(world)
+  const foreign = await run(t, () => [send(other.domain)])
+  const { error } = await foreign.read()
+  t.match(error, /^validation_error: The .* domain is not verified/)
+  const bare = await run(t, domain => [send(domain, { subject: null })])
+  shows(t, await bare.read(), {
+    status: 'failed',
+    error: 'missing_required_field: The email has no `subject`, and its template has none either.',
+  })
+})
+
+t.test('who leaves between acceptance and claim gets nothing', async t => {
+  const [left, deleted, kept] = [
+    await run(t, domain => [send(domain)]),
+    await run(t, domain => [send(domain)]),
+    await run(t, domain => [send(domain)], { purpose: 'transactional' }),
+  ]
+  await pool.pg.query('UPDATE contacts SET unsubscribed = true WHERE id = ANY ($1)', [
+    [left.contact_id, kept.contact_id],
+  ])
+  await pool.pg.query('DELETE FROM contacts WHERE id = $1', [deleted.contact_id])
+  const suppressed = { state: 'suppressed', reason: 'The recipient has unsubscribed.' }
+  shows(t, await deliver(left), [suppressed])
+  shows(t, await deliver(deleted), [suppressed])
+  shows(t, await deliver(kept), [{ state: 'delivered', reason: null }])
+})
+
+t.test('mail of a stopped or deleted automation is canceled', async t => {
+  const canceled = { state: 'canceled', reason: 'The automation was stopped.' }
+  for (const stop of ['UPDATE automations SET stopped_version = 1', 'DELETE FROM automations']) {
+    const sent = await run(t, domain => [send(domain)])
+    await pool.pg.query(`${stop} WHERE id = $1`, [sent.automation_id])
+    shows(t, await deliver(sent), [canceled])
+    shows(t, await sent.emails(), [{ status: 'canceled', last_event: 'canceled' }])
+  }
+  const later = await run(t, domain => [send(domain)])
+  await pool.pg.query('UPDATE automations SET stopped_version = 0, version = 2 WHERE id = $1', [later.automation_id])
+  shows(t, await deliver(later), [{ state: 'delivered' }])
+})

@@ -1,0 +1,213 @@
+import t, { type Test } from 'tap'
+import { advanceSet } from '#flows/automations/engine/advance_set.ts'
+import { ingestEvents } from '#sql/events/contact_events.ts'
+import type { Tx } from '#sql/pool.ts'
+import {
+  begin,
+  isBlocked,
+  passTime,
+  readRun,
+  startRuns,
+  storeAutomation,
+  type TestStep,
+} from '#test/support/automation_runs.ts'
+import { addContacts } from '#test/support/campaigns.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
+const { pool, log, config } = world
+
+const MARK: TestStep = { key: 'mark', type: 'contact_update', config: { last_name: { var: 'event.n' } } }
+const LATE: TestStep = { key: 'late', type: 'contact_update', config: { last_name: 'late' } }
+const WAIT: TestStep = { key: 'wait', type: 'wait_for_event', config: { event_name: 'order.paid', timeout: '1 day' } }
+
+let people = 0
+
+/** A run that waits for `order.paid` after what stands before it. The name of the contact tells which way it went. */
+async function openWait(t: Test, before: TestStep[] = [], wait = WAIT) {
+  const account = await newAccount(world)
+  const [contact] = (await addContacts(world, account, [`p${++people}@b.com`])) as [string]
+  const ways = before.map(({ key, type }) => key ?? type)
+  const automation = await storeAutomation(world, account, [...before, wait, MARK, LATE], {
+    connections: [
+      ...['start', ...ways].map((from, n): [string, string] => [from, ways[n] ?? 'wait']),
+      ['wait', 'mark', 'event_received'],
+      ['wait', 'late', 'timeout'],
+    ],
+  })
+  const [id] = (await startRuns(world, account, automation, [contact])) as [string]
+  const work = openWork(t, world, 'capture')
+  const draft = (n: number, name = 'order.paid') => ({
+    ...{ account_id: account.id, domain_id: account.domain_id, contact_id: contact, email: null, name, payload: { n } },
+    ...{ tail: `8${String(n).padStart(15, '0')}`, is_refused: false, route: null, key: null, fingerprint: null },
+  })
+  return {
+    ...{ account, contact, id, work },
+    advance: () => work.automations.advance(),
+    send: async (n: number, db: Pick<Tx, 'any'> = pool) => {
+      const [ingestion] = await ingestEvents(db as Tx, [draft(n)])
+      if (ingestion?.outcome !== 'stored') throw new Error(ingestion?.outcome)
+    },
+    lastName: async () =>
+      (await pool.pg.query('SELECT last_name FROM contacts WHERE id = $1', [contact])).rows[0].last_name,
+  }
+}
+
+t.test('an event that came before the wait is found', async t => {
+  const run = await openWait(t, [{ type: 'delay', config: { duration: '1 hour' } }])
+  await run.advance()
+  await run.send(1)
+  await passTime(world, run.id, '1 hour')
+  await run.advance()
+  shows(t, await readRun(world, run.id), { status: 'completed', event: { n: 1 } })
+  t.equal(await run.lastName(), '1')
+})
+
+t.test('an event that comes after the wait began wakes the run', async t => {
+  const run = await openWait(t)
+  await run.advance()
+  shows(t, await readRun(world, run.id), { status: 'running', wait_event: 'order.paid' })
+  await run.send(2)
+  await run.advance()
+  shows(t, await readRun(world, run.id), {
+    status: 'completed',
+    steps: [
+      { seq: 1, step: 1, status: 'completed', error: null },
+      { seq: 2, step: 2, status: 'completed', output: null, error: null },
+    ],
+  })
+  t.equal(await run.lastName(), '2')
+})
+
+t.test('an event waits for a run that comes to its wait at the same moment', async t => {
+  const run = await openWait(t)
+  const advancing = await begin(world, tx => advanceSet(tx, { log, config }, 1_000, () => {}))
+  const sending = run.send(3)
+  await isBlocked(world)
+  await advancing.commit()
+  await sending
+  await run.advance()
+  t.equal(await run.lastName(), '3')
+})
+
+t.test('a run that an event holds is passed by, and finds the event then', async t => {
+  const run = await openWait(t)
+  const sending = await begin(world, tx => run.send(4, tx))
+  await run.advance()
+  shows(t, await readRun(world, run.id), { status: 'running', seq: 0 })
+  await sending.commit()
+  await run.advance()
+  t.equal(await run.lastName(), '4')
+})
+
+t.test('a timeout and an event at the same moment take one branch', async t => {
+  const late = await openWait(t)
+  await late.advance()
+  await passTime(world, late.id, '1 day')
+  const advancing = await begin(world, tx => advanceSet(tx, { log, config }, 1_000, () => {}))
+  const sending = late.send(5)
+  await isBlocked(world)
+  await advancing.commit()
+  await sending
+  await late.advance()
+  t.equal(await late.lastName(), 'late')
+  shows(t, await readRun(world, late.id), { status: 'completed', seq: 2 })
+
+  const early = await openWait(t)
+  await early.advance()
+  await passTime(world, early.id, '1 day')
+  const event = await begin(world, tx => early.send(6, tx))
+  await early.advance()
+  shows(t, await readRun(world, early.id), { status: 'running', seq: 1 })
+  await event.commit()
+  await early.advance()
+  t.equal(await early.lastName(), '6')
+  shows(t, await readRun(world, early.id), { status: 'completed', seq: 2 })
+})
+
+t.test('a wait ends with its timeout', async t => {
+  const run = await openWait(t)
+  await run.advance()
+  await passTime(world, run.id, '23 hours')
+  await run.advance()
+  shows(t, await readRun(world, run.id), { status: 'running', seq: 1 })
+  await passTime(world, run.id, '1 hour')
+  await run.advance()
+  t.equal(await run.lastName(), 'late')
+})
+
+t.test('each event is consumed once', async t => {
+  const first = { key: 'first', type: 'wait_for_event', config: { event_name: 'order.paid' } }
+  const account = await newAccount(world)
+  const [contact] = (await addContacts(world, account, ['twice@b.com'])) as [string]
+  const automation = await storeAutomation(world, account, [first, WAIT, MARK], {
+    connections: [
+      ['start', 'first'],
+      ['first', 'wait', 'event_received'],
+      ['wait', 'mark', 'event_received'],
+    ],
+  })
+  const [id] = (await startRuns(world, account, automation, [contact])) as [string]
+  const work = openWork(t, world, 'capture')
+  const send = (n: number) =>
+    ingestEvents(pool, [
+      {
+        ...{
+          account_id: account.id,
+          domain_id: account.domain_id,
+          contact_id: contact,
+          email: null,
+          name: 'order.paid',
+        },
+        ...{ payload: { n }, tail: `9${String(n).padStart(15, '0')}`, is_refused: false, route: null, key: null },
+        fingerprint: null,
+      },
+    ])
+  await send(1)
+  await work.automations.advance()
+  const waiting = await readRun(world, id)
+  shows(t, waiting, { status: 'running', step: 2, event: { n: 1 }, wait_event: 'order.paid' })
+  t.equal(waiting.consumed.length, 1)
+  await send(2)
+  await work.automations.advance()
+  shows(t, await readRun(world, id), { status: 'completed', event: { n: 2 } })
+})
+
+t.test('a filter passes events by that it does not fit', async t => {
+  const filter_rule = { type: 'rule', field: 'event.n', operator: 'gte', value: 10 }
+  const run = await openWait(t, [], { ...WAIT, config: { ...WAIT.config, filter_rule } })
+  await run.send(7)
+  await run.advance()
+  await run.send(8)
+  await run.advance()
+  const waiting = await readRun(world, run.id)
+  shows(t, waiting, { status: 'running', seq: 1 })
+  t.equal(waiting.due_at.getTime(), waiting.wait_until.getTime(), 'it is due at the timeout again')
+  await run.send(11)
+  await run.advance()
+  t.equal(await run.lastName(), '11')
+})
+
+t.test('a wait without a timeout is due at no time', async t => {
+  const run = await openWait(t, [], { ...WAIT, config: { event_name: 'order.paid' } })
+  await run.advance()
+  shows(t, await readRun(world, run.id), { status: 'running', wait_until: null, due_at: Number.POSITIVE_INFINITY })
+  await run.send(9)
+  await run.advance()
+  t.equal(await run.lastName(), '9')
+})
+
+t.test('more events than one look reads are looked at in turn', async t => {
+  const filter_rule = { type: 'rule', field: 'event.n', operator: 'eq', value: 'last' }
+  const run = await openWait(t, [], { ...WAIT, config: { ...WAIT.config, filter_rule } })
+  await pool.pg.query(
+    `INSERT INTO contact_events (account_id, id, domain_id, contact_id, name, payload)
+     SELECT $1, ordered_id(id_time(clock_timestamp()), n, random_tail()), $2, $3, 'order.paid',
+       jsonb_build_object('n', CASE n WHEN 2500 THEN 'last' ELSE 'other' END) FROM generate_series(1, 2500) AS n`,
+    [run.account.id, run.account.domain_id, run.contact],
+  )
+  for (let n = 0; n < 3; n++) await run.advance()
+  t.equal(await run.lastName(), 'last')
+})
