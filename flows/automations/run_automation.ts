@@ -2,8 +2,9 @@ import type { NewRun } from '#lib/automations/new_run.ts'
 import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
 import { findWrongType } from '#lib/events/new_definition.ts'
 import { type AutomationId, findAutomation } from '#sql/automations/definitions/automations.ts'
-import { type Entry, type GivenContact, runAutomation } from '#sql/automations/run_automation.ts'
+import { findContactIds } from '#sql/contacts/contacts.ts'
 import { findDefinition } from '#sql/events/definitions.ts'
+import { type Entered, enterByHand } from '#sql/events/enter_by_hand.ts'
 import type { Tx } from '#sql/pool.ts'
 
 export type StartedRun = {
@@ -22,27 +23,36 @@ export type StartedRun = {
  */
 export async function startRun(tx: Tx, automation: AutomationId, given: NewRun): Promise<StartedRun> {
   const payload = given.payload ?? {}
-  const { trigger } = orNotFound('Automation', await findAutomation(tx, automation))
+  const { trigger, domain_id } = orNotFound('Automation', await findAutomation(tx, automation))
   const definition = trigger && (await findDefinition(tx, automation.account_id, { id: null, name: trigger }))
   const fault = definition && findWrongType(definition.schema, payload)
   if (fault) throw new ApiError('validation_error', fault)
-  const { contact_id: given_id, email } = given
-  const who: GivenContact = given_id ? { contact_id: given_id } : { email: email as string }
-  const { outcome, run_id, contact_id } = await runAutomation(tx, automation, who, payload)
-  if (outcome !== 'started') throw refusalOf(outcome)
-  return {
-    ...{ object: 'automation_run', id: run_id as string, automation_id: automation.id },
-    ...{ contact_id: contact_id as string, status: 'running' },
-  }
+  const contact_id = await findContact(tx, automation.account_id, domain_id, given)
+  if (contact_id === null) throw notFound('Contact')
+  const { outcome, run_id } = await enterByHand(tx, {
+    ...{ account_id: automation.account_id, automation_id: automation.id, contact_id, payload },
+  })
+  if (outcome !== 'started' || run_id === null) throw refusalOf(outcome)
+  return { object: 'automation_run', id: run_id, automation_id: automation.id, contact_id, status: 'running' }
 }
 
-function refusalOf(outcome: Exclude<Entry['outcome'], 'started'>): ApiError {
+async function findContact(tx: Tx, account_id: string, domain_id: string, { contact_id, email }: NewRun) {
+  const found = await findContactIds(
+    tx,
+    account_id,
+    contact_id ? { id: contact_id } : { domain_id, email: email as string },
+  )
+  return found?.id ?? null
+}
+
+function refusalOf(outcome: Entered['outcome']): ApiError {
   switch (outcome) {
     case 'no_contact':
       return notFound('Contact')
     case 'disabled':
       return new ApiError('validation_error', 'The automation is disabled: enable it first.')
-    case 'reentry':
+    case 'started':
+    case 'entered':
       return new ApiError('validation_error', 'The contact cannot enter the automation again, as its `reentry` says.')
     case 'limit':
       return new ApiError('validation_error', 'The contact has entered the automation too often in the last 24 hours.')

@@ -25,6 +25,12 @@ BEGIN
     RETURN;
   END IF;
   PERFORM lock_contact_runs(ARRAY[contact]);
+  -- As events do: whoever disables or stops the automation waits, or is waited for.
+  PERFORM FROM automation_triggers t WHERE t.account_id = account AND t.automation_id = automation FOR KEY SHARE;
+  IF NOT FOUND THEN
+    outcome := 'disabled';
+    RETURN;
+  END IF;
   entries := find_entries(events, true);
   IF entries IS NULL THEN
     outcome := 'entered';

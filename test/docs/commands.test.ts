@@ -13,6 +13,8 @@ const skip = { skip: spawnSync('curl', ['--version']).error ? 'there is no curl'
 const folder = await makeScratch('mailbrook-docs-')
 await writeFile(join(folder, 'contacts.csv'), 'email,first_name,plan\nanna@y.com,Anna,pro\n')
 
+const DAY_MS = 24 * 60 * 60_000
+
 /** Each page in the order in which a reader meets its commands, with an account that has acme.com. */
 for (const name of ['contacts', 'campaigns', 'automations', 'polls', 'sending', 'webhooks']) {
   t.test(`the commands of docs/${name}.md do what the page says`, skip, async t => {
@@ -21,6 +23,10 @@ for (const name of ['contacts', 'campaigns', 'automations', 'polls', 'sending', 
     const id = newId()
     await addDomain(world.pool, world.secrets, { account_id: account.id, id, name: 'acme.com', status: 'verified' })
     const api = await startApi(t, world, account.key)
+    const template = { name: 'Digest', alias: 'digest', subject: 'This week', html: '<p>News</p>' }
+    const { body } = await api.request('POST', '/api/templates', { body: template })
+    await api.request('POST', `/api/templates/${body.id}/publish`, {})
+    await api.request('POST', '/api/contacts', { body: { email: 'ben@y.com', domain: 'acme.com' } })
     const terminal = new Terminal(folder)
     t.teardown(() => terminal.close())
     const page = await readFile(join(ROOT, 'docs', `${name}.md`), 'utf8')
@@ -37,6 +43,8 @@ for (const name of ['contacts', 'campaigns', 'automations', 'polls', 'sending', 
         .replace(/(?<=\/campaigns\/)[0-9a-f-]{36}/, campaign_id)
         .replace(/(?<=\/automations\/)[0-9a-f-]{36}/, automation_id)
         .replace(/(?<=\/polls\/)[0-9a-f-]{36}/, email_id)
+        // A time that a reader replaces with one to come.
+        .replace(/(?<="scheduled_at":")\d{4}-[^"]*/, new Date(Date.now() + DAY_MS).toISOString())
       const answer = JSON.parse(await terminal.run({ title: name, language: 'sh', code, answer: '' }))
       if (answer.object === 'campaign') campaign_id = answer.id
       if (answer.object === 'automation') automation_id = answer.id

@@ -31,8 +31,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  account update ACCOUNT [--plan PLAN] [--add-credits N] [--postal-address TEXT]
                  account pause ACCOUNT [--reason TEXT]
                  account resume ACCOUNT
-                 plan set NAME [--per-day N] [--per-month N] [--domains N] [--ai-credits N]
-                          [--automation-runs N]
+                 plan set NAME [--per-day N] [--per-month N] [--domains N] [--ai-credits N] [--automation-runs N]
                  plan list
                  key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--default-domain DOMAIN] [--expires ISO]
                  key revoke KEY_OR_ID
