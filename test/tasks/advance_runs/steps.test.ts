@@ -1,8 +1,12 @@
 import t, { type Test } from 'tap'
+import { clearRuns } from '#flows/automations/definitions/clear_runs.ts'
+import { stopAutomation } from '#flows/automations/definitions/stop_automation.ts'
+import { advanceSet } from '#flows/automations/engine/advance_set.ts'
 import { sql } from '#sql/pool.ts'
 import { startApi } from '#test/support/api.ts'
 import {
   begin,
+  isBlocked,
   readRun,
   startRuns,
   storeAutomation,
@@ -231,6 +235,26 @@ t.test('runs of a stopped or deleted automation end', async t => {
   await openWork(t, world, 'capture').automations.advance()
   const skipped = { status: 'skipped', error: 'The automation was stopped.', steps: [] }
   for (const id of [first, second]) shows(t, await readRun(world, id), skipped)
+})
+
+t.test('a stop waits for steps under way, and none is taken after it', async t => {
+  const account = await newAccount(world)
+  const contacts = await addContacts(world, account, ['before@b.com', 'after@b.com'])
+  const steps = [last_name('x'), { type: 'delay', config: { duration: '1 day' } }]
+  const automation = await storeAutomation(world, account, steps)
+  const [before] = (await startRuns(world, account, automation, contacts.slice(0, 1))) as [string]
+  const work = openWork(t, world, 'capture')
+  const advancing = await begin(world, tx => advanceSet(tx, work, 1_000, () => {}))
+  const stopping = stopAutomation(pool, { account_id: account.id, id: automation })
+  await isBlocked(world)
+  await advancing.commit()
+  await stopping
+  const [after] = (await startRuns(world, account, automation, contacts.slice(1))) as [string]
+  await work.automations.advance()
+  await clearRuns(pool)
+  const skipped = { status: 'skipped', error: 'The automation was stopped.' }
+  shows(t, await readRun(world, before), { ...skipped, steps: [{ status: 'completed' }, { status: 'skipped' }] })
+  shows(t, await readRun(world, after), { ...skipped, steps: [] })
 })
 
 t.test('a run that breaks its statement fails alone', async t => {
