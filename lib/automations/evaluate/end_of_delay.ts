@@ -12,7 +12,7 @@ type Until = NonNullable<ConfigOf<'delay'>['until']>
  * @param timezone that of the contact
  * @throws {StepError} if that cannot be computed: such a delay must not end at once
  */
-export function endOfDelay({ duration, until }: ConfigOf<'delay'>, now: Date, timezone: unknown): Date {
+export function endOfDelay({ duration, until }: ConfigOf<'delay'>, now: Date, timezone: string | null): Date {
   if (until) return nextTime(until, now, timezone)
   return new Date(now.getTime() + secondsOf(duration ?? '') * 1_000)
 }
@@ -30,10 +30,10 @@ const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'
 /** The same day of the next week is one of them. */
 const DAYS_AHEAD = 8
 
-function nextTime({ time, days = [...DAYS], timezone: named }: Until, now: Date, timezone: unknown): Date {
+function nextTime({ time, days = [...DAYS], timezone: named }: Until, now: Date, timezone: string | null): Date {
   const timeZone = named === 'contact' ? timezone : named
-  if (typeof timeZone !== 'string' || timeZone === '') {
-    throw new StepError('validation_error', 'The contact has no property `timezone`, which the delay goes by.')
+  if (timeZone === null) {
+    throw new StepError('validation_error', 'The contact has no `timezone`, which the delay goes by.')
   }
   const today = plainDateIn(now, timeZone)
   for (let ahead = 0; ahead < DAYS_AHEAD; ahead++) {
@@ -50,6 +50,6 @@ function plainDateIn(now: Date, timeZone: string): Temporal.PlainDate {
     return Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timeZone).toPlainDate()
   } catch {
     const named = JSON.stringify(timeZone.slice(0, 100))
-    throw new StepError('validation_error', `The delay cannot be computed: ${named} is not a timezone.`)
+    throw new StepError('validation_error', `The delay cannot be computed: ${named} is not a time zone.`)
   }
 }

@@ -9,6 +9,7 @@ export type RunContact = {
   first_name: string | null
   last_name: string | null
   unsubscribed: boolean
+  timezone: string | null
   created_at: Date
   own: Record<string, string | number>
   properties: Record<string, string | number>

@@ -2,7 +2,7 @@ import type { GraphStep } from '#lib/automations/graph.ts'
 import type { ConnectionType } from '#lib/automations/new_step.ts'
 import type { ConfigOf } from '#lib/automations/steps.ts'
 import { endOfDelay, secondsOf } from './end_of_delay.ts'
-import { type Facts, type Payload, readValue, resolve } from './facts.ts'
+import { type Facts, type Payload, resolve } from './facts.ts'
 import { matches } from './matches.ts'
 import type { Answer, ContactUpdate, Request } from './requests.ts'
 import { StepError } from './step_error.ts'
@@ -72,7 +72,7 @@ function branch(way: ConnectionType): Taken {
 /** Its end was computed when the run came to it: whatever wakes the run earlier, it waits on. */
 function delay(config: ConfigOf<'delay'>, { facts, now, is_resumed, wait_until }: Place): Taken {
   if (!is_resumed) {
-    const until = endOfDelay(config, now, readValue('contact.properties.timezone', facts))
+    const until = endOfDelay(config, now, facts.contact.timezone)
     return { kind: 'wait', until, event: null, is_due: false }
   }
   if (wait_until !== null && wait_until > now) return { kind: 'wait', until: wait_until, event: null, is_due: false }

@@ -11,6 +11,7 @@ const Read = z.object({
   first_name: z.string().nullable(),
   last_name: z.string().nullable(),
   unsubscribed: z.boolean(),
+  timezone: z.string().nullable(),
   created_at: z.date(),
   /** By `stored_as`. */
   properties: z.record(z.string(), PropertyValue),
@@ -20,7 +21,7 @@ export type ReadContact = z.infer<typeof Read>
 /** Contacts as they are, without a lock. */
 export async function readContacts(tx: Tx, ids: ContactId[]): Promise<ReadContact[]> {
   return tx.any(sql.prepared('read_run_contacts', Read)`
-    SELECT c.account_id, c.id, c.email, c.first_name, c.last_name, c.unsubscribed, c.created_at, c.properties
+    SELECT c.account_id, c.id, c.email, c.first_name, c.last_name, c.unsubscribed, c.timezone, c.created_at, c.properties
     FROM unnest(${accountsOf(ids)}, ${contactsOf(ids)}) AS w(account_id, id)
     CROSS JOIN LATERAL (SELECT * FROM contacts c WHERE c.account_id = w.account_id AND c.id = w.id LIMIT 1) c
   `)

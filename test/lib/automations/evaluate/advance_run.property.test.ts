@@ -12,8 +12,15 @@ const START: RunState = {
   ...{ consumed: [], has_sent: false, has_skipped: false },
 }
 const CONTACT: RunContact = {
-  ...{ id: 'c', email: 'ann@b.com', first_name: 'Ann', last_name: null, unsubscribed: false },
-  ...{ created_at: new Date(0), own: {}, properties: { timezone: 'Europe/Berlin' } },
+  ...{
+    id: 'c',
+    email: 'ann@b.com',
+    first_name: 'Ann',
+    last_name: null,
+    unsubscribed: false,
+    timezone: 'Europe/Berlin',
+  },
+  ...{ created_at: new Date(0), own: {}, properties: {} },
 }
 
 const TYPES: TestStep[] = [

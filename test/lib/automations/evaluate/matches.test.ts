@@ -5,7 +5,7 @@ import type { Rule } from '#lib/automations/rules.ts'
 
 const facts: Facts = {
   contact: {
-    ...{ id: 'c', email: 'ann@b.com', first_name: 'Ann', last_name: null, unsubscribed: false },
+    ...{ id: 'c', email: 'ann@b.com', first_name: 'Ann', last_name: null, unsubscribed: false, timezone: null },
     ...{ created_at: new Date('2026-01-05T00:00:00Z'), own: { plan: 'Pro' }, properties: { plan: 'Pro', seats: 3 } },
   },
   payload: { total: 10, tags: ['VIP', 7], nested: { a: { b: 'deep' } }, both: 'first', empty: '', none: [] },
