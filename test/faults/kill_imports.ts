@@ -5,8 +5,8 @@ import type { Stage } from '#test/faults/support/stage.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** `crashes`: of the kills, how many end Postgres in place of the worker. */
-type Options = { rows: number; kills: number; crashes: number; writers: number }
+/** `crashes`: of the kills, how many end Postgres in place of the worker. `pause_ms`: of a writer after each answer. */
+type Options = { rows: number; kills: number; crashes: number; writers: number; pause_ms: number }
 type Import = { id: string; status: string; counts: Record<string, number>; errors: { row: number; line: number }[] }
 
 const IMPORTS = 2
@@ -22,14 +22,21 @@ const TAKEN_OVER_MS = 60_000
  * then Postgres crashes, which loses the staged rows. Each file is merged once, all of it, and nobody is told what is not so.
  */
 export async function killImports(stage: Stage, postgres: Postgres, options: Options): Promise<Report> {
-  const { rows, kills, crashes, writers } = options
+  const { rows, kills, crashes, writers, pause_ms } = options
   const report = new Report()
   const { url } = await stage.startWeb()
   const worker = stage.supervise('test/faults/support/worker.ts', { LOG_LEVEL: 'error' })
   const ids = await Promise.all(Array.from({ length: IMPORTS }, (_, n) => upload(stage, url, fileOf(rows, n))))
   const end = new AbortController()
   const answers: Record<string, number> = {}
-  const writing = Promise.all(Array.from({ length: writers }, (_, n) => write(stage, url, n, answers, end.signal)))
+  const write = async (n: number) => {
+    for (let turn = 0; !end.signal.aborted; turn++) {
+      const name = await writeContacts(stage, url, n, turn)
+      answers[name] = (answers[name] ?? 0) + 1
+      await sleep(pause_ms)
+    }
+  }
+  const writing = Promise.all(Array.from({ length: writers }, (_, n) => write(n)))
 
   const killed: Record<string, number> = {}
   const victims = new Set<string>()
@@ -147,20 +154,16 @@ async function finish(stage: Stage, url: string, id: string): Promise<Import> {
   }
 }
 
-/** Writes single contacts, and now and then a batch. */
-async function write(stage: Stage, url: string, n: number, answers: Record<string, number>, end: AbortSignal) {
-  for (let turn = 0; !end.aborted; turn++) {
-    const contact = { email: `writer${n}-${turn % 20}@others.com`, first_name: `Turn ${turn}` }
-    const isBatch = turn % 10 === 9
-    const path = isBatch ? '/contacts/batch' : '/contacts'
-    const body = isBatch
-      ? { contacts: Array.from({ length: 50 }, (_, i) => ({ email: `writer${i}-1@others.com` })) }
-      : contact
-    const { status, json } = await ask(stage, `${url}/api${path}`, 'POST', body)
-    const name = status >= 300 ? `${status} ${json.name}` : String(status)
-    answers[name] = (answers[name] ?? 0) + 1
-    await sleep(20)
-  }
+/** Writes a single contact, and now and then a batch. Returns the status of the answer, with the name of its error. */
+async function writeContacts(stage: Stage, url: string, n: number, turn: number): Promise<string> {
+  const contact = { email: `writer${n}-${turn % 20}@others.com`, first_name: `Turn ${turn}` }
+  const isBatch = turn % 10 === 9
+  const path = isBatch ? '/contacts/batch' : '/contacts'
+  const body = isBatch
+    ? { contacts: Array.from({ length: 50 }, (_, i) => ({ email: `writer${i}-1@others.com` })) }
+    : contact
+  const { status, json } = await ask(stage, `${url}/api${path}`, 'POST', body)
+  return status >= 300 ? `${status} ${json.name}` : String(status)
 }
 
 async function ask({ account }: Stage, url: string, method: 'GET' | 'POST', body?: object) {
@@ -169,9 +172,9 @@ async function ask({ account }: Stage, url: string, method: 'GET' | 'POST', body
   return { status: answer.statusCode, json: (await answer.body.json()) as Record<string, unknown> }
 }
 
-/** node test/faults/kill_imports.ts [--rows 50000] [--kills 20] [--crashes 6] [--writers 10] */
+/** node test/faults/kill_imports.ts [--rows 50000] [--kills 20] [--crashes 6] [--writers 10] [--pause_ms 20] */
 if (import.meta.main) {
-  const options = readOptions({ rows: 50_000, kills: 20, crashes: 6, writers: 10 })
+  const options = readOptions({ rows: 50_000, kills: 20, crashes: 6, writers: 10, pause_ms: 20 })
   await runCampaign('kill -9 of workers and crashes of Postgres while contacts are imported', (stage, postgres) =>
     killImports(stage, postgres, options),
   )

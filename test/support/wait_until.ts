@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const PAUSE_MS = 10
+// A question to a database or an API costs as much as what is waited for: the longer it takes, the more seldom it is asked.
+const FIRST_PAUSE_MS = 10
+const LONGEST_PAUSE_MS = 50
+/** A pause is so much of the time that has passed. */
+const SHARE = 1 / 20
 
 type Truthy<Found> = Exclude<Found, false | null | undefined | 0 | ''>
 
@@ -15,13 +19,14 @@ export async function waitUntil<Found>(
   what: string | (() => string | Promise<string>),
   ms = 60_000,
 ): Promise<Truthy<Found>> {
-  const limit = performance.now() + ms
+  const start = performance.now()
   for (;;) {
     const found = await isTrue()
     if (found) return found as Truthy<Found>
-    if (performance.now() > limit) {
+    const passed = performance.now() - start
+    if (passed > ms) {
       throw new Error(`not within ${ms / 1_000} s: ${typeof what === 'string' ? what : await what()}`)
     }
-    await sleep(PAUSE_MS)
+    await sleep(Math.min(Math.max(passed * SHARE, FIRST_PAUSE_MS), LONGEST_PAUSE_MS))
   }
 }

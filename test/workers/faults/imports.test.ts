@@ -11,6 +11,6 @@ t.test(
     t.teardown(() => postgres.close())
     const stage = await openStage(postgres.url)
     t.teardown(() => stage.close())
-    passes(t, await killImports(stage, postgres, { rows: 3_000, kills: 3, crashes: 1, writers: 3 }))
+    passes(t, await killImports(stage, postgres, { rows: 3_000, kills: 3, crashes: 1, writers: 3, pause_ms: 80 }))
   },
 )

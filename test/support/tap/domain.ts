@@ -1,0 +1,49 @@
+import { AsyncLocalStorage, AsyncResource, executionAsyncResource } from 'node:async_hooks'
+
+type OnError = (error: unknown, event: string) => void
+
+const storage = new AsyncLocalStorage<Domain>()
+let root: Domain | undefined
+
+/**
+ * What tap asks of async-hook-domain: an error that nobody has caught is told to the test that it comes from. A test is an
+ * AsyncResource, and makes its domain inside of itself.
+ */
+export class Domain {
+  readonly onerror: OnError
+  readonly outer: Domain | undefined = storage.getStore() ?? root
+  isDestroyed = false
+
+  constructor(onerror: OnError) {
+    this.onerror = onerror
+    const test = executionAsyncResource()
+    if (test instanceof AsyncResource) this.#follow(test)
+    else root ??= this
+  }
+
+  destroy(): void {
+    this.isDestroyed = true
+  }
+
+  /** The innermost that is still there: a test may have ended before its error comes. */
+  static find(): Domain | undefined {
+    let found = storage.getStore() ?? root
+    while (found?.isDestroyed) found = found.outer
+    return found
+  }
+
+  #follow(test: AsyncResource): void {
+    const run = test.runInAsyncScope.bind(test)
+    test.runInAsyncScope = (act, self, ...args) =>
+      run(() => storage.run(this, () => act.apply(self as ThisParameterType<typeof act>, args)))
+  }
+}
+
+function tell(error: unknown, event: 'uncaughtException' | 'unhandledRejection'): void {
+  if (process.listenerCount(event) > 1) return // a test listens itself
+  const domain = Domain.find()
+  if (!domain) throw error
+  domain.onerror(error, event)
+}
+
+for (const event of ['uncaughtException', 'unhandledRejection'] as const) process.on(event, error => tell(error, event))
