@@ -16,13 +16,15 @@ const MAX_WAITING = 50_000
 const MAX_PER_DELIVERY = 1_000
 const PER_MS = 60 * 60_000
 const DELIVERIES = 100_000
+/** A cache with `max` takes the room for all of them at once; one with `maxSize` grows. */
+const COUNTED = { maxSize: DELIVERIES, sizeCalculation: () => 1 }
 
 /**
  * Records hits in sets, off the way of their requests: nobody waits for it. While Postgres is away they wait; more than there
  * is room for are dropped and counted in the log, as are more than 1,000 of one delivery per hour.
  */
 export function createRecordHits({ pool, log }: { pool: Pool; log: Log }): WriteBehind<TrackingHit> {
-  const counts = new LRUCache<string, { hits: number }>({ max: DELIVERIES, ttl: PER_MS })
+  const counts = new LRUCache<string, { hits: number }>({ ...COUNTED, ttl: PER_MS })
   const onDropped = (count: number, err?: unknown) => log.error({ count, err }, 'hits of tracked emails are lost')
   const rows = writeBehind<TrackingHit>(
     async hits => {

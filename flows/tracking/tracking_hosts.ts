@@ -12,7 +12,7 @@ export type IsTrackingHost = (host: string) => Promise<boolean>
 /** Remembers which hosts are tracking hosts. If that cannot be found out, a host is as it was, and none if it is new. */
 export function createIsTrackingHost({ pool, log }: { pool: Pool; log: Log }): IsTrackingHost {
   const hosts = new LRUCache<string, { isOne: boolean }>({
-    ...{ max: HOSTS, ttl: FRESH_MS, allowStale: true, noDeleteOnFetchRejection: true },
+    ...{ maxSize: HOSTS, sizeCalculation: () => 1, ttl: FRESH_MS, allowStale: true, noDeleteOnFetchRejection: true },
     fetchMethod: async host => ({ isOne: await isTrackingHost(pool, host) }),
   })
   return async host => {
