@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import type { Stage } from '#test/faults/support/stage.ts'
+import { findFreePort } from '#test/support/free_port.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
@@ -25,9 +26,9 @@ export async function killBatches(stage: Stage, { batches, kills, connections }:
   await pg.query(`
     CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(random() ^ 3); RETURN NULL; END $$;
     CREATE TRIGGER dawdle AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`)
-  const { url, child } = await stage.startWeb({ BATCH_DEADLINE_MS: '1500' })
-  await child.stop()
-  const web = stage.supervise('api/server.ts', { BATCH_DEADLINE_MS: '1500', PORT: new URL(url).port })
+  const port = await findFreePort()
+  const url = `http://127.0.0.1:${port}`
+  const web = stage.supervise('api/server.ts', { BATCH_DEADLINE_MS: '1500', PORT: String(port) })
   const worker = stage.supervise('test/faults/support/worker.ts', { LOG_LEVEL: 'error' })
 
   const answers = new Map<number, Final>()

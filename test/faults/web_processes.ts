@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Child } from '#test/faults/support/child.ts'
 import { checkKeys, Load } from '#test/faults/support/load.ts'
 import type { Stage } from '#test/faults/support/stage.ts'
-import { findFreePort } from '#test/support/free_port.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
@@ -11,6 +10,8 @@ type Cluster = { url: string; child: Child; pids(): number[] }
 const FORKS = 2
 const RESTART_MS = 20_000
 const END_MS = 5_000
+/** Between an answer and the next email of a caller while a process is replaced, which takes its own time to start. */
+const PAUSE_MS = 20
 
 const stops = {
   'SIGTERM to the first': child => child.kill('SIGTERM'),
@@ -35,8 +36,9 @@ export async function runWebProcesses(
     await stopAll(stage, report, way, load_ms, cluster ?? (await start(stage)))
     cluster = null
   }
-  await endWithFirst(stage, report)
-  await refuseTakenPort(stage, report)
+  const last = await start(stage)
+  await refuseTakenPort(stage, report, last)
+  await endWithFirst(report, last)
   return report
 }
 
@@ -49,14 +51,16 @@ async function start(stage: Stage): Promise<Cluster> {
 
 async function replaceKilled(stage: Stage, report: Report, load_ms: number, cluster: Cluster): Promise<void> {
   const { url, child, pids } = cluster
-  const load = new Load(stage)
+  const load = new Load(stage, { pause_ms: PAUSE_MS })
   load.start([url], 16)
   const cpu = () => pids().map(pid => child.cpu(pid))
   const before = cpu()
+  const used = () => cpu().map((seconds, n) => seconds - (before[n] as number))
   await sleep(load_ms)
-  const used = cpu().map((seconds, n) => seconds - (before[n] as number))
-  report.note({ cpu_s_of_each: used.map(seconds => Number(seconds.toFixed(2))) })
-  report.expect(Math.min(...used) > 0, 'every process serves')
+  await waitUntil(() => Math.min(...used()) > 0, 'every process serves').catch(({ message }) =>
+    report.expect(false, message),
+  )
+  report.note({ cpu_s_of_each: used().map(seconds => Number(seconds.toFixed(2))) })
 
   const killed_at = performance.now()
   process.kill(pids()[0] as number, 'SIGKILL')
@@ -103,23 +107,20 @@ async function stopAll(
 }
 
 /** Nobody would watch over what is left when the first is killed, and its port would stay taken. */
-async function endWithFirst(stage: Stage, report: Report): Promise<void> {
-  const { child, pids } = await start(stage)
+async function endWithFirst(report: Report, { child, pids }: Cluster): Promise<void> {
   child.kill('SIGKILL')
   const ended = waitUntil(() => !pids().some(isAlive), 'none outlives the first', END_MS)
   await ended.catch(error => report.expect(false, error.message))
 }
 
-async function refuseTakenPort(stage: Stage, report: Report): Promise<void> {
-  const port = String(await findFreePort())
-  const taken = await stage.startWeb({ PORT: port })
+async function refuseTakenPort(stage: Stage, report: Report, { url }: Cluster): Promise<void> {
+  const { port } = new URL(url)
   for (const WEB_CONCURRENCY of ['1', String(FORKS)]) {
     const other = stage.start('api/server.ts', { PORT: port, WEB_CONCURRENCY, LOG_LEVEL: 'warn' })
     const exit = await other.ended
     const isRight = exit.code === 1 && other.lines.length === 1 && /taken/.test(other.lines[0] as string)
     report.expect(isRight, `a taken port, ${WEB_CONCURRENCY} processes: ${exit.code}, ${JSON.stringify(other.lines)}`)
   }
-  await taken.child.stop()
 }
 
 function isAlive(pid: number): boolean {

@@ -40,11 +40,11 @@ t.test('the same texts as the value of a field are answered as any other', async
   t.strictSame(Object.getOwnPropertyNames(Object.prototype), prototype)
 })
 
-t.test('1,000 emails that somebody changed who knows the fields are accepted or refused, never failed', async t => {
+t.test('500 emails that somebody changed who knows the fields are accepted or refused, never failed', async t => {
   const where = { url: api.url, key: account.key, domain: account.domain }
-  const { counts, ids } = await fuzzBodies(where, { count: 1_000, seed: Date.now() % 2 ** 31 })
-  t.ok(ids.size > 50, JSON.stringify(counts))
-  for (const id of [...ids].slice(0, 300)) {
+  const { counts, ids } = await fuzzBodies(where, { count: 500, seed: Date.now() % 2 ** 31 })
+  t.ok(ids.size > 25, JSON.stringify(counts))
+  for (const id of [...ids].slice(0, 150)) {
     const { status, body } = await api.request('GET', `/api/emails/${id}`)
     if (status !== 200 || body.id !== id) t.fail(`${id}: ${status} ${JSON.stringify(body)}`)
   }
