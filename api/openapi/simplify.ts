@@ -9,7 +9,7 @@ export function simplify<Schema extends JsonSchema>(schema: Schema): Schema {
 
 /** Members are simple already: `JSON.parse` comes to them first. */
 function simplifyOne(json: JsonSchema): JsonSchema {
-  const { propertyNames, minimum, maximum, pattern, required, ...rest } = json
+  const { propertyNames, minimum, maximum, pattern, required, properties, ...rest } = json
   return withNull({
     ...rest,
     // Names of members are strings anyway, and numbers of JSON are no greater.
@@ -17,6 +17,9 @@ function simplifyOne(json: JsonSchema): JsonSchema {
     ...(minimum === undefined || minimum === -MAX ? {} : { minimum }),
     ...(maximum === undefined || maximum === MAX ? {} : { maximum }),
     ...(required === undefined || (Array.isArray(required) && required.length === 0) ? {} : { required }),
+    ...((isObject(properties) && Object.keys(properties).length === 0) || properties === undefined
+      ? {}
+      : { properties }),
     // A format says it already.
     ...(pattern === undefined || typeof json.format === 'string' ? {} : { pattern }),
   })

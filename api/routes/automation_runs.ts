@@ -19,7 +19,7 @@ const StartedRun = refTo('automation_run')
   .extend({
     automation_id: z.string().describe('Id of the automation.'),
     contact_id: z.string().describe('Id of the contact.'),
-    status: z.literal('running'),
+    status: z.literal('running').describe('`running`.'),
   })
   .meta({ id: 'StartedAutomationRun' })
 

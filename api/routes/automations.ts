@@ -28,7 +28,7 @@ const filters = {
 }
 
 const StoppedAutomation = refTo('automation')
-  .extend({ status: z.literal('disabled') })
+  .extend({ status: z.literal('disabled').describe('`disabled`.') })
   .meta({ id: 'StoppedAutomation' })
 
 export const automations = [

@@ -39,8 +39,9 @@ const run = z
 const ofRun = z.object({ run })
 
 /** @throws {ApiError} 404 */
-async function requireRun(ctx: Context, campaign: CampaignId, number: number | undefined): Promise<RunRef> {
+async function requireRun(ctx: Context, campaign: CampaignId, readRun: () => number | undefined): Promise<RunRef> {
   await requireCampaign(ctx, campaign.account_id, campaign.id)
+  const number = readRun()
   if (number !== undefined && !(await isRun(ctx.pool, campaign, number))) throw notFound('Run')
   return { ...campaign, run: number }
 }
@@ -62,7 +63,7 @@ export const campaignReports = [
     query: ofRun,
     answers: { 200: CampaignStats },
   }).handle(async (ctx, { account_id, params: { id }, query }) =>
-    readStats(ctx.pool, await requireRun(ctx, { account_id, id }, query().run)),
+    readStats(ctx.pool, await requireRun(ctx, { account_id, id }, () => query().run)),
   ),
 
   operation('GET /campaigns/:id/runs', {
@@ -86,7 +87,7 @@ export const campaignReports = [
     query: ofRun,
     answers: { 200: CampaignEngagement },
   }).handle(async (ctx, { account_id, params: { id }, query }) =>
-    readEngagement(ctx.pool, await requireRun(ctx, { account_id, id }, query().run)),
+    readEngagement(ctx.pool, await requireRun(ctx, { account_id, id }, () => query().run)),
   ),
 
   operation('GET /campaigns/:id/clicked-links', {
@@ -99,7 +100,7 @@ export const campaignReports = [
     query: ofRun,
     answers: { 200: listOf(CampaignLink) },
   }).handle(async (ctx, { account_id, params: { id }, query }) => {
-    const links = await listLinks(ctx.pool, await requireRun(ctx, { account_id, id }, query().run), MAX_LINKS + 1)
+    const links = await listLinks(ctx.pool, await requireRun(ctx, { account_id, id }, () => query().run), MAX_LINKS + 1)
     return { object: 'list', has_more: links.length > MAX_LINKS, data: links.slice(0, MAX_LINKS) }
   }),
 
@@ -113,9 +114,10 @@ export const campaignReports = [
     query: wholeQuery(recipientFilters),
     answers: { 200: listOf(CampaignRecipient) },
   }).handle(async (ctx, { account_id, params: { id }, query }) => {
+    const ref = await requireRun(ctx, { account_id, id }, () => query().filters.run)
     const { position, filters } = query()
-    const { run, ...filter } = filters
-    return listRecipients(ctx.pool, await requireRun(ctx, { account_id, id }, run), filter, position)
+    const { run: _, ...filter } = filters
+    return listRecipients(ctx.pool, ref, filter, position)
   }),
 
   operation('GET /campaigns/:id/recipients/preview', {

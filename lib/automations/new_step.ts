@@ -24,7 +24,11 @@ const Key = z
 
 const stepOf = <Type extends StepType>(type: Type) =>
   z
-    .object({ key: Key, type: z.literal(type), config: CONFIGS[type].describe('What the step does.') })
+    .object({
+      key: Key,
+      type: z.literal(type).describe('Type of the step.'),
+      config: CONFIGS[type].describe('What the step does.'),
+    })
     .meta({ id: `${type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Step` })
 
 /** A step by its type, with the configuration as it is stored. */

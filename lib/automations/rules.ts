@@ -50,12 +50,14 @@ export function fieldsOf(rule: Rule): Field[] {
 }
 
 /** `{"var": "contact.first_name"}` */
-export const Var = z.strictObject({ var: z.string() }).transform((given, context): VarRef => {
-  const field = readField(given.var)
-  if (field) return { var: field }
-  context.addIssue({ code: 'custom', path: ['var'], message: ANY_FIELD })
-  return z.NEVER
-})
+export const Var = z
+  .strictObject({ var: z.string().describe('A field of the contact or the event, such as `event.plan`.') })
+  .transform((given, context): VarRef => {
+    const field = readField(given.var)
+    if (field) return { var: field }
+    context.addIssue({ code: 'custom', path: ['var'], message: ANY_FIELD })
+    return z.NEVER
+  })
 
 const text = z.string().max(MAX_TEXT)
 const number = z.number()

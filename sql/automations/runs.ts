@@ -10,15 +10,15 @@ import type { AutomationId } from './definitions/automations.ts'
 const listed = {
   object: z.literal('automation_run'),
   id: z.string(),
-  automation_id: z.string(),
+  automation_id: z.string().describe('Id of the automation.'),
   version: z.int().describe('Version of the automation that it keeps to.'),
-  contact_id: z.string(),
+  contact_id: z.string().describe('Id of the contact.'),
   contact_email: z.string().describe('Address of the contact when the run began.'),
   status: RunStatus.describe(
     '`skipped`: it ended without doing its work, since it was stopped or its contact gets no mail.',
   ),
   error: z.string().nullable().describe('Why it failed or was skipped.'),
-  started_at: z.date(),
+  started_at: z.date().describe('When the contact entered.'),
   completed_at: z.date().nullable().describe('When it ended; null: it has not.'),
   created_at: z.date(),
 }
@@ -33,8 +33,11 @@ const RunStep = z
     type: StepTypeName.describe('Type of the step.'),
     status: z.enum(['waiting', 'completed', 'failed', 'skipped']).describe('`waiting`: the run has come to it.'),
     output: z.record(z.string(), z.unknown()).nullable().describe('What came of it.'),
-    error: z.object({ message: z.string() }).nullable().describe('Why it failed or was skipped.'),
-    started_at: timestamp,
+    error: z
+      .object({ message: z.string().describe('The reason.') })
+      .nullable()
+      .describe('Why it failed or was skipped.'),
+    started_at: timestamp.describe('When the run came to it.'),
     completed_at: timestamp.nullable().describe('When the run left it; null: it has not.'),
     created_at: timestamp,
   })

@@ -40,7 +40,7 @@ function faultsOf({ access, isSend, params, query, body }: Operation): Fault[] {
 }
 
 /** Wrong for every operation that has a query. */
-const WRONG_QUERY = '?limit=0&name=a..b&format=pdf'
+const WRONG_QUERY = '?limit=0&name=a..b&format=pdf&run=0&granularity=never'
 
 function pathOf({ path, params = {} }: Operation): string {
   const unknown = Object.entries(params).map(([name, { read }]) => {
