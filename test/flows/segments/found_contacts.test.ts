@@ -13,14 +13,14 @@ import { addPeople } from '#test/support/segments/people.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 /** More by hand: SEGMENT_RUNS=2000. */
-const RUNS = Number(process.env.SEGMENT_RUNS ?? 100)
+const RUNS = Number(process.env.SEGMENT_RUNS ?? 60)
 
 const world = await openWorld(t)
 const { pool } = world
 const account = await newAccount(world)
 const account_id = account.id
 const place = { account_id, domain_id: account.domain_id }
-const { people, around } = await addPeople(pool, account, 1_000)
+const { people, around } = await addPeople(pool, account, 3_000)
 // Others whose properties have the same names and other types, and whom nobody may find.
 await addPeople(pool, await newAccount(world), 100)
 
