@@ -37,7 +37,6 @@ const LONG_FUNCTIONS = {
   'sql/sending/emails.ts findEmail': 'one statement',
 }
 const FULL_FOLDERS = {
-  'api/routes': 'one file per resource',
   'sql/migrations': 'one file per change of the schema',
 }
 

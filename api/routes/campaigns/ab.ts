@@ -4,7 +4,7 @@ import { uuidParam } from '#api/operations/params.ts'
 import { chooseByHand } from '#flows/campaigns/ab/decide_winner.ts'
 import { CampaignAb, readAb } from '#flows/campaigns/ab/read_ab.ts'
 import { AbWinner } from '#lib/campaigns/new_campaign.ts'
-import { MovedCampaign } from './campaign_actions.ts'
+import { MovedCampaign } from './actions.ts'
 import { requireCampaign } from './campaigns.ts'
 
 const params = { id: uuidParam('Campaign') }
