@@ -72,7 +72,7 @@ export function createApp(foundation: Foundation): App {
   return Object.assign(app, { readiness, close })
 }
 
-/** What routes work with besides the foundation. */
+/** Services of routes, besides the foundation. */
 function openServices(foundation: Foundation) {
   const { config, pool } = foundation
   return {

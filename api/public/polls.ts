@@ -38,7 +38,7 @@ async function show(ctx: Context, recipient: TrackedRecipient, linked: string): 
   else showBadLink(ctx)
 }
 
-/** What programs post without the field of the form is no answer: the page is shown again. */
+/** A post without the field of the form, as programs send, is no answer: the page is shown again. */
 async function answer(ctx: Context, recipient: TrackedRecipient, linked: string): Promise<void> {
   const [chosen, ...others] = textsOf(await readForm(ctx.req), 'answer')
   const asked = await findAskedPoll(ctx.pool, recipient)

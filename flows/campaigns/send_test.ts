@@ -61,7 +61,7 @@ export async function sendTest(
   return rendered.map(({ to, variant }, n) => ({ id: accepted[n] as string, to, variant }))
 }
 
-/** Who looks at a campaign sees its poll, and answers nothing. */
+/** A test shows the poll of the campaign, and stores no answer. */
 function withTestPoll(draft: Draft): Draft {
   return draft.poll ? { ...draft, poll: { ...draft.poll, is_test: true } } : draft
 }

@@ -116,7 +116,7 @@ const SegmentConfig = withTwins(z.object({ segment_id: Id.describe('Id of a segm
   id: 'SegmentStepConfig',
 })
 
-/** What each type of step is configured by. The output has all defaults filled in, and is stored so. */
+/** The configuration of each type of step. The output has all defaults filled in, and is stored so. */
 export const CONFIGS = {
   trigger: TriggerConfig,
   send_email: SendEmailConfig,

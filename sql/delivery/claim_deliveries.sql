@@ -7,8 +7,8 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 -- was accepted or is not subscribed to its topic, whether the contact of a campaign or an automation has left (unsubscribed
 -- from everything, or was deleted), whether the run was stopped, and by which transport its domain asks to send.
 --
--- Whoever pauses, cancels or stops waits for the claims of the mail that are under way; from that commit on nothing of it
--- is claimed. The claim never waits: mail of what is being changed is left for the next one.
+-- A pause, a cancel and a stop wait for the claims of the mail that are under way; from their commit on nothing of it is
+-- claimed. The claim never waits: mail of what is being changed is left for the next one.
 --
 -- While the platform is paused nothing is claimed. What is met of a paused account or domain is put off until that is over,
 -- and since it seldom comes alone, so is what is due next: else a large backlog of one would hold up everybody behind it.

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** Where the steps of an automation refer to what can be deleted. */
+/** JSON paths of the references in the steps of an automation to what can be deleted. */
 const paths = {
   segment: sql.fragment`'$.steps[*].config ? (@.segment_id == $ref)'`,
   topic: sql.fragment`'$.steps[*].config ? (@.topic_id == $ref)'`,

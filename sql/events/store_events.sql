@@ -128,7 +128,7 @@ $$;
 
 DROP FUNCTION IF EXISTS lock_contact_runs(uuid[]);
 
--- Whoever starts runs of these contacts takes turns until the end of the transaction.
+-- Transactions that start runs of these contacts take turns.
 CREATE FUNCTION lock_contact_runs(contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(l.key)

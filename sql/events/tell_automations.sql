@@ -8,7 +8,7 @@ DROP FUNCTION IF EXISTS email_happening(emails, text, jsonb, uuid);
 
 -- Events of ours, such as email.opened: they start automations and wake runs in the commit of what they tell of.
 
--- Whether any automation of these accounts could have to do with events of these names: for most there is nothing to tell.
+-- True if an automation of these accounts may have to do with events of these names. For most there is nothing to tell.
 CREATE FUNCTION have_automations(accounts uuid[], names text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM unnest(accounts) AS a(id) JOIN automation_triggers t ON t.account_id = a.id AND t.event = ANY (names)

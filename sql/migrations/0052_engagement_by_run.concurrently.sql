@@ -1,4 +1,4 @@
--- What recipients did last, by run: that of a new run is found without reading that of all earlier ones.
+-- The newest opens, clicks and replies, by run: those of a new run are found without reading all earlier ones.
 DROP INDEX CONCURRENTLY IF EXISTS campaign_recipients_newest_opens_of_run;
 CREATE INDEX CONCURRENTLY campaign_recipients_newest_opens_of_run
   ON campaign_recipients (account_id, campaign_id, run, first_opened_at DESC) WHERE first_opened_at IS NOT NULL;

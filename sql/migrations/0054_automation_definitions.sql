@@ -2,7 +2,7 @@
 -- stopped_version  runs of versions up to this one are not advanced any more, and end as `skipped`
 ALTER TABLE automations ADD COLUMN event text, ADD COLUMN stopped_version integer NOT NULL DEFAULT 0;
 
--- Whoever stops or deletes an automation locks its row FOR UPDATE. A worker that takes steps of its runs locks the row FOR KEY
+-- A stop or a deletion of an automation locks its row FOR UPDATE. A worker that takes steps of its runs locks the row FOR KEY
 -- SHARE, and then reads `stopped_version`: so it holds a run up to its commit, or sees that the run was stopped. A run whose
 -- automation is gone was stopped too.
 

@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS announce_received_emails(json);
 
--- What came in, counted and as webhooks are told it (contract 12.4), once it was read: whose post it is gets it, reports are
--- nobody's. Each address that it was received for counts as one, as it does for quotas.
+-- Counts received email once it was read, and tells webhooks of it (contract 12.4): the account that it is for, and nobody of
+-- reports. Each address that it was received for counts as one, as it does for quotas.
 -- given: a list of { account_id, id }.
 CREATE FUNCTION announce_received_emails(given json) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off

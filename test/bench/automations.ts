@@ -102,7 +102,7 @@ async function countAdvanced({ pool }: Stage, automation: string): Promise<numbe
   return (await pool.pg.query(query, [automation])).rows[0].count
 }
 
-/** What an email adds: its acceptance, which the send path is measured by (bench accept). */
+/** Runs with a step that sends: they add the acceptance of an email, which `bench accept` measures by itself. */
 async function benchSends(stage: Stage, account: Place): Promise<void> {
   const html = `<p>Hello {{first_name|you}}</p>${'<p>A paragraph of a newsletter.</p>'.repeat(100)}`
   const send = { type: 'send_email', config: { from: `hi@${account.domain}`, subject: 'Hello', html } }

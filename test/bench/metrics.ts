@@ -82,7 +82,7 @@ async function fill({ pool }: Stage, account_id: string): Promise<{ count: numbe
     INSERT INTO email_metrics (account_id, quarter, domain_id, campaign_id, shard, sent, delivered, opened, unique_opened)
     SELECT ${account_id}, w.q, w.domain_id, w.campaign_id, s.shard, 230 / s.shards, 228 / s.shards, 90 / s.shards, 60 / s.shards
     FROM written w
-    -- What is older than an hour is folded.
+    -- Quarters that are older than an hour are folded.
     CROSS JOIN LATERAL (
       SELECT n AS shard, CASE WHEN w.q < now() - interval '2 hours' THEN 1 ELSE 8 END AS shards FROM generate_series(0, 8) n
       WHERE (n = 0) = (w.q < now() - interval '2 hours')

@@ -4,7 +4,7 @@ import type { Connection, Step } from '#lib/automations/new_step.ts'
 import { ApiError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 
-/** Of the step that the short form `trigger` stands for. */
+/** Key of the step that the short form `trigger` stands for. */
 const TRIGGER_KEY = 'trigger'
 
 type Given = Pick<NewAutomation, 'steps' | 'connections' | 'trigger'>

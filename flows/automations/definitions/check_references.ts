@@ -17,7 +17,7 @@ import { lockSegments } from '#sql/segments/segments.ts'
 
 type Place = { account_id: string; domain_id: string }
 
-/** What the steps of a graph name; `domain` is the name of that of the automation. */
+/** Templates that the steps of a graph name, and the name of the domain of the automation. */
 export type References = { domain: string; templates: Map<string, NamedTemplate> }
 
 /**
@@ -34,7 +34,7 @@ export async function checkReferences(
   const { steps } = graph
   const domain = await lockOwnDomain(tx, account_id, domain_id)
   if (domain === null) throw new ApiError('validation_error', 'The domain was deleted.')
-  // Whoever deletes a segment or a property holds it.
+  // Deletions of segments and properties hold the same lock.
   await lockSegments(tx, account_id)
   const refs = steps.flatMap(step => (step.type === 'send_email' ? (step.config.template?.id ?? []) : []))
   const found = await lockTemplates(tx, account_id, [...new Set(refs)])

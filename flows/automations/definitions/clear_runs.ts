@@ -21,7 +21,7 @@ const HELD_SECONDS = 2
 
 /**
  * Marks the runs of stopped automations as skipped and deletes those of automations that are gone, slice by slice, in turns.
- * What a worker leaves that dies, the next one finds in automation_clearings.
+ * The rest that a worker leaves when it dies stands in automation_clearings, for the next one.
  */
 export async function clearRuns(pool: Pool): Promise<void> {
   while (await pool.transaction(clearSlice));

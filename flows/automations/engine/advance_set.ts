@@ -86,7 +86,7 @@ async function prepareWalkers(tx: Tx, runs: DueRun[], automations: Map<string, A
 
 const STOPPED = 'The automation was stopped.'
 
-/** Of a version that does not exist: its runs fail. */
+/** In place of the graph of a version that does not exist: its runs fail. */
 const NO_GRAPH: Graph = { steps: [] }
 
 function toStored(walker: Walker, deleted: Set<string>, log: Log): StoredRun {

@@ -15,7 +15,7 @@ import type { SentTemplate } from '#sql/templates/template_versions.ts'
 import type { StepContent } from './step_content.ts'
 import type { Asking, Together } from './walker.ts'
 
-/** What all recipients of a step share; `template` as it is published now. */
+/** The part of the mail that all recipients of a step share; `template` as it is published now. */
 export type StepMail = { template: SentTemplate | null; content: StepContent; sender: string; subject: string }
 
 /**

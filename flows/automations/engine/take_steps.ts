@@ -34,7 +34,7 @@ export async function takeSteps(together: Together, walkers: Walker[]): Promise<
   }
 }
 
-/** Of several runs that change one contact, the first goes on: the others see what it has done. */
+/** Lets one run per contact make changes at a time, the first: the others then see its changes. */
 function chooseRound(walkers: Walker[]): Walker[] {
   const changed = new Set<string>()
   return walkers.filter(({ request, run: { contact_id } }) => {

@@ -10,7 +10,7 @@ export type Walker = {
   run: DueRun
   automation: ActiveAutomation
   steps: Generator<Request, Advanced, Answer>
-  /** What it asks for; null: it has come to the end of its way. */
+  /** The request that it waits for; null: it has come to the end of its way. */
   request: Request | null
   advanced: Advanced | null
   /** The last event that it has looked at, if there may be more of them. */

@@ -38,7 +38,7 @@ export async function mergeRows(
   for (let slice = SLICE; ; ) {
     stopping.throwIfAborted()
     const chunks = progress?.chunks ?? 0
-    // What changes the row of the import happens here between slices, each of which has it to itself.
+    // Changes of the row of the import are made here, between slices, each of which has it to itself.
     const file = progress?.takeEnd()
     if (file) await noteRecords(pool, leased, file)
     if (performance.now() - extended_at > (leased.seconds * 1_000) / 3) {

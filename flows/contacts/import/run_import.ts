@@ -27,7 +27,7 @@ export async function runImport(services: Services, leased: Leased, stopping: Ab
   }
 }
 
-/** Whichever of both ends early, or in an error, ends the other. */
+/** Stages and merges at once. If one of both ends early, or in an error, it ends the other. */
 async function stageAndMerge(services: Services, leased: Leased, stopping: AbortSignal): Promise<Merged> {
   const { pool } = services
   await clearStage(pool, leased)

@@ -16,8 +16,8 @@ export type RunContact = {
 }
 
 /**
- * What rules and variables look at. `payload` is that of the event that the run began with, `event` that of the one it has
- * waited for last, whose members come first.
+ * The values that rules and variables look at. `payload` is that of the event that the run began with, `event` that of the
+ * one it has waited for last, whose members come first.
  */
 export type Facts = { contact: RunContact; payload: Payload; event: Payload | null }
 

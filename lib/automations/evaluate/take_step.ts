@@ -7,7 +7,10 @@ import { matches } from './matches.ts'
 import type { Answer, ContactUpdate, Request } from './requests.ts'
 import { StepError } from './step_error.ts'
 
-/** What a run is at. `is_resumed`: it has entered the step already, and `wait_until` is when its wait ends (null: never). */
+/**
+ * The step that a run is at. `is_resumed`: it has entered the step already, and `wait_until` is when its wait ends (null:
+ * never).
+ */
 export type Place = {
   facts: Facts
   purpose: 'marketing' | 'transactional'

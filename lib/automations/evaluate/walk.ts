@@ -8,7 +8,7 @@ import type { Taken } from './take_step.ts'
 const PATIENCE_MS = 72 * 60 * 60 * 1_000
 const MIN_RETRY_MS = 30_000
 const MAX_RETRY_MS = 15 * 60_000
-/** What others hold they hold for moments. */
+/** Locks of others are held for moments. */
 const BUSY_MS = 1_000
 
 /** The state of a run and the steps that it takes. */

@@ -43,7 +43,7 @@ const listed = {
 export const ListedAutomation = z.object(listed).meta({ id: 'ListedAutomation' })
 export type ListedAutomation = z.infer<typeof ListedAutomation>
 
-/** Of each status so many are counted. */
+/** Runs that are counted per status, at most. */
 export const MAX_COUNT = 10_000
 const count = z.int().describe('Up to 10,000: there may be more then.')
 

@@ -7,7 +7,7 @@ DROP FUNCTION IF EXISTS note_imported_consents(contact_imports, uuid, text, text
 -- an unsubscribe, never waits for it. Waits at most wait_ms for a lock (SQLSTATE 55P03): while it waits, others that want
 -- the lock wait behind it. Tells no webhook.
 --
--- Of records with the same address the first one is merged. The others are noted as skipped.
+-- If several records have the same address, the first one is merged. The others are noted as skipped.
 --
 -- outcome: merged; done, if all were merged before; ahead, if all that are staged so far were; lost, if the lease is not the
 -- owner's any more; unstaged, if rows are missing; orphaned, if the domain does not exist. held_ms: so long it had the lock.

@@ -63,7 +63,7 @@ CREATE TYPE draft AS (
   recipients draft_recipient[]
 );
 
--- Of drafts whose positions count from 0 without a gap. faults, domain_ids: one for each draft, by position. fault: bound |
+-- The judgement of drafts whose positions count from 0 without a gap. faults, domain_ids: one each, by position. fault: bound |
 -- wrong_clock | schedule_past | schedule_too_far | refused | domain_not_verified | domain_not_allowed | topic_unknown |
 -- all_suppressed | platform_paused | account_paused | domain_paused | transport_unusable | signing_key_unusable |
 -- daily_quota_exceeded | monthly_quota_exceeded | reputation_limit_exceeded, or null.

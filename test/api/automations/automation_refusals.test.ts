@@ -24,7 +24,7 @@ const makeId = async (path: string, body: object): Promise<string> => (await pos
 const start = { key: 'start', type: 'trigger', config: { event_name: 'paid' } }
 const mail = (config: object) => ({ key: 'hello', type: 'send_email', config })
 
-/** What POST /automations says of steps behind a trigger. */
+/** The error of POST /automations for steps behind a trigger. */
 async function refusalOf(steps: object[], fields: object = {}): Promise<string> {
   const body = { name: 'x', domain: account.domain, steps: [start, ...steps], ...fields }
   const { status, body: answer } = await post('/automations', body)

@@ -21,7 +21,7 @@ const { domain } = account
 const post = (path: string, body: object) => api.request('POST', `/api${path}`, { body })
 const patch = (path: string, body: object) => api.request('PATCH', `/api${path}`, { body })
 
-/** Who has entered an automation, in order. */
+/** Addresses of the contacts that have entered an automation, in order. */
 const entered = async (automation: string) =>
   (await runsOf(world, automation)).map(({ contact_email }) => contact_email)
 

@@ -50,7 +50,7 @@ const LOOK_BACK = `SELECT e.id FROM contact_events e JOIN automation_runs r ON r
   WHERE e.name = 'paid' AND e.id > r.since_event ORDER BY e.id`
 const WAIT = `UPDATE automation_runs SET step = 1, wait_event = 'paid', due_at = now() + interval '1 day' WHERE id = $1`
 
-/** Whether so many statements wait for a lock. */
+/** Waits until so many statements wait for a lock. */
 const waiting = (count: number) =>
   waitUntil(
     async () =>

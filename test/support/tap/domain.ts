@@ -6,7 +6,7 @@ const storage = new AsyncLocalStorage<Domain>()
 let root: Domain | undefined
 
 /**
- * What tap asks of async-hook-domain: an error that nobody has caught is told to the test that it comes from. A test is an
+ * The interface of async-hook-domain that tap uses: an error that nobody has caught is told to the test that it comes from. A test is an
  * AsyncResource, and makes its domain inside of itself.
  */
 export class Domain {

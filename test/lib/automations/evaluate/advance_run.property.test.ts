@@ -99,7 +99,7 @@ t.test('a run ends, whatever its steps are told, and numbers them without a gap'
           const isUnique = new Set(consumed).size === consumed.length
           return isInOrder && areOver && areOnce && !hasWaited && isUnique && advanced.due === null
         }
-        // Whatever wakes a run, and however late.
+        // A run is woken by anything, and however late.
         now = new Date(Math.max(now.getTime() + 1, (advanced.due?.getTime() ?? 0) - (set % 3 === 0 ? 1 : 0)))
       }
       // A contact that is always busy, and an event log without end, are never done with.
