@@ -48,7 +48,7 @@ t.test('npm start for an ordinary user', async t => {
     const [, ...words] = scripts.dev.split(' ')
     const mailbrook = new clone.Command([NODE, ...words], place, { PORT })
     await mailbrook.prints(/^Send one:$/m)
-    await utimes(join(place.directory, 'api', 'routes', 'emails.ts'), new Date(), new Date())
+    await utimes(join(place.directory, 'api', 'routes', 'emails', 'emails.ts'), new Date(), new Date())
     await mailbrook.prints(/^Send one:$.*^Send one:$/ms)
     const postgres = await clone.findPostgres(place.directory)
     await mailbrook.end('SIGINT')
