@@ -69,7 +69,9 @@ export async function continueCampaign(pool: Pool, campaign: CampaignId): Promis
  */
 export async function retryCampaign(pool: Pool, campaign: CampaignId): Promise<number> {
   return pool.transaction(async tx => {
-    await requireStatus(tx, campaign, ['sent', 'scheduled'], 'retried')
+    const found = await requireStatus(tx, campaign, ['sent', 'scheduled'], 'retried')
+    // When the retry ends, only a campaign that recurs is scheduled again.
+    if (found.status === 'scheduled' && found.recurrence === null) throw wrongStatus('scheduled', 'retried')
     const recipients = await retryFailed(tx, campaign)
     if (recipients === 0) throw new ApiError('validation_error', 'No email of the campaign has failed.')
     await reopenRun(tx, campaign)
@@ -91,5 +93,9 @@ async function requireStatus(
   const found = await lockCampaign(tx, campaign)
   if (!found) throw notFound('Campaign')
   if (allowed.includes(found.status)) return found
-  throw new ApiError('validation_error', `A campaign that is ${found.status} cannot be ${participle}.`)
+  throw wrongStatus(found.status, participle)
+}
+
+function wrongStatus(status: CampaignStatus, participle: string): ApiError {
+  return new ApiError('validation_error', `A campaign that is ${status} cannot be ${participle}.`)
 }

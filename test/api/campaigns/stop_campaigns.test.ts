@@ -148,3 +148,12 @@ t.test('POST /campaigns/:id/retry sends again to those whose email failed, and t
   await world.pool.pg.query(`UPDATE campaigns SET status = 'sent' WHERE id = $1`, [id])
   t.equal((await post(id, 'retry')).body.message, 'No email of the campaign has failed.')
 })
+
+t.test('POST /campaigns/:id/retry is refused before a sending that it would replace', async t => {
+  const { id } = await startWithRecipients()
+  await world.pool.pg.query(`UPDATE campaigns SET status = 'draft' WHERE id = $1`, [id])
+  shows(t, await post(id, 'send', { scheduled_at: 'in 2 hours' }), { status: 200, body: { status: 'scheduled' } })
+  const { status, body } = await post(id, 'retry')
+  t.strictSame([status, body.message], [422, 'A campaign that is scheduled cannot be retried.'])
+  shows(t, await get(id), { status: 'scheduled' })
+})
