@@ -53,7 +53,7 @@ export async function mergeRows(
       case 'ahead':
         // Without anybody who stages them there is nothing to wait for: the rows were lost.
         if (!progress) return 'unstaged'
-        await progress.wait(chunks, stopping)
+        await progress.wait(chunks)
         break
       case 'lost':
         throw new LostLeaseError(`another worker has taken over the import ${leased.id}`)

@@ -30,15 +30,12 @@ export class StageProgress {
     return end
   }
 
-  /** Waits until more than so many chunks are staged, or all of the file. @throws the reason of `stopping` */
-  async wait(chunks: number, stopping: AbortSignal): Promise<void> {
+  /** Waits until more than so many chunks are staged, or advance() tells of an end. */
+  async wait(chunks: number): Promise<void> {
     if (this.#chunks > chunks) return
-    stopping.throwIfAborted()
     await new Promise<void>(resolve => {
       this.#wake = resolve
-      stopping.addEventListener('abort', () => resolve(), { once: true })
     })
     this.#wake = null
-    stopping.throwIfAborted()
   }
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { mergeRows } from '#flows/contacts/import/merge_rows.ts'
+import { runImport } from '#flows/contacts/import/run_import.ts'
 import { type Leased, stageFile } from '#flows/contacts/import/stage_file.ts'
 import { StageProgress } from '#flows/contacts/import/stage_progress.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
@@ -70,4 +71,9 @@ t.test('a worker whose lease another one has stages and merges nothing', async t
   await t.rejects(stageFile(services, leased, signal, progress), { message: /^another worker has taken over/ })
   await t.rejects(mergeRows(pool, leased, signal, progress), { message: /^another worker has taken over/ })
   await t.rejects(clearStage(pool, leased), { message: /^another worker has taken over/ })
+})
+
+t.test('an import that waits for rows ends when they cannot be read', async t => {
+  const leased = await lease('d')
+  await t.rejects(runImport(services, { ...leased, blob_id: newId() }, signal), { message: /^there is no blob/ })
 })
