@@ -10,6 +10,8 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
 const query = async (text: string, values: unknown[]) => (await world.pool.pg.query(text, values)).rows
 
+const WEEK_MS = 7 * 24 * 3_600_000
+
 /** A daily campaign to two contacts, of which no run has begun. */
 async function open(t: Test, fields: object = {}) {
   const account = await newAccount(world)
@@ -80,6 +82,34 @@ t.test('a recurring campaign is sent again at the same time of day', async t => 
     { run: 1, outcome: 'sent', skipped: 0 },
     { run: 2, outcome: 'sent', skipped: 0 },
   ])
+})
+
+/** The last day before now, in steps of a week, on which clocks in Berlin differed from those of now. */
+function dayOfOtherClocks(): Date {
+  const offsetAt = (time: number) =>
+    new Intl.DateTimeFormat('en', { timeZone: 'Europe/Berlin', timeZoneName: 'longOffset' })
+      .formatToParts(time)
+      .find(({ type }) => type === 'timeZoneName')?.value
+  const inTwoWeeks = Date.now() + 2 * WEEK_MS // the next run is within a week, which may change the clocks too
+  let time = Date.now() - WEEK_MS
+  while (offsetAt(time) === offsetAt(Date.now()) || offsetAt(time) === offsetAt(inTwoWeeks)) time -= WEEK_MS
+  return new Date(time)
+}
+
+t.test('a weekly campaign keeps its time of day over a change of clocks', async t => {
+  const { campaign, work } = await open(t, { recurrence: 'weekly' })
+  const first = dayOfOtherClocks()
+  await query('UPDATE campaigns SET first_run_at = $2, scheduled_at = $2 WHERE id = $1', [campaign.campaign_id, first])
+  await start_campaigns({}, work)
+  await sendUntil(work, campaign, 'scheduled')
+  const { scheduled_at: next } = await readCampaign(world, campaign)
+  const inBerlin = new Intl.DateTimeFormat('en', {
+    ...{ timeZone: 'Europe/Berlin', weekday: 'short', hour: '2-digit', minute: '2-digit' },
+  })
+  t.equal(inBerlin.format(next), inBerlin.format(first))
+  const elapsed = next.getTime() - first.getTime()
+  t.equal(Math.abs(elapsed - Math.round(elapsed / WEEK_MS) * WEEK_MS), 3_600_000, 'an hour more or less than weeks')
+  t.ok(next > new Date() && next.getTime() - Date.now() <= WEEK_MS)
 })
 
 t.test('8 workers that start and send the same run make one run', async t => {
