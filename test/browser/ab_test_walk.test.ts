@@ -40,8 +40,11 @@ async function open(address: string): Promise<void> {
 async function passHour(campaign_id: string): Promise<void> {
   await pg.query('UPDATE campaign_runs SET decide_at = now(), next_at = now() WHERE campaign_id = $1', [campaign_id])
   const job = `UPDATE graphile_worker._private_jobs SET run_at = now() WHERE key = $1 AND locked_at IS NULL`
-  const isMoved = async () => (await pg.query(job, [`send_campaign ${campaign_id}`])).rowCount === 1
-  await waitUntil(isMoved, 'the job of the decision is due')
+  const isDecided = async () => {
+    await pg.query(job, [`send_campaign ${campaign_id}`]) // again, since the sender may just be about to add it
+    return (await get<Figures>(`/campaigns/${campaign_id}/ab`)).status === 'decided'
+  }
+  await waitUntil(isDecided, 'the winner is chosen', 60_000)
 }
 
 const draft = {
