@@ -2,7 +2,7 @@ import type { Source } from '#lib/contents/compile_content.ts'
 import { cutAt } from '#lib/contents/content_parts.ts'
 import { findPlaces } from '#lib/contents/find_links.ts'
 import { escapeHtml } from '#lib/escape_html.ts'
-import { LONGEST_LINKS, mentionsLink, personalLink } from '#lib/templates/personal_links.ts'
+import { LONGEST_WITHOUT_POLL, mentionsLink, personalLink } from '#lib/templates/personal_links.ts'
 import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
 import { nameBareKeys } from './recipient_values.ts'
 
@@ -32,7 +32,7 @@ export function freezeContent({ html, text }: Source, { preview_text, postal_add
 
 function hasUnsubscribeLink(source: string | null): boolean {
   if (!source || !mentionsLink(source)) return false
-  return slotsOf(source).some(({ key }) => personalLink(key, LONGEST_LINKS) !== undefined)
+  return slotsOf(source).some(({ key }) => personalLink(key, LONGEST_WITHOUT_POLL) !== undefined)
 }
 
 function slotsOf(source: string): Placeholder[] {

@@ -34,7 +34,7 @@ async function linksOf(inbox: Awaited<ReturnType<typeof startInbox>>) {
   return links
 }
 
-/** Sends a campaign to all contacts; returns its id and the links in it. */
+/** Sends a campaign to all contacts; returns its id, the links of its poll and the messages. */
 async function send(t: Test, draft: object, sender: TestAccount = account) {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
@@ -42,7 +42,30 @@ async function send(t: Test, draft: object, sender: TestAccount = account) {
   const { status, text } = await api.request('POST', `/api/campaigns/${id}/send`, { key: sender.key, body: {} })
   if (status !== 200) throw new Error(text)
   await sendUntil(work, { account_id: sender.id, campaign_id: id })
-  return { id, links: await linksOf(inbox) }
+  const mails = await Promise.all(inbox.messages.map(({ raw }) => PostalMime.parse(raw)))
+  return { id, links: await linksOf(inbox), mails }
+}
+
+const POLLED = {
+  'with a poll in its text': { html: '<p>x</p>{{poll}}', text: 'x {{poll}}', poll: POLL },
+  'with a poll at its end': { html: '<p>x</p>', text: 'x', poll: POLL },
+  'with links of a poll': { html: '<a href="{{poll_url:ok}}">x</a>', text: '{{poll_url:ok}}', poll: POLL },
+}
+const variantsOfAll = Object.values(POLLED).map(({ html, text }) => ({ html, text }))
+const TESTED = { html: '<p>x</p>', poll: POLL, ab_test: { test_percentage: 100, variants: variantsOfAll } }
+
+for (const [name, draft] of Object.entries({ ...POLLED, 'of variants with a poll': TESTED })) {
+  t.test(`a campaign ${name} has a footer to unsubscribe by`, async t => {
+    const sender = await newAccount(world)
+    await addContacts(world, sender, ['ada@b.com', 'bob@b.com', 'eve@b.com'])
+    const { mails } = await send(t, draft, sender)
+    t.equal(mails.length, 3)
+    for (const { html = '', text = '', headers } of mails) {
+      t.match(html, /<a href="https:\/\/mail\.acme\.com\/u\/[\w-]+">Unsubscribe<\/a>/)
+      t.match(text, /^Unsubscribe: https:\/\/mail\.acme\.com\/u\/[\w-]+\r$/m)
+      t.match(headers.find(({ key }) => key === 'list-unsubscribe')?.value, /<https:\/\/mail\.acme\.com\/u\//)
+    }
+  })
 }
 
 const variants = [{ html: '<p>A</p>{{poll}}' }, { html: '<a href="{{poll_url:ok}}">B</a>' }]
