@@ -1,4 +1,4 @@
 import type { Task } from './task.ts'
 
-/** When events have started runs or woken them. What is due later is found by polling. */
-export const advance_runs: Task<'advance_runs'> = (_payload, { automations }) => automations.advance()
+/** Tells the worker that runs are due: each transaction that starts or wakes some adds a job, and one pass serves many. */
+export const advance_runs: Task<'advance_runs'> = async (_payload, { automations }) => automations.nudge()

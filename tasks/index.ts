@@ -73,7 +73,7 @@ const runners: { [Name in JobName]: RunnerName } = {
   send_campaign: 'slow',
   unsubscribe_unreachable: 'slow',
   clear_runs: 'slow',
-  advance_runs: 'slow',
+  advance_runs: 'quick',
 }
 
 /** The tasks of one runner in the form that graphile-worker takes, with their payloads checked. */

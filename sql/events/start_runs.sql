@@ -1,3 +1,4 @@
+DROP FUNCTION IF EXISTS nudge_runs();
 DROP FUNCTION IF EXISTS start_runs(new_event[], run_entry[], stored_event[], boolean);
 
 -- Starts the runs, counts those that are not, and debits the quota. Returns the events with the runs that each has started.
@@ -47,5 +48,13 @@ BEGIN
   ) l
   WHERE a.account_id = l.account_id AND a.id = l.automation_id;
   RETURN stored;
+END
+$$;
+
+-- Runs are due now. A job for each commit: with a job_key, all transactions that start runs would wait for one row.
+CREATE FUNCTION nudge_runs() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM graphile_worker.add_job('advance_runs', '{}'::json, max_attempts => job_attempts(),
+    priority => job_priority('advance_runs'));
 END
 $$;

@@ -96,7 +96,8 @@ BEGIN
 END
 $$;
 
--- Returns the events that a trigger or a wait names; null: none. Locks the runs that they may start or wake.
+-- Returns the events that a trigger or a wait names; null: none. Locks the triggers and the runs that they may start or wake:
+-- whoever disables, stops or deletes such an automation, or takes a step of such a run, waits, or is waited for.
 CREATE FUNCTION lock_event_runs(events new_event[]) RETURNS new_event[] LANGUAGE plpgsql AS $$
 DECLARE
   heard new_event[];
@@ -109,8 +110,14 @@ BEGIN
     RETURN NULL;
   END IF;
 
-  -- A contact that this transaction has added is unknown to all others.
-  PERFORM lock_contact_runs(ARRAY(SELECT e.contact_id FROM unnest(heard) AS e WHERE e.name <> 'contact.created'));
+  -- A contact that this transaction has added is unknown to all others. A caller may send an event of that name, with a tail.
+  PERFORM lock_contact_runs(ARRAY(
+    SELECT e.contact_id FROM unnest(heard) AS e WHERE e.name <> 'contact.created' OR e.tail IS NOT NULL
+  ));
+
+  PERFORM FROM (SELECT DISTINCT e.account_id, e.domain_id, e.name FROM unnest(heard) AS e) e
+  JOIN automation_triggers t ON t.account_id = e.account_id AND t.domain_id = e.domain_id AND t.event = e.name
+  ORDER BY t.automation_id FOR KEY SHARE OF t;
 
   PERFORM FROM (
     SELECT r.account_id, r.id FROM (SELECT DISTINCT e.account_id, e.contact_id, e.name FROM unnest(heard) AS e) e
@@ -133,15 +140,5 @@ CREATE FUNCTION lock_contact_runs(contact_ids uuid[]) RETURNS void LANGUAGE plpg
 BEGIN
   PERFORM pg_advisory_xact_lock(l.key)
   FROM (SELECT DISTINCT hashtextextended('runs of ' || id, 0) AS key FROM unnest(contact_ids) AS id ORDER BY 1) l;
-END
-$$;
-
-DROP FUNCTION IF EXISTS nudge_runs();
-
--- Runs are due now.
-CREATE FUNCTION nudge_runs() RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM graphile_worker.add_job('advance_runs', '{}'::json, job_key => 'advance_runs', max_attempts => job_attempts(),
-    priority => job_priority('advance_runs'));
 END
 $$;

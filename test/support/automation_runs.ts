@@ -3,8 +3,6 @@ import { buildGraph, type Graph } from '#lib/automations/graph.ts'
 import { type ConnectionType, NewStep } from '#lib/automations/new_step.ts'
 import { newId } from '#lib/ids.ts'
 import { parse } from '#lib/json/parse.ts'
-import type { Tx } from '#sql/pool.ts'
-import { waitUntil } from './wait_until.ts'
 import type { TestAccount } from './world.ts'
 
 type Database = Pick<Foundation, 'pool'>
@@ -79,27 +77,4 @@ export async function passTime({ pool: { pg } }: Database, run_id: string, inter
        refused_since = refused_since - $2::interval WHERE id = $1`,
     [run_id, interval],
   )
-}
-
-/** Waits until a statement waits for a lock that another transaction has. */
-export async function isBlocked({ pool: { pg } }: Database): Promise<void> {
-  const query = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  await waitUntil(async () => ((await pg.query(query)).rowCount ?? 0) > 0, 'a statement waits for a lock')
-}
-
-/** Does work in a transaction that stays open until `commit`. */
-export async function begin({ pool }: Database, work: (tx: Tx) => Promise<unknown>) {
-  const { promise: open, resolve: end } = Promise.withResolvers<void>()
-  const { promise: done, resolve: isDone } = Promise.withResolvers<unknown>()
-  const ended = pool.transaction(async tx => {
-    isDone(await work(tx))
-    await open
-  })
-  await Promise.race([done, ended])
-  return {
-    commit: () => {
-      end()
-      return ended
-    },
-  }
 }

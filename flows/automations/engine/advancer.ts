@@ -22,7 +22,8 @@ const CALLERS = 1_000
 export class Advancer {
   readonly #log: Log
   readonly #poll_ms: number
-  readonly #advance: (caller: 'poll' | 'job') => Promise<void>
+  /** Takes all steps that are due. */
+  readonly advance: () => Promise<void>
   #timer: NodeJS.Timeout | undefined
   #isStopping = false
 
@@ -32,31 +33,30 @@ export class Advancer {
     const pass = async () => {
       if (!this.#isStopping) await advanceRuns({ pool, log, config }, () => this.#isStopping)
     }
-    this.#advance = coalesce(
+    const advance = coalesce<null, void>(
       async callers => {
         await pass()
         return callers.map(() => undefined)
       },
       { in_flight: 1, max_items: CALLERS },
     )
+    this.advance = () => advance(null)
   }
 
   /** Starts looking for due runs without being told of them. */
   start(): void {
-    const look = () =>
-      this.#advance('poll').catch(err => this.#log.error({ err }, 'due runs of automations could not go on'))
-    this.#timer = setInterval(look, this.#poll_ms)
+    this.#timer = setInterval(() => this.nudge(), this.#poll_ms)
   }
 
-  /** Takes all steps that are due. */
-  advance(): Promise<void> {
-    return this.#advance('job')
+  /** Has the steps that are due taken, without waiting for that: if it fails, polling finds them. */
+  nudge(): void {
+    this.advance().catch(err => this.#log.error({ err }, 'due runs of automations could not go on'))
   }
 
   /** Ends after the set that is under way. */
   async stop(): Promise<void> {
     this.#isStopping = true
     clearInterval(this.#timer)
-    await this.#advance('job').catch(() => {})
+    await this.advance().catch(() => {})
   }
 }

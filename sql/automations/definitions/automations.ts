@@ -53,8 +53,8 @@ export async function isAutomation(db: Queryable, { account_id, id }: Automation
 }
 
 /**
- * Nobody else changes it, and no contact enters it by hand, until the transaction ends. `for_end`: nor takes anybody a step of
- * a run of it (0054_automation_definitions.sql). Null: there is none.
+ * Locks an automation against other changes until the transaction ends, and with `for_end` against workers that take steps of its
+ * runs (0054_automation_definitions.sql). Contacts enter until `syncTrigger` removes its trigger. Null: there is none.
  */
 export async function lockAutomation(
   tx: Tx,
@@ -102,7 +102,10 @@ export async function updateAutomation(
   `)
 }
 
-/** Makes the triggers of an automation follow its row: one of its event while it is enabled, none otherwise. */
+/**
+ * Makes the triggers of an automation follow its row: one of its event while it is enabled, none otherwise. Waits for the
+ * transactions that start runs by one that it removes; later ones start none.
+ */
 export async function syncTrigger(tx: Tx, { account_id, id }: AutomationId): Promise<void> {
   const wanted = sql.fragment`
     SELECT account_id, domain_id, event, id FROM automations

@@ -9,9 +9,9 @@ import {
   triggersOf,
   versionsOf,
 } from '#test/support/automation_definitions.ts'
+import { untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -142,8 +142,7 @@ t.test('stop waits for a worker that takes steps', async t => {
   await worker.query('BEGIN')
   await worker.query('SELECT FROM automations WHERE id = $1 FOR KEY SHARE', [id])
   const stopped = stop(id)
-  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FROM automations%FOR UPDATE%'`
-  await waitUntil(async () => (await pg.query(waiting)).rowCount, 'stop waits')
+  await untilBlocked(world, '%FROM automations%FOR UPDATE%')
   t.strictSame(await standingOf(id), [1, 0])
   await worker.query('COMMIT')
   worker.release()

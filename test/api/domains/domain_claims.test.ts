@@ -5,11 +5,11 @@ import type { DomainClaim } from '#sql/domains/domain_claims.ts'
 import { check_claim } from '#tasks/check_claim.ts'
 import { verify_domain } from '#tasks/verify_domain.ts'
 import { startApi } from '#test/support/api.ts'
+import { untilBlocked } from '#test/support/database/locks.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const { server, zone } = await startZone(t)
@@ -260,12 +260,11 @@ t.test('mail that its owner sends while the name is handed over is seen', async 
   const { owner, claimant, claimed } = await contend()
   prove(claimed)
   const accepted = Promise.withResolvers<void>()
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
   const checking = accepted.promise.then(() => check(claimant, claimed)) // on the pool, so not begun inside
   await pool.transaction(async tx => {
     await acceptEmail({ ...world, pool: { ...pool, ...tx } }, owner)
     accepted.resolve()
-    await waitUntil(async () => (await query(waiting, [])).length > 0, 'a statement waits for this transaction')
+    await untilBlocked(world)
   })
   await checking
   t.match(await read(claimant, claimed), { status: 'blocked', blocked_reason: 'recent_owner_activity' })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { closeBatch } from '#sql/sending/batches.ts'
 import { startProxiedApi } from '#test/support/api.ts'
-import { waitUntil } from '#test/support/wait_until.ts'
+import { untilBlocked } from '#test/support/database/locks.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
 
@@ -54,8 +54,7 @@ t.test('while a slice holds its batch, who waits to close it holds up nobody’s
   await slice.query('BEGIN')
   await slice.query('SELECT FROM batches WHERE id = $1 FOR UPDATE', [id])
   const closing = closeBatch(world.pool, { account_id: account.id, id })
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  await waitUntil(async () => (await pg.query(waiting)).rowCount, 'somebody waits for the lock')
+  await untilBlocked(world)
   const { rowCount } = await slice.query('SELECT FROM account_usage WHERE account_id = $1 FOR UPDATE NOWAIT', [
     account.id,
   ])

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { openApi, startProxiedApi } from '#test/support/api.ts'
+import { untilBlocked } from '#test/support/database/locks.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeRecipient, readState } from '#test/support/unsubscribing.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -92,8 +93,7 @@ t.test('an opt-out is not lost when its address becomes a contact at the same mo
     JSON.stringify(given),
   ])
   const clicking = ask('POST', first.path)
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  await waitUntil(async () => (await pg.query(waiting)).rowCount, 'the click waits for who adds the contact')
+  await untilBlocked(world)
   await adder.query('COMMIT')
   adder.release()
   t.equal((await clicking).status, 200)

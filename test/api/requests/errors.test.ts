@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { type ErrorName, statusOf } from '#lib/errors.ts'
 import { sql } from '#sql/pool.ts'
 import { type RequestOptions, startApi } from '#test/support/api.ts'
-import { waitUntil } from '#test/support/wait_until.ts'
+import { untilBlocked } from '#test/support/database/locks.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -82,10 +81,6 @@ const cases: Case[] = [
   },
 ]
 
-const waiting = `
-  SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-`
-
 for (const { name, status = statusOf[name], request, headers = {}, during } of cases) {
   t.test(`${request[0]} ${request[1]} fails as ${status} ${name}`, async t => {
     if (during) await world.pool.pg.query(during[0])
@@ -105,13 +100,7 @@ t.test('an idempotency key answers 409 in two ways', async t => {
   const [first, second] = await world.pool.transaction(async tx => {
     await tx.run(sql.unsafe`LOCK TABLE emails`)
     const first = api.request(...send({ body: email, headers }))
-    await waitUntil(
-      async () => (await world.pool.pg.query(waiting)).rowCount,
-      async () => {
-        const found = await Promise.race([first, sleep(100, 'none yet')])
-        return `the first waits for the lock; its answer: ${JSON.stringify(found)}`
-      },
-    )
+    await untilBlocked(world)
     return [first, await api.request(...send({ body: email, headers }))]
   })
 

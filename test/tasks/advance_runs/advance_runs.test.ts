@@ -2,6 +2,7 @@ import t from 'tap'
 import { advanceRuns } from '#flows/automations/engine/advance_runs.ts'
 import { advanceSet } from '#flows/automations/engine/advance_set.ts'
 import { Advancer } from '#flows/automations/engine/advancer.ts'
+import { advance_runs } from '#tasks/advance_runs.ts'
 import { passTime, readRun, startRuns, storeAutomation } from '#test/support/automation_runs.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { openWork } from '#test/support/sending.ts'
@@ -90,5 +91,15 @@ t.test('due runs are found by polling', async t => {
   const advancer = new Advancer({ ...world, times: { poll_ms: 20 } })
   t.teardown(() => advancer.stop())
   advancer.start()
+  await waitUntil(async () => (await readRun(world, id)).status === 'completed', 'the run is over')
+})
+
+t.test('a job has due runs advanced without waiting for them', async t => {
+  const account = await newAccount(world)
+  const [contact] = (await addContacts(world, account, ['told@b.com'])) as [string]
+  const automation = await storeAutomation(world, account, [{ type: 'contact_update', config: { last_name: 'x' } }])
+  const [id] = (await startRuns(world, account, automation, [contact])) as [string]
+  await advance_runs({}, openWork(t, world, 'capture'))
+  shows(t, await readRun(world, id), { status: 'running' })
   await waitUntil(async () => (await readRun(world, id)).status === 'completed', 'the run is over')
 })

@@ -5,15 +5,15 @@ import { advanceSet } from '#flows/automations/engine/advance_set.ts'
 import { sql } from '#sql/pool.ts'
 import { startApi } from '#test/support/api.ts'
 import {
-  begin,
-  isBlocked,
   readRun,
   startRuns,
   storeAutomation,
   type TestConnection,
   type TestStep,
 } from '#test/support/automation_runs.ts'
+import { makeAutomation, runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -120,6 +120,28 @@ t.test('a contact that a step unsubscribes wakes runs that wait for that', async
   shows(t, await readRun(world, waiting), { status: 'completed', event: { contact_id: contact } })
   const events = 'SELECT name, depth FROM contact_events WHERE account_id = $1'
   t.strictSame((await pool.pg.query(events, [account.id])).rows, [{ name: 'contact.unsubscribed', depth: 1 }])
+})
+
+t.test('all contacts that runs of a set unsubscribe are told of', async t => {
+  const account = await newAccount(world)
+  const contacts = await addContacts(world, account, ['one@b.com', 'two@b.com', 'three@b.com', 'four@b.com'])
+  const listens = await makeAutomation(world, account, { trigger: 'contact.unsubscribed' })
+  const leave = { type: 'contact_update', config: { unsubscribed: true } }
+  const [first, second] = [
+    await storeAutomation(world, account, [leave]),
+    await storeAutomation(world, account, [leave]),
+  ]
+  await startRuns(world, account, first, contacts.slice(0, 3))
+  await startRuns(world, account, second, contacts.slice(3))
+  const work = openWork(t, world, 'capture')
+  await pool.transaction(tx => advanceSet(tx, work, 1_000, () => {}))
+  const runs = await runsOf(world, listens)
+  t.strictSame(runs.map(({ contact_email, depth }) => [contact_email, depth]).sort(), [
+    ['four@b.com', 1],
+    ['one@b.com', 1],
+    ['three@b.com', 1],
+    ['two@b.com', 1],
+  ])
 })
 
 t.test('contacts join and leave segments', async t => {
@@ -246,7 +268,7 @@ t.test('a stop waits for steps under way, and none is taken after it', async t =
   const work = openWork(t, world, 'capture')
   const advancing = await begin(world, tx => advanceSet(tx, work, 1_000, () => {}))
   const stopping = stopAutomation(pool, { account_id: account.id, id: automation })
-  await isBlocked(world)
+  await untilBlocked(world)
   await advancing.commit()
   await stopping
   const [after] = (await startRuns(world, account, automation, contacts.slice(1))) as [string]

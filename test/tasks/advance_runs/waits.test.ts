@@ -2,16 +2,10 @@ import t, { type Test } from 'tap'
 import { advanceSet } from '#flows/automations/engine/advance_set.ts'
 import { ingestEvents } from '#sql/events/contact_events.ts'
 import type { Tx } from '#sql/pool.ts'
-import {
-  begin,
-  isBlocked,
-  passTime,
-  readRun,
-  startRuns,
-  storeAutomation,
-  type TestStep,
-} from '#test/support/automation_runs.ts'
+import { passTime, readRun, startRuns, storeAutomation, type TestStep } from '#test/support/automation_runs.ts'
 import { addContacts } from '#test/support/campaigns.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
+import { eventDraft } from '#test/support/events.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -39,15 +33,11 @@ async function openWait(t: Test, before: TestStep[] = [], wait = WAIT) {
   })
   const [id] = (await startRuns(world, account, automation, [contact])) as [string]
   const work = openWork(t, world, 'capture')
-  const draft = (n: number, name = 'order.paid') => ({
-    ...{ account_id: account.id, domain_id: account.domain_id, contact_id: contact, email: null, name, payload: { n } },
-    ...{ tail: `8${String(n).padStart(15, '0')}`, is_refused: false, route: null, key: null, fingerprint: null },
-  })
   return {
     ...{ account, contact, id, work },
     advance: () => work.automations.advance(),
     send: async (n: number, db: Pick<Tx, 'any'> = pool) => {
-      const [ingestion] = await ingestEvents(db as Tx, [draft(n)])
+      const [ingestion] = await ingestEvents(db as Tx, [eventDraft(account, contact, 'order.paid', { n })])
       if (ingestion?.outcome !== 'stored') throw new Error(ingestion?.outcome)
     },
     lastName: async () =>
@@ -85,7 +75,7 @@ t.test('an event waits for a run that comes to its wait at the same moment', asy
   const run = await openWait(t)
   const advancing = await begin(world, tx => advanceSet(tx, { log, config }, 1_000, () => {}))
   const sending = run.send(3)
-  await isBlocked(world)
+  await untilBlocked(world)
   await advancing.commit()
   await sending
   await run.advance()
@@ -108,7 +98,7 @@ t.test('a timeout and an event at the same moment take one branch', async t => {
   await passTime(world, late.id, '1 day')
   const advancing = await begin(world, tx => advanceSet(tx, { log, config }, 1_000, () => {}))
   const sending = late.send(5)
-  await isBlocked(world)
+  await untilBlocked(world)
   await advancing.commit()
   await sending
   await late.advance()
@@ -151,20 +141,7 @@ t.test('each event is consumed once', async t => {
   })
   const [id] = (await startRuns(world, account, automation, [contact])) as [string]
   const work = openWork(t, world, 'capture')
-  const send = (n: number) =>
-    ingestEvents(pool, [
-      {
-        ...{
-          account_id: account.id,
-          domain_id: account.domain_id,
-          contact_id: contact,
-          email: null,
-          name: 'order.paid',
-        },
-        ...{ payload: { n }, tail: `9${String(n).padStart(15, '0')}`, is_refused: false, route: null, key: null },
-        fingerprint: null,
-      },
-    ])
+  const send = (n: number) => ingestEvents(pool, [eventDraft(account, contact, 'order.paid', { n })])
   await send(1)
   await work.automations.advance()
   const waiting = await readRun(world, id)

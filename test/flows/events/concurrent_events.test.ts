@@ -1,0 +1,111 @@
+import t from 'tap'
+import { clearRuns } from '#flows/automations/definitions/clear_runs.ts'
+import { stopAutomation } from '#flows/automations/definitions/stop_automation.ts'
+import { createIngestEvent } from '#flows/events/ingest_together.ts'
+import { ingestEvents } from '#sql/events/contact_events.ts'
+import { sql } from '#sql/pool.ts'
+import { letWait, makeAutomation, runsOf } from '#test/support/automations.ts'
+import { addContacts } from '#test/support/campaigns.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
+import { eventDraft } from '#test/support/events.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const { pool } = world
+const account = await newAccount(world)
+
+const ingest = createIngestEvent(pool)
+
+let people = 0
+
+async function addContact(): Promise<string> {
+  const [id] = await addContacts(world, account, [`p${++people}@b.com`])
+  return id as string
+}
+
+async function versionsOf(automation: string): Promise<{ version: number; stopped_version: number }> {
+  const { rows } = await pool.pg.query('SELECT version, stopped_version FROM automations WHERE id = $1', [automation])
+  return rows[0]
+}
+
+t.test('an event wakes a run that waits for it', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'started', waits: ['paid'] })
+  const [contact, other] = [await addContact(), await addContact()]
+  await ingest(eventDraft(account, contact, 'started'))
+  const [run] = await runsOf(world, automation)
+  const isDue = async () => (await runsOf(world, automation))[0]?.is_due
+  await letWait(world, run?.id as string, 'paid')
+  await ingest(eventDraft(account, contact, 'viewed'))
+  await ingest(eventDraft(account, other, 'paid'))
+  t.equal(await isDue(), false)
+  await ingest(eventDraft(account, contact, 'paid'))
+  t.equal(await isDue(), true)
+})
+
+t.test('an event waits for the one that starts the run which waits for it', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'ordered', waits: ['paid'] })
+  const contact = await addContact()
+  const starting = await begin(world, tx => ingestEvents(tx, [eventDraft(account, contact, 'ordered')]))
+  const arriving = ingest(eventDraft(account, contact, 'paid'))
+  await untilBlocked(world)
+  await starting.commit()
+  const { answer } = await arriving
+  const [run] = await runsOf(world, automation)
+  t.ok(run && answer && answer.id > run.since_event, 'its id is of the time of its commit')
+})
+
+t.test('a stop waits for an event that starts a run, and ends the run', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'entered' })
+  const draft = eventDraft(account, await addContact(), 'entered')
+  const entering = await begin(world, tx => ingestEvents(tx, [draft]))
+  const stopping = stopAutomation(pool, { account_id: account.id, id: automation })
+  await untilBlocked(world)
+  await entering.commit()
+  await stopping
+  t.strictSame(await versionsOf(automation), { version: 2, stopped_version: 1 })
+  await clearRuns(pool)
+  shows(t, await runsOf(world, automation), [{ status: 'skipped' }])
+})
+
+t.test('an event waits for a stop, and starts no run', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'left' })
+  const contact = await addContact()
+  await ingest(eventDraft(account, contact, 'left'))
+  // Keeps the stop from its last statement, when it has removed the trigger.
+  const holding = await begin(world, tx => tx.run(sql.unsafe`LOCK TABLE automation_clearings`))
+  const stopping = stopAutomation(pool, { account_id: account.id, id: automation })
+  await untilBlocked(world, '%INTO automation_clearings%')
+  const arriving = ingest(eventDraft(account, contact, 'left'))
+  await untilBlocked(world, '%ingest_events%')
+  await holding.commit()
+  await stopping
+  shows(t, await arriving, { outcome: 'stored', answer: { enrolled: 0 } })
+  t.strictSame(await versionsOf(automation), { version: 2, stopped_version: 1 })
+  await clearRuns(pool)
+  shows(t, await runsOf(world, automation), [{ status: 'skipped' }])
+})
+
+t.test('transactions that store events do not wait for each other', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'together' })
+  const [one, other] = [await addContact(), await addContact()]
+  const first = await begin(world, tx => ingestEvents(tx, [eventDraft(account, one, 'together')]))
+  const second = await begin(world, async tx => {
+    await tx.run(sql.unsafe`SET LOCAL lock_timeout = '5s'`)
+    await ingestEvents(tx, [eventDraft(account, other, 'together')])
+  })
+  await Promise.all([first.commit(), second.commit()])
+  t.equal((await runsOf(world, automation)).length, 2)
+})
+
+t.test('events named contact.created by their sender keep to ten runs a day', async t => {
+  const automation = await makeAutomation(world, account, { trigger: 'contact.created' })
+  const contact = await addContact()
+  const drafts = (count: number) => Array.from({ length: count }, () => eventDraft(account, contact, 'contact.created'))
+  const first = await begin(world, tx => ingestEvents(tx, drafts(8)))
+  const second = ingestEvents(pool, drafts(8))
+  await Promise.race([second, untilBlocked(world)])
+  await first.commit()
+  await second
+  t.equal((await runsOf(world, automation)).length, 10)
+})

@@ -1,0 +1,28 @@
+import type { Foundation } from '#flows/process/run_process.ts'
+import type { Tx } from '#sql/pool.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
+
+type Database = Pick<Foundation, 'pool'>
+
+/** Waits until a statement of this database waits for a lock of another transaction. `like`: a pattern of its text. */
+export async function untilBlocked({ pool: { pg } }: Database, like = '%'): Promise<void> {
+  const query = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`
+  await waitUntil(async () => (await pg.query(query, [like])).rowCount, `a statement like ${like} waits for a lock`)
+}
+
+/** Does work in a transaction that stays open until `commit`. */
+export async function begin({ pool }: Database, work: (tx: Tx) => Promise<unknown>) {
+  const { promise: open, resolve: end } = Promise.withResolvers<void>()
+  const { promise: done, resolve: isDone } = Promise.withResolvers<unknown>()
+  const ended = pool.transaction(async tx => {
+    isDone(await work(tx))
+    await open
+  })
+  await Promise.race([done, ended])
+  return {
+    commit: () => {
+      end()
+      return ended
+    },
+  }
+}
