@@ -55,10 +55,16 @@ export async function advanceSet(
   ]
   await storeRuns(tx, stored)
   // Runs may wait for that, of this set too: they must be stored by then.
-  for (const { account_id, contact_id, automation_id, depth } of together.unsubscribed) {
-    await tellContacts(tx, account_id, 'contact.unsubscribed', [contact_id], { automation_id, depth })
+  for (const runs of Map.groupBy(together.unsubscribed, causeOf).values()) {
+    const [{ account_id, automation_id, depth }] = runs as [DueRun]
+    const contacts = runs.map(({ contact_id }) => contact_id)
+    await tellContacts(tx, account_id, 'contact.unsubscribed', contacts, { automation_id, depth })
   }
   return { claimed, left: claimed.length - stored.length }
+}
+
+function causeOf({ account_id, automation_id, depth }: DueRun): string {
+  return `${account_id} ${automation_id} ${depth}`
 }
 
 function distinctAutomations(runs: DueRun[]) {
