@@ -14,15 +14,13 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 -- and since it seldom comes alone, so is what is due next: else a large backlog of one would hold up everybody behind it.
 --
 -- newest_renderer: the newest version that the worker knows (lib/contents); workers of an earlier release name none, and
--- leave mail that needs one to others while an upgrade is under way. max_campaigns: most mail of campaigns
--- among what is due; null: max_count.
+-- leave mail that needs one to others during an upgrade. max_campaigns: most mail of campaigns among what is due; null: max_count.
 --
 -- Both lists go by index in its own order. A queue's index is full of entries of rows that have left it: a bitmap or a
 -- sort reads them all, each time, and never marks them dead. A range for each priority, so that what is due later is
 -- never read, however much of it there is.
 CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max_count integer,
-  busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0,
-  max_campaigns integer DEFAULT NULL)
+  busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0, max_campaigns integer DEFAULT NULL)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
   destination text, renderer smallint, suppressed boolean, unsubscribed boolean, transport text, has_left boolean,
   priority smallint, is_stopped boolean)
@@ -117,11 +115,13 @@ BEGIN
 
   -- Statements of their own: most mail has no campaign and no topic, and is not to pay for them.
   IF have_campaigns THEN
-    SELECT l.accounts, l.ids, l.leavers INTO accounts, ids, leavers FROM lock_campaigns(accounts, ids) AS l;
+    SELECT l.accounts, l.ids INTO accounts, ids FROM lock_campaigns(accounts, ids) AS l;
   END IF;
   IF have_automations THEN
-    SELECT l.accounts, l.ids, leavers || l.leavers, l.stopped INTO accounts, ids, leavers, stopped
-    FROM lock_automations(accounts, ids) AS l;
+    SELECT l.accounts, l.ids, l.stopped INTO accounts, ids, stopped FROM lock_automations(accounts, ids) AS l;
+  END IF;
+  IF have_campaigns OR have_automations THEN
+    leavers := find_leavers(accounts, ids);
   END IF;
   IF have_topics THEN
     outsiders := ARRAY(

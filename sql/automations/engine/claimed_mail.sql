@@ -1,19 +1,12 @@
 DROP FUNCTION IF EXISTS lock_automations(uuid[], uuid[]);
 
 -- Locks the automations of deliveries that are about to be claimed, against whoever stops or deletes them. Returns the
--- deliveries without those whose automation somebody is stopping at the moment; which of them are of stopped runs; and which
--- are to contacts that were deleted or, of marketing, have unsubscribed from everything.
-CREATE FUNCTION lock_automations(INOUT accounts uuid[], INOUT ids uuid[], OUT leavers uuid[], OUT stopped uuid[])
+-- deliveries without those whose automation somebody is stopping at the moment, and which of them are of stopped runs.
+CREATE FUNCTION lock_automations(INOUT accounts uuid[], INOUT ids uuid[], OUT stopped uuid[])
 LANGUAGE plpgsql AS $$
 DECLARE
-  known uuid[];
   locked uuid[];
 BEGIN
-  known := ARRAY(
-    SELECT DISTINCT a.id FROM unnest(accounts, ids) AS w(account_id, id)
-    JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
-    JOIN automations a ON a.account_id = d.account_id AND a.id = d.automation_id
-  );
   locked := ARRAY(
     SELECT a.id FROM (
       SELECT DISTINCT d.account_id, d.automation_id FROM unnest(accounts, ids) AS w(account_id, id)
@@ -26,22 +19,15 @@ BEGIN
   -- One that is gone by now was stopped.
   SELECT array_agg(w.account_id), array_agg(w.id) INTO accounts, ids FROM unnest(accounts, ids) AS w(account_id, id)
   JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
-  WHERE d.automation_id IS NULL OR d.automation_id = ANY (locked) OR d.automation_id <> ALL (known);
+  WHERE d.automation_id IS NULL OR d.automation_id = ANY (locked) OR NOT EXISTS (
+    SELECT FROM automations a WHERE a.account_id = d.account_id AND a.id = d.automation_id
+  );
 
   stopped := ARRAY(
     SELECT d.id FROM unnest(accounts, ids) AS w(account_id, id)
     JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
     LEFT JOIN automations a ON a.account_id = d.account_id AND a.id = d.automation_id
     WHERE d.automation_id IS NOT NULL AND (a.id IS NULL OR d.automation_version <= a.stopped_version)
-  );
-  leavers := ARRAY(
-    SELECT d.id FROM unnest(accounts, ids) AS w(account_id, id)
-    JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
-    JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
-    WHERE d.automation_id IS NOT NULL AND NOT EXISTS (
-      SELECT FROM contacts c WHERE c.account_id = e.account_id AND c.id = e.contact_id
-        AND NOT (c.unsubscribed AND d.priority > 0)
-    )
   );
 END
 $$;

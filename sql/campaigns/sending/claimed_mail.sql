@@ -27,19 +27,12 @@ END
 $$;
 
 -- Locks the campaigns of deliveries that are about to be claimed, against whoever pauses or cancels them. Returns the
--- deliveries without those of campaigns that are stopped, or that somebody else is changing; and which of them are to contacts
--- that have unsubscribed from everything or were deleted.
-CREATE FUNCTION lock_campaigns(INOUT accounts uuid[], INOUT ids uuid[], OUT leavers uuid[])
+-- deliveries without those of campaigns that are stopped, or that somebody else is changing.
+CREATE FUNCTION lock_campaigns(INOUT accounts uuid[], INOUT ids uuid[])
 LANGUAGE plpgsql AS $$
 DECLARE
-  known uuid[];
   locked uuid[];
 BEGIN
-  known := ARRAY(
-    SELECT DISTINCT g.id FROM unnest(accounts, ids) AS w(account_id, id)
-    JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
-    JOIN campaigns g ON g.account_id = d.account_id AND g.id = d.campaign_id
-  );
   locked := ARRAY(
     SELECT g.id FROM (
       SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
@@ -54,15 +47,8 @@ BEGIN
   -- Mail of a campaign that was deleted has nobody to stop it.
   SELECT array_agg(w.account_id), array_agg(w.id) INTO accounts, ids FROM unnest(accounts, ids) AS w(account_id, id)
   JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
-  WHERE d.campaign_id IS NULL OR d.campaign_id = ANY (locked) OR d.campaign_id <> ALL (known);
-
-  leavers := ARRAY(
-    SELECT d.id FROM unnest(accounts, ids) AS w(account_id, id)
-    JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
-    JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
-    WHERE d.campaign_id IS NOT NULL AND e.contact_id IS NOT NULL AND NOT EXISTS (
-      SELECT FROM contacts c WHERE c.account_id = e.account_id AND c.id = e.contact_id AND NOT c.unsubscribed
-    )
+  WHERE d.campaign_id IS NULL OR d.campaign_id = ANY (locked) OR NOT EXISTS (
+    SELECT FROM campaigns g WHERE g.account_id = d.account_id AND g.id = d.campaign_id
   );
 END
 $$;
