@@ -62,19 +62,14 @@ type Stopped = AutomationId & { stopped_version: number }
  * whoever takes steps of runs locks them in another order.
  */
 export async function endRuns(tx: Tx, { account_id, id, stopped_version }: Stopped, limit: number): Promise<number> {
-  return tx.run(sql.unsafe`
-    WITH stopped AS MATERIALIZED (
-      SELECT r.id FROM automation_runs r
-      WHERE r.account_id = ${account_id} AND r.automation_id = ${id} AND r.status = 'running' AND r.version <= ${stopped_version}
-      ORDER BY r.id LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
-    ), steps AS (
-      UPDATE automation_run_steps s SET status = 'skipped', completed_at = now()
-      FROM stopped r WHERE s.account_id = ${account_id} AND s.run_id = r.id AND s.status = 'waiting'
-    )
-    UPDATE automation_runs r SET status = 'skipped', due_at = NULL, wait_event = NULL, completed_at = now(),
-      error = 'The automation was stopped.'
-    FROM stopped s WHERE r.account_id = ${account_id} AND r.id = s.id
+  const { ended } = await tx.one(sql.type(z.object({ ended: z.int() }))`
+    SELECT skip_runs(${account_id}, ARRAY(
+      SELECT id FROM automation_runs
+      WHERE account_id = ${account_id} AND automation_id = ${id} AND status = 'running' AND version <= ${stopped_version}
+      ORDER BY id LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+    ), 'The automation was stopped.') AS ended
   `)
+  return ended
 }
 
 /** Tells whether runs of stopped versions are left. */

@@ -275,7 +275,11 @@ t.test('a stop waits for steps under way, and none is taken after it', async t =
   await work.automations.advance()
   await clearRuns(pool)
   const skipped = { status: 'skipped', error: 'The automation was stopped.' }
-  shows(t, await readRun(world, before), { ...skipped, steps: [{ status: 'completed' }, { status: 'skipped' }] })
+  shows(t, await readRun(world, before), {
+    ...skipped,
+    wait_until: null,
+    steps: [{ status: 'completed' }, { status: 'skipped' }],
+  })
   shows(t, await readRun(world, after), { ...skipped, steps: [] })
 })
 
