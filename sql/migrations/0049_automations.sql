@@ -110,8 +110,6 @@ CREATE TABLE automation_runs (
   CHECK ((status = 'running') = (due_at IS NOT NULL))
 ) WITH (fillfactor = 70);
 CREATE INDEX automation_runs_due ON automation_runs (due_at, id) WHERE status = 'running';
-CREATE INDEX automation_runs_of_contact ON automation_runs (account_id, contact_id, automation_id, id);
-CREATE INDEX automation_runs_of_automation ON automation_runs (account_id, automation_id, id);
 CREATE INDEX automation_runs_by_status ON automation_runs (account_id, automation_id, status, id);
 CREATE UNIQUE INDEX automation_runs_one_running ON automation_runs (account_id, automation_id, contact_id)
   WHERE status = 'running' AND reentry = 'while_not_running';

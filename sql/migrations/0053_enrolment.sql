@@ -4,7 +4,6 @@ ALTER TABLE contact_events ADD COLUMN enrolled integer NOT NULL DEFAULT 0; -- ru
 
 -- The runs of a contact are found by its id alone, whatever the planner believes about the table (sql/events/runs_of.sql).
 CREATE INDEX automation_runs_by_contact ON automation_runs (contact_id);
-DROP INDEX automation_runs_of_contact;
 
 -- Events that steps of a version wait for. Filled by a trigger, whose function is replaced by sql/events/note_waits.sql.
 CREATE TABLE automation_waits (

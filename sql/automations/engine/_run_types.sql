@@ -18,7 +18,6 @@ CREATE TYPE advanced_run AS (
   refused_since timestamptz,
   has_sent boolean,
   has_skipped boolean,
-  attempt smallint,
   error text
 );
 

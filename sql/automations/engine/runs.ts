@@ -21,7 +21,6 @@ const DueRun = z.object({
   payload: Payload,
   event: Payload.nullable(),
   depth: z.int(),
-  attempt: z.int(),
   has_sent: z.boolean(),
   has_skipped: z.boolean(),
   now: z.date(),
@@ -45,7 +44,7 @@ export async function claimRuns(tx: Tx, claim: Claim): Promise<DueRun[]> {
     )
   return tx.any(sql.prepared(ids ? 'claim_these_runs' : 'claim_runs', DueRun)`
     SELECT account_id, id, automation_id, version, domain_id, contact_id, step, seq, wait_event, wait_until, refused_since,
-      seen_event, consumed, payload, event, depth, attempt, has_sent, has_skipped, now() AS now
+      seen_event, consumed, payload, event, depth, has_sent, has_skipped, now() AS now
     FROM claim_runs(${ids ? ids.length : (claim as number)}, ${accounts}, ${runs})
   `)
 }
@@ -59,7 +58,7 @@ export type StoredRun = { run: DueRun; advanced: Advanced; seen_event: string | 
 export async function storeRuns(tx: Tx, stored: StoredRun[]): Promise<void> {
   if (stored.length === 0) return
   const runs = stored.map(({ run: { account_id, id, seq }, advanced: { status, due, error, state }, seen_event }) => ({
-    ...{ account_id, id, expected: seq, status, due_at: due, error, seen_event, attempt: 0 },
+    ...{ account_id, id, expected: seq, status, due_at: due, error, seen_event },
     ...state,
   }))
   const steps = stored.flatMap(({ run: { account_id, id: run_id }, advanced }) =>

@@ -11,7 +11,7 @@ BEGIN
   UPDATE automation_runs r SET
     status = n.status, step = n.step, seq = n.seq, due_at = CASE WHEN n.status = 'running' THEN coalesce(n.due_at, 'infinity') END,
     wait_event = n.wait_event, wait_until = n.wait_until, seen_event = n.seen_event, consumed = n.consumed, event = n.event,
-    refused_since = n.refused_since, has_sent = n.has_sent, has_skipped = n.has_skipped, attempt = n.attempt, error = n.error,
+    refused_since = n.refused_since, has_sent = n.has_sent, has_skipped = n.has_skipped, attempt = 0, error = n.error,
     completed_at = CASE WHEN n.status <> 'running' THEN now() END
   FROM json_populate_recordset(NULL::advanced_run, given_runs) AS n
   WHERE r.account_id = n.account_id AND r.id = n.id AND r.seq = n.expected;
