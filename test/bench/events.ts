@@ -3,7 +3,7 @@ import { createIngestEvent } from '#flows/events/ingest_together.ts'
 import { type EventDraft, ingestEvents } from '#sql/events/contact_events.ts'
 import type { Pool } from '#sql/pool.ts'
 import { interleave, openStage, percentile, report } from '#test/bench/support/stage.ts'
-import { makeAutomation } from '#test/support/automations.ts'
+import { storeAutomation } from '#test/support/automation_runs.ts'
 
 const CONTACTS = 20_000
 const COUNT = 10_000
@@ -62,7 +62,7 @@ export async function benchEvents(): Promise<void> {
 async function prepare(pool: Pool): Promise<() => EventDraft> {
   const { rows } = await pool.pg.query('SELECT account_id, id FROM domains LIMIT 1')
   const [{ account_id, id: domain_id }] = rows
-  await makeAutomation({ pool }, { id: account_id, domain_id }, { trigger: 'order.placed' })
+  await storeAutomation({ pool }, { id: account_id, domain_id }, [], { trigger: 'order.placed' })
   const { rows: contacts } = await pool.pg.query(
     `INSERT INTO contacts (account_id, id, domain_id, email, source)
      SELECT $1, gen_random_uuid(), $2, 'p' || n || '@b.com', 'api' FROM generate_series(1, $3) n RETURNING id`,

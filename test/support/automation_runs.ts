@@ -1,6 +1,6 @@
 import type { Foundation } from '#flows/process/run_process.ts'
-import { buildGraph, type Graph } from '#lib/automations/graph.ts'
-import { type ConnectionType, NewStep } from '#lib/automations/new_step.ts'
+import { buildGraph, connectionsOf, type Graph } from '#lib/automations/graph.ts'
+import { type ConnectionType, NewStep, type Step } from '#lib/automations/new_step.ts'
 import { newId } from '#lib/ids.ts'
 import { parse } from '#lib/json/parse.ts'
 import type { TestAccount } from './world.ts'
@@ -12,32 +12,52 @@ export type TestStep = { key?: string; type: string; config?: object }
 /** `['wait', 'reply', 'event_received']` */
 export type TestConnection = [from: string, to: string, type?: ConnectionType]
 
-/** A graph that begins with the event `signed.up`. Without connections its steps follow each other. */
-export function graphOf(steps: TestStep[], connections?: TestConnection[]): Graph {
-  const all = [{ key: 'start', type: 'trigger', config: { event_name: 'signed.up' } }, ...steps]
-  const given = all.map(({ key, type, config = {} }) => parse(NewStep, { key: key ?? type, type, config }))
-  const inTurn = given.slice(1).map(({ key }, n): TestConnection => [given[n]?.key as string, key])
-  const links = (connections ?? inTurn).map(([from, to, type = 'default']) => ({ from, to, type }))
-  return buildGraph(given, links, newId)
+/** A step that waits for an event without end. */
+export function waitFor(event_name: string): TestStep {
+  return { type: 'wait_for_event', config: { event_name } }
 }
 
-type Fields = { purpose?: 'marketing' | 'transactional'; connections?: TestConnection[] }
+/** A graph that begins with an event. Without connections its steps follow each other. */
+export function graphOf(steps: TestStep[], connections?: TestConnection[], event_name = 'signed.up'): Graph {
+  const all = [{ key: 'start', type: 'trigger', config: { event_name } }, ...steps]
+  const given = all.map(({ key, type, config = {} }) => parse(NewStep, { key: key ?? type, type, config }))
+  const inTurn = given.slice(1).map(({ key: to }, n) => {
+    const { key: from, type } = given[n] as Step
+    return { from, to, type: connectionsOf(type)[0] ?? 'default' }
+  })
+  const links = connections?.map(([from, to, type = 'default']) => ({ from, to, type }))
+  return buildGraph(given, links ?? inTurn, newId)
+}
 
-/** An enabled automation of the domain of an account, by its rows; returns its id. */
+type Fields = {
+  trigger?: string
+  reentry?: 'always' | 'while_not_running' | 'once'
+  status?: 'enabled' | 'disabled'
+  purpose?: 'marketing' | 'transactional'
+  connections?: TestConnection[]
+}
+
+/** An automation of the domain of an account, by its rows; returns its id. */
 export async function storeAutomation(
   { pool: { pg } }: Database,
   { id: account_id, domain_id }: Pick<TestAccount, 'id' | 'domain_id'>,
-  steps: TestStep[],
-  { purpose = 'marketing', connections }: Fields = {},
+  steps: TestStep[] = [],
+  { trigger = 'signed.up', reentry = 'always', status = 'enabled', purpose = 'marketing', connections }: Fields = {},
 ): Promise<string> {
   const id = newId()
   await pg.query(
-    `INSERT INTO automations (account_id, id, domain_id, name, status, purpose) VALUES ($1, $2, $3, 'Welcome', 'enabled', $4)`,
-    [account_id, id, domain_id, purpose],
+    `INSERT INTO automations (account_id, id, domain_id, name, status, reentry, purpose) VALUES ($1, $2, $3, 'Welcome', $4, $5, $6)`,
+    [account_id, id, domain_id, status, reentry, purpose],
   )
   await pg.query('INSERT INTO automation_versions (account_id, automation_id, version, graph) VALUES ($1, $2, 1, $3)', [
-    ...[account_id, id, JSON.stringify(graphOf(steps, connections))],
+    ...[account_id, id, JSON.stringify(graphOf(steps, connections, trigger))],
   ])
+  if (status === 'enabled') {
+    await pg.query(
+      'INSERT INTO automation_triggers (account_id, domain_id, event, automation_id) VALUES ($1, $2, $3, $4)',
+      [account_id, domain_id, trigger, id],
+    )
+  }
   return id
 }
 

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
-import { makeAutomation, runsOf } from '#test/support/automations.ts'
+import { storeAutomation } from '#test/support/automation_runs.ts'
+import { runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -17,7 +18,7 @@ const send = (body: object, headers?: Record<string, string>) => post('/events/s
 const eventsOf = async (name: string) => (await api.request('GET', `/api/events/${name}/recent`)).body.data
 
 t.test('POST /events/send starts the automations that an event triggers', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'started' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'started' })
   const [ann] = await addContacts(world, account, ['ann@b.com'])
   const { status, body } = await send({ event: 'started', contact_id: ann, payload: { plan: 'pro' } })
   t.equal(status, 202)
@@ -51,7 +52,7 @@ t.test('every spelling of an event is taken, by both routes', async t => {
 })
 
 t.test('an event of an unknown address creates the contact', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'first' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'first' })
   const answers = await Promise.all(['New@b.com', 'new@b.com'].map(email => send({ event: 'first', email })))
   const { body: contact } = await api.request('GET', `/api/contacts/new@b.com?domain=${domain}`)
   const stored = { status: 202, body: { contact_id: contact.id, enrolled: 1 } }
@@ -84,7 +85,7 @@ t.test('an event with a wrong member is refused', async t => {
 })
 
 t.test('an event with an idempotency key is stored once', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'keyed' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'keyed' })
   const [dan] = await addContacts(world, account, ['dan@b.com'])
   const key = { 'idempotency-key': 'one' }
   const body = { event: 'keyed', contact_id: dan, payload: { n: 1 } }

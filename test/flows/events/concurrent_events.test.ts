@@ -4,7 +4,8 @@ import { stopAutomation } from '#flows/automations/definitions/stop_automation.t
 import { createIngestEvent } from '#flows/events/ingest_together.ts'
 import { ingestEvents } from '#sql/events/contact_events.ts'
 import { sql } from '#sql/pool.ts'
-import { letWait, makeAutomation, runsOf } from '#test/support/automations.ts'
+import { storeAutomation, waitFor } from '#test/support/automation_runs.ts'
+import { letWait, runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { eventDraft } from '#test/support/events.ts'
@@ -30,7 +31,7 @@ async function versionsOf(automation: string): Promise<{ version: number; stoppe
 }
 
 t.test('an event wakes a run that waits for it', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'started', waits: ['paid'] })
+  const automation = await storeAutomation(world, account, [waitFor('paid')], { trigger: 'started' })
   const [contact, other] = [await addContact(), await addContact()]
   await ingest(eventDraft(account, contact, 'started'))
   const [run] = await runsOf(world, automation)
@@ -44,7 +45,7 @@ t.test('an event wakes a run that waits for it', async t => {
 })
 
 t.test('an event waits for the one that starts the run which waits for it', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'ordered', waits: ['paid'] })
+  const automation = await storeAutomation(world, account, [waitFor('paid')], { trigger: 'ordered' })
   const contact = await addContact()
   const starting = await begin(world, tx => ingestEvents(tx, [eventDraft(account, contact, 'ordered')]))
   const arriving = ingest(eventDraft(account, contact, 'paid'))
@@ -56,7 +57,7 @@ t.test('an event waits for the one that starts the run which waits for it', asyn
 })
 
 t.test('a stop waits for an event that starts a run, and ends the run', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'entered' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'entered' })
   const draft = eventDraft(account, await addContact(), 'entered')
   const entering = await begin(world, tx => ingestEvents(tx, [draft]))
   const stopping = stopAutomation(pool, { account_id: account.id, id: automation })
@@ -69,7 +70,7 @@ t.test('a stop waits for an event that starts a run, and ends the run', async t 
 })
 
 t.test('an event waits for a stop, and starts no run', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'left' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'left' })
   const contact = await addContact()
   await ingest(eventDraft(account, contact, 'left'))
   // Keeps the stop from its last statement, when it has removed the trigger.
@@ -87,7 +88,7 @@ t.test('an event waits for a stop, and starts no run', async t => {
 })
 
 t.test('transactions that store events do not wait for each other', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'together' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'together' })
   const [one, other] = [await addContact(), await addContact()]
   const first = await begin(world, tx => ingestEvents(tx, [eventDraft(account, one, 'together')]))
   const second = await begin(world, async tx => {
@@ -99,7 +100,7 @@ t.test('transactions that store events do not wait for each other', async t => {
 })
 
 t.test('events named contact.created by their sender keep to ten runs a day', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'contact.created' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'contact.created' })
   const contact = await addContact()
   const drafts = (count: number) => Array.from({ length: count }, () => eventDraft(account, contact, 'contact.created'))
   const first = await begin(world, tx => ingestEvents(tx, drafts(8)))

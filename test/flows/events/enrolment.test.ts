@@ -5,7 +5,8 @@ import { tellContacts } from '#sql/events/tell_contacts.ts'
 import { sql } from '#sql/pool.ts'
 import { report_limited_runs } from '#tasks/report_limited_runs.ts'
 import { startApi } from '#test/support/api.ts'
-import { limitedOf, makeAutomation, runsOf } from '#test/support/automations.ts'
+import { storeAutomation } from '#test/support/automation_runs.ts'
+import { limitedOf, runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -39,10 +40,10 @@ const enrolled = (answers: Sent[]) => answers.map(({ status, body }) => (status 
 
 t.test('the re-entry rule decides how many runs a contact has', async t => {
   const account = await openAccount(['ann@b.com'])
-  const once = await makeAutomation(world, account, { reentry: 'once' })
-  const oneRunning = await makeAutomation(world, account, { reentry: 'while_not_running' })
-  const always = await makeAutomation(world, account, { reentry: 'always' })
-  await makeAutomation(world, account, { status: 'disabled' })
+  const once = await storeAutomation(world, account, [], { reentry: 'once' })
+  const oneRunning = await storeAutomation(world, account, [], { reentry: 'while_not_running' })
+  const always = await storeAutomation(world, account, [], { reentry: 'always' })
+  await storeAutomation(world, account, [], { status: 'disabled' })
   // Together: they share a commit.
   const answers = await Promise.all([1, 2, 3].map(() => send(account, 'signed.up', 'ann@b.com')))
   t.strictSame(enrolled(answers).sort(), [1, 1, 3])
@@ -58,8 +59,8 @@ t.test('an event starts only automations of its domain', async t => {
   const account = await openAccount(['ann@b.com'])
   const other = { account_id: account.id, id: newId(), name: `other-${account.domain}`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, other)
-  const there = await makeAutomation(world, { id: account.id, domain_id: other.id })
-  const foreign = await makeAutomation(world, await openAccount([]))
+  const there = await storeAutomation(world, { id: account.id, domain_id: other.id })
+  const foreign = await storeAutomation(world, await openAccount([]))
   t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [0])
   const body = { event: 'signed.up', contact_id: account.ids[0], domain: other.name }
   const answer = await api.request('POST', '/api/events/send', { key: account.key, body })
@@ -69,7 +70,7 @@ t.test('an event starts only automations of its domain', async t => {
 
 t.test('a contact begins ten runs of an automation in a day', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com'])
-  const automation = await makeAutomation(world, account)
+  const automation = await storeAutomation(world, account)
   const answers = await Promise.all(Array.from({ length: 25 }, () => send(account, 'signed.up', 'ann@b.com')))
   t.strictSame(
     answers.reduce((sum, { body }) => sum + (body.enrolled ?? NaN), 0),
@@ -81,7 +82,7 @@ t.test('a contact begins ten runs of an automation in a day', async t => {
 
 t.test('two processes keep to the ten runs together', async t => {
   const account = await openAccount(['ann@b.com'])
-  const automation = await makeAutomation(world, account)
+  const automation = await storeAutomation(world, account)
   const second = await startApi(t, world, account.key)
   const body = { event: 'signed.up', email: 'ann@b.com', domain: account.domain }
   const apis = [second, await startApi(t, world, account.key)]
@@ -91,7 +92,7 @@ t.test('two processes keep to the ten runs together', async t => {
 
 t.test('an event that would exceed the quota of runs is refused whole', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 3)
-  await Promise.all([1, 2].map(() => makeAutomation(world, account)))
+  await Promise.all([1, 2].map(() => storeAutomation(world, account)))
   t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [2])
   const refused = await send(account, 'signed.up', 'bob@b.com')
   shows(t, refused, {
@@ -109,7 +110,7 @@ t.test('an event that would exceed the quota of runs is refused whole', async t 
   const { rows } = await pg.query('SELECT name FROM contact_events WHERE account_id = $1 ORDER BY id', [account.id])
   t.strictSame(rows, [{ name: 'signed.up' }, { name: 'nothing' }])
   shows(t, await usageOf(account), { used: 2, limit: 3, resets_at: /Z$/ })
-  await makeAutomation(world, account, { trigger: 'one' })
+  await storeAutomation(world, account, [], { trigger: 'one' })
   t.strictSame(enrolled([await send(account, 'one', 'bob@b.com'), await send(account, 'one', 'bob@b.com')]), [
     1,
     'automation_quota_exceeded',
@@ -119,7 +120,7 @@ t.test('an event that would exceed the quota of runs is refused whole', async t 
 t.test('the quota of runs is exact for events that arrive together', async t => {
   const people = Array.from({ length: 12 }, (_, n) => `p${n}@b.com`)
   const account = await openAccount(people, 5)
-  const automation = await makeAutomation(world, account)
+  const automation = await storeAutomation(world, account)
   const apis = await Promise.all([1, 2, 3].map(() => startApi(t, world, account.key)))
   const answers = await Promise.all(
     people.map((email, n) => {
@@ -134,9 +135,9 @@ t.test('the quota of runs is exact for events that arrive together', async t => 
 
 t.test('of events that share a commit those that fit are stored', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 2)
-  const once = await makeAutomation(world, account, { trigger: 'a', reentry: 'once' })
-  for (const _ of [1, 2]) await makeAutomation(world, account, { trigger: 'a' })
-  await makeAutomation(world, account, { trigger: 'b' })
+  const once = await storeAutomation(world, account, [], { trigger: 'a', reentry: 'once' })
+  for (const _ of [1, 2]) await storeAutomation(world, account, [], { trigger: 'a' })
+  await storeAutomation(world, account, [], { trigger: 'b' })
   // The first of a process goes alone; those that wait behind it go together, in their order.
   const first = send(account, 'nothing', 'ann@b.com')
   const rest = [send(account, 'a', 'ann@b.com'), send(account, 'b', 'bob@b.com'), send(account, 'b', 'cid@b.com')]
@@ -146,14 +147,14 @@ t.test('of events that share a commit those that fit are stored', async t => {
 
 t.test('an account without a quota of runs is counted all the same', async t => {
   const account = await openAccount(['ann@b.com'])
-  await makeAutomation(world, account)
+  await storeAutomation(world, account)
   await send(account, 'signed.up', 'ann@b.com')
   shows(t, await usageOf(account), { used: 1, limit: null })
 })
 
 t.test('events of ours beyond the quota of runs are counted and reported', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 1)
-  const automation = await makeAutomation(world, account, { trigger: 'contact.created' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'contact.created' })
   await world.pool.transaction(tx => tellContacts(tx, account.id, 'contact.created', account.ids))
   t.strictSame([(await runsOf(world, automation)).length, await limitedOf(world, automation)], [1, 2])
   await pg.query(`UPDATE automation_usage SET hour = hour - interval '1 hour' WHERE account_id = $1`, [account.id])
@@ -165,8 +166,8 @@ t.test('events of ours beyond the quota of runs are counted and reported', async
 
 t.test('events of runs are one deeper and start nothing at a depth of five', async t => {
   const account = await openAccount(['ann@b.com'])
-  const own = await makeAutomation(world, account, { trigger: 'contact.unsubscribed' })
-  const other = await makeAutomation(world, account, { trigger: 'contact.unsubscribed' })
+  const own = await storeAutomation(world, account, [], { trigger: 'contact.unsubscribed' })
+  const other = await storeAutomation(world, account, [], { trigger: 'contact.unsubscribed' })
   for (const depth of [0, 3, 4, 7]) {
     const run = { automation_id: own, depth }
     await world.pool.transaction(tx => tellContacts(tx, account.id, 'contact.unsubscribed', account.ids, run))
@@ -181,8 +182,8 @@ t.test('events of runs are one deeper and start nothing at a depth of five', asy
 
 t.test('a run is started by hand under the same limits', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 2)
-  const automation = await makeAutomation(world, account, { reentry: 'once' })
-  const disabled = await makeAutomation(world, account, { status: 'disabled' })
+  const automation = await storeAutomation(world, account, [], { reentry: 'once' })
+  const disabled = await storeAutomation(world, account, [], { status: 'disabled' })
   const enter = (automation_id: string, contact_id: string | undefined) =>
     world.pool.transaction(tx =>
       enterByHand(tx, { account_id: account.id, automation_id, contact_id: contact_id as string, payload: { n: 1 } }),
@@ -197,7 +198,7 @@ t.test('a run is started by hand under the same limits', async t => {
   const together = await Promise.all([enter(automation, bob), enter(automation, cid)])
   t.strictSame(together.map(each => each.outcome).sort(), ['quota', 'started'])
   await world.pool.run(sql.unsafe`UPDATE plans SET automation_runs = NULL WHERE name = ${`plan of ${account.id}`}`)
-  const always = await makeAutomation(world, account)
+  const always = await storeAutomation(world, account)
   for (let n = 0; n < 10; n++) await enter(always, ann)
   t.strictSame(await enter(always, ann), { outcome: 'limit', run_id: null })
 })

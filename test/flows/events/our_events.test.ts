@@ -1,7 +1,8 @@
 import t from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
-import { letWait, makeAutomation, runsOf } from '#test/support/automations.ts'
+import { storeAutomation, waitFor } from '#test/support/automation_runs.ts'
+import { letWait, runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { Imports } from '#test/support/contacts/imports.ts'
 import { compose, receive } from '#test/support/receiving.ts'
@@ -49,7 +50,7 @@ t.test('nothing is stored of what no automation has to do with', async t => {
 })
 
 t.test('contact.created tells of contacts by the API, of others only if asked', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'contact.created' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'contact.created' })
   const { body } = await post('/contacts', { email: 'one@new.com', domain })
   await post('/contacts', { email: 'one@new.com', domain, first_name: 'One' })
   await post('/events/send', { event: 'x', email: 'two@new.com', domain })
@@ -66,7 +67,7 @@ t.test('contact.created tells of contacts by the API, of others only if asked', 
 
 t.test('contact.unsubscribed tells of every way to unsubscribe', async t => {
   await addContacts(world, account, ['api@out.com', 'page@out.com', 'batch@out.com', 'import@out.com', 'quiet@out.com'])
-  const automation = await makeAutomation(world, account, { trigger: 'contact.unsubscribed' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'contact.unsubscribed' })
   await patch('/contacts/api@out.com', { domain, unsubscribed: true })
   await patch('/contacts/api@out.com', { domain, unsubscribed: true })
   await post('/contacts', { email: 'never@out.com', domain, unsubscribed: true })
@@ -86,8 +87,8 @@ t.test('contact.unsubscribed tells of every way to unsubscribe', async t => {
 t.test('email.delivered and email.bounced tell of recipients that are contacts', async t => {
   const bounced = `bounced@${world.config.SIMULATOR_DOMAIN}`
   await addContacts(world, account, ['there@b.com', bounced])
-  const delivered = await makeAutomation(world, account, { trigger: 'email.delivered' })
-  const failed = await makeAutomation(world, account, { trigger: 'email.bounced' })
+  const delivered = await storeAutomation(world, account, [], { trigger: 'email.delivered' })
+  const failed = await storeAutomation(world, account, [], { trigger: 'email.bounced' })
   const id = await send({ to: ['There@b.com', 'nobody@b.com'], subject: 'Hi' })
   await send({ to: bounced })
   const run = { contact_email: 'there@b.com', depth: 0, payload: { email_id: id, subject: 'Hi', email: 'there@b.com' } }
@@ -97,8 +98,8 @@ t.test('email.delivered and email.bounced tell of recipients that are contacts',
 
 t.test('an automation does not start by its own mail, and others start one deeper', async t => {
   const [contact] = await addContacts(world, account, ['loop@b.com'])
-  const own = await makeAutomation(world, account, { trigger: 'email.delivered' })
-  const other = await makeAutomation(world, account, { trigger: 'email.delivered' })
+  const own = await storeAutomation(world, account, [], { trigger: 'email.delivered' })
+  const other = await storeAutomation(world, account, [], { trigger: 'email.delivered' })
   await pg.query(
     `INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, depth)
      VALUES ($1, $2, $3, 1, $4, $5, 'loop@b.com', 2)`,
@@ -113,8 +114,8 @@ t.test('an automation does not start by its own mail, and others start one deepe
 })
 
 t.test('email.opened and email.clicked tell of people, once for each email and link', async t => {
-  const opened = await makeAutomation(world, account, { trigger: 'email.opened' })
-  const clicked = await makeAutomation(world, account, { trigger: 'email.clicked' })
+  const opened = await storeAutomation(world, account, [], { trigger: 'email.opened' })
+  const clicked = await storeAutomation(world, account, [], { trigger: 'email.clicked' })
   await addContacts(world, account, ['reader@b.com'])
   const email = await makeTracked(world, account, { to: 'reader@b.com' })
   await record(world, [makeHit(email, null, -20_000, { class: 'machine', rule: 'x' })])
@@ -127,7 +128,7 @@ t.test('email.opened and email.clicked tell of people, once for each email and l
 })
 
 t.test('email.replied tells of the contact that has answered', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'email.replied' })
+  const automation = await storeAutomation(world, account, [], { trigger: 'email.replied' })
   const [ann] = await addContacts(world, account, ['ann@reply.com'])
   const id = await send({ to: 'ann@reply.com' })
   const { rows } = await pg.query('SELECT message_id FROM emails WHERE id = $1', [id])
@@ -139,7 +140,7 @@ t.test('email.replied tells of the contact that has answered', async t => {
 })
 
 t.test('an event of ours wakes a run that waits for it', async t => {
-  const automation = await makeAutomation(world, account, { trigger: 'waits', waits: ['email.delivered'] })
+  const automation = await storeAutomation(world, account, [waitFor('email.delivered')], { trigger: 'waits' })
   await pg.query('DELETE FROM automation_triggers WHERE event = $1', ['email.delivered'])
   const people = ['waiting@b.com', 'other@b.com']
   await addContacts(world, account, people)

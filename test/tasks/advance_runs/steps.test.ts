@@ -11,7 +11,7 @@ import {
   type TestConnection,
   type TestStep,
 } from '#test/support/automation_runs.ts'
-import { makeAutomation, runsOf } from '#test/support/automations.ts'
+import { runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
@@ -125,7 +125,7 @@ t.test('a contact that a step unsubscribes wakes runs that wait for that', async
 t.test('all contacts that runs of a set unsubscribe are told of', async t => {
   const account = await newAccount(world)
   const contacts = await addContacts(world, account, ['one@b.com', 'two@b.com', 'three@b.com', 'four@b.com'])
-  const listens = await makeAutomation(world, account, { trigger: 'contact.unsubscribed' })
+  const listens = await storeAutomation(world, account, [], { trigger: 'contact.unsubscribed' })
   const leave = { type: 'contact_update', config: { unsubscribed: true } }
   const [first, second] = [
     await storeAutomation(world, account, [leave]),
