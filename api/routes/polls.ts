@@ -5,10 +5,12 @@ import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { requireDomain } from '#flows/contacts/contact_domain.ts'
 import { orNotFound } from '#lib/errors.ts'
-import { findPoll, ListedPoll, listPolls, Poll } from '#sql/polls/polls.ts'
+import { ListedPoll, Poll } from '#sql/polls/poll_records.ts'
+import { findPoll, listPolls } from '#sql/polls/polls.ts'
 
 const filters = {
   campaign_id: z.guid().toLowerCase().optional().describe('Id of a campaign: only its poll.'),
+  automation_id: z.guid().toLowerCase().optional().describe('Id of an automation: only the polls of its steps.'),
   domain: z.string().optional().describe('Name or id of a domain: only polls of mail from it.'),
 }
 
@@ -17,15 +19,16 @@ export const polls = [
     id: 'listPolls',
     access: 'full',
     summary: 'List polls, newest first',
-    description: 'Polls are made with the emails and campaigns that ask them. Those of test emails are left out.',
+    description:
+      'Polls are made with the emails, campaigns and steps of automations that ask them. Those of test emails are left out.',
     query: wholeQuery(filters),
     answers: { 200: listOf(ListedPoll) },
   }).handle(async (ctx, { account_id, query }) => {
     const { position, filters } = query()
-    const { domain, campaign_id } = filters
+    const { domain, campaign_id, automation_id } = filters
     const domain_id =
       domain === undefined ? undefined : await requireDomain(ctx.pool, { caller: ctx.state.caller, domain })
-    return listPolls(ctx.pool, account_id, { campaign_id, domain_id }, position)
+    return listPolls(ctx.pool, account_id, { campaign_id, automation_id, domain_id }, position)
   }),
 
   operation('GET /polls/:id', {

@@ -1,12 +1,10 @@
-import { atOnce } from '#lib/async/turns.ts'
 import { refuseVariableSchemes } from '#lib/contents/campaign/check_content.ts'
 import { freezeContent } from '#lib/contents/campaign/freeze_content.ts'
-import { recipientLookup } from '#lib/contents/campaign/recipient_values.ts'
+import { subjectForNobody } from '#lib/contents/campaign/recipient_values.ts'
 import { insertPoll } from '#lib/contents/insert_poll.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { PollForm } from '#lib/polls/new_poll.ts'
 import { listPollKeys, pollOfContent } from '#lib/polls/poll_of_content.ts'
-import { render } from '#lib/templates/render.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { readSource } from './read_source.ts'
@@ -57,17 +55,11 @@ export async function freezeVariants(
   return {
     subject,
     reply_to: reply_to.length > 0 ? reply_to : source.reply_to,
-    poll: pollOfContent(campaign.poll, pollKeys, () => forNobody(subject)),
+    poll: pollOfContent(campaign.poll, pollKeys, () => subjectForNobody(subject)),
     variants: variants.map(({ key, from, subject, preview_text, html, text }) => {
       return { key, sender: from, subject, ...freezeContent({ html, text }, { preview_text, postal_address }) }
     }),
   }
-}
-
-/** A subject without values of a recipient. */
-function forNobody(subject: string): string {
-  const lookup = recipientLookup({ email: '', first_name: null, last_name: null, properties: {} })
-  return atOnce(render(subject, 'subject', lookup)).trim()
 }
 
 /** Leaves out the parts that a variant has from its campaign. */

@@ -3,7 +3,7 @@ import { deleteCampaign } from '#sql/campaigns/campaigns.ts'
 import { deleteRecipients, listCampaignsOfDomain } from '#sql/campaigns/leftovers.ts'
 import { cancelDeliveries } from '#sql/campaigns/stop/cancel_rest.ts'
 import { cancelCampaign } from '#sql/campaigns/stop/change_status.ts'
-import { deleteCampaignAnswers } from '#sql/polls/asked_polls.ts'
+import { deleteAnswers } from '#sql/polls/asked_polls.ts'
 import type { Pool } from '#sql/pool.ts'
 
 /** Rows per statement. */
@@ -22,7 +22,7 @@ export async function removeCampaignsOfDomain(pool: Pool, domain: { account_id: 
       })
       const named = { account_id: campaign.account_id, campaign_id: campaign.id }
       while ((await pool.transaction(tx => cancelDeliveries(tx, named, SLICE))) > 0);
-      while ((await deleteCampaignAnswers(pool, named, SLICE)) === SLICE);
+      while ((await deleteAnswers(pool, named, SLICE)) === SLICE);
       while ((await deleteRecipients(pool, campaign, SLICE)) === SLICE);
       await pool.transaction(tx => deleteCampaign(tx, campaign))
     }

@@ -5,6 +5,7 @@ import { EventName } from '#lib/events/new_definition.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { formatAddress } from '#lib/mail/address.ts'
 import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
+import { NewPoll } from '#lib/polls/new_poll.ts'
 import { MAX_PART } from '#lib/templates/render.ts'
 import { TemplateRef, VariableValue, variablesOf } from '#lib/templates/variables.ts'
 import { counted, record } from '#lib/zod_fields.ts'
@@ -38,8 +39,6 @@ const Template = z
   .meta({ id: 'AutomationTemplate' })
 
 const part = emptyIsNull(z.string().max(MAX_PART).nullish())
-/** To ignore it would send something else than asked. */
-const notYet = z.null('is not supported yet').optional()
 
 const SendEmailConfig = withTwins(
   z
@@ -64,7 +63,11 @@ const SendEmailConfig = withTwins(
         .nullish()
         .transform(orNull)
         .describe('Plain-text part. Default: derived from `html`. An empty string: no plain-text part.'),
-      poll: notYet.transform(orNull).describe('Not available yet: must be null.'),
+      poll: NewPoll.nullish()
+        .transform(orNull)
+        .describe(
+          'A question to its recipients, in place of `{{poll}}` or at the end. `{{poll_url:<key>}}` is the link of an option.',
+        ),
     })
     .superRefine(({ template, ...given }, context) => {
       for (const name of ['html', 'text'] as const) {

@@ -7,9 +7,11 @@ ALTER TABLE campaigns ADD COLUMN poll jsonb;
 -- poll_id  the poll that the links of the email answer
 ALTER TABLE email_contents ADD COLUMN poll_id uuid;
 
--- A poll of one email, which never changes, or of all emails of a campaign, to which later runs may add options.
+-- A poll of one email or of the emails of an automation's step, which never changes; or of all emails of a campaign, to which
+-- later runs may add options. If the poll of a step is changed, that is another poll.
 
--- email_id   the email that was sent with it; null: of a campaign, or of others that share it
+-- email_id   the email that was sent with it; null: of a campaign or a step, whose emails share it
+-- step       key of the step of the automation, and the subject of its emails, maybe with placeholders
 -- options    [{key, label}], in order
 -- is_test    of a test email: it can be looked at, and nobody's answer is stored
 CREATE TABLE polls (
@@ -18,6 +20,9 @@ CREATE TABLE polls (
   domain_id uuid NOT NULL,
   email_id uuid,
   campaign_id uuid,
+  automation_id uuid,
+  step text,
+  subject text,
   question text NOT NULL,
   options jsonb NOT NULL,
   is_test boolean NOT NULL DEFAULT false,
@@ -25,10 +30,11 @@ CREATE TABLE polls (
   PRIMARY KEY (account_id, id),
   FOREIGN KEY (account_id, email_id) REFERENCES emails (account_id, id) ON DELETE CASCADE,
   FOREIGN KEY (account_id, campaign_id) REFERENCES campaigns (account_id, id) ON DELETE CASCADE,
-  CHECK (num_nonnulls(email_id, campaign_id) <= 1)
+  CHECK (num_nonnulls(email_id, campaign_id, automation_id) <= 1)
 );
 CREATE UNIQUE INDEX polls_of_email ON polls (account_id, email_id) WHERE email_id IS NOT NULL;
 CREATE UNIQUE INDEX polls_of_campaign ON polls (account_id, campaign_id) WHERE campaign_id IS NOT NULL;
+CREATE INDEX polls_of_automation ON polls (account_id, automation_id) WHERE automation_id IS NOT NULL;
 CREATE INDEX polls_of_domain ON polls (account_id, domain_id, id);
 
 -- The last answer of each recipient: of one email, whose address is that of its delivery. They are forgotten together; the

@@ -14,7 +14,7 @@ BEGIN
   PERFORM FROM deliveries d JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
   WHERE d.account_id = account AND d.id = delivery FOR NO KEY UPDATE OF e;
 
-  SELECT p.id, e.id AS email_id, e.campaign_id, d.recipient,
+  SELECT p.id, e.id AS email_id, e.campaign_id, e.automation_id, d.recipient,
     answering_contact(e.account_id, e.contact_id, e.domain_id, d.recipient) AS contact_id INTO asked
   FROM deliveries d
   JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
@@ -38,8 +38,8 @@ BEGIN
 
   IF is_heard(account, 'poll.answered') THEN
     PERFORM announce(ARRAY[ROW(account, 'poll.answered', jsonb_build_object(
-      'poll_id', asked.id, 'email_id', asked.email_id, 'campaign_id', asked.campaign_id, 'contact_id', asked.contact_id,
-      'email', asked.recipient, 'answer', chosen, 'previous_answer', previous
+      'poll_id', asked.id, 'email_id', asked.email_id, 'campaign_id', asked.campaign_id, 'automation_id', asked.automation_id,
+      'contact_id', asked.contact_id, 'email', asked.recipient, 'answer', chosen, 'previous_answer', previous
     ))::announcement]);
   END IF;
   RETURN true;

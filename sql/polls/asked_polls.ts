@@ -58,6 +58,29 @@ export async function withdrawAnswers(
 
 type CampaignPoll = { account_id: string; id: string; domain_id: string; campaign_id: string }
 
+/** The poll of the emails of a step. `subject`: of these emails, as the step has it. */
+export type StepPoll = PollForm & {
+  id: string
+  domain_id: string
+  automation_id: string
+  step: string
+  subject: string
+}
+
+/** Stores polls that are not stored yet: none of an automation that was deleted meanwhile. */
+export async function keepStepPolls(tx: Tx, account_id: string, polls: StepPoll[]): Promise<void> {
+  const sorted = [...polls].sort((a, b) => (a.id < b.id ? -1 : 1)) // two statements in different order would deadlock
+  await tx.run(sql.unsafe`
+    INSERT INTO polls (account_id, id, domain_id, automation_id, step, subject, question, options)
+    SELECT a.account_id, p.id, p.domain_id, a.id, p.step, p.subject, p.question, p.options
+    FROM json_to_recordset(${JSON.stringify(sorted)}::json) AS p(id uuid, domain_id uuid, automation_id uuid, step text,
+      subject text, question text, options jsonb)
+    JOIN automations a ON a.account_id = ${account_id} AND a.id = p.automation_id
+    WHERE NOT EXISTS (SELECT FROM polls k WHERE k.account_id = a.account_id AND k.id = p.id)
+    ORDER BY p.id ON CONFLICT (account_id, id) DO NOTHING
+  `)
+}
+
 /**
  * Stores the poll that all emails of a campaign share, of all its runs. What a later run changes holds for earlier ones too;
  * options that it has no more are kept for the answers to them.
@@ -73,15 +96,24 @@ export async function insertCampaignPoll(tx: Tx, poll: CampaignPoll, { question,
   `)
 }
 
-/** Deletes answers to the poll of a campaign; returns how many: fewer than `limit` when none are left. */
-export async function deleteCampaignAnswers(
-  db: Queryable,
-  { account_id, campaign_id }: Pick<CampaignPoll, 'account_id' | 'campaign_id'>,
-  limit: number,
-): Promise<number> {
+type Asker = { account_id: string; campaign_id: string } | { account_id: string; automation_id: string }
+
+/** Deletes answers to the polls of a campaign or an automation; returns how many: fewer than `limit` when none are left. */
+export async function deleteAnswers(db: Queryable, asker: Asker, limit: number): Promise<number> {
   return db.run(sql.unsafe`
-    DELETE FROM poll_answers WHERE account_id = ${account_id} AND delivery_id = ANY (ARRAY(
+    DELETE FROM poll_answers WHERE account_id = ${asker.account_id} AND delivery_id = ANY (ARRAY(
       SELECT a.delivery_id FROM polls p JOIN poll_answers a ON a.account_id = p.account_id AND a.poll_id = p.id
-      WHERE p.account_id = ${account_id} AND p.campaign_id = ${campaign_id} LIMIT ${limit}))
+      WHERE p.account_id = ${asker.account_id} AND ${isAskedBy(asker)} LIMIT ${limit}))
   `)
+}
+
+/** Deletes the polls of an automation that is gone, with the answers that are left. */
+export async function deleteAutomationPolls(tx: Tx, account_id: string, automation_id: string): Promise<void> {
+  await tx.run(sql.unsafe`DELETE FROM polls WHERE account_id = ${account_id} AND automation_id = ${automation_id}`)
+}
+
+function isAskedBy(asker: Asker) {
+  return 'campaign_id' in asker
+    ? sql.fragment`p.campaign_id = ${asker.campaign_id}`
+    : sql.fragment`p.automation_id = ${asker.automation_id}`
 }

@@ -1,56 +1,13 @@
 import { z } from 'zod'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
-
-const listed = {
-  object: z.literal('poll'),
-  id: z.string(),
-  email_id: z.string().nullable().describe('Id of the email that asks; null: a campaign does.'),
-  campaign_id: z.string().nullable().describe('Id of the campaign that asks; null: an email does.'),
-  question: z.string().describe('The question.'),
-  responses_count: z.int().describe('Recipients who have answered.'),
-  last_response_at: z.date().nullable().describe('When an answer was last given or changed.'),
-  created_at: z.date().describe('When the email was accepted, or the campaign started.'),
-}
-
-/** A poll as GET /polls shows it (contract 14). */
-export const ListedPoll = z.object(listed).meta({ id: 'ListedPoll' })
-type ListedPoll = z.infer<typeof ListedPoll>
-
-const Answer = z
-  .object({
-    key: z.string().describe('Key of the option.'),
-    label: z.string().describe('Its text.'),
-    count: z.int().describe('Recipients whose last answer it is.'),
-    percentage: z.number().describe('Their share of all who have answered, 0 to 100, with two decimals.'),
-  })
-  .meta({ id: 'PollAnswer' })
-
-const Response = z
-  .object({
-    email: z.string().describe('Address of the recipient.'),
-    contact_id: z.string().nullable().describe('Id of the contact; null if there is none.'),
-    answer: z.string().describe('Key of the option.'),
-    answered_at: z.date().describe('When this answer was given.'),
-  })
-  .meta({ id: 'PollResponse' })
-
-/** A poll as GET /polls/:id shows it. */
-export const Poll = z
-  .object({
-    ...listed,
-    subject: z.string().describe('Subject of the email or campaign.'),
-    sent_count: z.int().describe('Recipients whose mail servers took the email.'),
-    answers: z.array(Answer).describe('The options with their figures, in order.'),
-    responses: z.array(Response).describe('The last answer of each recipient, newest first, at most 500.'),
-  })
-  .meta({ id: 'Poll' })
-type Poll = z.infer<typeof Poll>
+import { Answer, ListedPoll, listed, type Poll, Response } from './poll_records.ts'
 
 /** Rows of `responses`. */
 const MAX_RESPONSES = 500
 
-const columns = sql.fragment`'poll' AS object, p.id, p.email_id, p.campaign_id, p.question, p.created_at`
+const columns = sql.fragment`'poll' AS object, p.id, p.email_id, p.campaign_id, p.automation_id, p.step, p.question,
+  p.created_at`
 
 /** From `polls p`: the figures of all options together. */
 const figures = sql.fragment`
@@ -60,16 +17,19 @@ const figures = sql.fragment`
   ) n
 `
 
+type PollFilters = Partial<Record<'campaign_id' | 'automation_id' | 'domain_id', string | undefined>>
+
 /** Without those of test emails. */
 export async function listPolls(
   db: Queryable,
   account_id: string,
-  { campaign_id, domain_id }: { campaign_id?: string | undefined; domain_id?: string | undefined },
+  { campaign_id, automation_id, domain_id }: PollFilters,
   position: Position,
 ): Promise<Page<ListedPoll>> {
   const conditions = [
     sql.fragment`p.account_id = ${account_id} AND NOT p.is_test`,
     ...(campaign_id === undefined ? [] : [sql.fragment`p.campaign_id = ${campaign_id}`]),
+    ...(automation_id === undefined ? [] : [sql.fragment`p.automation_id = ${automation_id}`]),
     ...(domain_id === undefined ? [] : [sql.fragment`p.domain_id = ${domain_id}`]),
   ]
   return readPage(position, (where, order, limit) =>
@@ -81,19 +41,30 @@ export async function listPolls(
   )
 }
 
+/** Of `polls p`: by the counters of a campaign, and by the events of all other emails. */
+const sentCount = sql.fragment`(CASE
+  WHEN p.campaign_id IS NOT NULL THEN (
+    SELECT coalesce(sum(c.count), 0) FROM campaign_counts c
+    WHERE c.account_id = p.account_id AND c.campaign_id = p.campaign_id AND c.name = 'sent'
+  )
+  WHEN p.automation_id IS NOT NULL THEN (
+    SELECT count(DISTINCT v.email_id) FROM emails s
+    JOIN email_contents m ON m.account_id = s.account_id AND m.email_id = s.id AND m.poll_id = p.id
+    JOIN email_events v ON v.account_id = s.account_id AND v.email_id = s.id AND v.type = 'delivered'
+    WHERE s.account_id = p.account_id AND s.automation_id = p.automation_id
+  )
+  ELSE (
+    SELECT count(DISTINCT v.recipient) FROM email_events v
+    WHERE v.account_id = p.account_id AND v.email_id = p.email_id AND v.type = 'delivered'
+  )
+END)::integer`
+
 const Found = z.object({ ...listed, subject: z.string(), sent_count: z.int(), answers: z.array(Answer) })
 
-/** By its own id, or that of its email, of its campaign, or of an email of its campaign. */
+/** By its own id, or that of its campaign or of an email that asks it. */
 export async function findPoll(db: Queryable, account_id: string, id: string): Promise<Poll | null> {
   const found = await db.maybeOne(sql.type(Found)`
-    SELECT ${columns}, n.responses_count, n.last_response_at, coalesce(g.subject, e.subject, '') AS subject,
-      CASE WHEN p.campaign_id IS NULL THEN (
-        SELECT count(DISTINCT v.recipient) FROM email_events v
-        WHERE v.account_id = p.account_id AND v.email_id = p.email_id AND v.type = 'delivered'
-      ) ELSE (
-        SELECT coalesce(sum(c.count), 0) FROM campaign_counts c
-        WHERE c.account_id = p.account_id AND c.campaign_id = p.campaign_id AND c.name = 'sent'
-      ) END::integer AS sent_count,
+    SELECT ${columns}, n.responses_count, n.last_response_at, coalesce(p.subject, g.subject, e.subject, '') AS subject, ${sentCount} AS sent_count,
       (
         SELECT jsonb_agg(jsonb_build_object('key', x.option ->> 'key', 'label', x.option ->> 'label', 'count', x.count,
           'percentage', CASE WHEN n.responses_count = 0 THEN 0 ELSE round(100.0 * x.count / n.responses_count, 2) END)

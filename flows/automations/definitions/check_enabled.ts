@@ -2,6 +2,7 @@ import { type CampaignConfig, requirePublicUrl, requireSender } from '#flows/cam
 import type { Graph, GraphStep } from '#lib/automations/graph.ts'
 import type { Purpose } from '#lib/automations/new_automation.ts'
 import { ApiError } from '#lib/errors.ts'
+import { listPollKeys, pollOfContent } from '#lib/polls/poll_of_content.ts'
 import { findSender } from '#sql/campaigns/start/judge_sender.ts'
 import type { Tx } from '#sql/pool.ts'
 import { type References, requireSenderAt, stepError } from './check_references.ts'
@@ -26,7 +27,10 @@ export async function requireEnabled(
     )
   }
   const mails = graph.steps.filter(step => step.type === 'send_email')
-  for (const step of mails) requireContent(step, references)
+  for (const step of mails) {
+    requireContent(step, references)
+    await inStep(step, async () => requireOptions(step))
+  }
   const [first] = mails
   if (first) await inStep(first, () => requireMail(tx, config, { ...place, domain: references.domain, purpose }))
 }
@@ -43,6 +47,11 @@ function requireContent(step: SendEmail, { domain, templates }: References): voi
   const sender = from ?? template?.sender ?? null
   if (sender === null) throw stepError(step, `It has no \`from\`${template ? ', and neither has its template' : ''}.`)
   requireSenderAt(step, sender, domain)
+}
+
+/** Checks that links of a poll are those of its options. @throws {ApiError} 422 */
+function requireOptions({ config: { html, text, poll } }: SendEmail): void {
+  pollOfContent(poll, listPollKeys(html, text), () => '')
 }
 
 type Mail = { account_id: string; domain_id: string; domain: string; purpose: Purpose }

@@ -10,6 +10,7 @@ import {
   lockClearing,
   moveClearing,
 } from '#sql/automations/definitions/clear_runs.ts'
+import { deleteAnswers, deleteAutomationPolls } from '#sql/polls/asked_polls.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 
 /** Rows per commit. A run that is deleted takes its steps with it. */
@@ -20,7 +21,7 @@ const DELETED = 1_000
 const HELD_SECONDS = 2
 
 /**
- * Marks the runs of stopped automations as skipped and deletes those of automations that are gone, slice by slice, in turns.
+ * Marks the runs of stopped automations as skipped and deletes those of automations that are gone, with their polls, slice by slice, in turns.
  * The rest that a worker leaves when it dies stands in automation_clearings, for the next one.
  */
 export async function clearRuns(pool: Pool): Promise<void> {
@@ -34,13 +35,23 @@ async function clearSlice(tx: Tx): Promise<boolean> {
   if (!clearing) return false
   if (await isFullSlice(tx, clearing)) await moveClearing(tx, clearing, 0)
   else if (await isLeft(tx, clearing)) await moveClearing(tx, clearing, HELD_SECONDS)
-  else await deleteClearing(tx, clearing)
+  else await endClearing(tx, clearing)
   return true
 }
 
 async function isFullSlice(tx: Tx, { stopped_version, ...automation }: Clearing): Promise<boolean> {
-  if (stopped_version === null) return (await deleteRuns(tx, automation, DELETED)) === DELETED
+  if (stopped_version === null) {
+    const asker = { account_id: automation.account_id, automation_id: automation.id }
+    return (
+      (await deleteRuns(tx, automation, DELETED)) === DELETED || (await deleteAnswers(tx, asker, DELETED)) === DELETED
+    )
+  }
   return (await endRuns(tx, { ...automation, stopped_version }, ENDED)) === ENDED
+}
+
+async function endClearing(tx: Tx, { stopped_version, ...automation }: Clearing): Promise<void> {
+  if (stopped_version === null) await deleteAutomationPolls(tx, automation.account_id, automation.id)
+  await deleteClearing(tx, automation)
 }
 
 async function isLeft(tx: Tx, { stopped_version, ...automation }: Clearing): Promise<boolean> {

@@ -5,11 +5,12 @@ import { StepError } from '#lib/automations/evaluate/step_error.ts'
 import { ApiError } from '#lib/errors.ts'
 import { listPostalAddresses } from '#sql/automations/engine/senders.ts'
 import { keepContents } from '#sql/contents/contents.ts'
+import { keepStepPolls, type StepPoll } from '#sql/polls/asked_polls.ts'
 import type { Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { RequestFault } from '#sql/sending/accept/faults.ts'
 import { listSentTemplates, type SentTemplate } from '#sql/templates/template_versions.ts'
-import { freezeStepContent, type StepContent } from './step_content.ts'
+import type { StepContent } from './step_content.ts'
 import { draftOf, mailOf, type StepMail } from './step_email.ts'
 import type { Asking, Together, Walker } from './walker.ts'
 
@@ -53,23 +54,29 @@ function whySuppressed({ recipients, topic_id }: Draft): string {
 
 type Drafts = Map<Walker, Draft | Error>
 
-/** Makes the draft of each run, or finds why there is none, and stores the contents that they refer to. */
+/** Rows that the emails of an account refer to, by their ids. */
+type Kept = { contents: Map<string, StepContent>; polls: Map<string, StepPoll> }
+
+/** Makes the draft of each run, or finds why there is none, and stores what they refer to. */
 async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promise<Drafts> {
   const mails = await readMails(together.tx, asking)
   const drafts: Drafts = new Map()
-  const contents = new Map<string, Map<string, StepContent>>()
+  const kept = new Map<string, Kept>()
   for (const walker of asking) {
     const mail = mails(walker)
     const draft = mail instanceof Error ? mail : attempt(() => draftOf(together, walker, mail))
     drafts.set(walker, draft)
     if (mail instanceof Error || draft instanceof Error) continue
     const { account_id } = walker.run
-    if (!contents.has(account_id)) contents.set(account_id, new Map())
-    contents.get(account_id)?.set(mail.content.id, mail.content)
+    const { contents, polls } = kept.get(account_id) ?? { contents: new Map(), polls: new Map() }
+    kept.set(account_id, { contents, polls })
+    contents.set(mail.content.id, mail.content)
+    if (mail.poll) polls.set(mail.poll.id, mail.poll)
   }
-  for (const [account_id, kept] of [...contents].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const rows = [...kept.values()].map(({ id, source }) => ({ id, ...source }))
+  for (const [account_id, { contents, polls }] of [...kept].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const rows = [...contents.values()].map(({ id, source }) => ({ id, ...source }))
     await keepContents(together.tx, account_id, rows)
+    if (polls.size > 0) await keepStepPolls(together.tx, account_id, [...polls.values()])
   }
   return drafts
 }
@@ -80,7 +87,12 @@ async function readMails(tx: Tx, asking: Asking<'email'>[]): Promise<(walker: As
   const domains = asking.map(({ run: { account_id, domain_id } }) => ({ account_id, domain_id }))
   const postal_addresses = await listPostalAddresses(tx, domains)
   const mails = new Map<string, Map<object, StepMail | Error>>()
-  return ({ run, automation: { purpose }, request: { config } }) => {
+  return asking => {
+    const {
+      run,
+      automation: { purpose },
+      request: { config },
+    } = asking
     const ofDomain = mails.get(run.domain_id) ?? new Map<object, StepMail | Error>()
     mails.set(run.domain_id, ofDomain)
     const known = ofDomain.get(config)
@@ -89,7 +101,7 @@ async function readMails(tx: Tx, asking: Asking<'email'>[]): Promise<(walker: As
     const template =
       (ref && templates.get(run.account_id)?.find(({ id, alias }) => id === ref || alias === ref)) || null
     const author = { purpose, postal_address: postal_addresses.get(run.domain_id) ?? null }
-    const mail = attempt(() => mailOf(config, template, source => freezeStepContent(source, author)))
+    const mail = attempt(() => mailOf(asking, template, author))
     ofDomain.set(config, mail)
     return mail
   }

@@ -2,15 +2,21 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type MeasuredContent, measureContent } from '#lib/contents/campaign/content_size.ts'
 import { freezeContent } from '#lib/contents/campaign/freeze_content.ts'
-import { nameBareKeys } from '#lib/contents/campaign/recipient_values.ts'
+import { nameBareKeys, subjectForNobody } from '#lib/contents/campaign/recipient_values.ts'
 import type { Source } from '#lib/contents/compile_content.ts'
+import { insertPoll } from '#lib/contents/insert_poll.ts'
 import { idAt } from '#lib/ids.ts'
+import type { PollForm } from '#lib/polls/new_poll.ts'
+import { listPollKeys, pollOfContent } from '#lib/polls/poll_of_content.ts'
 import { mentionsLink } from '#lib/templates/personal_links.ts'
 
-/** The content of a step as its recipients share it. `id`: the same for the same content. */
-export type StepContent = MeasuredContent & { id: string; source: Source; has_links: boolean }
+/** The content of a step as its recipients share it. `id`: the same for the same content. `poll`: the one that it asks. */
+export type StepContent = MeasuredContent & { id: string; source: Source; has_links: boolean; poll: PollForm | null }
 
-type Author = { purpose: 'marketing' | 'transactional'; postal_address: string | null }
+/** `poll`: the one that the step was given. `subject`: the question of one that only links make. */
+type Written = Source & { poll: PollForm | null; subject: string }
+
+export type Author = { purpose: 'marketing' | 'transactional'; postal_address: string | null }
 
 /** Characters of contents that a process remembers. */
 const CACHE_SIZE = 16 << 20
@@ -23,17 +29,20 @@ const contents = new LRUCache<string, StepContent>({
 /**
  * Returns a content as it is sent: marketing with a footer to unsubscribe by, unless it has such a link.
  *
- * @throws {ApiError} when there are too many placeholders
+ * @throws {ApiError} when there are too many placeholders, or links to options that the poll does not have
  */
-export function freezeStepContent(source: Source, { purpose, postal_address }: Author): StepContent {
-  const key = hashOf(JSON.stringify([source, purpose, postal_address]))
+export function freezeStepContent(written: Written, { purpose, postal_address }: Author): StepContent {
+  const key = hashOf(JSON.stringify([written, purpose, postal_address]))
   const known = contents.get(key)
   if (known) return known
+  const source = written.poll ? insertPoll(written, written.poll) : { html: written.html, text: written.text }
+  const pollKeys = listPollKeys(source.html, source.text)
+  const poll = pollOfContent(written.poll, pollKeys, () => subjectForNobody(written.subject))
   const isMarketing = purpose === 'marketing'
   const frozen = isMarketing ? freezeContent(source, { preview_text: null, postal_address }) : nameBareKeys(source)
   const has_links = isMarketing || [frozen.html, frozen.text].some(part => part !== null && mentionsLink(part))
-  const id = toUuid(createHash('sha256').update(JSON.stringify(frozen)).digest())
-  const content = { ...measureContent(frozen), id, source: frozen, has_links }
+  const id = idFrom(frozen)
+  const content = { ...measureContent(frozen), id, source: frozen, has_links, poll: pollKeys.size > 0 ? poll : null }
   contents.set(key, content)
   return content
 }
@@ -42,9 +51,9 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64')
 }
 
-/** A UUIDv8 (RFC 9562 5.8). */
-function toUuid(hash: Buffer): string {
-  const bytes = Buffer.from(hash.subarray(0, 16))
+/** Returns the same UUIDv8 (RFC 9562 5.8) for the same value. */
+export function idFrom(value: object): string {
+  const bytes = createHash('sha256').update(JSON.stringify(value)).digest().subarray(0, 16)
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x80
   bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
   return idAt(bytes, 0)

@@ -6,17 +6,25 @@ import { readField } from '#lib/automations/rules.ts'
 import type { ConfigOf } from '#lib/automations/steps.ts'
 import { sizesWith } from '#lib/contents/campaign/content_size.ts'
 import { recipientLookup, recipientValues } from '#lib/contents/campaign/recipient_values.ts'
+import { POLL_RENDERER } from '#lib/contents/compile_content.ts'
 import { storedAddress } from '#lib/mail/address.ts'
 import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
 import { placeholders } from '#lib/templates/placeholders.ts'
 import { render, type Value } from '#lib/templates/render.ts'
+import type { StepPoll } from '#sql/polls/asked_polls.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { SentTemplate } from '#sql/templates/template_versions.ts'
-import type { StepContent } from './step_content.ts'
+import { type Author, freezeStepContent, idFrom, type StepContent } from './step_content.ts'
 import type { Asking, Together } from './walker.ts'
 
 /** The part of the mail that all recipients of a step share; `template` as it is published now. */
-export type StepMail = { template: SentTemplate | null; content: StepContent; sender: string; subject: string }
+export type StepMail = {
+  template: SentTemplate | null
+  content: StepContent
+  sender: string
+  subject: string
+  poll: StepPoll | null
+}
 
 /**
  * Returns the parts of the mail of a step, before the values of each recipient are put in.
@@ -24,9 +32,9 @@ export type StepMail = { template: SentTemplate | null; content: StepContent; se
  * @throws {StepError} if it cannot be sent
  */
 export function mailOf(
-  config: ConfigOf<'send_email'>,
+  { run: { automation_id, domain_id }, request: { step, config } }: Asking<'email'>,
   template: SentTemplate | null,
-  freeze: (source: { html: string | null; text: string | null }) => StepContent,
+  author: Author,
 ): StepMail {
   if (config.template && !template) throw new StepError('not_found', 'The template was deleted.')
   if (template && template.version_id === null) {
@@ -34,12 +42,11 @@ export function mailOf(
   }
   const { html, text } = template ?? config
   if (!html && !text) throw new StepError('validation_error', 'The email has no content.')
-  return {
-    template,
-    content: freeze({ html, text }),
-    sender: config.from ?? template?.sender ?? missing('from'),
-    subject: config.subject ?? template?.subject ?? missing('subject'),
-  }
+  const sender = config.from ?? template?.sender ?? missing('from')
+  const subject = config.subject ?? template?.subject ?? missing('subject')
+  const content = freezeStepContent({ html, text, poll: config.poll, subject }, author)
+  const asked = content.poll && { automation_id, step, ...content.poll }
+  return { template, content, sender, subject, poll: asked && { ...asked, id: idFrom(asked), domain_id, subject } }
 }
 
 function missing(field: string): never {
@@ -53,7 +60,7 @@ const PRIORITY = { marketing: 10, transactional: 0 } as const
 export function draftOf(
   { simulator_domain, properties }: Together,
   { run, automation, request: { config, facts } }: Asking<'email'>,
-  { template, content, sender, subject }: StepMail,
+  { template, content, sender, subject, poll }: StepMail,
 ): Draft {
   const { account_id, domain_id, automation_id } = run
   const fallbacks = (properties.get(account_id) ?? []).map(({ key, fallback_value }) => [key, fallback_value] as const)
@@ -85,6 +92,7 @@ export function draftOf(
     automation_id,
     automation_version: run.version,
     contact_id: run.contact_id,
+    ...(poll && { poll_id: poll.id, renderer: POLL_RENDERER }),
   }
 }
 

@@ -16,7 +16,7 @@ export type ContactUpdate = {
  */
 export type Request =
   | { kind: 'events'; name: string; is_first: boolean; consumed: string[] }
-  | { kind: 'email'; config: ConfigOf<'send_email'>; facts: Facts }
+  | { kind: 'email'; step: string; config: ConfigOf<'send_email'>; facts: Facts }
   | { kind: 'update'; update: ContactUpdate }
   | { kind: 'delete' }
   | { kind: 'segment'; segment_id: string; is_member: boolean }

@@ -50,7 +50,7 @@ export function* takeStep(step: GraphStep, place: Place): Steps {
     case 'wait_for_event':
       return yield* waitForEvent(step.config, place)
     case 'send_email':
-      return yield* sendEmail(step.config, place)
+      return yield* sendEmail(step, place)
     case 'contact_update':
       return yield* act({ kind: 'update', update: updateOf(step.config, place.facts) }, place)
     case 'contact_delete': {
@@ -99,10 +99,10 @@ function* waitForEvent(config: ConfigOf<'wait_for_event'>, place: Place): Steps 
   return { kind: 'wait', until, event: name, is_due: answer.is_full }
 }
 
-function* sendEmail(config: ConfigOf<'send_email'>, place: Place): Steps {
+function* sendEmail({ key, config }: GraphStep & { type: 'send_email' }, place: Place): Steps {
   const { facts, purpose } = place
   if (facts.contact.unsubscribed && purpose === 'marketing') return { kind: 'skipped', reason: 'unsubscribed' }
-  const taken = yield* act({ kind: 'email', config, facts }, place)
+  const taken = yield* act({ kind: 'email', step: key, config, facts }, place)
   return taken.kind === 'done' ? { ...taken, is_sent: true } : taken
 }
 

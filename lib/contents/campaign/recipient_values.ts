@@ -1,7 +1,8 @@
+import { atOnce } from '#lib/async/turns.ts'
 import type { Source } from '#lib/contents/compile_content.ts'
 import { LONGEST_LINKS, personalLink } from '#lib/templates/personal_links.ts'
 import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
-import type { Lookup, Value } from '#lib/templates/render.ts'
+import { type Lookup, render, type Value } from '#lib/templates/render.ts'
 
 /** A key that placeholders name. `has_fallback`: they bring a value of their own for those who have none. */
 export type ContentKey = { key: string; has_fallback: boolean }
@@ -85,6 +86,12 @@ export function recipientValues(keys: ContentKey[], lookup: Lookup): Record<stri
     if (typeof value === 'string' || typeof value === 'number') values[key] = String(value)
   }
   return values
+}
+
+/** A subject without values of a recipient. */
+export function subjectForNobody(subject: string): string {
+  const lookup = recipientLookup({ email: '', first_name: null, last_name: null, properties: {} })
+  return atOnce(render(subject, 'subject', lookup)).trim()
 }
 
 function slotsOf(source: string | null): Placeholder[] {

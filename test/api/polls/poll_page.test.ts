@@ -89,7 +89,14 @@ t.test('the last answer counts, the same again changes nothing, and webhooks are
   const { data } = (await api.request('GET', '/api/polls', { key: own.key })).body as unknown as {
     data: { id: string }[]
   }
-  const common = { poll_id: data[0]?.id, email_id, campaign_id: null, contact_id: contact.id, email: 'Ann@b.com' }
+  const common = {
+    poll_id: data[0]?.id,
+    email_id,
+    campaign_id: null,
+    automation_id: null,
+    contact_id: contact.id,
+    email: 'Ann@b.com',
+  }
   t.strictSame(
     (await readWebhookEvents(world, own)).slice(before).map(({ type, data }) => ({ type, data })),
     [

@@ -1,5 +1,6 @@
 import PostalMime from 'postal-mime'
 import t, { type Test } from 'tap'
+import { clear_runs } from '#tasks/clear_runs.ts'
 import { startApi } from '#test/support/api.ts'
 import { passTime, readRun, startRuns, storeAutomation, type TestStep } from '#test/support/automation_runs.ts'
 import { addContacts } from '#test/support/campaigns.ts'
@@ -213,4 +214,91 @@ t.test('mail of a stopped or deleted automation is canceled', async t => {
   const later = await run(t, domain => [send(domain)])
   await pool.pg.query('UPDATE automations SET stopped_version = 0, version = 2 WHERE id = $1', [later.automation_id])
   shows(t, await deliver(later), [{ state: 'delivered' }])
+})
+
+t.test('the emails of a step share its poll, until the step asks something else', async t => {
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const contacts = await addContacts(world, account, ['ann@b.com', 'bob@b.com'])
+  const poll = { question: 'How was it?', options: ['Good', { key: 'so', label: 'So so' }] }
+  const { body: automation } = await api.request('POST', '/api/automations', {
+    body: {
+      ...{ name: 'Survey', status: 'enabled', domain: account.domain },
+      steps: [{ key: 'start', type: 'trigger', config: { event_name: 'x' } }, send(account.domain, { poll }, 'ask')],
+      connections: [{ from: 'start', to: 'ask' }],
+    },
+  })
+  const work = openWork(t, world, 'capture')
+  const enter = async (contact_id = '') => {
+    const { status, text } = await api.request('POST', `/api/automations/${automation.id}/run`, {
+      body: { contact_id },
+    })
+    t.equal(status, 202, text)
+    await work.automations.advance()
+  }
+  for (const contact_id of contacts) await enter(contact_id)
+  const emails = async () =>
+    (await pool.pg.query('SELECT id FROM emails WHERE account_id = $1 ORDER BY id', [account.id])).rows
+  const [first] = await deliver({ work, emails })
+  const { html = '', text = '' } = await PostalMime.parse(first.message)
+  const [good, so, ...others] = [...html.matchAll(/href="https:\/\/mail\.acme\.com(\/p\/[^"]+)"/g)].map(
+    found => found[1],
+  )
+  t.strictSame(others, [])
+  t.match(text, /How was it\?/)
+  t.match(html, />Unsubscribe<\/a>/)
+  await fetch(api.url + good, { method: 'POST', body: new URLSearchParams({ answer: 'good' }) })
+  await fetch(api.url + so, { method: 'POST', body: new URLSearchParams({ answer: 'so' }) })
+
+  const list = async () => (await api.request('GET', `/api/polls?automation_id=${automation.id}`)).body.data
+  const [listed, ...more] = await list()
+  t.strictSame(more, [])
+  shows(t, listed, { automation_id: automation.id, step: 'ask', campaign_id: null, email_id: null, responses_count: 1 })
+  shows(t, (await api.request('GET', `/api/polls/${(await emails())[1].id}`)).body, {
+    ...{ id: listed?.id, subject: 'Hello', sent_count: 2, question: 'How was it?' },
+    answers: [
+      { key: 'good', label: 'Good', count: 0 },
+      { key: 'so', label: 'So so', count: 1 },
+    ],
+    responses: [{ email: 'ann@b.com', contact_id: contacts[0], answer: 'so' }],
+  })
+
+  const config = send(account.domain, { poll: { ...poll, question: 'And now?' } }).config
+  const changed = await api.request('PATCH', `/api/automations/${automation.id}/steps/ask`, { body: { config } })
+  t.equal(changed.status, 200, changed.text)
+  const [joiner] = await addContacts(world, account, ['joiner@b.com'])
+  await enter(joiner)
+  shows(t, await list(), [
+    { question: 'And now?', responses_count: 0 },
+    { question: 'How was it?', responses_count: 1 },
+  ])
+
+  t.equal((await api.request('POST', `/api/automations/${automation.id}/stop`)).status, 200)
+  t.equal((await api.request('DELETE', `/api/automations/${automation.id}`)).status, 200)
+  await clear_runs({}, work)
+  t.strictSame(await list(), [])
+  t.equal((await fetch(api.url + good)).status, 404)
+})
+
+t.test('links to the options of a poll make one, and must be those of a given one', async t => {
+  const html = '<a href="{{poll_url:yes}}">Yes</a> <a href="{{poll_url:no}}">No</a>'
+  const sent = await run(t, domain => [send(domain, { html })])
+  const api = await startApi(t, world, sent.account.key)
+  const { data } = (await api.request('GET', `/api/polls?automation_id=${sent.automation_id}`)).body
+  shows(t, data, [{ question: 'Hello', step: 'send' }])
+  const poll = { question: 'Well?', options: ['Yes', 'Maybe'] }
+  const { status, body } = await api.request('POST', '/api/automations', {
+    body: {
+      ...{ name: 'Survey', status: 'enabled', domain: sent.account.domain },
+      steps: [
+        { key: 'start', type: 'trigger', config: { event_name: 'x' } },
+        send(sent.account.domain, { html, poll }, 'ask'),
+      ],
+      connections: [{ from: 'start', to: 'ask' }],
+    },
+  })
+  t.strictSame(
+    [status, body.message],
+    [422, 'Step `ask`: `{{poll_url:no}}` is no option of the poll, whose keys are "yes", "maybe".'],
+  )
 })
