@@ -1,9 +1,12 @@
 import t from 'tap'
+import { clearRuns } from '#flows/automations/definitions/clear_runs.ts'
 import { newId } from '#lib/ids.ts'
+import { enterByHand } from '#sql/events/enter_by_hand.ts'
 import { startApi } from '#test/support/api.ts'
 import { createAutomation } from '#test/support/automation_definitions.ts'
 import { runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -94,18 +97,28 @@ t.test('runs by hand count for the quota', async t => {
   t.equal((await runsOf(world, id)).length, 1)
 })
 
-t.test('nobody enters once an automation is stopped or disabled', async t => {
-  for (const end of [
-    (id: string) => api.request('POST', `/api/automations/${id}/stop`),
+for (const [what, end, status] of [
+  ['a stop', (id: string) => api.request('POST', `/api/automations/${id}/stop`), 'skipped'],
+  [
+    'PATCH',
     (id: string) => api.request('PATCH', `/api/automations/${id}`, { body: { status: 'disabled' } }),
-  ]) {
+    'running',
+  ],
+] as const) {
+  t.test(`${what} that disables an automation waits for a run by hand, and nobody enters after it`, async t => {
     const id = await create()
-    const [entered, ended] = await Promise.all([run(id, { contact_id: ada }), end(id)])
-    t.equal(ended.status, 200)
-    t.equal((await runsOf(world, id)).length, entered.status === 202 ? 1 : 0)
-    t.equal((await run(id, { contact_id: ada })).status, 422)
-  }
-})
+    const entry = { account_id: account.id, automation_id: id, contact_id: ada, payload: {} }
+    const entering = await begin(world, tx => enterByHand(tx, entry))
+    const ending = end(id)
+    await untilBlocked(world)
+    await entering.commit()
+    shows(t, await ending, { status: 200 })
+    await clearRuns(world.pool)
+    shows(t, await runsOf(world, id), [{ status }])
+    shows(t, await run(id, { contact_id: bob }), { status: 422 })
+    t.equal((await runsOf(world, id)).length, 1)
+  })
+}
 
 t.test('an event starts what POST /automations has enabled', async t => {
   const id = await create({ steps: undefined, trigger: 'user.left', status: 'disabled' })
