@@ -12,7 +12,7 @@ import { RequestFault } from '#sql/sending/accept/faults.ts'
 import { listSentTemplates, type SentTemplate } from '#sql/templates/template_versions.ts'
 import type { StepContent } from './step_content.ts'
 import { draftOf, mailOf, type StepMail } from './step_email.ts'
-import type { Asking, Together, Walker } from './walker.ts'
+import type { Asking, Together } from './walker.ts'
 
 /**
  * Accepts the emails of runs, in the transaction of their steps. What drafts are made of is read in it as well, and needs no
@@ -20,15 +20,11 @@ import type { Asking, Together, Walker } from './walker.ts'
  */
 export async function sendEmails(together: Together, asking: Asking<'email'>[]): Promise<(Answer | Error)[]> {
   const drafts = await makeDrafts(together, asking)
-  const made = asking.filter(walker => !(drafts.get(walker) instanceof Error))
-  const accepted = await acceptEmails(
-    together.tx,
-    made.map(walker => drafts.get(walker) as Draft),
+  const made = drafts.flatMap(draft => (draft instanceof Error ? [] : [draft]))
+  const accepted = (await acceptEmails(together.tx, made)).values()
+  return drafts.map(draft =>
+    draft instanceof Error ? draft : judge(accepted.next().value as AcceptedEmail | RefusedEmail, draft),
   )
-  return asking.map(walker => {
-    const draft = drafts.get(walker) as Draft | Error
-    return draft instanceof Error ? draft : judge(accepted[made.indexOf(walker)] as AcceptedEmail | RefusedEmail, draft)
-  })
 }
 
 function judge(answer: AcceptedEmail | RefusedEmail, draft: Draft): Answer | Error {
@@ -52,27 +48,24 @@ function whySuppressed({ recipients, topic_id }: Draft): string {
   return topic_id === null ? 'suppressed' : 'suppressed_or_not_subscribed_to_topic'
 }
 
-type Drafts = Map<Walker, Draft | Error>
-
 /** Rows that the emails of an account refer to, by their ids. */
 type Kept = { contents: Map<string, StepContent>; polls: Map<string, StepPoll> }
 
 /** Makes the draft of each run, or finds why there is none, and stores what they refer to. */
-async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promise<Drafts> {
-  const mails = await readMails(together.tx, asking)
-  const drafts: Drafts = new Map()
+async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promise<(Draft | Error)[]> {
+  const mails = await readMails(together, asking)
   const kept = new Map<string, Kept>()
-  for (const walker of asking) {
+  const drafts = asking.map(walker => {
     const mail = mails(walker)
     const draft = mail instanceof Error ? mail : attempt(() => draftOf(together, walker, mail))
-    drafts.set(walker, draft)
-    if (mail instanceof Error || draft instanceof Error) continue
+    if (mail instanceof Error || draft instanceof Error) return draft
     const { account_id } = walker.run
     const { contents, polls } = kept.get(account_id) ?? { contents: new Map(), polls: new Map() }
     kept.set(account_id, { contents, polls })
     contents.set(mail.content.id, mail.content)
     if (mail.poll) polls.set(mail.poll.id, mail.poll)
-  }
+    return draft
+  })
   for (const [account_id, { contents, polls }] of [...kept].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const rows = [...contents.values()].map(({ id, source }) => ({ id, ...source }))
     await keepContents(together.tx, account_id, rows)
@@ -82,17 +75,17 @@ async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promis
 }
 
 /** Reads what the emails of steps are made from: each step of a domain once. */
-async function readMails(tx: Tx, asking: Asking<'email'>[]): Promise<(walker: Asking<'email'>) => StepMail | Error> {
+async function readMails(
+  { tx, properties }: Together,
+  asking: Asking<'email'>[],
+): Promise<(walker: Asking<'email'>) => StepMail | Error> {
   const templates = await readTemplates(tx, asking)
   const domains = asking.map(({ run: { account_id, domain_id } }) => ({ account_id, domain_id }))
   const postal_addresses = await listPostalAddresses(tx, domains)
   const mails = new Map<string, Map<object, StepMail | Error>>()
   return asking => {
-    const {
-      run,
-      automation: { purpose },
-      request: { config },
-    } = asking
+    const { run, automation, request } = asking
+    const { config } = request
     const ofDomain = mails.get(run.domain_id) ?? new Map<object, StepMail | Error>()
     mails.set(run.domain_id, ofDomain)
     const known = ofDomain.get(config)
@@ -100,8 +93,8 @@ async function readMails(tx: Tx, asking: Asking<'email'>[]): Promise<(walker: As
     const ref = config.template?.id
     const template =
       (ref && templates.get(run.account_id)?.find(({ id, alias }) => id === ref || alias === ref)) || null
-    const author = { purpose, postal_address: postal_addresses.get(run.domain_id) ?? null }
-    const mail = attempt(() => mailOf(asking, template, author))
+    const author = { purpose: automation.purpose, postal_address: postal_addresses.get(run.domain_id) ?? null }
+    const mail = attempt(() => mailOf(asking, { template, properties: properties.get(run.account_id) ?? [], author }))
     ofDomain.set(config, mail)
     return mail
   }

@@ -2,7 +2,7 @@ import { toDraft } from '#flows/sending/draft_emails.ts'
 import { atOnce } from '#lib/async/turns.ts'
 import { type Facts, readValue, resolve } from '#lib/automations/evaluate/facts.ts'
 import { StepError } from '#lib/automations/evaluate/step_error.ts'
-import { readField } from '#lib/automations/rules.ts'
+import { type Field, readField } from '#lib/automations/rules.ts'
 import type { ConfigOf } from '#lib/automations/steps.ts'
 import { sizesWith } from '#lib/contents/campaign/content_size.ts'
 import { recipientLookup, recipientValues } from '#lib/contents/campaign/recipient_values.ts'
@@ -11,19 +11,33 @@ import { storedAddress } from '#lib/mail/address.ts'
 import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
 import { placeholders } from '#lib/templates/placeholders.ts'
 import { render, type Value } from '#lib/templates/render.ts'
+import type { AccountProperty } from '#sql/automations/engine/contacts.ts'
 import type { StepPoll } from '#sql/polls/asked_polls.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { SentTemplate } from '#sql/templates/template_versions.ts'
 import { type Author, freezeStepContent, idFrom, type StepContent } from './step_content.ts'
 import type { Asking, Together } from './walker.ts'
 
-/** The part of the mail that all recipients of a step share; `template` as it is published now. */
+/**
+ * The part of the mail that all recipients of a step share; `template` as it is published now. `event_fields`: values of the event
+ * that its placeholders name themselves, as in `{{event.plan}}`. The fallbacks are by key.
+ */
 export type StepMail = {
   template: SentTemplate | null
   content: StepContent
   sender: string
   subject: string
   poll: StepPoll | null
+  event_fields: Field[]
+  property_fallbacks: Fallbacks
+  template_fallbacks: Fallbacks
+}
+type Fallbacks = Record<string, Value | null>
+
+type MailSource = {
+  template: SentTemplate | null
+  properties: AccountProperty[]
+  author: Author
 }
 
 /**
@@ -33,8 +47,7 @@ export type StepMail = {
  */
 export function mailOf(
   { run: { automation_id, domain_id }, request: { step, config } }: Asking<'email'>,
-  template: SentTemplate | null,
-  author: Author,
+  { template, properties, author }: MailSource,
 ): StepMail {
   if (config.template && !template) throw new StepError('not_found', 'The template was deleted.')
   if (template && template.version_id === null) {
@@ -46,7 +59,18 @@ export function mailOf(
   const subject = config.subject ?? template?.subject ?? missing('subject')
   const content = freezeStepContent({ html, text, poll: config.poll, subject }, author)
   const asked = content.poll && { automation_id, step, ...content.poll }
-  return { template, content, sender, subject, poll: asked && { ...asked, id: idFrom(asked), domain_id, subject } }
+  const keys = [...content.keys.map(({ key }) => key), ...keysOf(subject)]
+  return {
+    ...{ template, content, sender, subject },
+    poll: asked && { ...asked, id: idFrom(asked), domain_id, subject },
+    event_fields: [...new Set(keys)].flatMap(key => (key.startsWith('event.') ? (readField(key) ?? []) : [])),
+    property_fallbacks: fallbacksOf(properties),
+    template_fallbacks: fallbacksOf(template?.variables ?? []),
+  }
+}
+
+function fallbacksOf(named: { key: string; fallback_value: Value | null }[]): Fallbacks {
+  return Object.fromEntries(named.map(({ key, fallback_value }) => [key, fallback_value]))
 }
 
 function missing(field: string): never {
@@ -58,19 +82,17 @@ const PRIORITY = { marketing: 10, transactional: 0 } as const
 
 /** The email of one run. @throws {ApiError} if its values do not fit */
 export function draftOf(
-  { simulator_domain, properties }: Together,
+  { simulator_domain }: Together,
   { run, automation, request: { config, facts } }: Asking<'email'>,
-  { template, content, sender, subject, poll }: StepMail,
+  { template, content, sender, subject, poll, event_fields, property_fallbacks, template_fallbacks }: StepMail,
 ): Draft {
   const { account_id, domain_id, automation_id } = run
-  const fallbacks = (properties.get(account_id) ?? []).map(({ key, fallback_value }) => [key, fallback_value] as const)
-  const named = [...content.keys.map(({ key }) => key), ...keysOf(subject)]
   const lookup = recipientLookup({
     ...facts.contact,
     properties: facts.contact.own,
-    property_fallbacks: Object.fromEntries(fallbacks),
-    template_fallbacks: Object.fromEntries(template?.variables.map(one => [one.key, one.fallback_value]) ?? []),
-    variables: { ...eventValues(named, facts), ...givenValues(config, facts) },
+    property_fallbacks,
+    template_fallbacks,
+    variables: { ...eventValues(event_fields, facts), ...givenValues(config, facts) },
   })
   const variables = recipientValues(content.keys, lookup)
   const reply_to = config.reply_to.length > 0 ? config.reply_to : (template?.reply_to ?? [])
@@ -100,13 +122,9 @@ function keysOf(subject: string): string[] {
   return [...placeholders(subject)].flatMap(slot => slot?.key ?? [])
 }
 
-/** Placeholders may name values of the event themselves: `{{event.plan}}`. */
-function eventValues(keys: string[], facts: Facts): Record<string, Value> {
+function eventValues(fields: Field[], facts: Facts): Record<string, Value> {
   const values: Record<string, Value> = {}
-  for (const key of keys) {
-    const field = key.startsWith('event.') ? readField(key) : null
-    if (field) put(values, key, readValue(field, facts))
-  }
+  for (const field of fields) put(values, field, readValue(field, facts))
   return values
 }
 
