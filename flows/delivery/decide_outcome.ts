@@ -76,20 +76,20 @@ export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Confi
     case 'failed':
       return known(outcome)
     case 'in_doubt':
-      return { ...outcome, delay: RESEND_AFTER_SECONDS, hold: isHeld(isCampaign(delivery), config) }
+      return { ...outcome, delay: RESEND_AFTER_SECONDS, hold: isHeld(isBulk(delivery), config) }
     default:
       return outcome
   }
 }
 
 /** Mail of campaigns, and of automations for marketing, goes after all other mail. */
-export function isCampaign({ priority }: Pick<ClaimedDelivery, 'priority'>): boolean {
+export function isBulk({ priority }: Pick<ClaimedDelivery, 'priority'>): boolean {
   return priority > 0
 }
 
 /** Tells whether mail in doubt waits for a person. */
-export function isHeld(is_campaign: boolean, { IN_DOUBT, IN_DOUBT_CAMPAIGNS }: Config): boolean {
-  return (is_campaign ? IN_DOUBT_CAMPAIGNS : IN_DOUBT) === 'hold'
+export function isHeld(is_bulk: boolean, { IN_DOUBT, IN_DOUBT_CAMPAIGNS }: Config): boolean {
+  return (is_bulk ? IN_DOUBT_CAMPAIGNS : IN_DOUBT) === 'hold'
 }
 
 /** The stored fields of a refusal. */

@@ -1,7 +1,7 @@
 import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import { CampaignPace } from './campaign_pace.ts'
-import { decideUnsent, isCampaign, judgeError } from './decide_outcome.ts'
+import { decideUnsent, isBulk, judgeError } from './decide_outcome.ts'
 import { LaneFinder } from './find_lane.ts'
 import type { PlayRecipient } from './play_recipient.ts'
 import type { SendServices } from './send_queue.ts'
@@ -59,7 +59,7 @@ export class Pipeline {
 
   take(delivery: ClaimedDelivery): void {
     this.held.add(delivery)
-    if (isCampaign(delivery)) this.campaign_pace.take()
+    if (isBulk(delivery)) this.campaign_pace.take()
     this.#queuesOf(delivery).join(delivery)
     const result = decideUnsent(delivery, this.#deps.config)
     if (result) {
@@ -142,7 +142,7 @@ export class Pipeline {
 
   #forget(delivery: ClaimedDelivery): void {
     this.held.delete(delivery)
-    if (isCampaign(delivery)) this.campaign_pace.leave()
+    if (isBulk(delivery)) this.campaign_pace.leave()
     this.#queuesOf(delivery).leave(delivery)
     this.#deps.onRoom()
     if (this.held.size === 0) for (const resolve of this.#idlers.splice(0)) resolve()

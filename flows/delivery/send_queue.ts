@@ -6,7 +6,7 @@ import { letGo, type Outgoing, type Transport } from '#lib/delivery/transport.ts
 import type { Log } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
-import { isCampaign, judge, judgeError, returnPath } from './decide_outcome.ts'
+import { isBulk, judge, judgeError, returnPath } from './decide_outcome.ts'
 import type { DeliveryStore } from './fence_and_settle.ts'
 
 /** The services that sending needs. */
@@ -40,7 +40,7 @@ export class SendQueue {
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#queue = new FairQueue(deps.slots, deps.share, undefined, ({ delivery }) => isCampaign(delivery))
+    this.#queue = new FairQueue(deps.slots, deps.share, undefined, ({ delivery }) => isBulk(delivery))
     this.#fenced = new Semaphore(deps.slots)
   }
 

@@ -9,7 +9,7 @@ import type { Log } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import { claimDeliveries, extendLeases } from '#sql/delivery/deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
-import { isCampaign } from './decide_outcome.ts'
+import { isBulk } from './decide_outcome.ts'
 import { DeliveryStore } from './fence_and_settle.ts'
 import { CAPACITY, Pipeline } from './pipeline.ts'
 import { createPlayRecipient } from './play_recipient.ts'
@@ -93,7 +93,7 @@ export class Sender extends LeaseLoop<string> {
     const options = { ...lease, limit, max_campaigns, email_ids: ids ?? undefined, busy_destinations }
     const claimed = await claimDeliveries(this.#pool, options)
     for (const delivery of claimed) this.#pipeline.take(delivery)
-    const isFull = claimed.length === limit || claimed.filter(isCampaign).length >= max_campaigns
+    const isFull = claimed.length === limit || claimed.filter(isBulk).length >= max_campaigns
     this.#more = isFull || busy_destinations.length > 0 || (this.#more && ids !== null)
     this.#refill_at = Math.floor(this.#pipeline.load / 2)
   }

@@ -2,6 +2,7 @@ import type { Share } from '#lib/async/fair_queue.ts'
 import { FairQueue } from '#lib/async/fair_queue.ts'
 import type { Message } from '#lib/delivery/transport.ts'
 import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
+import { isBulk } from '../decide_outcome.ts'
 import { LARGE, type SenderDomain } from './prepare_message.ts'
 import type { SharedMessages } from './shared_messages.ts'
 
@@ -34,7 +35,7 @@ export class PrepareQueue {
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#lanes = new FairQueue(PREPARED_AHEAD, deps.share, undefined, ({ delivery }) => delivery.priority > 0)
+    this.#lanes = new FairQueue(PREPARED_AHEAD, deps.share, undefined, ({ delivery }) => isBulk(delivery))
   }
 
   push(placed: Placed): void {
