@@ -21,28 +21,18 @@ export type StartedRun = {
  * @throws {ApiError} 404; 422 if it is disabled, the contact may not enter again or the payload is wrong;
  *   `automation_quota_exceeded`
  */
-export async function startRun(tx: Tx, automation: AutomationId, given: NewRun): Promise<StartedRun> {
-  const payload = given.payload ?? {}
+export async function startRun(tx: Tx, automation: AutomationId, { who, payload }: NewRun): Promise<StartedRun> {
   const { trigger, domain_id } = orNotFound('Automation', await findAutomation(tx, automation))
   const definition = trigger && (await findDefinition(tx, automation.account_id, { id: null, name: trigger }))
   const fault = definition && findWrongType(definition.schema, payload)
   if (fault) throw new ApiError('validation_error', fault)
-  const contact_id = await findContact(tx, automation.account_id, domain_id, given)
-  if (contact_id === null) throw notFound('Contact')
+  const ref = 'contact_id' in who ? { id: who.contact_id } : { domain_id, email: who.email }
+  const { id: contact_id } = orNotFound('Contact', await findContactIds(tx, automation.account_id, ref))
   const { outcome, run_id } = await enterByHand(tx, {
     ...{ account_id: automation.account_id, automation_id: automation.id, contact_id, payload },
   })
   if (outcome !== 'started' || run_id === null) throw refusalOf(outcome)
   return { object: 'automation_run', id: run_id, automation_id: automation.id, contact_id, status: 'running' }
-}
-
-async function findContact(tx: Tx, account_id: string, domain_id: string, { contact_id, email }: NewRun) {
-  const found = await findContactIds(
-    tx,
-    account_id,
-    contact_id ? { id: contact_id } : { domain_id, email: email as string },
-  )
-  return found?.id ?? null
 }
 
 function refusalOf(outcome: Entered['outcome']): ApiError {

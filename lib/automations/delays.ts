@@ -3,7 +3,7 @@ import { isTimeZone } from '#lib/time_zones.ts'
 import { Duration } from './durations.ts'
 
 /** In the order of `Date.getUTCDay`. */
-const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
+export const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
 /** In place of the name of a time zone: that of the contact. */
 const OF_CONTACT = 'contact'

@@ -1,23 +1,19 @@
 import { z } from 'zod'
 import { ContactAddress } from '#lib/contacts/new_contact.ts'
-import { Payload } from '#lib/events/new_event.ts'
+import { type ContactOfEvent, Payload, readContact } from '#lib/events/new_event.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 
 /** The body of POST /automations/:id/run. */
 export const NewRun = withTwins(
-  z
-    .object({
-      contact_id: z.guid().toLowerCase().nullish().describe('Id of a contact of the domain of the automation.'),
-      email: ContactAddress.nullish().describe('Address of the contact, in place of `contact_id`.'),
-      payload: Payload.nullish().describe('Values of the event that it stands for: up to 64 KB of JSON.'),
-    })
-    .refine(({ contact_id, email }) => (contact_id ?? email ?? null) !== null, {
-      path: ['contact_id'],
-      error: 'or `email` must be given',
-    })
-    .refine(({ contact_id, email }) => (contact_id ?? null) === null || (email ?? null) === null, {
-      path: ['email'],
-      error: 'cannot be combined with `contact_id`',
-    }),
-).meta({ id: 'NewAutomationRun' })
+  z.object({
+    contact_id: z.guid().toLowerCase().nullish().describe('Id of a contact of the domain of the automation.'),
+    email: ContactAddress.nullish().describe('Address of the contact, in place of `contact_id`.'),
+    payload: Payload.nullish().describe('Values of the event that it stands for: up to 64 KB of JSON.'),
+  }),
+)
+  .transform((given, context) => {
+    const who = readContact(given, context)
+    return { who: who as ContactOfEvent, payload: given.payload ?? {} }
+  })
+  .meta({ id: 'NewAutomationRun' })
 export type NewRun = z.output<typeof NewRun>

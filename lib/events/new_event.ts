@@ -17,7 +17,7 @@ const name = EventName.nullish()
 const payload = Payload.nullish()
 
 /** The contact of an event: by its id, which must be of the domain, or by its address. */
-type ContactOfEvent = { contact_id: string } | { email: string }
+export type ContactOfEvent = { contact_id: string } | { email: string }
 
 const Members = z.object({
   event: name.describe(`Name of the event: ${EVENT_NAME} Required.`),
@@ -51,7 +51,11 @@ function readName({ event, name, event_name }: Members, context: z.RefinementCtx
   return first?.[1] ?? null
 }
 
-function readContact({ contact_id, email }: Members, context: z.RefinementCtx): ContactOfEvent | null {
+/** Reads the one of both members that is given; adds an issue if neither or both are. */
+export function readContact(
+  { contact_id, email }: Pick<Members, 'contact_id' | 'email'>,
+  context: z.RefinementCtx,
+): ContactOfEvent | null {
   if (contact_id && email) refuseMember(context, 'email', 'cannot be combined with `contact_id`')
   if (contact_id) return { contact_id }
   if (email) return { email }

@@ -1,4 +1,5 @@
 import { Temporal } from 'temporal-polyfill'
+import { DAYS } from '#lib/automations/delays.ts'
 import { parseDuration } from '#lib/automations/durations.ts'
 import type { ConfigOf } from '#lib/automations/steps.ts'
 import { StepError } from './step_error.ts'
@@ -24,9 +25,6 @@ export function secondsOf(duration: string): number {
   return seconds
 }
 
-/** In the order of `dayOfWeek`, which counts from 1. */
-const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
-
 /** The same day of the next week is one of them. */
 const DAYS_AHEAD = 8
 
@@ -38,7 +36,7 @@ function nextTime({ time, days = [...DAYS], timezone: named }: Until, now: Date,
   const today = plainDateIn(now, timeZone)
   for (let ahead = 0; ahead < DAYS_AHEAD; ahead++) {
     const day = today.add({ days: ahead })
-    if (!days.includes(DAYS[day.dayOfWeek - 1] as (typeof DAYS)[number])) continue
+    if (!days.includes(DAYS[day.dayOfWeek % DAYS.length] as (typeof DAYS)[number])) continue
     const at = day.toZonedDateTime({ timeZone, plainTime: Temporal.PlainTime.from(time) }).epochMilliseconds
     if (at > now.getTime()) return new Date(at)
   }

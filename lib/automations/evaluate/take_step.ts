@@ -1,6 +1,8 @@
 import type { GraphStep } from '#lib/automations/graph.ts'
 import type { ConnectionType } from '#lib/automations/new_step.ts'
 import type { ConfigOf } from '#lib/automations/steps.ts'
+import { contactFields } from '#lib/contacts/new_contact.ts'
+import { PropertyValue } from '#lib/contacts/new_property.ts'
 import { endOfDelay, secondsOf } from './end_of_delay.ts'
 import { type Facts, type Payload, resolve } from './facts.ts'
 import { matches } from './matches.ts'
@@ -131,19 +133,15 @@ function updateOf({ properties = {}, ...config }: ConfigOf<'contact_update'>, fa
   return { ...update, ...(values.length > 0 ? { properties: Object.fromEntries(values) } : {}) }
 }
 
-/** In characters. */
-const MAX_NAME = 255
-const MAX_VALUE = 2_000
-
 function oneLine(name: string, value: unknown): string {
-  const text = typeof value === 'number' ? String(value) : value
-  if (typeof text === 'string' && text.length <= MAX_NAME && /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u.test(text)) return text
+  const { data } = contactFields.first_name.safeParse(typeof value === 'number' ? String(value) : value)
+  if (typeof data === 'string') return data
   throw new StepError('validation_error', `The value of \`${name}\` is not one line of up to 255 characters.`)
 }
 
 function propertyValue(key: string, value: unknown): string | number | null {
-  if (value === null || typeof value === 'number') return value
-  const text = typeof value === 'boolean' ? String(value) : value
-  if (typeof text === 'string' && text.length <= MAX_VALUE) return text
+  if (value === null) return value
+  const { data } = PropertyValue.safeParse(typeof value === 'boolean' ? String(value) : value)
+  if (data !== undefined) return data
   throw new StepError('validation_error', `The value of \`properties.${key}\` is neither a number nor a short text.`)
 }
