@@ -21,7 +21,9 @@ export const REENTRY =
 export const PURPOSE =
   '`transactional`: its emails go to contacts that have unsubscribed too, never to suppressed ones.'
 
-const Name = z.string().min(1).max(255).describe('Name for people, of 1 to 255 characters.')
+/** In characters. */
+export const MAX_NAME = 255
+const Name = z.string().min(1).max(MAX_NAME).describe('Name for people, of 1 to 255 characters.')
 const steps = counted(0, MAX_STEPS, 'steps', z.array(NewStep))
 const connections = counted(0, MAX_CONNECTIONS, 'connections', z.array(NewConnection))
 

@@ -15,11 +15,16 @@ export function assembleGraph({ steps, connections, trigger }: Given): Graph {
   return buildGraph(all, connections ? fromTrigger(all, connections) : connectInTurn(all), newId)
 }
 
-/** Changes a graph by what PATCH /automations/:id is given: a step keeps its id by its key. @throws {ApiError} 422 */
+/** Changes a graph by what PATCH /automations/:id is given. @throws {ApiError} 422 */
 export function reassembleGraph(graph: Graph, { steps, connections, trigger }: AutomationChange): Graph {
-  const ids = new Map(graph.steps.map(({ key, id }) => [key, id]))
   const all = withTrigger(steps ?? changeTrigger(graph, trigger ?? null), trigger ?? null)
-  return buildGraph(all, fromTrigger(all, connections ?? listConnections(graph)), key => ids.get(key) ?? newId())
+  return rebuildGraph(graph, all, fromTrigger(all, connections ?? listConnections(graph)))
+}
+
+/** Makes another graph in place of one: a step keeps its id by its key. @throws {ApiError} 422 */
+export function rebuildGraph(graph: Graph, steps: Step[], connections: Connection[]): Graph {
+  const ids = new Map(graph.steps.map(({ key, id }) => [key, id]))
+  return buildGraph(steps, connections, key => ids.get(key) ?? newId())
 }
 
 /** Puts the step that the short form stands for in front, unless there is a trigger. @throws {ApiError} 422 if it differs */

@@ -1,5 +1,5 @@
 import type { CampaignConfig } from '#flows/campaigns/check_campaign.ts'
-import type { AutomationChange, NewAutomation } from '#lib/automations/new_automation.ts'
+import { type AutomationChange, MAX_NAME, type NewAutomation } from '#lib/automations/new_automation.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import {
@@ -23,9 +23,6 @@ import type { Pool, Queryable, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import { assembleGraph, reassembleGraph } from './assemble.ts'
 import { checkGraph, type Settings, saveAutomation, triggerOf } from './save_version.ts'
-
-/** In characters. */
-const MAX_NAME = 255
 
 export type Dependencies = { pool: Pool; config: CampaignConfig }
 

@@ -1,10 +1,10 @@
-import { buildGraph, connectionsOf, type Graph, type GraphStep, listConnections } from '#lib/automations/graph.ts'
+import { connectionsOf, type Graph, type GraphStep, listConnections } from '#lib/automations/graph.ts'
 import { type AddedStep, type Connection, NewStep, type Step, type StepChange } from '#lib/automations/new_step.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
-import { newId } from '#lib/ids.ts'
 import { parse } from '#lib/json/parse.ts'
 import { type AutomationStep, showStep } from '#sql/automations/definitions/automation_records.ts'
 import { type AutomationId, lockAutomation } from '#sql/automations/definitions/automations.ts'
+import { rebuildGraph } from './assemble.ts'
 import { changing, type Dependencies } from './change_automation.ts'
 import { saveAutomation } from './save_version.ts'
 
@@ -71,8 +71,7 @@ async function changeGraph(
   return changing(pool, async tx => {
     const before = orNotFound('Automation', await lockAutomation(tx, automation))
     const { steps, connections } = change(before.graph)
-    const ids = new Map(before.graph.steps.map(({ key, id }) => [key, id]))
-    const graph = buildGraph(steps, connections, key => ids.get(key) ?? newId())
+    const graph = rebuildGraph(before.graph, steps, connections)
     return saveAutomation(tx, config, automation, before, { settings: before, graph })
   })
 }

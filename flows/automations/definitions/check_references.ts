@@ -4,10 +4,9 @@ import type { PropertyType } from '#lib/contacts/new_property.ts'
 import { ApiError } from '#lib/errors.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import {
-  lockNamedSegments,
   lockOwnDomain,
+  lockPlaced,
   lockTemplates,
-  lockTopics,
   type NamedTemplate,
   type Placed,
   typesOfProperties,
@@ -41,8 +40,8 @@ export async function checkReferences(
   const templates = new Map(
     found.flatMap(one => [one.id, one.alias].flatMap(ref => (ref ? [[ref, one] as const] : []))),
   )
-  const topics = await lockTopics(tx, account_id, steps.flatMap(topicOf))
-  const segments = await lockNamedSegments(tx, account_id, steps.flatMap(segmentOf))
+  const topics = await lockPlaced(tx, 'topics', account_id, steps.flatMap(topicOf))
+  const segments = await lockPlaced(tx, 'segments', account_id, steps.flatMap(segmentOf))
   const types = await typesOfProperties(
     tx,
     account_id,

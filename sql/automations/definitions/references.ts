@@ -37,18 +37,15 @@ const Placed = z.object({ id: z.string(), domain_id: z.string().nullable() })
 /** A segment or a topic, with its domain: null is every one. */
 export type Placed = z.infer<typeof Placed>
 
-/** Nobody deletes these topics until the transaction ends. */
-export async function lockTopics(tx: Tx, account_id: string, ids: string[]): Promise<Placed[]> {
+/** Those of these topics or segments that exist. Nobody deletes them until the transaction ends. */
+export async function lockPlaced(
+  tx: Tx,
+  table: 'topics' | 'segments',
+  account_id: string,
+  ids: string[],
+): Promise<Placed[]> {
   return tx.any(sql.type(Placed)`
-    SELECT id, domain_id FROM topics WHERE account_id = ${account_id} AND id = ANY (${sql.array(ids, 'uuid')})
-    ORDER BY id FOR KEY SHARE
-  `)
-}
-
-/** Nobody deletes these segments until the transaction ends. */
-export async function lockNamedSegments(tx: Tx, account_id: string, ids: string[]): Promise<Placed[]> {
-  return tx.any(sql.type(Placed)`
-    SELECT id, domain_id FROM segments WHERE account_id = ${account_id} AND id = ANY (${sql.array(ids, 'uuid')})
+    SELECT id, domain_id FROM ${sql.identifier([table])} WHERE account_id = ${account_id} AND id = ANY (${sql.array(ids, 'uuid')})
     ORDER BY id FOR KEY SHARE
   `)
 }
