@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { requireDomain } from '#flows/contacts/contact_domain.ts'
 import { storeContact } from '#flows/contacts/save_contact.ts'
 import { writeContacts } from '#flows/contacts/write_contacts.ts'
@@ -7,6 +6,7 @@ import { concurrent, keyConflict } from '#flows/sending/errors.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { findWrongType } from '#lib/events/new_definition.ts'
 import type { NewEvent } from '#lib/events/new_event.ts'
+import { newId } from '#lib/ids.ts'
 import type { Caller } from '#sql/accounts/api_keys.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
 import { type EventDraft, type IngestedEvent, type Ingestion, ingestEvents } from '#sql/events/contact_events.ts'
@@ -68,15 +68,9 @@ function toDraft(
     ...{ account_id, domain_id, name, payload, is_refused: domain_id === null },
     ...{ contact_id: 'contact_id' in who ? who.contact_id : null, email: 'email' in who ? who.email : null },
     ...(key ?? { route: null, key: null, fingerprint: null }),
-    tail: newTail(),
+    // 62 bits of it are random.
+    tail: newId().replaceAll('-', '').slice(-16),
   }
-}
-
-/** The last 64 bits of a UUIDv7 (RFC 9562 5.7), of which the first two are those of the variant. */
-function newTail(): string {
-  const bytes = randomBytes(8)
-  bytes[0] = ((bytes[0] as number) & 0x3f) | 0x80
-  return bytes.toString('hex')
 }
 
 /** Under the contact lock of the account, in a commit of its own. Undone if the event is not stored. */

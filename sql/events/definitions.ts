@@ -45,7 +45,7 @@ export async function findDefinition(
   `)
 }
 
-/** Returns its id; null if there is none. */
+/** Changes the schema of a definition, if one is given. */
 export async function updateDefinition(
   db: Queryable,
   account_id: string,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Graph } from '#lib/automations/graph.ts'
 import { sql, type Tx } from '#sql/pool.ts'
+import { uuids } from './uuids.ts'
 
 type AutomationId = { account_id: string; automation_id: string }
 
@@ -59,11 +60,4 @@ export async function listVersions(tx: Tx, ids: VersionId[]): Promise<z.infer<ty
     FROM unnest(${uuids(ids, 'account_id')}, ${uuids(ids, 'automation_id')}, ${versions}) AS w(account_id, automation_id, version)
     JOIN automation_versions v ON v.account_id = w.account_id AND v.automation_id = w.automation_id AND v.version = w.version
   `)
-}
-
-function uuids<Name extends string>(rows: Record<Name, string>[], name: Name) {
-  return sql.array(
-    rows.map(row => row[name]),
-    'uuid',
-  )
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PropertyType, PropertyValue } from '#lib/contacts/new_property.ts'
 import { sql, type Tx } from '#sql/pool.ts'
+import { uuids } from './uuids.ts'
 
 type ContactId = { account_id: string; contact_id: string }
 
@@ -22,7 +23,7 @@ export type ReadContact = z.infer<typeof Read>
 export async function readContacts(tx: Tx, ids: ContactId[]): Promise<ReadContact[]> {
   return tx.any(sql.prepared('read_run_contacts', Read)`
     SELECT c.account_id, c.id, c.email, c.first_name, c.last_name, c.unsubscribed, c.timezone, c.created_at, c.properties
-    FROM unnest(${accountsOf(ids)}, ${contactsOf(ids)}) AS w(account_id, id)
+    FROM unnest(${uuids(ids, 'account_id')}, ${uuids(ids, 'contact_id')}) AS w(account_id, id)
     CROSS JOIN LATERAL (SELECT * FROM contacts c WHERE c.account_id = w.account_id AND c.id = w.id LIMIT 1) c
   `)
 }
@@ -64,7 +65,7 @@ const Locked = z.object({ id: z.string() })
 export async function tryContacts(tx: Tx, ids: ContactId[], is_deleted: boolean): Promise<string[]> {
   const strength = is_deleted ? sql.fragment`FOR UPDATE` : sql.fragment`FOR NO KEY UPDATE`
   const rows = await tx.any(sql.type(Locked)`
-    SELECT c.id FROM unnest(${accountsOf(ids)}, ${contactsOf(ids)}) AS w(account_id, id)
+    SELECT c.id FROM unnest(${uuids(ids, 'account_id')}, ${uuids(ids, 'contact_id')}) AS w(account_id, id)
     CROSS JOIN LATERAL (
       SELECT * FROM contacts c WHERE c.account_id = w.account_id AND c.id = w.id ${strength} SKIP LOCKED
     ) c
@@ -119,18 +120,4 @@ export async function keepSegments(
 /** Deletes contacts of an account, whose other runs end with them (sql/contacts/delete_contacts.sql). */
 export async function deleteContacts(tx: Tx, account_id: string, ids: string[]): Promise<void> {
   await tx.run(sql.unsafe`SELECT delete_contacts(${account_id}, ${sql.array(ids, 'uuid')})`)
-}
-
-function accountsOf(ids: ContactId[]) {
-  return sql.array(
-    ids.map(({ account_id }) => account_id),
-    'uuid',
-  )
-}
-
-function contactsOf(ids: ContactId[]) {
-  return sql.array(
-    ids.map(({ contact_id }) => contact_id),
-    'uuid',
-  )
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Advanced } from '#lib/automations/evaluate/run_state.ts'
 import { sql, type Tx } from '#sql/pool.ts'
+import { uuids } from './uuids.ts'
 
 const Payload = z.record(z.string(), z.unknown())
 
@@ -35,13 +36,8 @@ export type Claim = number | RunId[]
 /** Claims runs that are due (sql/automations/engine/claim_runs.sql). */
 export async function claimRuns(tx: Tx, claim: Claim): Promise<DueRun[]> {
   const ids = typeof claim === 'number' ? null : claim
-  const accounts = ids && sql.array(ids.map(run => run.account_id), 'uuid') // biome-ignore format: one line each
-  const runs =
-    ids &&
-    sql.array(
-      ids.map(run => run.id),
-      'uuid',
-    )
+  const accounts = ids && uuids(ids, 'account_id')
+  const runs = ids && uuids(ids, 'id')
   return tx.any(sql.prepared(ids ? 'claim_these_runs' : 'claim_runs', DueRun)`
     SELECT account_id, id, automation_id, version, domain_id, contact_id, step, seq, wait_event, wait_until, refused_since,
       seen_event, consumed, payload, event, depth, has_sent, has_skipped, now() AS now
