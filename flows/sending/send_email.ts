@@ -9,11 +9,11 @@ import { ApiError } from '#lib/errors.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { AcceptedEmail } from './accept_emails.ts'
-import type { AcceptEmail } from './accept_together.ts'
 import { draftEmails, type RequestKey, type SendingParty } from './draft_emails.ts'
 import { faultError } from './errors.ts'
 import { keepReferredContents } from './keep_contents.ts'
 import { keepFiles } from './keep_files.ts'
+import type { AcceptEmail } from './together/accept_together.ts'
 
 type DraftingServices = Pick<Foundation, 'pool' | 'config'> & { blobs: Blobs }
 

@@ -35,13 +35,10 @@ export async function ingestEvents(db: Queryable, drafts: EventDraft[]): Promise
 }
 
 const FoundEvent = IngestedEvent.extend({ tail: z.string() })
+export type FoundEvent = z.infer<typeof FoundEvent>
 
 /** Those of the last minute that are stored, by the ends of their ids: asked after a commit whose answer was lost. */
-export async function listIngested(
-  db: Queryable,
-  accounts: string[],
-  tails: string[],
-): Promise<z.infer<typeof FoundEvent>[]> {
+export async function listIngested(db: Queryable, accounts: string[], tails: string[]): Promise<FoundEvent[]> {
   return db.any(sql.type(FoundEvent)`
     SELECT e.id, e.contact_id, e.enrolled, t.tail FROM contact_events e
     CROSS JOIN LATERAL (SELECT right(replace(e.id::text, '-', ''), 16) AS tail) t

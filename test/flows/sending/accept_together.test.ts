@@ -1,7 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { createAcceptEmail } from '#flows/sending/accept_together.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
+import { createAcceptEmail } from '#flows/sending/together/accept_together.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { shows } from '#test/support/shows.ts'

@@ -1,11 +1,9 @@
-import { isAway, readBack } from '#flows/process/read_back.ts'
 import { coalesce } from '#lib/async/coalesce.ts'
-import { ApiError } from '#lib/errors.ts'
-import { NoAnswerError, type Pool } from '#sql/pool.ts'
-import { isRefusedData, retryConflicts, splitOnRefusal } from '#sql/retry.ts'
+import type { Pool } from '#sql/pool.ts'
 import { type Draft, listStoredEmails } from '#sql/sending/accept/drafts.ts'
-import { type AcceptedEmail, acceptEmails, type RefusedEmail } from './accept_emails.ts'
-import { concurrent, keyConflict, unavailable } from './errors.ts'
+import { type AcceptedEmail, acceptEmails, type RefusedEmail } from '../accept_emails.ts'
+import { concurrent, keyConflict, unavailable } from '../errors.ts'
+import { concernsAll, storeTogether } from './store_together.ts'
 
 type Outcome = AcceptedEmail | RefusedEmail
 
@@ -35,8 +33,7 @@ export function createAcceptEmail(pool: Pool): AcceptEmail {
       ms_per_weight: PATIENCE_MS_PER_MB / (1 << 20),
       error: () => unavailable(new Error('too many requests wait for their commit')),
     },
-    // Postgres was away for longer than two seconds: whoever waits has waited too.
-    concerns_all: error => error instanceof ApiError && isAway(error.cause),
+    concerns_all: concernsAll,
   })
 
   return async draft => {
@@ -59,26 +56,13 @@ function weightOf({ html, text, subject, headers, tags, attachments, recipients 
   return length + ROW_WEIGHT * (1 + tags.length + attachments.length + recipients.length)
 }
 
-/** Splits drafts that Postgres refuses until the culprit stands alone; each part that is tried has an outcome of its own. */
 function acceptTogether(pool: Pool, drafts: Draft[]): Promise<(Outcome | Error)[]> {
-  return splitOnRefusal<Draft, Outcome>(drafts, part => acceptPart(pool, part))
-}
-
-/** Throws only when Postgres refuses the data: an earlier part may be stored, and its callers must be told so. */
-async function acceptPart(pool: Pool, drafts: Draft[]): Promise<(Outcome | Error)[]> {
-  try {
-    return await retryConflicts(() => acceptEmails(pool, drafts))
-  } catch (error) {
-    if (isRefusedData(error)) throw error
-    if (!(error instanceof NoAnswerError)) return drafts.map(() => unavailable(error))
-    return readBackEmails(pool, drafts, error)
-  }
-}
-
-/** Without an answer the commit may have happened: it is looked up, and never inserted again. */
-async function readBackEmails(pool: Pool, drafts: Draft[], lost: NoAnswerError): Promise<(Outcome | Error)[]> {
-  const ids = drafts.map(draft => draft.id)
-  const stored = await readBack(pool, lost, () => listStoredEmails(pool, ids)).catch(unavailable)
-  if (stored instanceof ApiError) return drafts.map(() => stored)
-  return drafts.map(({ id }) => (stored.includes(id) ? { id, replayed: false } : unavailable(lost)))
+  return storeTogether<Draft, Outcome, string>(pool, drafts, {
+    store: part => acceptEmails(pool, part),
+    find: part => {
+      const ids = part.map(({ id }) => id)
+      return listStoredEmails(pool, ids)
+    },
+    outcomeOf: ({ id }, stored) => (stored.includes(id) ? { id, replayed: false } : undefined),
+  })
 }
