@@ -31,7 +31,9 @@ export async function resolveRange(
     return await db.one(sql.type(Range)`
       SELECT greatest(coalesce(${edge(start)}, e.at - interval '144 hours'), now() - make_interval(days => ${RETENTION_DAYS}))
         AS start, e.at AS end
-      FROM (SELECT least(coalesce(${edge(end)}, now()), now()) AS at, now() AT TIME ZONE ${timezone}) e
+      FROM (SELECT least(coalesce(${edge(end)}, now()), now()) AS at) e
+      -- Asked here, since edges need no timezone if they are times.
+      WHERE now() AT TIME ZONE ${timezone} IS NOT NULL
     `)
   } catch (error) {
     if (sqlState(error) === INVALID_PARAMETER) return null
