@@ -11,7 +11,8 @@ ALTER TABLE email_contents ADD COLUMN poll_id uuid;
 -- later runs may add options. If the poll of a step is changed, that is another poll.
 
 -- email_id   the email that was sent with it; null: of a campaign or a step, whose emails share it
--- step       key of the step of the automation, and the subject of its emails, maybe with placeholders
+-- step       key of the step of the automation; subject: of its emails, maybe with placeholders
+-- fingerprint  of the automation, the step, and what it asks
 -- options    [{key, label}], in order
 -- is_test    of a test email: it can be looked at, and nobody's answer is stored
 CREATE TABLE polls (
@@ -23,6 +24,7 @@ CREATE TABLE polls (
   automation_id uuid,
   step text,
   subject text,
+  fingerprint uuid,
   question text NOT NULL,
   options jsonb NOT NULL,
   is_test boolean NOT NULL DEFAULT false,
@@ -35,6 +37,7 @@ CREATE TABLE polls (
 CREATE UNIQUE INDEX polls_of_email ON polls (account_id, email_id) WHERE email_id IS NOT NULL;
 CREATE UNIQUE INDEX polls_of_campaign ON polls (account_id, campaign_id) WHERE campaign_id IS NOT NULL;
 CREATE INDEX polls_of_automation ON polls (account_id, automation_id) WHERE automation_id IS NOT NULL;
+CREATE UNIQUE INDEX polls_of_step ON polls (account_id, fingerprint) WHERE fingerprint IS NOT NULL;
 CREATE INDEX polls_of_domain ON polls (account_id, domain_id, id);
 
 -- The last answer of each recipient: of one email, whose address is that of its delivery. They are forgotten together; the

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { newId } from '#lib/ids.ts'
 import { PollForm } from '#lib/polls/new_poll.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
@@ -58,27 +59,37 @@ export async function withdrawAnswers(
 
 type CampaignPoll = { account_id: string; id: string; domain_id: string; campaign_id: string }
 
-/** The poll of the emails of a step. `subject`: of these emails, as the step has it. */
+/** The poll of the emails of a step. `fingerprint`: of what it asks. `subject`: of these emails, as the step has it. */
 export type StepPoll = PollForm & {
-  id: string
+  fingerprint: string
   domain_id: string
   automation_id: string
   step: string
   subject: string
 }
 
-/** Stores polls that are not stored yet: none of an automation that was deleted meanwhile. */
-export async function keepStepPolls(tx: Tx, account_id: string, polls: StepPoll[]): Promise<void> {
-  const sorted = [...polls].sort((a, b) => (a.id < b.id ? -1 : 1)) // two statements in different order would deadlock
+/** Stores polls that are not stored yet: none of an automation that was deleted. Returns their ids by fingerprint. */
+export async function keepStepPolls(tx: Tx, account_id: string, polls: StepPoll[]): Promise<Map<string, string>> {
+  const rows = [...polls]
+    .sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1)) // two statements in different order would deadlock
+    .map(poll => ({ ...poll, id: newId() }))
+  const fingerprints = sql.array(
+    rows.map(({ fingerprint }) => fingerprint),
+    'uuid',
+  )
   await tx.run(sql.unsafe`
-    INSERT INTO polls (account_id, id, domain_id, automation_id, step, subject, question, options)
-    SELECT a.account_id, p.id, p.domain_id, a.id, p.step, p.subject, p.question, p.options
-    FROM json_to_recordset(${JSON.stringify(sorted)}::json) AS p(id uuid, domain_id uuid, automation_id uuid, step text,
-      subject text, question text, options jsonb)
+    INSERT INTO polls (account_id, id, domain_id, automation_id, step, subject, fingerprint, question, options)
+    SELECT a.account_id, p.id, p.domain_id, a.id, p.step, p.subject, p.fingerprint, p.question, p.options
+    FROM json_to_recordset(${JSON.stringify(rows)}::json) AS p(id uuid, domain_id uuid, automation_id uuid, step text,
+      subject text, fingerprint uuid, question text, options jsonb)
     JOIN automations a ON a.account_id = ${account_id} AND a.id = p.automation_id
-    WHERE NOT EXISTS (SELECT FROM polls k WHERE k.account_id = a.account_id AND k.id = p.id)
-    ORDER BY p.id ON CONFLICT (account_id, id) DO NOTHING
+    WHERE NOT EXISTS (SELECT FROM polls k WHERE k.account_id = a.account_id AND k.fingerprint = p.fingerprint)
+    ORDER BY p.fingerprint ON CONFLICT (account_id, fingerprint) WHERE fingerprint IS NOT NULL DO NOTHING
   `)
+  const stored = await tx.any(sql.type(z.object({ id: z.string(), fingerprint: z.string() }))`
+    SELECT id, fingerprint FROM polls WHERE account_id = ${account_id} AND fingerprint = ANY (${fingerprints})
+  `)
+  return new Map(stored.map(({ id, fingerprint }) => [fingerprint, id]))
 }
 
 /**

@@ -48,8 +48,8 @@ function whySuppressed({ recipients, topic_id }: Draft): string {
   return topic_id === null ? 'suppressed' : 'suppressed_or_not_subscribed_to_topic'
 }
 
-/** Rows that the emails of an account refer to, by their ids. */
-type Kept = { contents: Map<string, StepContent>; polls: Map<string, StepPoll> }
+/** Rows that the emails of an account refer to: contents by their ids, and polls with the drafts that ask them. */
+type Kept = { contents: Map<string, StepContent>; polls: { poll: StepPoll; draft: Draft }[] }
 
 /** Makes the draft of each run, or finds why there is none, and stores what they refer to. */
 async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promise<(Draft | Error)[]> {
@@ -60,16 +60,18 @@ async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promis
     const draft = mail instanceof Error ? mail : attempt(() => draftOf(together, walker, mail))
     if (mail instanceof Error || draft instanceof Error) return draft
     const { account_id } = walker.run
-    const { contents, polls } = kept.get(account_id) ?? { contents: new Map(), polls: new Map() }
-    kept.set(account_id, { contents, polls })
-    contents.set(mail.content.id, mail.content)
-    if (mail.poll) polls.set(mail.poll.id, mail.poll)
+    const ofAccount: Kept = kept.get(account_id) ?? { contents: new Map(), polls: [] }
+    kept.set(account_id, ofAccount)
+    ofAccount.contents.set(mail.content.id, mail.content)
+    if (mail.poll) ofAccount.polls.push({ poll: mail.poll, draft })
     return draft
   })
   for (const [account_id, { contents, polls }] of [...kept].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const rows = [...contents.values()].map(({ id, source }) => ({ id, ...source }))
     await keepContents(together.tx, account_id, rows)
-    if (polls.size > 0) await keepStepPolls(together.tx, account_id, [...polls.values()])
+    if (polls.length === 0) continue
+    const ids = await keepStepPolls(together.tx, account_id, [...new Set(polls.map(({ poll }) => poll))])
+    for (const { poll, draft } of polls) draft.poll_id = ids.get(poll.fingerprint)
   }
   return drafts
 }

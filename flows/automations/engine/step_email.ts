@@ -62,7 +62,7 @@ export function mailOf(
   const keys = [...content.keys.map(({ key }) => key), ...keysOf(subject)]
   return {
     ...{ template, content, sender, subject },
-    poll: asked && { ...asked, id: idFrom(asked), domain_id, subject },
+    poll: asked && { ...asked, fingerprint: idFrom(asked), domain_id, subject },
     event_fields: [...new Set(keys)].flatMap(key => (key.startsWith('event.') ? (readField(key) ?? []) : [])),
     property_fallbacks: fallbacksOf(properties),
     template_fallbacks: fallbacksOf(template?.variables ?? []),
@@ -114,7 +114,7 @@ export function draftOf(
     automation_id,
     automation_version: run.version,
     contact_id: run.contact_id,
-    ...(poll && { poll_id: poll.id, renderer: POLL_RENDERER }),
+    ...(poll && { renderer: POLL_RENDERER }),
   }
 }
 

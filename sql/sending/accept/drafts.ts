@@ -65,7 +65,7 @@ export type Draft = {
   track_opens?: boolean | null
   track_clicks?: boolean | null
   /** The poll that its links answer. `poll`: one to be stored with it; without it, one that is stored already. */
-  poll_id?: string
+  poll_id?: string | undefined
   poll?: PollForm & { is_test: boolean }
   /** An email of a campaign or an automation has one recipient, this contact. */
   campaign_id?: string
