@@ -59,7 +59,7 @@ const unbound = [
   'contact_engagement.last_email_id',
   'deliveries.automation_id',
   ...['automations.domain_id', 'automations.source_id', 'automation_triggers.domain_id'],
-  ...['email_contents.poll_id', 'polls.domain_id'],
+  ...['email_contents.poll_id', 'polls.domain_id', 'polls.automation_id'],
   ...['automation_runs.automation_id', 'automation_runs.domain_id', 'automation_runs.contact_id'],
   'automation_clearings.automation_id',
 ]
