@@ -1,16 +1,47 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import sparticuz from '@sparticuz/chromium'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { ROOT } from './root.ts'
 
 /** A real Chromium. The package has one for Linux on x64; elsewhere CHROMIUM_PATH names another. */
 export async function openBrowser(t: Pick<Test, 'teardown'>): Promise<Browser> {
-  const executablePath = process.env.CHROMIUM_PATH ?? (await sparticuz.executablePath())
+  const executablePath = process.env.CHROMIUM_PATH ?? (await unpackChromium())
   // Without a sandbox, since it also runs as root.
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   t.teardown(() => browser.close())
   return browser
+}
+
+/** Gone with the package when another version is installed. */
+const CACHE = join(ROOT, 'node_modules/.cache')
+const UNPACKED = join(CACHE, 'chromium')
+
+/**
+ * Unpacks Chromium unless another test has done so; returns the path of its program. The package writes straight into the
+ * directory of temporary files, where a second test would start a program that is half written: here it appears whole.
+ */
+async function unpackChromium(): Promise<string> {
+  const program = join(UNPACKED, 'chromium')
+  if (existsSync(program)) return program
+  await mkdir(CACHE, { recursive: true })
+  const { TMPDIR } = process.env
+  const directory = await mkdtemp(`${UNPACKED}-`)
+  process.env.TMPDIR = directory
+  try {
+    await sparticuz.executablePath()
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  }
+  await rename(directory, UNPACKED).catch(async error => {
+    if (error.code !== 'ENOTEMPTY') throw error
+    await rm(directory, { recursive: true })
+  })
+  return program
 }
 
 /** As small as there is one: it is sent to the browser for each page. */
