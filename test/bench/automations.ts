@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { advanceRuns } from '#flows/automations/engine/advance_runs.ts'
 import { Advancer, AUTOMATION_TIMES } from '#flows/automations/engine/advancer.ts'
-import { newId } from '#lib/ids.ts'
 import { interleave, openStage, report, type Stage } from '#test/bench/support/stage.ts'
-import { storeAutomation, type TestConnection, type TestStep } from '#test/support/automation_runs.ts'
+import { fillRuns, storeAutomation, type TestConnection, type TestStep } from '#test/support/automation_runs.ts'
 import { newAccount } from '#test/support/world.ts'
 
 /** Runs that wait while others are due. WAITING=1000000 is the size that is promised. */
 const WAITING = Number(process.env.WAITING ?? 200_000)
 const COUNT = 10_000
-const BATCH = 5_000
 const SINGLE = 500
 const SENDS = 3_000
 const CONNECTIONS = 10
@@ -69,26 +67,6 @@ function conditionsAndDelays(): { steps: TestStep[]; connections: TestConnection
     return [steps[n - 1]?.key ?? 'start', key, n > 0 && n % 2 === 0 ? 'condition_met' : 'default']
   })
   return { steps, connections }
-}
-
-/** Runs in their first delay, each of a contact of its own, that are due at an SQL expression. */
-async function fillRuns({ pool }: Stage, account: Place, automation: string, count: number, due: string) {
-  for (let from = 0; from < count; from += BATCH) {
-    await pool.pg.query(
-      `WITH people AS (
-         INSERT INTO contacts (account_id, id, domain_id, email, source)
-         SELECT $1, ordered_id(id_time(now()), n, random_tail()), $2, $3 || n || '@b.com', 'api' FROM generate_series($5::int, $6) AS n
-         RETURNING id, email
-       ), runs AS (
-         INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, step, seq,
-           due_at, wait_until)
-         SELECT $1, p.id, $4, 1, $2, p.id, p.email, 1, 1, d.at, d.at
-         FROM people p CROSS JOIN LATERAL (SELECT p.id, ${due} AS at) d RETURNING id
-       )
-       INSERT INTO automation_run_steps (account_id, run_id, seq, step, status) SELECT $1, id, 1, 1, 'waiting' FROM runs`,
-      [account.id, account.domain_id, newId(), automation, from, Math.min(from + BATCH, count) - 1],
-    )
-  }
 }
 
 async function makeDue({ pool }: Stage, automation: string): Promise<void> {

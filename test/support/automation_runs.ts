@@ -80,6 +80,38 @@ export async function startRuns(
   return rows.map(({ id }) => id)
 }
 
+/** Runs are made in sets of so many. */
+const BATCH = 5_000
+
+/**
+ * Makes `count` runs that wait in the first step of version 1, a delay, each of a new contact. `due` is an SQL expression of
+ * when the delay ends; `p.email` in it is the address of the contact.
+ */
+export async function fillRuns(
+  { pool: { pg } }: Database,
+  { id: account_id, domain_id }: Pick<TestAccount, 'id' | 'domain_id'>,
+  automation_id: string,
+  count: number,
+  due: string,
+): Promise<void> {
+  for (let from = 0; from < count; from += BATCH) {
+    await pg.query(
+      `WITH people AS (
+         INSERT INTO contacts (account_id, id, domain_id, email, source)
+         SELECT $1, ordered_id(id_time(now()), n, random_tail()), $2, $3 || n || '@b.com', 'api' FROM generate_series($5::int, $6) AS n
+         RETURNING id, email
+       ), runs AS (
+         INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, step, seq,
+           due_at, wait_until)
+         SELECT $1, p.id, $4, 1, $2, p.id, p.email, 1, 1, d.at, d.at
+         FROM people p CROSS JOIN LATERAL (SELECT p.id, ${due} AS at) d RETURNING id
+       )
+       INSERT INTO automation_run_steps (account_id, run_id, seq, step, status) SELECT $1, id, 1, 1, 'waiting' FROM runs`,
+      [account_id, domain_id, newId(), automation_id, from, Math.min(from + BATCH, count) - 1],
+    )
+  }
+}
+
 /** A run with its steps, as it is stored. */
 export async function readRun({ pool: { pg } }: Database, id: string) {
   const { rows } = await pg.query('SELECT * FROM automation_runs WHERE id = $1', [id])

@@ -83,6 +83,17 @@ export async function hasStoppedRuns(db: Queryable, { account_id, id, stopped_ve
   return found
 }
 
+/** Tells whether contacts have entered since the last stop. Their runs may have ended, but some of their mail may still wait. */
+export async function hasEntered(db: Queryable, { account_id, id }: AutomationId): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM automation_runs r JOIN automations a ON a.account_id = r.account_id AND a.id = r.automation_id
+      WHERE r.account_id = ${account_id} AND r.automation_id = ${id} AND r.version > a.stopped_version
+    ) AS found
+  `)
+  return found
+}
+
 /** Deletes runs of an automation that is gone, with their steps; returns how many. */
 export async function deleteRuns(tx: Tx, { account_id, id }: AutomationId, limit: number): Promise<number> {
   return tx.run(sql.unsafe`

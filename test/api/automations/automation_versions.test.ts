@@ -135,6 +135,21 @@ t.test('to stop an automation without runs makes no version', async t => {
   t.equal(await clearings(), 0)
 })
 
+t.test(
+  'to stop an automation whose runs have ended stops their mail, and to stop it again changes nothing',
+  async t => {
+    const id = await createAutomation(api, account, { status: 'enabled' })
+    await addRuns(world, account, id, [{ status: 'completed' }])
+    for (let n = 0; n < 2; n++) {
+      await stop(id)
+      // A worker reads this, and sends no mail of version 1.
+      t.strictSame(await standingOf(id), [2, 1])
+    }
+    await runsCleared()
+    t.strictSame(await statusesOf(id), ['completed'])
+  },
+)
+
 t.test('stop waits for a worker that takes steps', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
   await addRuns(world, account, id, [{}])

@@ -1,0 +1,8 @@
+import t from 'tap'
+import { stopAutomations } from '#test/faults/stop_automations.ts'
+import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
+
+t.test('an automation that is edited and stopped lets no run go on, and no mail leave', async t => {
+  const stage = await openTestStage(t)
+  passes(t, await stopAutomations(stage, { runs: 2_000 }))
+})
