@@ -1,4 +1,5 @@
 import { callerOf } from '#test/faults/support/api_caller.ts'
+import { waitForNone } from '#test/faults/support/deliveries.ts'
 import type { Entry } from '#test/faults/support/sink_ledger.ts'
 import type { Stage } from '#test/faults/support/stage.ts'
 import { fillRuns } from '#test/support/automation_runs.ts'
@@ -59,7 +60,7 @@ export async function stopAutomations(stage: Stage, { runs }: Options): Promise<
   await ask('PATCH', `/automations/${id}`, { status: 'enabled' })
   await enter(ask, stage, 'anew')
   await sendsAtLeast(stage, id, accepted + ENTERING)
-  await waitUntil(async () => (await countWaiting(stage)) === 0, 'no mail waits any more', PATIENCE_MS)
+  await waitForNone(stage, ['queued', 'sending'])
   await judgeStop(stage, id, sink.ledger.read(), { runs, accepted, stopped_at }, report)
 
   await fillRuns(stage, stage.account, id, runs, FOREVER)
@@ -118,11 +119,6 @@ async function countEmails({ pool }: Stage, id: string): Promise<number> {
 
 async function sendsAtLeast(stage: Stage, id: string, count: number): Promise<void> {
   await waitUntil(async () => (await countEmails(stage, id)) >= count, `${count} emails are accepted`, PATIENCE_MS)
-}
-
-async function countWaiting({ pool }: Stage): Promise<number> {
-  const query = `SELECT count(*)::int AS count FROM deliveries WHERE state IN ('queued', 'sending')`
-  return (await pool.pg.query(query)).rows[0].count
 }
 
 /** Resolves once no run of the automation is as the condition says. */

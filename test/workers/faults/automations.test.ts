@@ -1,4 +1,5 @@
 import t from 'tap'
+import { followAutomation } from '#test/faults/follow_automation.ts'
 import { stopAutomations } from '#test/faults/stop_automations.ts'
 import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
@@ -6,3 +7,11 @@ t.test('an automation that is edited and stopped lets no run go on, and no mail 
   const stage = await openTestStage(t)
   passes(t, await stopAutomations(stage, { runs: 2_000 }))
 })
+
+t.test(
+  'each contact gets the mail that its run tells of, whatever is edited, killed and stopped meanwhile',
+  async t => {
+    const stage = await openTestStage(t)
+    passes(t, await followAutomation(stage, { people: 16, timeout_seconds: 6 }))
+  },
+)

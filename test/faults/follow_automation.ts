@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Ask, callerOf } from '#test/faults/support/api_caller.ts'
+import { waitForNone } from '#test/faults/support/deliveries.ts'
+import type { Entry } from '#test/faults/support/sink_ledger.ts'
+import type { Stage } from '#test/faults/support/stage.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
+import { Report, readOptions, runCampaign } from './campaign.ts'
+
+type Options = { people: number; timeout_seconds: number }
+type Version = 1 | 2
+type Step = { key: string; status: string; output: { email_id?: string } | null }
+type Run = { id: string; contact_email: string; status: string; version: number; steps: Step[] }
+
+/** When a contact buys: never, since it is on the free plan; before its run waits for that, while it waits, or too late. */
+const KINDS = ['free', 'before', 'during', 'late'] as const
+type Kind = (typeof KINDS)[number]
+
+/** Contacts whose runs wait when the automation is stopped. */
+const STOPPED = 10
+/** Runs come to their wait so long after they began. */
+const PAUSE_SECONDS = 3
+const PATIENCE_MS = 120_000
+const URL = 'https://mail.acme.com'
+
+/** Steps that a run takes, and the subjects of its emails. */
+const WAYS: Record<Kind | 'stopped', { steps: string[]; subjects: string[] }> = {
+  free: { steps: ['is_pro'], subjects: [] },
+  before: { steps: ['is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
+  during: { steps: ['is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
+  late: { steps: ['is_pro', 'hello', 'pause', 'order', 'reminder'], subjects: ['Hello', 'Reminder'] },
+  stopped: { steps: ['is_pro', 'hello', 'pause', 'order'], subjects: ['Hello'] },
+}
+
+/**
+ * Contacts go through an automation with a condition and a wait, as its author would have it: it is edited while half of them
+ * wait, workers die twice, and it is stopped in the end. The run of each contact tells what happened to it, and the contact
+ * has got the mail that its run tells of, once, unless that is named as in doubt.
+ */
+export async function followAutomation(stage: Stage, { people, timeout_seconds }: Options): Promise<Report> {
+  const report = new Report()
+  const sink = await stage.startSink()
+  const { url } = await stage.startWeb({ BASE_URL: URL, LOG_LEVEL: 'info' })
+  const ask = callerOf(url, stage)
+  const environment = { BASE_URL: URL, MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' }
+  const workers = [1, 2].map(() => stage.supervise('test/faults/support/worker.ts', environment))
+  const kill = async (n: 0 | 1) => {
+    workers[n]?.child.kill('SIGKILL')
+    await workers[n]?.child.ended
+  }
+
+  await ask('POST', '/events', { name: 'trial.started', schema: { plan: 'string' } })
+  const series = seriesOf(stage, timeout_seconds)
+  const { id } = await ask<{ id: string }>('POST', '/automations', series(1))
+  const half = { 1: contactsOf(1, people / 2), 2: contactsOf(2, people / 2) }
+  const enter = async (version: Version) => {
+    for (const { kind, email } of half[version]) {
+      await tell(ask, stage, 'trial.started', email, { plan: kind === 'free' ? 'free' : 'pro' })
+      if (kind === 'before') await tell(ask, stage, 'trial.bought', email)
+    }
+  }
+  const buy = async (kind: Kind) => {
+    const buyers = [...half[1], ...half[2]].filter(contact => contact.kind === kind)
+    for (const { email } of buyers) await tell(ask, stage, 'trial.bought', email)
+  }
+
+  await enter(1)
+  await takes(stage, id, 'order', people / 4)
+  const { steps, connections } = series(2)
+  await ask('PATCH', `/automations/${id}`, { steps, connections })
+  await Promise.all([enter(2), sleep(200).then(() => kill(0))])
+  await takes(stage, id, 'order', people / 2)
+  await Promise.all([buy('during'), kill(1)])
+  await ended(stage, id, people)
+  await buy('late')
+
+  const stopped = Array.from({ length: STOPPED }, (_, n) => `ok-stopped-${n}@b.com`)
+  for (const email of stopped) await tell(ask, stage, 'trial.started', email, { plan: 'pro' })
+  await takes(stage, id, 'order', STOPPED)
+  await mailLeft(stage)
+  await ask('POST', `/automations/${id}/stop`)
+  for (const email of stopped) await tell(ask, stage, 'trial.bought', email)
+  await ended(stage, id, people + STOPPED)
+  await mailLeft(stage)
+  await Promise.all(workers.map(worker => worker.stop()))
+
+  const runs = await readRuns(ask, id)
+  report.expect(runs.length === people + STOPPED, `there are ${runs.length} runs`)
+  report.note({ people, stopped: STOPPED, kills: 2, runs: runs.length, mail: sink.ledger.read().length })
+  await judge(stage, runs, sink.ledger.read(), report)
+  await report.consult(stage, { sent: sink.ledger.read() })
+  return report
+}
+
+/** The automation, whose subjects name its version. */
+function seriesOf({ account: { domain } }: Stage, timeout_seconds: number) {
+  return (version: Version) => {
+    const mail = (key: string, subject: string) => ({
+      ...{ key, type: 'send_email' },
+      config: { from: `hi@${domain}`, subject: `${subject} ${version}`, html: '<p>About your trial.</p>' },
+    })
+    const steps = [
+      { key: 'start', type: 'trigger', config: { event_name: 'trial.started' } },
+      {
+        ...{ key: 'is_pro', type: 'condition' },
+        config: { type: 'rule', field: 'event.plan', operator: 'eq', value: 'pro' },
+      },
+      mail('hello', 'Hello'),
+      { key: 'pause', type: 'delay', config: { duration: `${PAUSE_SECONDS} seconds` } },
+      {
+        ...{ key: 'order', type: 'wait_for_event' },
+        config: { event_name: 'trial.bought', timeout: `${timeout_seconds} seconds` },
+      },
+      mail('thanks', 'Thanks'),
+      mail('reminder', 'Reminder'),
+    ]
+    const connections = [
+      { from: 'start', to: 'is_pro' },
+      { from: 'is_pro', to: 'hello', type: 'condition_met' },
+      { from: 'hello', to: 'pause' },
+      { from: 'pause', to: 'order' },
+      { from: 'order', to: 'thanks', type: 'event_received' },
+      { from: 'order', to: 'reminder', type: 'timeout' },
+    ]
+    return { name: 'Trial', status: 'enabled', domain, steps, connections }
+  }
+}
+
+/** Addresses tell the kind of a contact, and the version that it enters. */
+function contactsOf(version: Version, count: number): { kind: Kind; email: string }[] {
+  return Array.from({ length: count }, (_, n) => {
+    const kind = KINDS[n % KINDS.length] as Kind
+    return { kind, email: `ok-${kind}-${version}-${n}@b.com` }
+  })
+}
+
+async function tell(ask: Ask, { account: { domain } }: Stage, event: string, email: string, payload: object = {}) {
+  await ask('POST', '/events/send', { event, domain, email, payload })
+}
+
+/** Resolves once so many runs wait in a step. */
+async function takes({ pool }: Stage, id: string, key: string, count: number): Promise<void> {
+  const query = `SELECT count(*)::int AS count FROM automation_runs r
+    JOIN automation_versions v ON v.automation_id = r.automation_id AND v.version = r.version
+    WHERE r.automation_id = $1 AND r.status = 'running' AND v.graph -> 'steps' -> r.step ->> 'key' = $2`
+  const isSo = async () => (await pool.pg.query(query, [id, key])).rows[0].count >= count
+  await waitUntil(isSo, `${count} runs are at ${key}`, PATIENCE_MS)
+}
+
+async function ended({ pool }: Stage, id: string, count: number): Promise<void> {
+  const query = `SELECT count(*)::int AS count FROM automation_runs WHERE automation_id = $1 AND status <> 'running'`
+  const isSo = async () => (await pool.pg.query(query, [id])).rows[0].count === count
+  await waitUntil(isSo, `${count} runs have ended`, PATIENCE_MS)
+}
+
+/** Resolves once all mail has left. What a killed worker left in doubt is held, as bulk mail is. */
+async function mailLeft(stage: Stage): Promise<void> {
+  await waitForNone(stage, ['queued', 'sending'])
+}
+
+/** All runs with their steps, as the API shows them. */
+async function readRuns(ask: Ask, id: string): Promise<Run[]> {
+  const runs: Run[] = []
+  for (let after = ''; ; ) {
+    const page = await ask<{ data: Run[]; has_more: boolean }>('GET', `/automations/${id}/runs?limit=100${after}`)
+    for (const run of page.data) runs.push(await ask<Run>('GET', `/automations/${id}/runs/${run.id}`))
+    if (!page.has_more) return runs
+    after = `&after=${page.data.at(-1)?.id}`
+  }
+}
+
+async function judge({ pool }: Stage, runs: Run[], sent: Entry[], report: Report): Promise<void> {
+  const { rows } = await pool.pg.query(
+    `SELECT e.id, e.subject, '<' || e.message_id || '>' AS message_id, d.in_doubt_count > 0 AS was_in_doubt
+     FROM emails e JOIN deliveries d ON d.account_id = e.account_id AND d.email_id = e.id`,
+  )
+  const emails = new Map(rows.map(row => [row.id, row]))
+  const arrivals = Map.groupBy(sent, ({ message_id }) => message_id)
+  let told = 0
+  for (const { contact_email, status, version, steps } of runs) {
+    const [, kind, entered] = /^ok-([a-z]+)-(\d+)/.exec(contact_email) as unknown as [string, Kind | 'stopped', string]
+    const { steps: keys, subjects } = WAYS[kind]
+    const mail = steps.flatMap(({ output }) => (output?.email_id ? [emails.get(output.email_id)] : []))
+    const of = kind === 'stopped' ? 2 : Number(entered)
+    const seen = { status, version, steps: steps.map(({ key }) => key), subjects: mail.map(email => email?.subject) }
+    const expected = {
+      ...{ status: kind === 'stopped' ? 'skipped' : 'completed', version: of },
+      ...{ steps: keys, subjects: subjects.map(subject => `${subject} ${of}`) },
+    }
+    report.expect(JSON.stringify(seen) === JSON.stringify(expected), `${contact_email}: ${JSON.stringify(seen)}`)
+    for (const email of mail) {
+      const copies = arrivals.get(email?.message_id)?.length ?? 0
+      told += copies
+      report.expect(copies === 1 || (copies === 0 && email.was_in_doubt), `${contact_email} got ${copies} copies`)
+    }
+  }
+  report.expect(told === sent.length, `${sent.length} messages arrived, and runs tell of ${told}`)
+}
+
+/** node test/faults/follow_automation.ts [--people 104] [--timeout_seconds 20] */
+if (import.meta.main) {
+  const options = readOptions({ people: 104, timeout_seconds: 20 })
+  await runCampaign('contacts go through an automation that is edited and stopped, while workers die', stage =>
+    followAutomation(stage, options),
+  )
+}
