@@ -1,35 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Ask, callerOf } from '#test/faults/support/api_caller.ts'
+import type { Ask } from '#test/faults/support/api_caller.ts'
+import { sendEvent, startAutomations } from '#test/faults/support/automation_processes.ts'
+import type { Supervised } from '#test/faults/support/child.ts'
 import { waitForNone } from '#test/faults/support/deliveries.ts'
 import type { Entry } from '#test/faults/support/sink_ledger.ts'
 import type { Stage } from '#test/faults/support/stage.ts'
+import { contactsOf, type Kind, seriesOf, type Version, WAYS } from '#test/faults/support/trial_series.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type Options = { people: number; timeout_seconds: number }
-type Version = 1 | 2
-type Step = { key: string; status: string; output: { email_id?: string } | null }
+type Step = { key: string; output: { email_id?: string } | null }
 type Run = { id: string; contact_email: string; status: string; version: number; steps: Step[] }
-
-/** When a contact buys: never, since it is on the free plan; before its run waits for that, while it waits, or too late. */
-const KINDS = ['free', 'before', 'during', 'late'] as const
-type Kind = (typeof KINDS)[number]
 
 /** Contacts whose runs wait when the automation is stopped. */
 const STOPPED = 10
-/** Runs come to their wait so long after they began. */
-const PAUSE_SECONDS = 3
 const PATIENCE_MS = 120_000
-const URL = 'https://mail.acme.com'
-
-/** Steps that a run takes, and the subjects of its emails. */
-const WAYS: Record<Kind | 'stopped', { steps: string[]; subjects: string[] }> = {
-  free: { steps: ['is_pro'], subjects: [] },
-  before: { steps: ['is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
-  during: { steps: ['is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
-  late: { steps: ['is_pro', 'hello', 'pause', 'order', 'reminder'], subjects: ['Hello', 'Reminder'] },
-  stopped: { steps: ['is_pro', 'hello', 'pause', 'order'], subjects: ['Hello'] },
-}
 
 /**
  * Contacts go through an automation with a condition and a wait, as its author would have it: it is edited while half of them
@@ -38,14 +24,10 @@ const WAYS: Record<Kind | 'stopped', { steps: string[]; subjects: string[] }> = 
  */
 export async function followAutomation(stage: Stage, { people, timeout_seconds }: Options): Promise<Report> {
   const report = new Report()
-  const sink = await stage.startSink()
-  const { url } = await stage.startWeb({ BASE_URL: URL, LOG_LEVEL: 'info' })
-  const ask = callerOf(url, stage)
-  const environment = { BASE_URL: URL, MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' }
-  const workers = [1, 2].map(() => stage.supervise('test/faults/support/worker.ts', environment))
-  const kill = async (n: 0 | 1) => {
-    workers[n]?.child.kill('SIGKILL')
-    await workers[n]?.child.ended
+  const { ask, workers, sink } = await startAutomations(stage)
+  const kill = async ({ child }: Supervised) => {
+    child.kill('SIGKILL')
+    await child.ended
   }
 
   await ask('POST', '/events', { name: 'trial.started', schema: { plan: 'string' } })
@@ -54,33 +36,26 @@ export async function followAutomation(stage: Stage, { people, timeout_seconds }
   const half = { 1: contactsOf(1, people / 2), 2: contactsOf(2, people / 2) }
   const enter = async (version: Version) => {
     for (const { kind, email } of half[version]) {
-      await tell(ask, stage, 'trial.started', email, { plan: kind === 'free' ? 'free' : 'pro' })
-      if (kind === 'before') await tell(ask, stage, 'trial.bought', email)
+      await sendEvent(ask, stage, 'trial.started', email, { plan: kind === 'free' ? 'free' : 'pro' })
+      if (kind === 'before') await sendEvent(ask, stage, 'trial.bought', email)
     }
   }
   const buy = async (kind: Kind) => {
     const buyers = [...half[1], ...half[2]].filter(contact => contact.kind === kind)
-    for (const { email } of buyers) await tell(ask, stage, 'trial.bought', email)
+    for (const { email } of buyers) await sendEvent(ask, stage, 'trial.bought', email)
   }
 
   await enter(1)
   await takes(stage, id, 'order', people / 4)
   const { steps, connections } = series(2)
   await ask('PATCH', `/automations/${id}`, { steps, connections })
-  await Promise.all([enter(2), sleep(200).then(() => kill(0))])
+  await Promise.all([enter(2), sleep(200).then(() => kill(workers[0]))])
   await takes(stage, id, 'order', people / 2)
-  await Promise.all([buy('during'), kill(1)])
+  await Promise.all([buy('during'), kill(workers[1])])
   await ended(stage, id, people)
   await buy('late')
 
-  const stopped = Array.from({ length: STOPPED }, (_, n) => `ok-stopped-${n}@b.com`)
-  for (const email of stopped) await tell(ask, stage, 'trial.started', email, { plan: 'pro' })
-  await takes(stage, id, 'order', STOPPED)
-  await mailLeft(stage)
-  await ask('POST', `/automations/${id}/stop`)
-  for (const email of stopped) await tell(ask, stage, 'trial.bought', email)
-  await ended(stage, id, people + STOPPED)
-  await mailLeft(stage)
+  await stopWhileSomeWait(stage, ask, id, people)
   await Promise.all(workers.map(worker => worker.stop()))
 
   const runs = await readRuns(ask, id)
@@ -91,50 +66,16 @@ export async function followAutomation(stage: Stage, { people, timeout_seconds }
   return report
 }
 
-/** The automation, whose subjects name its version. */
-function seriesOf({ account: { domain } }: Stage, timeout_seconds: number) {
-  return (version: Version) => {
-    const mail = (key: string, subject: string) => ({
-      ...{ key, type: 'send_email' },
-      config: { from: `hi@${domain}`, subject: `${subject} ${version}`, html: '<p>About your trial.</p>' },
-    })
-    const steps = [
-      { key: 'start', type: 'trigger', config: { event_name: 'trial.started' } },
-      {
-        ...{ key: 'is_pro', type: 'condition' },
-        config: { type: 'rule', field: 'event.plan', operator: 'eq', value: 'pro' },
-      },
-      mail('hello', 'Hello'),
-      { key: 'pause', type: 'delay', config: { duration: `${PAUSE_SECONDS} seconds` } },
-      {
-        ...{ key: 'order', type: 'wait_for_event' },
-        config: { event_name: 'trial.bought', timeout: `${timeout_seconds} seconds` },
-      },
-      mail('thanks', 'Thanks'),
-      mail('reminder', 'Reminder'),
-    ]
-    const connections = [
-      { from: 'start', to: 'is_pro' },
-      { from: 'is_pro', to: 'hello', type: 'condition_met' },
-      { from: 'hello', to: 'pause' },
-      { from: 'pause', to: 'order' },
-      { from: 'order', to: 'thanks', type: 'event_received' },
-      { from: 'order', to: 'reminder', type: 'timeout' },
-    ]
-    return { name: 'Trial', status: 'enabled', domain, steps, connections }
-  }
-}
-
-/** Addresses tell the kind of a contact, and the version that it enters. */
-function contactsOf(version: Version, count: number): { kind: Kind; email: string }[] {
-  return Array.from({ length: count }, (_, n) => {
-    const kind = KINDS[n % KINDS.length] as Kind
-    return { kind, email: `ok-${kind}-${version}-${n}@b.com` }
-  })
-}
-
-async function tell(ask: Ask, { account: { domain } }: Stage, event: string, email: string, payload: object = {}) {
-  await ask('POST', '/events/send', { event, domain, email, payload })
+/** More contacts come to the wait, and buy when the automation is stopped. */
+async function stopWhileSomeWait(stage: Stage, ask: Ask, id: string, people: number): Promise<void> {
+  const emails = Array.from({ length: STOPPED }, (_, n) => `ok-stopped-${n}@b.com`)
+  for (const email of emails) await sendEvent(ask, stage, 'trial.started', email, { plan: 'pro' })
+  await takes(stage, id, 'order', STOPPED)
+  await mailLeft(stage)
+  await ask('POST', `/automations/${id}/stop`)
+  for (const email of emails) await sendEvent(ask, stage, 'trial.bought', email)
+  await ended(stage, id, people + STOPPED)
+  await mailLeft(stage)
 }
 
 /** Resolves once so many runs wait in a step. */
@@ -146,6 +87,7 @@ async function takes({ pool }: Stage, id: string, key: string, count: number): P
   await waitUntil(isSo, `${count} runs are at ${key}`, PATIENCE_MS)
 }
 
+/** Resolves once so many runs have ended. */
 async function ended({ pool }: Stage, id: string, count: number): Promise<void> {
   const query = `SELECT count(*)::int AS count FROM automation_runs WHERE automation_id = $1 AND status <> 'running'`
   const isSo = async () => (await pool.pg.query(query, [id])).rows[0].count === count
@@ -180,11 +122,11 @@ async function judge({ pool }: Stage, runs: Run[], sent: Entry[], report: Report
     const [, kind, entered] = /^ok-([a-z]+)-(\d+)/.exec(contact_email) as unknown as [string, Kind | 'stopped', string]
     const { steps: keys, subjects } = WAYS[kind]
     const mail = steps.flatMap(({ output }) => (output?.email_id ? [emails.get(output.email_id)] : []))
-    const of = kind === 'stopped' ? 2 : Number(entered)
+    const through = kind === 'stopped' ? 2 : Number(entered)
     const seen = { status, version, steps: steps.map(({ key }) => key), subjects: mail.map(email => email?.subject) }
     const expected = {
-      ...{ status: kind === 'stopped' ? 'skipped' : 'completed', version: of },
-      ...{ steps: keys, subjects: subjects.map(subject => `${subject} ${of}`) },
+      ...{ status: kind === 'stopped' ? 'skipped' : 'completed', version: through },
+      ...{ steps: keys, subjects: subjects.map(subject => `${subject} ${through}`) },
     }
     report.expect(JSON.stringify(seen) === JSON.stringify(expected), `${contact_email}: ${JSON.stringify(seen)}`)
     for (const email of mail) {

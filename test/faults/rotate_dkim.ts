@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { request } from 'undici'
 import type { PresentedDomain } from '#flows/domains/find_domain.ts'
 import { addJob } from '#sql/jobs.ts'
+import { type Ask, callerOf } from '#test/faults/support/api_caller.ts'
 import { waitForNone } from '#test/faults/support/deliveries.ts'
 import { Load } from '#test/faults/support/load.ts'
 import { recipient, type Stage } from '#test/faults/support/stage.ts'
@@ -40,7 +40,7 @@ export async function rotateDkim(stage: Stage, { rotations, messages, workers }:
       const worker = stage.start('test/faults/support/worker.ts', { ...environment, MAIL_TRANSPORT: inbox.url })
       await worker.says(/^ready$/)
     }
-    const owner = new Owner(stage, `${url}/api`, dns)
+    const owner = new Owner(callerOf(url, stage), dns)
     await owner.addDomain()
     const sending = new Sending(stage, url, receiver)
     for (let generation = 2; generation <= rotations + 1; generation++) {
@@ -161,23 +161,24 @@ class Sending {
 
 /** Who owns the domain and keeps its zone. */
 class Owner {
-  readonly #stage: Stage
-  readonly #api: string
+  readonly #ask: Ask
   readonly #dns: NameServer
   #path = '/domains'
 
-  constructor(stage: Stage, api: string, dns: NameServer) {
-    this.#stage = stage
-    this.#api = api
+  constructor(ask: Ask, dns: NameServer) {
+    this.#ask = ask
     this.#dns = dns
   }
 
   async addDomain(): Promise<void> {
-    const added = await this.#ask('POST', this.#path, { name: DOMAIN })
+    const added = await this.#ask<PresentedDomain>('POST', this.#path, { name: DOMAIN })
     this.#path += `/${added.id}`
     publish(this.#dns.zone, added)
     await this.post('/verify')
-    await waitUntil(async () => (await this.#ask('GET', this.#path)).status === 'verified', 'the domain is verified')
+    await waitUntil(
+      async () => (await this.#ask<PresentedDomain>('GET', this.#path)).status === 'verified',
+      'the domain is verified',
+    )
   }
 
   post(path: string): Promise<PresentedDomain> {
@@ -187,17 +188,10 @@ class Owner {
   /** Once they are listed no more. */
   async unpublish(generation: number): Promise<void> {
     const names = [`mb${generation}._domainkey`, `mb${generation}e._domainkey`]
-    const isListed = async () => (await this.#ask('GET', this.#path)).records.some(({ name }) => names.includes(name))
+    const isListed = async () =>
+      (await this.#ask<PresentedDomain>('GET', this.#path)).records.some(({ name }) => names.includes(name))
     await waitUntil(async () => !(await isListed()), `${names} are listed no more`)
     for (const name of names) delete this.#dns.zone[`${name}.${DOMAIN}`]
-  }
-
-  async #ask(method: 'GET' | 'POST', path: string, body?: unknown): Promise<PresentedDomain> {
-    const headers = { authorization: `Bearer ${this.#stage.account.key}`, 'user-agent': 'owner' }
-    const response = await request(this.#api + path, { method, headers, body: body ? JSON.stringify(body) : null })
-    const answer = await response.body.json()
-    if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`)
-    return answer as PresentedDomain
   }
 }
 

@@ -1,13 +1,11 @@
-import { callerOf } from '#test/faults/support/api_caller.ts'
+import { type AutomationProcesses, sendEvent, startAutomations } from '#test/faults/support/automation_processes.ts'
 import { waitForNone } from '#test/faults/support/deliveries.ts'
-import type { Entry } from '#test/faults/support/sink_ledger.ts'
 import type { Stage } from '#test/faults/support/stage.ts'
 import { fillRuns } from '#test/support/automation_runs.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type Options = { runs: number }
-type Automation = { id: string; version: number }
 
 const EVENT = 'trial.ended'
 /** Contacts that enter by an event. */
@@ -19,9 +17,12 @@ const SENT_BEFORE_STOP = 500
 const FOREVER = `now() + interval '300 days'`
 /** All runs of a stopped automation have ended after so many seconds. */
 const STOPPED_SECONDS = 60
-/** What was handed to a connection before the stop has arrived by then. */
+/** Mail that a connection was already sending at the stop arrives within this time. */
 const ON_ITS_WAY_MS = 5_000
 const PATIENCE_MS = 120_000
+
+/** An automation, and the processes that it runs in. */
+type Scene = AutomationProcesses & { stage: Stage; id: string; runs: number; report: Report }
 
 /**
  * Row M16: an automation in which many runs wait is edited, stopped while its emails go out, enabled anew, and deleted. Runs keep
@@ -29,81 +30,93 @@ const PATIENCE_MS = 120_000
  */
 export async function stopAutomations(stage: Stage, { runs }: Options): Promise<Report> {
   const report = new Report()
-  const sink = await stage.startSink()
-  const { url } = await stage.startWeb({ BASE_URL: 'https://mail.acme.com', LOG_LEVEL: 'info' })
-  const ask = callerOf(url, stage)
-  const environment = { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' }
-  const workers = [1, 2].map(() => stage.supervise('test/faults/support/worker.ts', environment))
-
-  const { id } = await ask<Automation>('POST', '/automations', automationOf(stage, 'first version', '300 days'))
-  await fillRuns(stage, stage.account, id, runs, FOREVER)
-  await stage.pool.pg.query('ANALYZE')
-
-  report.note({ runs, edit_ms: await time(() => edit(ask, id, automationOf(stage, 'second version', '1 second'))) })
-  await enter(ask, stage, 'edited')
-  await makeDue(stage, id, EARLY)
-  await sendsAtLeast(stage, id, ENTERING + EARLY)
-  report.expect(
-    same(await subjectsByVersion(stage, id), { 1: ['first version', EARLY], 2: ['second version', ENTERING] }),
-    `the mail of each version is ${JSON.stringify(await subjectsByVersion(stage, id))}`,
-  )
-
-  await makeDue(stage, id, runs)
-  await sendsAtLeast(stage, id, SENT_BEFORE_STOP)
-  report.note({ stop_ms: await time(() => ask('POST', `/automations/${id}/stop`)) })
-  const stopped_at = Date.now()
-  const accepted = await countEmails(stage, id)
-  const ended_s = (await time(() => hasNone(stage, `status = 'running'`, id))) / 1_000
-  report.note({ sent_before_stop: accepted, ended_s })
-  report.expect(ended_s <= STOPPED_SECONDS, `runs end ${ended_s} s after the stop`)
-
-  await ask('PATCH', `/automations/${id}`, { status: 'enabled' })
-  await enter(ask, stage, 'anew')
-  await sendsAtLeast(stage, id, accepted + ENTERING)
-  await waitForNone(stage, ['queued', 'sending'])
-  await judgeStop(stage, id, sink.ledger.read(), { runs, accepted, stopped_at }, report)
-
-  await fillRuns(stage, stage.account, id, runs, FOREVER)
-  report.note({ delete_ms: await time(() => ask('DELETE', `/automations/${id}`)) })
-  const gone_s = (await time(() => hasNone(stage, 'true', id))) / 1_000
-  report.note({ gone_s })
-  report.expect(gone_s <= STOPPED_SECONDS, `runs are gone ${gone_s} s after the deletion`)
-  await Promise.all(workers.map(worker => worker.stop()))
-  await report.consult(stage, { sent: sink.ledger.read() })
+  const processes = await startAutomations(stage)
+  const fields = { name: 'Trial', status: 'enabled', domain: stage.account.domain }
+  const steps = stepsOf(stage, 'first version', '300 days')
+  const { id } = await processes.ask<{ id: string }>('POST', '/automations', { ...fields, steps })
+  const scene = { ...processes, stage, id, runs, report }
+  report.note({ runs })
+  await editWhileRunsWait(scene)
+  const stop = await stopWhileMailLeaves(scene)
+  await enableAnew(scene, stop)
+  await judgeStop(scene, stop)
+  await deleteWhileRunsWait(scene)
+  await Promise.all(processes.workers.map(worker => worker.stop()))
+  await report.consult(stage, { sent: processes.sink.ledger.read() })
   return report
 }
 
-function automationOf({ account: { domain } }: Stage, subject: string, duration: string) {
-  const send = { from: `hi@${domain}`, subject, html: '<p>Your trial has ended.</p>' }
-  return {
-    ...{ name: 'Trial', status: 'enabled', domain },
-    steps: [
-      { key: 'start', type: 'trigger', config: { event_name: EVENT } },
-      { key: 'later', type: 'delay', config: { duration } },
-      { key: 'hello', type: 'send_email', config: send },
-    ],
-  }
-}
-
-async function edit(ask: ReturnType<typeof callerOf>, id: string, { steps }: ReturnType<typeof automationOf>) {
+async function editWhileRunsWait(scene: Scene): Promise<void> {
+  const { stage, ask, id, runs, report } = scene
+  await fillRuns(stage, stage.account, id, runs, FOREVER)
+  await stage.pool.pg.query('ANALYZE')
+  const steps = stepsOf(stage, 'second version', '1 second')
   const connections = steps.slice(1).map(({ key: to }, n) => ({ from: steps[n]?.key, to }))
-  await ask('PATCH', `/automations/${id}`, { steps, connections })
+  report.note({ edit_ms: await time(() => ask('PATCH', `/automations/${id}`, { steps, connections })) })
+  await enter(scene, 'edited')
+  await makeDue(scene, EARLY)
+  await sendsAtLeast(scene, ENTERING + EARLY)
+  const subjects = await subjectsByVersion(scene)
+  report.expect(
+    same(subjects, { 1: ['first version', EARLY], 2: ['second version', ENTERING] }),
+    `the mail of each version is ${JSON.stringify(subjects)}`,
+  )
 }
 
-/** Sends the event of new contacts. */
-async function enter(ask: ReturnType<typeof callerOf>, { account: { domain } }: Stage, when: string): Promise<void> {
-  for (let n = 0; n < ENTERING; n++) {
-    await ask('POST', '/events/send', { event: EVENT, domain, email: `ok-${when}-${n}@c.com` })
-  }
+/** A stop, and the emails that were accepted before it. */
+type Stop = { accepted: number; stopped_at: number }
+
+async function stopWhileMailLeaves(scene: Scene): Promise<Stop> {
+  const { ask, id, runs, report } = scene
+  await makeDue(scene, runs)
+  await sendsAtLeast(scene, SENT_BEFORE_STOP)
+  report.note({ stop_ms: await time(() => ask('POST', `/automations/${id}/stop`)) })
+  const stopped_at = Date.now()
+  const accepted = await countEmails(scene)
+  const ended_s = await noneLeft(scene, `status = 'running'`)
+  report.note({ sent_before_stop: accepted, ended_s })
+  report.expect(ended_s <= STOPPED_SECONDS, `runs end ${ended_s} s after the stop`)
+  return { accepted, stopped_at }
 }
 
+async function enableAnew(scene: Scene, { accepted }: Stop): Promise<void> {
+  await scene.ask('PATCH', `/automations/${scene.id}`, { status: 'enabled' })
+  await enter(scene, 'anew')
+  await sendsAtLeast(scene, accepted + ENTERING)
+  await waitForNone(scene.stage, ['queued', 'sending'])
+}
+
+async function deleteWhileRunsWait(scene: Scene): Promise<void> {
+  const { stage, ask, id, runs, report } = scene
+  await fillRuns(stage, stage.account, id, runs, FOREVER)
+  report.note({ delete_ms: await time(() => ask('DELETE', `/automations/${id}`)) })
+  const gone_s = await noneLeft(scene, 'true')
+  report.note({ gone_s })
+  report.expect(gone_s <= STOPPED_SECONDS, `runs are gone ${gone_s} s after the deletion`)
+}
+
+function stepsOf({ account: { domain } }: Stage, subject: string, duration: string) {
+  const send = { from: `hi@${domain}`, subject, html: '<p>Your trial has ended.</p>' }
+  return [
+    { key: 'start', type: 'trigger', config: { event_name: EVENT } },
+    { key: 'later', type: 'delay', config: { duration } },
+    { key: 'hello', type: 'send_email', config: send },
+  ]
+}
+
+/** New contacts enter by an event. */
+async function enter({ ask, stage }: Scene, when: string): Promise<void> {
+  for (let n = 0; n < ENTERING; n++) await sendEvent(ask, stage, EVENT, `ok-${when}-${n}@c.com`)
+}
+
+/** Returns how long something takes, in ms. */
 async function time(act: () => Promise<unknown>): Promise<number> {
   const began = performance.now()
   await act()
   return Math.round(performance.now() - began)
 }
 
-async function makeDue({ pool }: Stage, id: string, count: number): Promise<void> {
+async function makeDue({ stage: { pool }, id }: Scene, count: number): Promise<void> {
   await pool.pg.query(
     `UPDATE automation_runs SET due_at = now(), wait_until = now() WHERE id IN (
        SELECT id FROM automation_runs WHERE automation_id = $1 AND due_at > now() + interval '1 day' LIMIT $2
@@ -112,24 +125,25 @@ async function makeDue({ pool }: Stage, id: string, count: number): Promise<void
   )
 }
 
-async function countEmails({ pool }: Stage, id: string): Promise<number> {
+async function countEmails({ stage: { pool }, id }: Scene): Promise<number> {
   const { rows } = await pool.pg.query('SELECT count(*)::int AS count FROM emails WHERE automation_id = $1', [id])
   return rows[0].count
 }
 
-async function sendsAtLeast(stage: Stage, id: string, count: number): Promise<void> {
-  await waitUntil(async () => (await countEmails(stage, id)) >= count, `${count} emails are accepted`, PATIENCE_MS)
+async function sendsAtLeast(scene: Scene, count: number): Promise<void> {
+  await waitUntil(async () => (await countEmails(scene)) >= count, `${count} emails are accepted`, PATIENCE_MS)
 }
 
-/** Resolves once no run of the automation is as the condition says. */
-async function hasNone({ pool }: Stage, condition: string, id: string): Promise<void> {
+/** Returns after how many seconds no run of the automation is as the condition says. */
+async function noneLeft({ stage: { pool }, id }: Scene, condition: string): Promise<number> {
   const query = `SELECT FROM automation_runs WHERE automation_id = $1 AND ${condition} LIMIT 1`
-  await waitUntil(async () => (await pool.pg.query(query, [id])).rowCount === 0, `no run has ${condition}`, PATIENCE_MS)
+  const isSo = async () => (await pool.pg.query(query, [id])).rowCount === 0
+  return (await time(() => waitUntil(isSo, `no run has ${condition}`, PATIENCE_MS))) / 1_000
 }
 
 type Subjects = Record<string, [subject: string, count: number]>
 
-async function subjectsByVersion({ pool }: Stage, id: string): Promise<Subjects> {
+async function subjectsByVersion({ stage: { pool }, id }: Scene): Promise<Subjects> {
   const { rows } = await pool.pg.query(
     `SELECT r.version, e.subject, count(*)::int AS count FROM automation_run_steps s
      JOIN automation_runs r ON r.account_id = s.account_id AND r.id = s.run_id
@@ -144,14 +158,9 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-type Stop = { runs: number; accepted: number; stopped_at: number }
-
 async function judgeStop(
-  { pool }: Stage,
-  id: string,
-  sent: Entry[],
-  { runs, accepted, stopped_at }: Stop,
-  report: Report,
+  { stage: { pool }, sink, id, runs, report }: Scene,
+  { accepted, stopped_at }: Stop,
 ): Promise<void> {
   const { rows } = await pool.pg.query(
     `SELECT (SELECT count(*) FROM automation_runs WHERE automation_id = $1)::int AS runs,
@@ -163,11 +172,10 @@ async function judgeStop(
   )
   const { delivered, ...counts } = rows[0]
   const completed = accepted - ENTERING
-  const expected = {
-    ...{ runs: runs + 2 * ENTERING, completed, skipped: runs - completed, emails: accepted + ENTERING },
-  }
+  const skipped = runs - completed
+  const expected = { runs: runs + 2 * ENTERING, completed, skipped, emails: accepted + ENTERING }
   report.expect(same(counts, expected), `the rows say ${JSON.stringify(counts)}, not ${JSON.stringify(expected)}`)
-  const late = sent.filter(({ time, rcpt }) => time > stopped_at && !rcpt.startsWith('ok-anew'))
+  const late = sink.ledger.read().filter(({ time, rcpt }) => time > stopped_at && !rcpt.startsWith('ok-anew'))
   const last_ms = Math.max(0, ...late.map(({ time }) => time - stopped_at))
   report.note({ delivered, on_its_way_at_stop: late.length, last_ms })
   report.expect(last_ms <= ON_ITS_WAY_MS, `mail arrives ${last_ms} ms after the stop`)

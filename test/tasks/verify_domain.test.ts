@@ -9,7 +9,7 @@ import { silentLogger } from '#sql/graphile.ts'
 import { check_domains } from '#tasks/check_domains.ts'
 import { taskList } from '#tasks/index.ts'
 import { verify_domain } from '#tasks/verify_domain.ts'
-import { startZone } from '#test/support/dns/name_server.ts'
+import { PATIENT_TIMES, SHORT_TIMES, startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -20,11 +20,9 @@ const SERVER = 'mail.server.com'
 const { server, zone, asked } = await startZone(t)
 const world = await openWorld(t, { DNS_SERVERS: server, SERVER_DOMAIN: SERVER })
 const { pool } = world
-// An answer that a busy machine holds up must not pass for silence.
-const dns = createDns([server], { try_ms: 2_000, tries: 1, deadline_ms: 4_000 })
+const dns = createDns([server], PATIENT_TIMES)
 const work = { ...openWork(t, world, 'capture'), dns }
-/** Soon gives up where servers are silent. */
-const hasty = { ...work, dns: createDns([server], { try_ms: 250, tries: 1, deadline_ms: 500 }) }
+const hasty = { ...work, dns: createDns([server], SHORT_TIMES) }
 const query = (text: string, values: unknown[] = []) => pool.pg.query(text, values).then(result => result.rows)
 const account = await newAccount(world)
 let names = 0

@@ -20,7 +20,7 @@ import { findAddresses, type Site } from '#lib/doctor/site.ts'
 import { siteChecks } from '#lib/doctor/site_checks.ts'
 import { createDns } from '#lib/net/dns.ts'
 import { reverseName } from '#lib/net/reverse_name.ts'
-import { startZone, type Zone } from '#test/support/dns/name_server.ts'
+import { SHORT_TIMES, startZone, type Zone } from '#test/support/dns/name_server.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { certificates } from '#test/support/tls/certificates.ts'
 import { testConfig } from '#test/support/world.ts'
@@ -29,7 +29,6 @@ const NAME = 'mail.acme.com'
 const IPV4 = '203.0.113.5'
 const IPV6 = '2001:db8::5'
 const POINTER = '5.113.0.203.in-addr.arpa'
-const TIMES = { try_ms: 250, tries: 1, deadline_ms: 500 }
 
 t.test('HELO_NAME and the address of this host lead to each other', async t => {
   const zone: Zone = { [NAME]: { A: [IPV4] }, [POINTER]: { PTR: [NAME] } }
@@ -320,7 +319,7 @@ t.test('mail is received on the port, by a certificate that holds', async t => {
 async function openSite(t: Test, zone: Zone): Promise<Site> {
   const { server } = await startZone(t, zone)
   const config = testConfig('postgres://nobody@127.0.0.1/none', { HELO_NAME: NAME, BASE_URL: `https://${NAME}` })
-  return { config, dns: createDns([server], TIMES), addresses: [IPV4], transports: ['direct'] }
+  return { config, dns: createDns([server], SHORT_TIMES), addresses: [IPV4], transports: ['direct'] }
 }
 
 /** A port of a server that does this; `isGone`: where there is none any more. */

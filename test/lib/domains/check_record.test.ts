@@ -2,10 +2,10 @@ import t from 'tap'
 import { checkRecord } from '#lib/domains/check_record.ts'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { createDns } from '#lib/net/dns.ts'
-import { type Records, startZone, type Trouble } from '#test/support/dns/name_server.ts'
+import { type Records, SHORT_TIMES, startZone, type Trouble } from '#test/support/dns/name_server.ts'
 
 const { server, zone } = await startZone(t)
-const dns = createDns([server], { try_ms: 250, tries: 1, deadline_ms: 500 })
+const dns = createDns([server], SHORT_TIMES)
 
 const P = `MIIBIjANBgkqhkiG9w0BAQ${'EFAAOCAQ8AMIIBCgKC'.repeat(20)}`
 const wanted: Record<'dkim' | 'spf' | 'mx' | 'dmarc' | 'inbound' | 'cname', DomainRecord> = {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, isIPv4, type Socket } from 'node:net'
 import dnsPacket, { type Answer, type DecodedPacket } from 'dns-packet'
 import type { Test } from 'tap'
+import type { DnsTimes } from '#lib/net/dns.ts'
 import { createResolve, type Resolve } from '#lib/net/fetch/resolve.ts'
 
 /** Records by type: texts, addresses and names as they are, of an MX `10 mx.acme.com`, of a null one `0 .`. */
@@ -13,6 +14,12 @@ export type Trouble = 'missing' | 'servfail' | 'refused' | 'silent' | 'garbage'
 
 /** Names in lower case; what is not in it is missing. Changed at any time. */
 export type Zone = Record<string, Records | Trouble>
+
+/** For look-ups in zones that answer: an answer that a busy machine holds up must not pass for silence. */
+export const PATIENT_TIMES: DnsTimes = { try_ms: 2_000, tries: 1, deadline_ms: 4_000 }
+
+/** For look-ups in zones that are silent. */
+export const SHORT_TIMES: DnsTimes = { try_ms: 250, tries: 1, deadline_ms: 500 }
 
 export type NameServer = {
   /** For DNS_SERVERS. */

@@ -1,0 +1,61 @@
+import type { Stage } from './stage.ts'
+
+export type Version = 1 | 2
+
+/** When a contact buys: never, since it is on the free plan; before its run waits for that, while it waits, or too late. */
+const KINDS = ['free', 'before', 'during', 'late'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** Runs come to their wait so long after they began. */
+const PAUSE_SECONDS = 3
+
+/** Steps that a run takes, and the subjects of its emails. */
+export const WAYS: Record<Kind | 'stopped', { steps: string[]; subjects: string[] }> = {
+  free: { steps: ['is_pro'], subjects: [] },
+  before: { steps: ['is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
+  during: { steps: ['is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
+  late: { steps: ['is_pro', 'hello', 'pause', 'order', 'reminder'], subjects: ['Hello', 'Reminder'] },
+  stopped: { steps: ['is_pro', 'hello', 'pause', 'order'], subjects: ['Hello'] },
+}
+
+/** The automation, whose subjects name its version. */
+export function seriesOf({ account: { domain } }: Stage, timeout_seconds: number) {
+  return (version: Version) => {
+    const mail = (key: string, subject: string) => ({
+      ...{ key, type: 'send_email' },
+      config: { from: `hi@${domain}`, subject: `${subject} ${version}`, html: '<p>About your trial.</p>' },
+    })
+    const steps = [
+      { key: 'start', type: 'trigger', config: { event_name: 'trial.started' } },
+      {
+        ...{ key: 'is_pro', type: 'condition' },
+        config: { type: 'rule', field: 'event.plan', operator: 'eq', value: 'pro' },
+      },
+      mail('hello', 'Hello'),
+      { key: 'pause', type: 'delay', config: { duration: `${PAUSE_SECONDS} seconds` } },
+      {
+        ...{ key: 'order', type: 'wait_for_event' },
+        config: { event_name: 'trial.bought', timeout: `${timeout_seconds} seconds` },
+      },
+      mail('thanks', 'Thanks'),
+      mail('reminder', 'Reminder'),
+    ]
+    const connections = [
+      { from: 'start', to: 'is_pro' },
+      { from: 'is_pro', to: 'hello', type: 'condition_met' },
+      { from: 'hello', to: 'pause' },
+      { from: 'pause', to: 'order' },
+      { from: 'order', to: 'thanks', type: 'event_received' },
+      { from: 'order', to: 'reminder', type: 'timeout' },
+    ]
+    return { name: 'Trial', status: 'enabled', domain, steps, connections }
+  }
+}
+
+/** Addresses tell the kind of a contact, and the version that it enters. */
+export function contactsOf(version: Version, count: number): { kind: Kind; email: string }[] {
+  return Array.from({ length: count }, (_, n) => {
+    const kind = KINDS[n % KINDS.length] as Kind
+    return { kind, email: `ok-${kind}-${version}-${n}@b.com` }
+  })
+}
