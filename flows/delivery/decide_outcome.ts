@@ -36,11 +36,11 @@ const NO_SUCH_USER = judgeReply('550 5.1.1 Simulated: no such user', 'rcpt')
  */
 export function decideUnsent(delivery: ClaimedDelivery, config: Config): DeliveryResult | null {
   const address = { address: delivery.recipient, domain: delivery.destination }
+  if (delivery.is_stopped) return { outcome: 'canceled', reason: STOPPED }
   switch (simulatedOutcome(address, config.SIMULATOR_DOMAIN)) {
     case null:
       // Acceptance checks this too; this is the last check, for whatever else puts deliveries into the queue.
       if (isReservedDomain(delivery.destination)) return { outcome: 'suppressed', reason: RESERVED }
-      if (delivery.is_stopped) return { outcome: 'canceled', reason: STOPPED }
       if (delivery.suppressed) return { outcome: 'suppressed', reason: SUPPRESSED }
       if (delivery.has_left) return { outcome: 'suppressed', reason: LEFT }
       if (delivery.unsubscribed) return { outcome: 'suppressed', reason: UNSUBSCRIBED }

@@ -3,7 +3,8 @@ DROP TYPE IF EXISTS delivery_result CASCADE;
 
 -- Writes what became of deliveries: their state, events, suppressions and the status of their emails, in one commit.
 --
--- outcome   delivered | complained | deferred | bounced | failed | suppressed | canceled | in_doubt   (an attempt ended)
+-- outcome   delivered | complained | deferred | bounced | failed | suppressed | in_doubt   (an attempt ended)
+--           canceled  (its automation was stopped before it was sent: the quotas get the email back)
 --           released  (given back before anything was sent: not an attempt)
 --           lost      (its worker died before the final dot: safe to send again)
 --           resumed   (in doubt for long enough: send once more)
@@ -39,6 +40,7 @@ DECLARE
   added suppressions[];
 BEGIN
   SELECT array_agg(r) INTO results FROM json_populate_recordset(NULL::delivery_result, given) AS r;
+  PERFORM lock_usage(array_agg(r.account_id)) FROM unnest(results) AS r WHERE r.outcome = 'canceled' HAVING count(*) > 0;
 
   -- Emails first, in order: whoever changes an email and its deliveries takes the locks in this order. Only then can
   -- two recipients that settle at the same moment not miss each other in the status below.
@@ -65,6 +67,7 @@ BEGIN
   WHERE t.type IS NOT NULL
   ORDER BY c.email_id, t.rank, c.recipient;
 
+  PERFORM refund_email(c.account_id, c.email_id) FROM unnest(changes) AS c WHERE c.outcome = 'canceled';
   added := suppress_bounced(changes);
   PERFORM refresh_email_status(changes);
   PERFORM settle_campaigns(changes);

@@ -35,6 +35,14 @@ async function run(t: Test, steps: (domain: string) => TestStep[], options: Opti
   return { account, contact_id, automation_id, id, work, emails, read: () => readRun(world, id) }
 }
 
+/** How many emails count for the quotas of an account. */
+async function readUsed(account: TestAccount): Promise<number> {
+  const { rows } = await pool.pg.query('SELECT sum(emails)::int AS used FROM usage_minutes WHERE account_id = $1', [
+    account.id,
+  ])
+  return rows[0].used
+}
+
 const send = (domain: string, more: object = {}, key = 'send'): TestStep => ({
   ...{ key, type: 'send_email' },
   config: { from: `Acme <hi@${domain}>`, subject: 'Hello', html: '<p>Hello {{first_name|you}}</p>', ...more },
@@ -206,11 +214,18 @@ t.test('who leaves between acceptance and claim gets nothing', async t => {
 t.test('mail of a stopped or deleted automation is canceled', async t => {
   const canceled = { state: 'canceled', reason: 'The automation was stopped.' }
   for (const stop of ['UPDATE automations SET stopped_version = 1', 'DELETE FROM automations']) {
-    const sent = await run(t, domain => [send(domain)])
+    const account = await newAccount(world)
+    await pool.pg.query("UPDATE accounts SET plan = 'free' WHERE id = $1", [account.id])
+    const sent = await run(t, domain => [send(domain)], { account })
+    t.equal(await readUsed(sent.account), 1)
     await pool.pg.query(`${stop} WHERE id = $1`, [sent.automation_id])
     shows(t, await deliver(sent), [canceled])
-    shows(t, await sent.emails(), [{ status: 'canceled', last_event: 'canceled' }])
+    shows(t, await sent.emails(), [{ status: 'canceled', last_event: 'canceled', quota_debit: 0 }])
+    t.equal(await readUsed(sent.account), 0, 'the quotas get it back')
   }
+  const simulated = await run(t, domain => [send(domain)], { contact: { email: 'delivered@simulator.internal' } })
+  await pool.pg.query('UPDATE automations SET stopped_version = 1 WHERE id = $1', [simulated.automation_id])
+  shows(t, await deliver(simulated), [canceled])
   const later = await run(t, domain => [send(domain)])
   await pool.pg.query('UPDATE automations SET stopped_version = 0, version = 2 WHERE id = $1', [later.automation_id])
   shows(t, await deliver(later), [{ state: 'delivered' }])
