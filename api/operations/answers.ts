@@ -40,7 +40,7 @@ export function deleted<Name extends string>(object: Name) {
 export const SentEmail = z.object({ id: z.string() }).meta({ id: 'SentEmail' })
 
 function plural(name: string): string {
-  return name.endsWith('y') ? `${name.slice(0, -1)}ies` : `${name}s`
+  return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`
 }
 
 function pascalCase(name: string): string {

@@ -3,7 +3,6 @@ import { operation } from '#api/operations/operation.ts'
 import { now } from '#lib/clock.ts'
 import { findAccountUsage, findWindowUsage, type WindowUsage } from '#sql/accounts/usage.ts'
 
-const NOT_YET = 'Not available yet.'
 const Limited = z
   .object({
     used: z.number().describe('How much is used.'),
@@ -35,8 +34,8 @@ const Usage = z
       .object({ remaining: z.number().describe('How many are left.') })
       .describe('Emails available beyond the monthly quota.'),
     contacts: Limited.describe('Contacts of the account.'),
-    segments: Limited.describe(NOT_YET),
-    broadcasts: Limited.describe(NOT_YET),
+    segments: Limited.describe('Segments of the account.'),
+    broadcasts: Limited.describe('Campaigns of the account.'),
     ai_credits: Limited.extend({
       next_increase_at: z
         .date()
@@ -56,9 +55,6 @@ const Usage = z
   })
   .meta({ id: 'Usage' })
 
-/** For features that this version does not have. */
-const NOTHING = { used: 0, limit: null }
-
 export const usage = [
   operation('GET /usage', {
     id: 'getUsage',
@@ -77,7 +73,7 @@ export const usage = [
       credits: { remaining: account.credits },
       contacts: { used: account.contacts, limit: null },
       segments: { used: account.segments, limit: null },
-      broadcasts: NOTHING,
+      broadcasts: { used: account.campaigns, limit: null },
       ai_credits: { used: account.ai_used, limit: account.ai_limit, next_increase_at: account.ai_next_at },
       automation_runs: {
         ...{ used: account.runs_used, limit: account.runs_limit },

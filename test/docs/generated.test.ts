@@ -7,6 +7,7 @@ import { generateFiles } from '#docs/generate/files.ts'
 import { anchorOf } from '#docs/generate/markdown.ts'
 import { sections } from '#docs/generate/variables.ts'
 import { Environment } from '#lib/config.ts'
+import { EVENT_TYPES } from '#lib/webhooks/event_types.ts'
 import { ROOT } from '#test/support/root.ts'
 
 for (const [path, text] of Object.entries(generateFiles())) {
@@ -40,4 +41,12 @@ t.test('docs/configuration.md has every variable, with a description and a defau
     t.match(description, /^[A-Z].{10,}[.]$/, name)
     t.ok(value || unset, name)
   }
+})
+
+t.test('docs/webhooks.md lists each type of event', async t => {
+  const page = await readFile(join(ROOT, 'docs/webhooks.md'), 'utf8')
+  t.strictSame(
+    EVENT_TYPES.filter(type => !page.includes(`\`${type}\``)),
+    [],
+  )
 })

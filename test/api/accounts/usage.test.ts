@@ -3,6 +3,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { takeAiCredit } from '#sql/accounts/ai_usage.ts'
 import { startApi } from '#test/support/api.ts'
+import { createDraft } from '#test/support/campaigns.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { openWork } from '#test/support/sending.ts'
 import { addDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -28,7 +29,7 @@ async function openAccount(plan: { day: number | null; month: number | null; cre
   return account
 }
 
-t.test('GET /usage shows both windows, credits, AI credits and what is not there', async t => {
+t.test('GET /usage shows both windows, credits, AI credits and what the account has', async t => {
   const account = await openAccount({ day: 50, month: 4, credits: 7 })
   const { usage } = new Resend(account.key, { baseUrl: `${api.url}/api` })
   t.match((await usage.get()).data, {
@@ -45,6 +46,9 @@ t.test('GET /usage shows both windows, credits, AI credits and what is not there
     domains: { used: 1, limit: 4 },
     rate_limit: { limit: 1000, duration: '1m' },
   })
+
+  await createDraft(api, account)
+  t.strictSame((await read(account)).broadcasts, { used: 1, limit: null })
 
   await send(account, { to: ['b@b.com', 'c@b.com'], cc: ['x@example.com'] })
   const { id } = (await send(account, { scheduled_at: 'in 1 hour', to: ['d@b.com', 'e@b.com', 'f@b.com'] })).body
