@@ -4,9 +4,9 @@ import type { ErrorName } from '#lib/errors.ts'
 import { nameOf, type Schema } from './api_schemas.ts'
 
 export type Parameter = { name: string; in: string; required: boolean; description: string; schema: Schema }
-type Content = Record<string, { schema: Schema }>
+export type Content = Record<string, { schema: Schema }>
 type Response = { $ref?: string; description: string; content?: Content; 'x-error-names'?: ErrorName[] }
-type Operation = {
+export type Operation = {
   'x-alias-of'?: string
   'x-access': 'full' | 'sending' | 'dashboard'
   operationId: string
@@ -31,9 +31,14 @@ export type Route = Omit<Operation, 'requestBody' | 'responses'> & {
   errors: ErrorName[]
 }
 
+/** Makes the document as a server at localhost serves it. */
+export function openDocument(): Document {
+  return createDocument(resources, 'http://localhost:3000') as unknown as Document
+}
+
 /** Reads the OpenAPI document, in which everything is that a page needs. */
 export function readDocument() {
-  const { paths, tags, components } = createDocument(resources, 'http://localhost:3000') as unknown as Document
+  const { paths, tags, components } = openDocument()
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) =>
       routeOf(`${method.toUpperCase()} ${path}`, one, components.responses),

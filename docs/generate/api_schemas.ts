@@ -6,6 +6,8 @@ export type Schema = {
   const?: unknown
   enum?: unknown[]
   anyOf?: Schema[]
+  oneOf?: Schema[]
+  contentEncoding?: string
   items?: Schema
   not?: object
   properties?: Record<string, Schema>

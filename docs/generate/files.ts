@@ -1,5 +1,8 @@
 import { apiExamples } from './api_examples.ts'
 import { apiPage } from './api_page.ts'
+import { clientResources } from './client/client_resources.ts'
+import { clientTypes } from './client/client_types.ts'
+import { clientVersion } from './client/client_version.ts'
 import { configurationPage } from './configuration.ts'
 import { envExample } from './env_example.ts'
 
@@ -10,5 +13,8 @@ export function generateFiles(): Record<string, string> {
     'docs/api.md': apiPage(),
     '.env.example': envExample(),
     'api/openapi/examples.json': apiExamples(),
+    'client/source/generated/resources.ts': clientResources(),
+    'client/source/generated/types.ts': clientTypes(),
+    'client/source/generated/version.ts': clientVersion(),
   }
 }

@@ -10,14 +10,15 @@ type Import = { from: string; to: string }
 
 /** The layers that each layer may import. */
 const LAYERS: Record<string, string[]> = {
+  client: [],
   lib: [],
   sql: ['lib'],
   flows: ['sql', 'lib'],
   api: ['flows', 'sql', 'lib'],
   tasks: ['flows', 'sql', 'lib'],
   workers: ['api', 'tasks', 'flows', 'sql', 'lib'],
-  docs: ['api', 'lib'],
-  test: ['docs', 'workers', 'api', 'tasks', 'flows', 'sql', 'lib'],
+  docs: ['api', 'client', 'lib'],
+  test: ['client', 'docs', 'workers', 'api', 'tasks', 'flows', 'sql', 'lib'],
 }
 
 /** Static imports, types too, imports in types or while running, and files that are started as threads. */

@@ -1,0 +1,135 @@
+import { clientError, MailbrookError } from '../error.ts'
+import { VERSION } from '../generated/version.ts'
+import { encodeBody } from './body.ts'
+import type { BatchOptions, Input } from './options.ts'
+import { readError, readJson, reasonOf } from './read_response.ts'
+import { mayRetry, sleep, waitBefore } from './retries.ts'
+
+/** Options of the client. */
+export type MailbrookOptions = {
+  /** Default: MAILBROOK_API_KEY of the environment. */
+  apiKey?: string
+  /** Address of the server, such as `https://mail.acme.com`. Default: MAILBROOK_BASE_URL of the environment, or `http://localhost:3000`. */
+  baseUrl?: string
+  /** Milliseconds that each try may take. Default: 30,000. */
+  timeout?: number
+  /** How often a call that failed for the moment is tried again. Default: 2. */
+  retries?: number
+  /** Headers added to all requests. */
+  headers?: Record<string, string>
+  /** Takes the place of the global `fetch`. */
+  fetch?: typeof fetch
+}
+
+type Request = { url: string; init: RequestInit & { headers: Headers }; key: string | undefined; timeout: number }
+type Read<Answer> = (response: Response) => Promise<Answer>
+
+/** Sends requests, and sends them again while that may help and can do no harm. */
+export class Caller {
+  readonly #options: MailbrookOptions & { apiKey: string; baseUrl: string }
+
+  constructor(options: MailbrookOptions = {}) {
+    const environment = (globalThis as { process?: { env?: Record<string, string> } }).process?.env ?? {}
+    const apiKey = options.apiKey ?? environment.MAILBROOK_API_KEY
+    if (!apiKey)
+      throw clientError('An API key is needed: `new Mailbrook({ apiKey })`, or MAILBROOK_API_KEY of the environment.')
+    const baseUrl = options.baseUrl ?? environment.MAILBROOK_BASE_URL ?? 'http://localhost:3000'
+    if (!URL.canParse(baseUrl)) throw clientError(`The address of the server is no URL: ${baseUrl}`)
+    // The address of the API is accepted too.
+    this.#options = { ...options, apiKey, baseUrl: `${baseUrl.replace(/\/+$/, '').replace(/\/api$/, '')}/api` }
+  }
+
+  /** Returns the body of the response. */
+  json<Answer>(method: string, path: string, input: Input, options?: BatchOptions): Promise<Answer> {
+    return this.#send(method, path, input, options, async response => (await readJson(response)) as Answer)
+  }
+
+  /** Returns the response as soon as its headers have come. Its body may take any time. */
+  file(method: string, path: string, input: Input, options?: BatchOptions): Promise<Response> {
+    return this.#send(method, path, input, options, async response => response)
+  }
+
+  async #send<Answer>(
+    method: string,
+    path: string,
+    input: Input,
+    options: BatchOptions = {},
+    read: Read<Answer>,
+  ): Promise<Answer> {
+    const { signal, retries = this.#options.retries ?? 2 } = options
+    const request = this.#request(method, path, input, options)
+    const isRepeatable = method !== 'POST' || request.key !== undefined
+    for (let retry = 0; ; retry++) {
+      try {
+        return await this.#try(request, signal, read)
+      } catch (error) {
+        const wait =
+          error instanceof MailbrookError && retry < retries && mayRetry(error, isRepeatable)
+            ? waitBefore(error, retry)
+            : null
+        if (wait === null) throw error
+        await sleep(wait, signal)
+      }
+    }
+  }
+
+  #request(method: string, path: string, { body, query, keyed }: Input, options: BatchOptions): Request {
+    const { apiKey, baseUrl, timeout = 30_000 } = this.#options
+    const encoded = body === undefined ? null : encodeBody(body)
+    const headers = new Headers({ 'user-agent': `mailbrook/${VERSION}`, ...this.#options.headers, ...options.headers })
+    headers.set('authorization', `Bearer ${apiKey}`)
+    if (encoded?.content_type) headers.set('content-type', encoded.content_type)
+    if (options.validation) headers.set('x-batch-validation', options.validation)
+    const key = keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined
+    if (key !== undefined) headers.set('idempotency-key', key)
+    return {
+      url: baseUrl + path + encodeQuery(query),
+      // A POST that follows a redirect becomes a GET.
+      init: { method, headers, body: encoded?.body ?? null, redirect: 'manual' },
+      key,
+      timeout: options.timeout ?? timeout,
+    }
+  }
+
+  /** One try. The time is limited until `read` returns. */
+  async #try<Answer>(
+    { url, init, key, timeout }: Request,
+    signal: AbortSignal | undefined,
+    read: Read<Answer>,
+  ): Promise<Answer> {
+    signal?.throwIfAborted()
+    const limit = new AbortController()
+    const timer = setTimeout(() => limit.abort(), timeout)
+    const { fetch = globalThis.fetch } = this.#options
+    try {
+      const response = await fetch(url, {
+        ...init,
+        signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
+      })
+      if (!response.ok) throw await readError(response, key)
+      return await read(response)
+    } catch (error) {
+      if (error instanceof MailbrookError) throw error
+      signal?.throwIfAborted()
+      const message = limit.signal.aborted
+        ? `No response within ${timeout} ms.`
+        : `The request failed: ${reasonOf(error)}`
+      throw new MailbrookError(0, 'network_error', message, {
+        cause: error,
+        ...(key === undefined ? {} : { idempotencyKey: key }),
+      })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** A list becomes its values, separated by commas. */
+function encodeQuery(query: object = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
+  const texts = given.map(([name, value]): [string, string] => [
+    name,
+    value instanceof Date ? value.toISOString() : String(value),
+  ])
+  return texts.length > 0 ? `?${new URLSearchParams(texts)}` : ''
+}

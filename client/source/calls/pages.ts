@@ -1,0 +1,63 @@
+/** One page of a list. */
+export type Page<Item> = {
+  object: 'list'
+  /** True if there are more items beyond this page. */
+  has_more: boolean
+  data: Item[]
+}
+
+/** Where a page begins or ends, and its length. */
+export type PageQuery = { limit?: number; after?: string; before?: string }
+
+/** Items per request while all pages are read. */
+const MOST_PER_PAGE = 100
+
+/**
+ * A list. `for await` reads all of its items, page by page; `await` reads one page, and `all()` returns all items as an array.
+ * With `before`, items come towards the newer ones.
+ */
+export class Pages<Item extends { id: string }> implements AsyncIterable<Item>, PromiseLike<Page<Item>> {
+  readonly #query: PageQuery
+  readonly #read: (query: PageQuery) => Promise<Page<Item>>
+
+  constructor(query: PageQuery, read: (query: PageQuery) => Promise<Page<Item>>) {
+    this.#query = query
+    this.#read = read
+  }
+
+  /** Reads one page: the first one, or the one that `after` or `before` names. */
+  page(): Promise<Page<Item>> {
+    return this.#read(this.#query)
+  }
+
+  /** Reads all items, or the first `max`. */
+  async all({ max = Number.POSITIVE_INFINITY }: { max?: number } = {}): Promise<Item[]> {
+    const items: Item[] = []
+    if (max <= 0) return items
+    for await (const item of this) {
+      items.push(item)
+      if (items.length >= max) break
+    }
+    return items
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    const isBackwards = this.#query.before !== undefined
+    let query: PageQuery = { limit: MOST_PER_PAGE, ...this.#query }
+    for (;;) {
+      const { data, has_more } = await this.#read(query)
+      yield* isBackwards ? data.toReversed() : data
+      const last = isBackwards ? data[0] : data.at(-1)
+      if (!has_more || !last) return
+      query = { ...query, [isBackwards ? 'before' : 'after']: last.id }
+    }
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a list that is awaited is its first page
+  then<Result = Page<Item>, Failure = never>(
+    onPage?: ((page: Page<Item>) => Result | PromiseLike<Result>) | null,
+    onError?: ((error: unknown) => Failure | PromiseLike<Failure>) | null,
+  ): Promise<Result | Failure> {
+    return this.page().then(onPage, onError)
+  }
+}

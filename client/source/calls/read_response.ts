@@ -1,0 +1,51 @@
+import { MailbrookError } from '../error.ts'
+
+/** Name of the error if what responded is no Mailbrook: a proxy, or another server at this address. */
+const UNEXPECTED = 'unexpected_response'
+const SHOWN_TEXT = 200
+
+export async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text()
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw unexpected(response, text, undefined)
+  }
+}
+
+/** Reads a response that is no success: the error of the API, or what else came. */
+export async function readError(response: Response, idempotencyKey: string | undefined): Promise<MailbrookError> {
+  const text = await response.text()
+  const { statusCode, name, message, ...details } = parse(text)
+  if (typeof name !== 'string' || typeof message !== 'string') return unexpected(response, text, idempotencyKey)
+  const status = typeof statusCode === 'number' ? statusCode : response.status
+  return new MailbrookError(status, name, message, { headers: response.headers, details, ...keyOf(idempotencyKey) })
+}
+
+/** Why `fetch` failed: its error says only that it did, and its cause says why. */
+export function reasonOf(error: unknown): string {
+  const { message = String(error), cause } = error as { message?: string; cause?: { code?: string; message?: string } }
+  return cause?.code ?? cause?.message ?? message
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) ?? {}
+  } catch {
+    return {}
+  }
+}
+
+function unexpected(response: Response, text: string, idempotencyKey: string | undefined): MailbrookError {
+  const { status, headers, type } = response
+  const isRedirect = type === 'opaqueredirect' || (status >= 300 && status < 400)
+  const to = headers.get('location')
+  const message = isRedirect
+    ? `The server redirects${to ? ` to ${to}` : ''}: set \`baseUrl\` to the address that it redirects to.`
+    : `The response is no JSON of Mailbrook (status ${status}): ${text.slice(0, SHOWN_TEXT) || 'it is empty'}`
+  return new MailbrookError(status, UNEXPECTED, message, { headers, ...keyOf(idempotencyKey) })
+}
+
+function keyOf(idempotencyKey: string | undefined): { idempotencyKey?: string } {
+  return idempotencyKey === undefined ? {} : { idempotencyKey }
+}

@@ -1,0 +1,880 @@
+// Written by `npm run docs` from the OpenAPI document: edit the sources, not this file.
+
+import type { Pages } from '../calls/pages.ts'
+import type { BatchOptions, KeyedOptions, Options } from '../calls/options.ts'
+import { part, Resource } from '../calls/resource.ts'
+import type * as api from './types.ts'
+
+export class DomainClaims extends Resource {
+  /** Claim a domain that another account has verified. Returns the TXT record that proves the claim. A repeated call returns the open claim with 200. `POST /domains/claim` */
+  create(body: api.NewDomainClaim, options?: Options): Promise<api.DomainClaim> {
+    return this.call('POST', '/domains/claim', { body }, options)
+  }
+
+  /** Get the newest claim of a domain. `GET /domains/{id}/claim` */
+  get(id: string, options?: Options): Promise<api.DomainClaim> {
+    return this.call('GET', `/domains/${part(id)}/claim`, {}, options)
+  }
+
+  /** Check the record of a claim. Starts a check and returns at once. `POST /domains/{id}/claim/verify` */
+  verify(id: string, options?: Options): Promise<api.DomainClaim> {
+    return this.call('POST', `/domains/${part(id)}/claim/verify`, {}, options)
+  }
+}
+
+export class DomainDns extends Resource {
+  /** Detect the DNS provider of a domain. `GET /domains/{id}/dns` */
+  detectProvider(id: string, options?: Options): Promise<api.DomainDns> {
+    return this.call('GET', `/domains/${part(id)}/dns`, {}, options)
+  }
+
+  /** Export the DNS records of a domain as a file. `GET /domains/{id}/dns/export` */
+  export(id: string, query: api.ExportDnsRecordsQuery = {}, options?: Options): Promise<api.RecordsExport> {
+    return this.call('GET', `/domains/${part(id)}/dns/export`, { query }, options)
+  }
+
+  /** Write the DNS records of a domain at Cloudflare. Uses the credentials once and does not store them. Then checks the domain. `POST /domains/{id}/dns/cloudflare` */
+  publishAtCloudflare(id: string, body: api.CloudflareCredentials, options?: Options): Promise<api.DnsResult> {
+    return this.call('POST', `/domains/${part(id)}/dns/cloudflare`, { body }, options)
+  }
+
+  /** Write the DNS records of a domain at GoDaddy. Uses the credentials once and does not store them. Then checks the domain. `POST /domains/{id}/dns/godaddy` */
+  publishAtGodaddy(id: string, body: api.GodaddyCredentials, options?: Options): Promise<api.DnsResult> {
+    return this.call('POST', `/domains/${part(id)}/dns/godaddy`, { body }, options)
+  }
+
+  /** Write the DNS records of a domain at Namecheap. Uses the credentials once and does not store them. Then checks the domain. `POST /domains/{id}/dns/namecheap` */
+  publishAtNamecheap(id: string, body: api.NamecheapCredentials, options?: Options): Promise<api.DnsResult> {
+    return this.call('POST', `/domains/${part(id)}/dns/namecheap`, { body }, options)
+  }
+}
+
+export class ContactImports extends Resource {
+  /** Import contacts from a CSV file. A CSV file, as `csv` of a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves a contact as it is. Of equal addresses the first wins. A contact that has unsubscribed is subscribed only with `resubscribe`. `POST /contacts/imports` */
+  create(body: api.NewContactImport | api.ContactImportForm, options?: Options): Promise<api.ContactImport> {
+    return this.call('POST', '/contacts/imports', { body }, options)
+  }
+
+  /** List imports of contacts, newest first. `GET /contacts/imports` */
+  list(query: api.ListContactImportsQuery = {}, options?: Options): Pages<api.ListedContactImport> {
+    return this.pages('/contacts/imports', query, options)
+  }
+
+  /** Get an import of contacts, with the first 100 errors of its file. `GET /contacts/imports/{id}` */
+  get(id: string, options?: Options): Promise<api.ContactImport> {
+    return this.call('GET', `/contacts/imports/${part(id)}`, {}, options)
+  }
+
+  /** List the records of a file that were not stored, in the order of the file. With `format=csv` all of them come as a CSV file. `GET /contacts/imports/{id}/errors` */
+  errors(id: string, query: api.ListContactImportErrorsQuery = {}, options?: Options): Pages<api.ContactImportError> {
+    return this.pages(`/contacts/imports/${part(id)}/errors`, query, options)
+  }
+}
+
+export class ContactSegments extends Resource {
+  /** List the segments that a contact is in, newest first. By their filter, by their rules or by hand. `GET /contacts/{id}/segments` */
+  list(id: string, query: api.ListContactSegmentsQuery = {}, options?: Options): Pages<api.ListedSegment> {
+    return this.pages(`/contacts/${part(id)}/segments`, query, options)
+  }
+
+  /** Add a contact to a segment by hand. It stays there, whatever the filter of the segment says. `POST /contacts/{id}/segments/{segment_id}` */
+  add(id: string, segment_id: string, query: api.AddContactToSegmentQuery = {}, options?: Options): Promise<api.ContactSegment> {
+    return this.call('POST', `/contacts/${part(id)}/segments/${part(segment_id)}`, { query }, options)
+  }
+
+  /** Take a contact out of a segment that it was added to by hand. One that is in the segment by its filter cannot be taken out: 404. `DELETE /contacts/{id}/segments/{segment_id}` */
+  remove(id: string, segment_id: string, query: api.RemoveContactFromSegmentQuery = {}, options?: Options): Promise<api.DeletedContactSegment> {
+    return this.call('DELETE', `/contacts/${part(id)}/segments/${part(segment_id)}`, { query }, options)
+  }
+}
+
+export class ContactTopics extends Resource {
+  /** List the topics of a contact, newest first. `subscription` is what holds; `choice` is what the contact has chosen, if it has. `GET /contacts/{id}/topics` */
+  list(id: string, query: api.ListContactTopicsQuery = {}, options?: Options): Pages<api.ContactTopic> {
+    return this.pages(`/contacts/${part(id)}/topics`, query, options)
+  }
+
+  /** Opt a contact in to topics or out of them. Topics that are not listed stay as they are. The list of topics may also be the whole body. `PATCH /contacts/{id}/topics` */
+  update(id: string, body: api.TopicChoices, query: api.UpdateContactTopicsQuery = {}, options?: Options): Promise<api.ChangedTopicChoices> {
+    return this.call('PATCH', `/contacts/${part(id)}/topics`, { body, query }, options)
+  }
+}
+
+export class AudienceContacts extends Resource {
+  /** Create or change a contact in an audience. If the domain has a contact of this address, the given fields of it are changed and it joins the audience, with status 200. `POST /audiences/{audience_id}/contacts` */
+  create(audience_id: string, body: api.NewAudienceContact, options?: Options): Promise<api.Contact> {
+    return this.call('POST', `/audiences/${part(audience_id)}/contacts`, { body }, options)
+  }
+
+  /** Create or change up to 10,000 contacts in an audience. All are stored in one transaction, or none. Those that are wrong are left out, and `errors` names them. Of equal addresses the last wins. A contact that has unsubscribed is subscribed only with `resubscribe`. `POST /audiences/{audience_id}/contacts/batch` */
+  batch(audience_id: string, body: api.AudienceContactBatch, options?: Options): Promise<api.SavedContacts> {
+    return this.call('POST', `/audiences/${part(audience_id)}/contacts/batch`, { body }, options)
+  }
+
+  /** Import contacts of an audience from a CSV file. A CSV file, as `csv` of a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves a contact as it is. Of equal addresses the first wins. A contact that has unsubscribed is subscribed only with `resubscribe`. `POST /audiences/{audience_id}/contacts/import` */
+  import(audience_id: string, body: api.NewAudienceImport | api.ContactImportForm, options?: Options): Promise<api.ContactImport> {
+    return this.call('POST', `/audiences/${part(audience_id)}/contacts/import`, { body }, options)
+  }
+
+  /** List the contacts of an audience, newest first. `GET /audiences/{audience_id}/contacts` */
+  list(audience_id: string, query: api.ListAudienceContactsQuery = {}, options?: Options): Pages<api.Contact> {
+    return this.pages(`/audiences/${part(audience_id)}/contacts`, query, options)
+  }
+
+  /** Get a contact of an audience. `GET /audiences/{audience_id}/contacts/{id}` */
+  get(audience_id: string, id: string, options?: Options): Promise<api.Contact> {
+    return this.call('GET', `/audiences/${part(audience_id)}/contacts/${part(id)}`, {}, options)
+  }
+
+  /** Change a contact of an audience. `PATCH /audiences/{audience_id}/contacts/{id}` */
+  update(audience_id: string, id: string, body: api.ContactChange, options?: Options): Promise<api.ChangedContact> {
+    return this.call('PATCH', `/audiences/${part(audience_id)}/contacts/${part(id)}`, { body }, options)
+  }
+
+  /** Take a contact out of an audience. It stays a contact of the domain. Taken out of the default audience, it is deleted. `DELETE /audiences/{audience_id}/contacts/{id}` */
+  delete(audience_id: string, id: string, options?: Options): Promise<api.RemovedContact> {
+    return this.call('DELETE', `/audiences/${part(audience_id)}/contacts/${part(id)}`, {}, options)
+  }
+}
+
+export class AutomationSteps extends Resource {
+  /** Add a step to an automation. What came behind the step that it follows comes behind it, by the first type of connection that it has. `POST /automations/{id}/steps` */
+  add(id: string, body: api.NewAutomationStep, options?: Options): Promise<api.AutomationStep> {
+    return this.call('POST', `/automations/${part(id)}/steps`, { body }, options)
+  }
+
+  /** Change what a step does. `PATCH /automations/{id}/steps/{step_id}` */
+  update(id: string, step_id: string, body: api.AutomationStepChange, options?: Options): Promise<api.ChangedAutomationStep> {
+    return this.call('PATCH', `/automations/${part(id)}/steps/${part(step_id)}`, { body }, options)
+  }
+
+  /** Remove a step of an automation. What led to it leads to what came behind it. The trigger cannot be removed. `DELETE /automations/{id}/steps/{step_id}` */
+  delete(id: string, step_id: string, options?: Options): Promise<api.DeletedAutomationStep> {
+    return this.call('DELETE', `/automations/${part(id)}/steps/${part(step_id)}`, {}, options)
+  }
+}
+
+export class AutomationRuns extends Resource {
+  /** List the runs of an automation, newest first. `GET /automations/{id}/runs` */
+  list(id: string, query: api.ListAutomationRunsQuery = {}, options?: Options): Pages<api.ListedAutomationRun> {
+    return this.pages(`/automations/${part(id)}/runs`, query, options)
+  }
+
+  /** Get a run with the steps that it has come to. `GET /automations/{id}/runs/{run_id}` */
+  get(id: string, run_id: string, options?: Options): Promise<api.AutomationRun> {
+    return this.call('GET', `/automations/${part(id)}/runs/${part(run_id)}`, {}, options)
+  }
+}
+
+export class WebhookEvents extends Resource {
+  /** List the events that a webhook was sent, newest first. `GET /webhooks/{id}/events` */
+  list(id: string, query: api.ListWebhookEventsQuery = {}, options?: Options): Pages<api.ListedWebhookEvent> {
+    return this.pages(`/webhooks/${part(id)}/events`, query, options)
+  }
+
+  /** Get an event with its payload. `GET /webhooks/{id}/events/{event_id}` */
+  get(id: string, event_id: string, options?: Options): Promise<api.WebhookEvent> {
+    return this.call('GET', `/webhooks/${part(id)}/events/${part(event_id)}`, {}, options)
+  }
+
+  /** List the attempts to send an event, newest first. `GET /webhooks/{id}/events/{event_id}/attempts` */
+  attempts(id: string, event_id: string, query: api.ListWebhookAttemptsQuery = {}, options?: Options): Pages<api.WebhookAttempt> {
+    return this.pages(`/webhooks/${part(id)}/events/${part(event_id)}/attempts`, query, options)
+  }
+
+  /** Send an event again. `POST /webhooks/{id}/events/{event_id}/replay` */
+  replay(id: string, event_id: string, options?: Options): Promise<api.ReplayedWebhookEvent> {
+    return this.call('POST', `/webhooks/${part(id)}/events/${part(event_id)}/replay`, {}, options)
+  }
+}
+
+export class Emails extends Resource {
+  /** Send an email. `POST /emails` */
+  send(body: api.NewEmail, options?: KeyedOptions): Promise<api.SentEmail> {
+    return this.call('POST', '/emails', { body, keyed: true }, options)
+  }
+
+  /** Send up to 100 emails. All emails are checked before any is sent. With `X-Batch-Validation: permissive`, invalid emails are left out and listed in `errors`. `POST /emails/batch` */
+  batch(body: api.NewBatch, options?: BatchOptions): Promise<api.SentBatch> {
+    return this.call('POST', '/emails/batch', { body, keyed: true }, options)
+  }
+
+  /** List sent emails, newest first. `GET /emails` */
+  list(query: api.ListEmailsQuery = {}, options?: Options): Pages<api.ListedEmail> {
+    return this.pages('/emails', query, options)
+  }
+
+  /** Get an email. `GET /emails/{id}` */
+  get(id: string, options?: Options): Promise<api.Email> {
+    return this.call('GET', `/emails/${part(id)}`, {}, options)
+  }
+
+  /** Move a scheduled email. `PATCH /emails/{id}` */
+  reschedule(id: string, body: api.Reschedule, options?: Options): Promise<api.RescheduledEmail> {
+    return this.call('PATCH', `/emails/${part(id)}`, { body }, options)
+  }
+
+  /** Cancel a scheduled email. `POST /emails/{id}/cancel` */
+  cancel(id: string, options?: Options): Promise<api.CanceledEmail> {
+    return this.call('POST', `/emails/${part(id)}/cancel`, {}, options)
+  }
+
+  /** Send an email in doubt once more. Its recipients may get it twice. `POST /emails/{id}/retry` */
+  retry(id: string, options?: Options): Promise<api.DecidedEmail> {
+    return this.call('POST', `/emails/${part(id)}/retry`, {}, options)
+  }
+
+  /** Take an email in doubt for delivered. It is not sent again. `POST /emails/{id}/release` */
+  release(id: string, options?: Options): Promise<api.DecidedEmail> {
+    return this.call('POST', `/emails/${part(id)}/release`, {}, options)
+  }
+
+  /** Give up an email in doubt. It is not sent again, and ends as `failed`. `POST /emails/{id}/drop` */
+  drop(id: string, options?: Options): Promise<api.DecidedEmail> {
+    return this.call('POST', `/emails/${part(id)}/drop`, {}, options)
+  }
+
+  /** List the attachments of an email. `GET /emails/{id}/attachments` */
+  attachments(id: string, options?: Options): Promise<api.ListOfAttachments> {
+    return this.call('GET', `/emails/${part(id)}/attachments`, {}, options)
+  }
+
+  /** Get an attachment of an email without its content. `GET /emails/{id}/attachments/{attachment_id}` */
+  attachment(id: string, attachment_id: string, options?: Options): Promise<api.Attachment> {
+    return this.call('GET', `/emails/${part(id)}/attachments/${part(attachment_id)}`, {}, options)
+  }
+
+  /** Download an attachment of an email. `GET /emails/{id}/attachments/{attachment_id}/content` */
+  download(id: string, attachment_id: string, options?: Options): Promise<Response> {
+    return this.file(`/emails/${part(id)}/attachments/${part(attachment_id)}/content`, {}, options)
+  }
+
+  /** Get how many emails were sent, delivered, opened and so on. Figures are kept for 400 days by the quarter of an hour. A range includes the quarters that it begins and ends in. `GET /emails/metrics` */
+  metrics(query: api.GetEmailMetricsQuery = {}, options?: Options): Promise<api.EmailMetrics> {
+    return this.call('GET', '/emails/metrics', { query }, options)
+  }
+}
+
+export class Received extends Resource {
+  /** List received emails, newest first. `GET /emails/receiving` */
+  list(query: api.ListReceivedEmailsQuery = {}, options?: Options): Pages<api.ListedReceivedEmail> {
+    return this.pages('/emails/receiving', query, options)
+  }
+
+  /** Get a received email. `GET /emails/receiving/{id}` */
+  get(id: string, options?: Options): Promise<api.ReceivedEmail> {
+    return this.call('GET', `/emails/receiving/${part(id)}`, {}, options)
+  }
+
+  /** Mark a received email as read. `PATCH /emails/receiving/{id}` */
+  markRead(id: string, body: api.ReadMark = {}, options?: Options): Promise<api.MarkedReceivedEmail> {
+    return this.call('PATCH', `/emails/receiving/${part(id)}`, { body }, options)
+  }
+
+  /** Delete a received email. `DELETE /emails/receiving/{id}` */
+  delete(id: string, options?: Options): Promise<api.DeletedReceivedEmail> {
+    return this.call('DELETE', `/emails/receiving/${part(id)}`, {}, options)
+  }
+
+  /** Download a received email as it came. `GET /emails/receiving/{id}/raw` */
+  raw(id: string, options?: Options): Promise<Response> {
+    return this.file(`/emails/receiving/${part(id)}/raw`, {}, options)
+  }
+
+  /** List the attachments of a received email. `GET /emails/receiving/{id}/attachments` */
+  attachments(id: string, query: api.ListReceivedAttachmentsQuery = {}, options?: Options): Pages<api.ReceivedAttachment> {
+    return this.pages(`/emails/receiving/${part(id)}/attachments`, query, options)
+  }
+
+  /** Download an attachment of a received email. `GET /emails/receiving/{id}/attachments/{attachment_id}` */
+  download(id: string, attachment_id: string, options?: Options): Promise<Response> {
+    return this.file(`/emails/receiving/${part(id)}/attachments/${part(attachment_id)}`, {}, options)
+  }
+
+  /** Reply to a received email. `POST /emails/receiving/{id}/reply` */
+  reply(id: string, body: api.NewReply, options?: KeyedOptions): Promise<api.SentAnswer> {
+    return this.call('POST', `/emails/receiving/${part(id)}/reply`, { body, keyed: true }, options)
+  }
+
+  /** Forward a received email. `POST /emails/receiving/{id}/forward` */
+  forward(id: string, body: api.NewForward, options?: KeyedOptions): Promise<api.SentAnswer> {
+    return this.call('POST', `/emails/receiving/${part(id)}/forward`, { body, keyed: true }, options)
+  }
+}
+
+export class Domains extends Resource {
+  readonly claims = new DomainClaims(this.caller)
+
+  readonly dns = new DomainDns(this.caller)
+
+  /** Add a domain. The answer has the DNS records to publish. Mail can be sent from it once they are verified. `POST /domains` */
+  create(body: api.NewDomain, options?: Options): Promise<api.Domain> {
+    return this.call('POST', '/domains', { body }, options)
+  }
+
+  /** List domains. `GET /domains` */
+  list(query: api.ListDomainsQuery = {}, options?: Options): Pages<api.ListedDomain> {
+    return this.pages('/domains', query, options)
+  }
+
+  /** Get a domain with its DNS records. `GET /domains/{id}` */
+  get(id: string, options?: Options): Promise<api.Domain> {
+    return this.call('GET', `/domains/${part(id)}`, {}, options)
+  }
+
+  /** Change a domain. Changes the fields that are given. Name and region cannot be changed. `PATCH /domains/{id}` */
+  update(id: string, body: api.DomainChange, options?: Options): Promise<api.ChangedDomain> {
+    return this.call('PATCH', `/domains/${part(id)}`, { body }, options)
+  }
+
+  /** Delete a domain. `DELETE /domains/{id}` */
+  delete(id: string, query: api.DeleteDomainQuery = {}, options?: Options): Promise<api.DeletedDomain> {
+    return this.call('DELETE', `/domains/${part(id)}`, { query }, options)
+  }
+
+  /** Check the DNS records of a domain. Starts a check and returns at once. The status changes when DNS has answered. `POST /domains/{id}/verify` */
+  verify(id: string, options?: Options): Promise<api.VerifyingDomain> {
+    return this.call('POST', `/domains/${part(id)}/verify`, {}, options)
+  }
+
+  /** Replace the DKIM keys of a domain. Returns the records of the next keys. A repeated call returns the same ones until they sign. `POST /domains/{id}/dkim/rotate` */
+  rotateDkim(id: string, options?: Options): Promise<api.Domain> {
+    return this.call('POST', `/domains/${part(id)}/dkim/rotate`, {}, options)
+  }
+
+  /** Look up the MX records of a name. `GET /domains/mx-check` */
+  checkMx(query: api.CheckMxQuery, options?: Options): Promise<api.MxCheck> {
+    return this.call('GET', '/domains/mx-check', { query }, options)
+  }
+}
+
+export class Contacts extends Resource {
+  readonly imports = new ContactImports(this.caller)
+
+  readonly segments = new ContactSegments(this.caller)
+
+  readonly topics = new ContactTopics(this.caller)
+
+  /** Create or change a contact. If the domain has a contact of this address, the given fields of it are changed, with status 200. `POST /contacts` */
+  create(body: api.NewContact, options?: Options): Promise<api.Contact> {
+    return this.call('POST', '/contacts', { body }, options)
+  }
+
+  /** Create or change up to 10,000 contacts. All are stored in one transaction, or none. Those that are wrong are left out, and `errors` names them. Of equal addresses the last wins. A contact that has unsubscribed is subscribed only with `resubscribe`. `POST /contacts/batch` */
+  batch(body: api.ContactBatch, options?: Options): Promise<api.SavedContacts> {
+    return this.call('POST', '/contacts/batch', { body }, options)
+  }
+
+  /** List the contacts of a domain, newest first. `GET /contacts` */
+  list(query: api.ListContactsQuery = {}, options?: Options): Pages<api.Contact> {
+    return this.pages('/contacts', query, options)
+  }
+
+  /** Get a contact with its opt-ins and opt-outs. `GET /contacts/{id}` */
+  get(id: string, query: api.GetContactQuery = {}, options?: Options): Promise<api.ContactWithConsents> {
+    return this.call('GET', `/contacts/${part(id)}`, { query }, options)
+  }
+
+  /** Change a contact. `domain` is needed only when the path has the email address. `PATCH /contacts/{id}` */
+  update(id: string, body: api.ContactChange, options?: Options): Promise<api.ChangedContact> {
+    return this.call('PATCH', `/contacts/${part(id)}`, { body }, options)
+  }
+
+  /** Delete a contact. Its opt-outs stay: a contact that is created for the address again has them. `DELETE /contacts/{id}` */
+  delete(id: string, query: api.DeleteContactQuery = {}, options?: Options): Promise<api.DeletedContact> {
+    return this.call('DELETE', `/contacts/${part(id)}`, { query }, options)
+  }
+
+  /** Export the contacts of a domain as a CSV file. Text that a spreadsheet would take for a formula has a `'` before it, which an import removes. `GET /contacts/export` */
+  export(query: api.ExportContactsQuery = {}, options?: Options): Promise<Response> {
+    return this.file('/contacts/export', query, options)
+  }
+}
+
+export class ContactProperties extends Resource {
+  /** Add a property to contacts. `POST /contact-properties` */
+  create(body: api.NewContactProperty, options?: Options): Promise<api.ContactProperty> {
+    return this.call('POST', '/contact-properties', { body }, options)
+  }
+
+  /** List contact properties, newest first. `GET /contact-properties` */
+  list(query: api.ListContactPropertiesQuery = {}, options?: Options): Pages<api.ContactProperty> {
+    return this.pages('/contact-properties', query, options)
+  }
+
+  /** Get a contact property. `GET /contact-properties/{id}` */
+  get(id: string, options?: Options): Promise<api.ContactProperty> {
+    return this.call('GET', `/contact-properties/${part(id)}`, {}, options)
+  }
+
+  /** Change the fallback value of a contact property. `PATCH /contact-properties/{id}` */
+  update(id: string, body: api.ContactPropertyChange, options?: Options): Promise<api.ChangedContactProperty> {
+    return this.call('PATCH', `/contact-properties/${part(id)}`, { body }, options)
+  }
+
+  /** Delete a contact property and its values. One that a segment uses cannot be deleted. `DELETE /contact-properties/{id}` */
+  delete(id: string, options?: Options): Promise<api.DeletedContactProperty> {
+    return this.call('DELETE', `/contact-properties/${part(id)}`, {}, options)
+  }
+}
+
+export class Audiences extends Resource {
+  readonly contacts = new AudienceContacts(this.caller)
+
+  /** Create an audience. `POST /audiences` */
+  create(body: api.NewAudience, options?: Options): Promise<api.Audience> {
+    return this.call('POST', '/audiences', { body }, options)
+  }
+
+  /** List audiences, newest first. `GET /audiences` */
+  list(query: api.ListAudiencesQuery = {}, options?: Options): Pages<api.Audience> {
+    return this.pages('/audiences', query, options)
+  }
+
+  /** Get an audience. `GET /audiences/{id}` */
+  get(id: string, options?: Options): Promise<api.Audience> {
+    return this.call('GET', `/audiences/${part(id)}`, {}, options)
+  }
+
+  /** Rename an audience. `PATCH /audiences/{id}` */
+  update(id: string, body: api.AudienceChange, options?: Options): Promise<api.ChangedAudience> {
+    return this.call('PATCH', `/audiences/${part(id)}`, { body }, options)
+  }
+
+  /** Delete an audience. Its contacts stay on the domain. The default audience cannot be deleted. `DELETE /audiences/{id}` */
+  delete(id: string, options?: Options): Promise<api.DeletedAudience> {
+    return this.call('DELETE', `/audiences/${part(id)}`, {}, options)
+  }
+}
+
+export class Segments extends Resource {
+  /** Create a segment. Contacts are in it that its filter and its rules find, and those that are added to it by hand. Conditions of `rules` by their `field`: * `email`, `first_name`, `last_name`: `eq`, `contains` in any case, and `exists` for names. * `created_at`: `before` and `after` a time, or `within_days`. * `unsubscribed`: `eq` with `true` or `false`. * `properties.<key>`: `eq`, `contains` and `exists`, or for numbers `eq`, `gt`, `gte`, `lt`, `lte` and `exists`. `exists` looks at own values, the others at fallback values too. * `topic`: `eq` with an id finds who gets mail about the topic. * `segment`: `eq` with the id of another segment of the domain, whose rules name no segment. * `engagement`: `opened`, `not_opened`, `clicked` or `not_clicked` with one of `{campaign_id}`, `{within_days}` and `{count}`. The negative ones find only who was sent the campaign, or any within the days, or so many. A condition that names a campaign or a topic that was deleted finds nobody, and neither does its negation. `POST /segments` */
+  create(body: api.NewSegment, options?: Options): Promise<api.Segment> {
+    return this.call('POST', '/segments', { body }, options)
+  }
+
+  /** List segments, newest first. `GET /segments` */
+  list(query: api.ListSegmentsQuery = {}, options?: Options): Pages<api.ListedSegment> {
+    return this.pages('/segments', query, options)
+  }
+
+  /** Get a segment with the number of its contacts. A number that is older than a minute is counted anew in the background: ask again for it. `GET /segments/{id}` */
+  get(id: string, options?: Options): Promise<api.Segment> {
+    return this.call('GET', `/segments/${part(id)}`, {}, options)
+  }
+
+  /** Change a segment. Members of `filter` that are left out stay. General cannot be changed. `PATCH /segments/{id}` */
+  update(id: string, body: api.SegmentChange, options?: Options): Promise<api.ChangedSegment> {
+    return this.call('PATCH', `/segments/${part(id)}`, { body }, options)
+  }
+
+  /** Delete a segment. Its contacts stay. General and a segment that the rules of another one name cannot be deleted. `DELETE /segments/{id}` */
+  delete(id: string, options?: Options): Promise<api.DeletedSegment> {
+    return this.call('DELETE', `/segments/${part(id)}`, {}, options)
+  }
+
+  /** List the contacts of a segment, newest first. The id of an audience is accepted too. `GET /segments/{id}/contacts` */
+  contacts(id: string, query: api.ListSegmentContactsQuery = {}, options?: Options): Pages<api.Contact> {
+    return this.pages(`/segments/${part(id)}/contacts`, query, options)
+  }
+}
+
+export class Topics extends Resource {
+  /** Create a topic. Contacts opt in to topics and out of them, and an email with a `topic_id` goes only to those who are subscribed. `POST /topics` */
+  create(body: api.NewTopic, options?: Options): Promise<api.Topic> {
+    return this.call('POST', '/topics', { body }, options)
+  }
+
+  /** List topics, newest first. `GET /topics` */
+  list(query: api.ListTopicsQuery = {}, options?: Options): Pages<api.Topic> {
+    return this.pages('/topics', query, options)
+  }
+
+  /** Get a topic. `GET /topics/{id}` */
+  get(id: string, options?: Options): Promise<api.Topic> {
+    return this.call('GET', `/topics/${part(id)}`, {}, options)
+  }
+
+  /** Change a topic. `default_subscription` and the domain cannot be changed: people have chosen by them. `PATCH /topics/{id}` */
+  update(id: string, body: api.TopicChange, options?: Options): Promise<api.ChangedTopic> {
+    return this.call('PATCH', `/topics/${part(id)}`, { body }, options)
+  }
+
+  /** Delete a topic and the choices of contacts about it. `DELETE /topics/{id}` */
+  delete(id: string, options?: Options): Promise<api.DeletedTopic> {
+    return this.call('DELETE', `/topics/${part(id)}`, {}, options)
+  }
+}
+
+export class Campaigns extends Resource {
+  /** Create a campaign. It stays a draft until it is sent: at once with `send`, or by `POST /campaigns/:id/send`. `POST /campaigns` */
+  create(body: api.NewCampaign, options?: KeyedOptions): Promise<api.CreatedCampaign> {
+    return this.call('POST', '/campaigns', { body, keyed: true }, options)
+  }
+
+  /** List campaigns, newest first. `GET /campaigns` */
+  list(query: api.ListCampaignsQuery = {}, options?: Options): Pages<api.ListedCampaign> {
+    return this.pages('/campaigns', query, options)
+  }
+
+  /** Get a campaign. `GET /campaigns/{id}` */
+  get(id: string, options?: Options): Promise<api.Campaign> {
+    return this.call('GET', `/campaigns/${part(id)}`, {}, options)
+  }
+
+  /** Change a draft. Fields that are left out stay, null clears them. Cancel a scheduled campaign to change it. `PATCH /campaigns/{id}` */
+  update(id: string, body: api.CampaignChange, options?: Options): Promise<api.ChangedCampaign> {
+    return this.call('PATCH', `/campaigns/${part(id)}`, { body }, options)
+  }
+
+  /** Delete a draft or a scheduled campaign. `DELETE /campaigns/{id}` */
+  delete(id: string, options?: Options): Promise<api.DeletedCampaign> {
+    return this.call('DELETE', `/campaigns/${part(id)}`, {}, options)
+  }
+
+  /** Make a draft of a campaign. `POST /campaigns/{id}/duplicate` */
+  duplicate(id: string, body: api.CampaignCopy = {}, options?: Options): Promise<api.Campaign> {
+    return this.call('POST', `/campaigns/${part(id)}/duplicate`, { body }, options)
+  }
+
+  /** Send or schedule a draft. Its content and its recipients are those of the moment at which sending begins. `POST /campaigns/{id}/send` */
+  send(id: string, body: api.CampaignSending = {}, options?: KeyedOptions): Promise<api.SentCampaign> {
+    return this.call('POST', `/campaigns/${part(id)}/send`, { body, keyed: true }, options)
+  }
+
+  /** Cancel a campaign. A scheduled campaign is a draft again. Of one that is being sent, no more is sent. `POST /campaigns/{id}/cancel` */
+  cancel(id: string, options?: Options): Promise<api.MovedCampaign> {
+    return this.call('POST', `/campaigns/${part(id)}/cancel`, {}, options)
+  }
+
+  /** Pause a campaign. Nothing of it is sent until it is resumed. `POST /campaigns/{id}/pause` */
+  pause(id: string, options?: Options): Promise<api.MovedCampaign> {
+    return this.call('POST', `/campaigns/${part(id)}/pause`, {}, options)
+  }
+
+  /** Resume a paused campaign. `POST /campaigns/{id}/resume` */
+  resume(id: string, options?: Options): Promise<api.MovedCampaign> {
+    return this.call('POST', `/campaigns/${part(id)}/resume`, {}, options)
+  }
+
+  /** Send a campaign again to those whose email failed. Nobody else gets it again: no address that bounced, is suppressed or complained. `POST /campaigns/{id}/retry` */
+  retry(id: string, options?: Options): Promise<api.RetriedCampaign> {
+    return this.call('POST', `/campaigns/${part(id)}/retry`, {}, options)
+  }
+
+  /** Send a campaign to yourself. Sends it as it is now to the given addresses, with the values of contacts that have them. Counts as sends, and for no figure. `POST /campaigns/{id}/test` */
+  test(id: string, body: api.CampaignTest, options?: Options): Promise<api.TestedCampaign> {
+    return this.call('POST', `/campaigns/${part(id)}/test`, { body }, options)
+  }
+
+  /** Decide all emails in doubt of a campaign. `POST /campaigns/{id}/in-doubt` */
+  decideDoubts(id: string, body: api.DoubtDecision, options?: Options): Promise<api.DecidedCampaign> {
+    return this.call('POST', `/campaigns/${part(id)}/in-doubt`, { body }, options)
+  }
+
+  /** Get the figures of a campaign. `GET /campaigns/{id}/stats` */
+  stats(id: string, query: api.GetCampaignStatsQuery = {}, options?: Options): Promise<api.CampaignStats> {
+    return this.call('GET', `/campaigns/${part(id)}/stats`, { query }, options)
+  }
+
+  /** List the runs of a campaign, newest first. A campaign that does not recur has one, from when it is sent. `GET /campaigns/{id}/runs` */
+  runs(id: string, query: api.ListCampaignRunsQuery = {}, options?: Options): Pages<api.CampaignRun> {
+    return this.pages(`/campaigns/${part(id)}/runs`, query, options)
+  }
+
+  /** Get who opened, clicked and replied. `GET /campaigns/{id}/engagement` */
+  engagement(id: string, query: api.GetCampaignEngagementQuery = {}, options?: Options): Promise<api.CampaignEngagement> {
+    return this.call('GET', `/campaigns/${part(id)}/engagement`, { query }, options)
+  }
+
+  /** List the links of a campaign, most clicked first. The first 1,000. `GET /campaigns/{id}/clicked-links` */
+  clickedLinks(id: string, query: api.ListCampaignLinksQuery = {}, options?: Options): Promise<api.ListOfCampaignLinks> {
+    return this.call('GET', `/campaigns/${part(id)}/clicked-links`, { query }, options)
+  }
+
+  /** List the recipients of a campaign. Also contacts who were left out, with the reason. Empty before the campaign is sent. `GET /campaigns/{id}/recipients` */
+  recipients(id: string, query: api.ListCampaignRecipientsQuery = {}, options?: Options): Pages<api.CampaignRecipient> {
+    return this.pages(`/campaigns/${part(id)}/recipients`, query, options)
+  }
+
+  /** Count who would get a campaign now. Takes about two seconds per million contacts. `GET /campaigns/{id}/recipients/preview` */
+  previewRecipients(id: string, options?: Options): Promise<api.RecipientsPreview> {
+    return this.call('GET', `/campaigns/${part(id)}/recipients/preview`, {}, options)
+  }
+
+  /** Get the A/B test of a campaign. `GET /campaigns/{id}/ab` */
+  ab(id: string, options?: Options): Promise<api.CampaignAb> {
+    return this.call('GET', `/campaigns/${part(id)}/ab`, {}, options)
+  }
+
+  /** Choose the winner of an A/B test by hand. All who have no email yet get this variant. Only until there is a winner. `POST /campaigns/{id}/ab/winner` */
+  chooseWinner(id: string, body: api.AbWinner, options?: Options): Promise<api.MovedCampaign> {
+    return this.call('POST', `/campaigns/${part(id)}/ab/winner`, { body }, options)
+  }
+}
+
+export class Polls extends Resource {
+  /** List polls, newest first. Polls are made with the emails, campaigns and steps of automations that ask them. Those of test emails are left out. `GET /polls` */
+  list(query: api.ListPollsQuery = {}, options?: Options): Pages<api.ListedPoll> {
+    return this.pages('/polls', query, options)
+  }
+
+  /** Get a poll with its answers. By its id, or by that of the email or the campaign that asks. `GET /polls/{id}` */
+  get(id: string, options?: Options): Promise<api.Poll> {
+    return this.call('GET', `/polls/${part(id)}`, {}, options)
+  }
+}
+
+export class Events extends Resource {
+  /** Send an event of a contact. Starts the automations that the event triggers, and goes on with those that wait for it. An event without a definition may have any payload. `POST /events/send` */
+  send(body: api.NewEvent, options?: KeyedOptions): Promise<api.SentEvent> {
+    return this.call('POST', '/events/send', { body, keyed: true }, options)
+  }
+
+  /** Define an event, or send one. A body without a contact defines an event: its name and the types of its payload. With `contact_id` or `email` it is the same as `POST /events/send`. `POST /events` */
+  create(body: api.EventOrDefinition, options?: KeyedOptions): Promise<api.EventDefinition> {
+    return this.call('POST', '/events', { body, keyed: true }, options)
+  }
+
+  /** List the definitions of events, newest first. `GET /events` */
+  list(query: api.ListEventsQuery = {}, options?: Options): Pages<api.EventDefinition> {
+    return this.pages('/events', query, options)
+  }
+
+  /** Get the definition of an event. `GET /events/{id}` */
+  get(id: string, options?: Options): Promise<api.EventDefinition> {
+    return this.call('GET', `/events/${part(id)}`, {}, options)
+  }
+
+  /** Change the definition of an event. Events that were sent before stay as they are. The name cannot be changed. `PATCH /events/{id}` */
+  update(id: string, body: api.EventDefinitionChange, options?: Options): Promise<api.ChangedEvent> {
+    return this.call('PATCH', `/events/${part(id)}`, { body }, options)
+  }
+
+  /** Delete the definition of an event. Events of its name can still be sent, with any payload. `DELETE /events/{id}` */
+  delete(id: string, options?: Options): Promise<api.DeletedEvent> {
+    return this.call('DELETE', `/events/${part(id)}`, {}, options)
+  }
+
+  /** List the newest 100 events of a name. Events are kept for 90 days. The event need not have a definition. `GET /events/{id}/recent` */
+  recent(id: string, options?: Options): Promise<api.ListOfContactEvents> {
+    return this.call('GET', `/events/${part(id)}/recent`, {}, options)
+  }
+}
+
+export class Automations extends Resource {
+  readonly steps = new AutomationSteps(this.caller)
+
+  readonly runs = new AutomationRuns(this.caller)
+
+  /** Create an automation. Contacts enter by the event of its trigger once it is enabled. Without `connections` steps follow in turn. `POST /automations` */
+  create(body: api.NewAutomation, options?: Options): Promise<api.Automation> {
+    return this.call('POST', '/automations', { body }, options)
+  }
+
+  /** List automations, newest first. `GET /automations` */
+  list(query: api.ListAutomationsQuery = {}, options?: Options): Pages<api.ListedAutomation> {
+    return this.pages('/automations', query, options)
+  }
+
+  /** Get an automation with its steps and the number of its runs. `GET /automations/{id}` */
+  get(id: string, options?: Options): Promise<api.Automation> {
+    return this.call('GET', `/automations/${part(id)}`, {}, options)
+  }
+
+  /** Change an automation. Other steps are a new version, for contacts that enter from now on: those inside keep to theirs. Disabled, nobody enters any more, and those inside go on. `PATCH /automations/{id}` */
+  update(id: string, body: api.AutomationChange, options?: Options): Promise<api.ChangedAutomation> {
+    return this.call('PATCH', `/automations/${part(id)}`, { body }, options)
+  }
+
+  /** Delete an automation and its runs. Its runs end where they are. Emails that they have sent stay. `DELETE /automations/{id}` */
+  delete(id: string, options?: Options): Promise<api.DeletedAutomation> {
+    return this.call('DELETE', `/automations/${part(id)}`, {}, options)
+  }
+
+  /** Disable an automation and end its runs. No step of a run is taken any more. Runs are `skipped` soon afterwards. `POST /automations/{id}/stop` */
+  stop(id: string, options?: Options): Promise<api.StoppedAutomation> {
+    return this.call('POST', `/automations/${part(id)}/stop`, {}, options)
+  }
+
+  /** Make a disabled copy of an automation. `POST /automations/{id}/duplicate` */
+  duplicate(id: string, body: api.AutomationCopy = {}, options?: Options): Promise<api.Automation> {
+    return this.call('POST', `/automations/${part(id)}/duplicate`, { body }, options)
+  }
+
+  /** Have a contact enter an automation. As if by its event. It counts for the quota of runs, and its `reentry` holds. `POST /automations/{id}/run` */
+  run(id: string, body: api.NewAutomationRun, options?: KeyedOptions): Promise<api.StartedAutomationRun> {
+    return this.call('POST', `/automations/${part(id)}/run`, { body, keyed: true }, options)
+  }
+}
+
+export class Suppressions extends Resource {
+  /** Suppress an address. Returns 200 if the address is suppressed already. `POST /suppressions` */
+  add(body: api.NewSuppression, options?: Options): Promise<api.Suppression> {
+    return this.call('POST', '/suppressions', { body }, options)
+  }
+
+  /** List suppressions, newest first. `GET /suppressions` */
+  list(query: api.ListSuppressionsQuery = {}, options?: Options): Pages<api.Suppression> {
+    return this.pages('/suppressions', query, options)
+  }
+
+  /** Get a suppression. `GET /suppressions/{id}` */
+  get(id: string, options?: Options): Promise<api.Suppression> {
+    return this.call('GET', `/suppressions/${part(id)}`, {}, options)
+  }
+
+  /** Remove a suppression. `DELETE /suppressions/{id}` */
+  remove(id: string, options?: Options): Promise<api.DeletedSuppression> {
+    return this.call('DELETE', `/suppressions/${part(id)}`, {}, options)
+  }
+
+  /** Suppress up to 1,000 addresses. `POST /suppressions/batch/add` */
+  addMany(body: api.NewSuppressions, options?: Options): Promise<api.AddedSuppressions> {
+    return this.call('POST', '/suppressions/batch/add', { body }, options)
+  }
+
+  /** Remove up to 1,000 suppressions. A suppression that does not exist is not `deleted`; given by its address, it has no id. `POST /suppressions/batch/remove` */
+  removeMany(body: api.RemovedSuppressions, options?: Options): Promise<api.DeletedSuppressions> {
+    return this.call('POST', '/suppressions/batch/remove', { body }, options)
+  }
+
+  /** Export the suppressions as a CSV file. `GET /suppressions/export` */
+  export(options?: Options): Promise<Response> {
+    return this.file('/suppressions/export', {}, options)
+  }
+
+  /** Suppress the addresses of a CSV file. Its columns are `email`, and `reason` and `expires_at` if it has them. Records that are wrong are left out. `POST /suppressions/import` */
+  import(body: api.SuppressionFile, options?: Options): Promise<api.ImportedSuppressions> {
+    return this.call('POST', '/suppressions/import', { body }, options)
+  }
+}
+
+export class Templates extends Resource {
+  /** Create a template. `POST /templates` */
+  create(body: api.NewTemplate, options?: Options): Promise<api.Template> {
+    return this.call('POST', '/templates', { body }, options)
+  }
+
+  /** List templates, newest first. `GET /templates` */
+  list(query: api.ListTemplatesQuery = {}, options?: Options): Pages<api.ListedTemplate> {
+    return this.pages('/templates', query, options)
+  }
+
+  /** Get a template in its newest version. `GET /templates/{id}` */
+  get(id: string, options?: Options): Promise<api.Template> {
+    return this.call('GET', `/templates/${part(id)}`, {}, options)
+  }
+
+  /** Change a template. Emails use the changed content once the template is published. `PATCH /templates/{id}` */
+  update(id: string, body: api.TemplateChange, options?: Options): Promise<api.ChangedTemplate> {
+    return this.call('PATCH', `/templates/${part(id)}`, { body }, options)
+  }
+
+  /** Delete a template. One that a scheduled campaign uses cannot be deleted. `DELETE /templates/{id}` */
+  delete(id: string, options?: Options): Promise<api.DeletedTemplate> {
+    return this.call('DELETE', `/templates/${part(id)}`, {}, options)
+  }
+
+  /** Publish the newest version of a template. `POST /templates/{id}/publish` */
+  publish(id: string, options?: Options): Promise<api.PublishedTemplate> {
+    return this.call('POST', `/templates/${part(id)}/publish`, {}, options)
+  }
+
+  /** Copy a template. `POST /templates/{id}/duplicate` */
+  duplicate(id: string, body: api.TemplateCopy = {}, options?: Options): Promise<api.Template> {
+    return this.call('POST', `/templates/${part(id)}/duplicate`, { body }, options)
+  }
+}
+
+export class Webhooks extends Resource {
+  readonly events = new WebhookEvents(this.caller)
+
+  /** Add a webhook. `POST /webhooks` */
+  create(body: api.NewWebhook, options?: Options): Promise<api.WebhookWithSecret> {
+    return this.call('POST', '/webhooks', { body }, options)
+  }
+
+  /** List webhooks. `GET /webhooks` */
+  list(query: api.ListWebhooksQuery = {}, options?: Options): Pages<api.Webhook> {
+    return this.pages('/webhooks', query, options)
+  }
+
+  /** Get a webhook. `GET /webhooks/{id}` */
+  get(id: string, options?: Options): Promise<api.Webhook> {
+    return this.call('GET', `/webhooks/${part(id)}`, {}, options)
+  }
+
+  /** Change, enable or disable a webhook. Enabling it or changing its endpoint resets its failures. `PATCH /webhooks/{id}` */
+  update(id: string, body: api.WebhookChange, options?: Options): Promise<api.ChangedWebhook> {
+    return this.call('PATCH', `/webhooks/${part(id)}`, { body }, options)
+  }
+
+  /** Delete a webhook. `DELETE /webhooks/{id}` */
+  delete(id: string, options?: Options): Promise<api.DeletedWebhook> {
+    return this.call('DELETE', `/webhooks/${part(id)}`, {}, options)
+  }
+
+  /** Replace the signing secret of a webhook. The previous secret is not used any more. `POST /webhooks/{id}/signing-secret/rotate` */
+  rotateSecret(id: string, options?: Options): Promise<api.WebhookSecret> {
+    return this.call('POST', `/webhooks/${part(id)}/signing-secret/rotate`, {}, options)
+  }
+
+  /** Send a test event to a webhook. Waits for the response of the endpoint. It counts neither as a success nor as a failure. `POST /webhooks/{id}/test` */
+  test(id: string, options?: Options): Promise<api.WebhookTest> {
+    return this.call('POST', `/webhooks/${part(id)}/test`, {}, options)
+  }
+
+  /** Send the events of a time range again. `POST /webhooks/{id}/replay` */
+  replay(id: string, body: api.WebhookReplay, options?: Options): Promise<api.ReplayedWebhook> {
+    return this.call('POST', `/webhooks/${part(id)}/replay`, { body }, options)
+  }
+}
+
+export class Logs extends Resource {
+  /** List API requests, newest first. `GET /logs` */
+  list(query: api.ListLogsQuery = {}, options?: Options): Pages<api.ListedLog> {
+    return this.pages('/logs', query, options)
+  }
+
+  /** Get an API request with its bodies. `GET /logs/{id}` */
+  get(id: string, options?: Options): Promise<api.Log> {
+    return this.call('GET', `/logs/${part(id)}`, {}, options)
+  }
+}
+
+export class Usage extends Resource {
+  /** Get what the account has used of its quotas. `GET /usage` */
+  get(options?: Options): Promise<api.Usage> {
+    return this.call('GET', '/usage', {}, options)
+  }
+}
+
+export class ApiKeys extends Resource {
+  /** List API keys. `GET /api-keys` */
+  list(query: api.ListApiKeysQuery = {}, options?: Options): Pages<api.ApiKey> {
+    return this.pages('/api-keys', query, options)
+  }
+}
+
+/** All resources of the API. */
+export class Resources extends Resource {
+  readonly emails = new Emails(this.caller)
+  readonly received = new Received(this.caller)
+  readonly domains = new Domains(this.caller)
+  readonly contacts = new Contacts(this.caller)
+  readonly contactProperties = new ContactProperties(this.caller)
+  readonly audiences = new Audiences(this.caller)
+  readonly segments = new Segments(this.caller)
+  readonly topics = new Topics(this.caller)
+  readonly campaigns = new Campaigns(this.caller)
+  readonly polls = new Polls(this.caller)
+  readonly events = new Events(this.caller)
+  readonly automations = new Automations(this.caller)
+  readonly suppressions = new Suppressions(this.caller)
+  readonly templates = new Templates(this.caller)
+  readonly webhooks = new Webhooks(this.caller)
+  readonly logs = new Logs(this.caller)
+  readonly usage = new Usage(this.caller)
+  readonly apiKeys = new ApiKeys(this.caller)
+}

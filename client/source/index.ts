@@ -1,0 +1,7 @@
+export type { MailbrookOptions } from './calls/caller.ts'
+export type { BatchOptions, KeyedOptions, Options } from './calls/options.ts'
+export type { Page, PageQuery, Pages } from './calls/pages.ts'
+export { type ClientErrorName, MailbrookError } from './error.ts'
+export type * from './generated/types.ts'
+export { Mailbrook } from './mailbrook.ts'
+export { verifyWebhook, type WebhookPayload } from './verify_webhook.ts'

@@ -1,0 +1,28 @@
+import { Caller, type MailbrookOptions } from './calls/caller.ts'
+import type { BatchOptions } from './calls/options.ts'
+import { Emails } from './emails.ts'
+import { Resources } from './generated/resources.ts'
+import { Webhooks } from './webhooks.ts'
+
+/** A client of one Mailbrook server, for one API key. */
+export class Mailbrook extends Resources {
+  override readonly emails: Emails
+  override readonly webhooks: Webhooks
+
+  constructor(options: MailbrookOptions = {}) {
+    const caller = new Caller(options)
+    super(caller)
+    this.emails = new Emails(caller)
+    this.webhooks = new Webhooks(caller)
+  }
+
+  /** Calls an operation that this version of the client has no method for: `request('GET', '/emails', { query: { limit: 1 } })`. */
+  request<Answer = unknown>(
+    method: string,
+    path: string,
+    input: { body?: unknown; query?: object } = {},
+    options?: BatchOptions,
+  ): Promise<Answer> {
+    return this.caller.json<Answer>(method, path, { ...input, keyed: options?.idempotencyKey !== undefined }, options)
+  }
+}

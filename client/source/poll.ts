@@ -1,0 +1,25 @@
+import { sleep } from './calls/retries.ts'
+import { MailbrookError } from './error.ts'
+
+const FIRST_WAIT_MS = 200
+const LONGEST_WAIT_MS = 5_000
+
+type Limits = { within: number; signal?: AbortSignal }
+
+/**
+ * Reads something until it is done, with growing waits, and returns it.
+ * @throws {MailbrookError} `wait_timeout`, if it is not done within so many milliseconds
+ */
+export async function poll<Value>(
+  read: () => Promise<Value>,
+  isDone: (value: Value) => boolean,
+  { within, signal }: Limits,
+): Promise<Value> {
+  const end = Date.now() + within
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)) {
+    const value = await read()
+    if (isDone(value)) return value
+    if (Date.now() + wait > end) throw new MailbrookError(null, 'wait_timeout', `It was not done within ${within} ms.`)
+    await sleep(wait, signal)
+  }
+}

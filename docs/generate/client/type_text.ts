@@ -1,0 +1,69 @@
+import { nameOf, type Schema } from '../api_schemas.ts'
+
+/** Schemas that requests give, which take more than they show, or those of responses, to which later versions add values. */
+export type Side = 'request' | 'response'
+
+/** Writes a schema as a type of TypeScript. */
+export function typeText(schema: Schema, side: Side, indent = ''): string {
+  if (schema.$ref) return nameOf(schema.$ref)
+  const choices = schema.anyOf ?? schema.oneOf
+  if (choices) return [...new Set(choices.map(one => typeText(one, side, indent)))].join(' | ')
+  if ('const' in schema) return JSON.stringify(schema.const)
+  if (schema.enum) return enumText(schema.enum, side)
+  if (schema.format === 'binary') return 'Blob'
+  if (schema.contentEncoding === 'base64') return withNull(schema, 'string | Uint8Array')
+  const types = [schema.type ?? 'unknown'].flat()
+  return types.map(type => wordFor(type, schema, side, indent)).join(' | ')
+}
+
+function enumText(values: unknown[], side: Side): string {
+  const texts = values.map(value => JSON.stringify(value))
+  const hasText = values.some(value => typeof value === 'string')
+  // Keeps the known values in the suggestions of an editor.
+  return [...texts, ...(side === 'response' && hasText ? ['(string & {})'] : [])].join(' | ')
+}
+
+function withNull({ type }: Schema, text: string): string {
+  return [type].flat().includes('null') ? `${text} | null` : text
+}
+
+function wordFor(type: string, schema: Schema, side: Side, indent: string): string {
+  if (type === 'integer') return 'number'
+  if (type === 'array') return arrayText(typeText(schema.items ?? {}, side, indent))
+  if (type === 'object') return objectText(schema, side, indent)
+  return type
+}
+
+function arrayText(item: string): string {
+  const isObject = item.startsWith('{') && item.endsWith('}')
+  return !isObject && item.includes('|') ? `(${item})[]` : `${item}[]`
+}
+
+function objectText(schema: Schema, side: Side, indent: string): string {
+  const { properties, required = [], additionalProperties } = schema
+  if (!properties)
+    return `Record<string, ${additionalProperties ? typeText(additionalProperties, side, indent) : 'unknown'}>`
+  const inner = `${indent}  `
+  const lines = Object.entries(properties)
+    // A member that may not be given.
+    .filter(([, member]) => !member.not)
+    .flatMap(([name, member]) => [
+      ...commentText(describedBy(member), inner),
+      `${inner}${name}${required.includes(name) ? '' : '?'}: ${memberText(name, member, side, inner)}`,
+    ])
+  return ['{', ...lines, `${indent}}`].join('\n')
+}
+
+function memberText(name: string, member: Schema, side: Side, indent: string): string {
+  const text = typeText(member, side, indent)
+  return side === 'request' && /_at$|^(from|to)_time$/.test(name) ? text.replace('string', 'string | Date') : text
+}
+
+function describedBy({ description, default: value }: Schema): string | undefined {
+  return value === undefined ? description : `${description ?? ''} Default: \`${value}\`.`.trim()
+}
+
+/** A comment for editors, in lines of any length. */
+export function commentText(text: string | undefined, indent: string): string[] {
+  return text ? [`${indent}/** ${text.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ')} */`] : []
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { openAsBlob } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { Mailbrook, MailbrookError } from '#client/source/index.ts'
+import { startApi } from '#test/support/api.ts'
+import { compose, receive } from '#test/support/receiving.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t, { MAIL_TRANSPORT: 'capture' })
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const client = new Mailbrook({ apiKey: account.key, baseUrl: `${api.url}/api/` })
+const work = openWork(t, world, 'capture')
+const from = `Acme <a@${account.domain}>`
+
+t.test('an email with a file is sent, waited for and read again', async t => {
+  const bytes = new Uint8Array(randomBytes(100_000))
+  const { id } = await client.emails.send({
+    ...{ from, to: ['b@b.com'], subject: 'Grüße 🦄', html: '<p>Hello</p>' },
+    attachments: [
+      { filename: 'a.bin', content: bytes },
+      { filename: 'b.txt', content: Buffer.from('Buffer') },
+    ],
+  })
+  const waiting = client.emails.waitFor(id)
+  await work.sender.offer([id])
+  await work.sender.idle()
+  shows(t, await waiting, { id, status: 'delivered', subject: 'Grüße 🦄' })
+  const { data } = await client.emails.attachments(id)
+  const [first, second] = data.map(({ id }) => id) as [string, string]
+  t.strictSame(await (await client.emails.download(id, first)).bytes(), bytes)
+  t.equal(await (await client.emails.download(id, second)).text(), 'Buffer')
+})
+
+t.test('waiting ends when the time is over', async t => {
+  const scheduled_at = new Date(Date.now() + 3_600_000)
+  const { id } = await client.emails.send({ from, to: 'b@b.com', subject: 'Later', text: 'x', scheduled_at })
+  shows(t, await client.emails.get(id), { scheduled_at: scheduled_at.toISOString() })
+  const error = await client.emails.waitFor(id, { within: 300 }).catch(error => error)
+  t.ok(MailbrookError.is(error, 'wait_timeout'))
+  shows(t, await client.emails.cancel(id), { id })
+})
+
+t.test('a permissive batch sends the valid emails', async t => {
+  const valid = { from, to: 'b@b.com', subject: 'x', text: 'x' }
+  const { data, errors } = await client.emails.batch([valid, { ...valid, to: 'nobody' }], { validation: 'permissive' })
+  t.equal(data.length, 1)
+  shows(t, errors, [{ index: 1 }])
+  const refused = await client.emails.batch([valid, { ...valid, to: 'nobody' }]).catch(error => error)
+  t.ok(MailbrookError.is(refused, 'invalid_to_address'))
+  shows(t, refused.toJSON(), { statusCode: 422, name: 'invalid_to_address' })
+})
+
+t.test('lists are read page by page, in both directions', async t => {
+  const emails = Array.from({ length: 7 }, (_, n) => ({ email: `p${n}@pages.com` }))
+  await client.contacts.batch({ domain: account.domain, contacts: emails })
+  const all = (await client.contacts.list({ domain: account.domain, limit: 2 }).all()).map(({ email }) => email)
+  t.strictSame(
+    all.toSorted(),
+    emails.map(({ email }) => email),
+  )
+  const page = await client.contacts.list({ domain: account.domain, limit: 2 })
+  shows(t, { ...page, data: page.data.length }, { object: 'list', has_more: true, data: 2 })
+  t.strictSame(
+    (await client.contacts.list({ domain: account.domain, limit: 2 }).all({ max: 3 })).map(({ email }) => email),
+    all.slice(0, 3),
+  )
+  t.strictSame(await client.contacts.list({ domain: account.domain }).all({ max: 0 }), [])
+  const last = (await client.contacts.list({ domain: account.domain }).all()).at(-1)
+  const back: string[] = []
+  for await (const { email } of client.contacts.list({ domain: account.domain, limit: 2, before: last?.id as string }))
+    back.push(email)
+  t.strictSame(back, all.slice(0, -1).reverse())
+})
+
+t.test('contacts are imported from a file', async t => {
+  const path = join(t.testdir(), 'contacts.csv')
+  await writeFile(path, 'Mail,first_name\nanna@import.com,Änna\nnobody,x\n')
+  const file = await openAsBlob(path)
+  const { id } = await client.contacts.imports.create({
+    file,
+    column_map: { email: 'Mail', first_name: 'first_name' },
+    domain: account.domain,
+  })
+  await work.importer.offer([id])
+  await work.importer.idle()
+  shows(t, await client.contacts.imports.get(id), { status: 'completed', counts: { total: 2, created: 1, failed: 1 } })
+  shows(t, await client.contacts.imports.errors(id).all(), [{ row: 2 }])
+  shows(t, await client.contacts.get('anna@import.com', { domain: account.domain }), { first_name: 'Änna' })
+  const csv = await (await client.contacts.export({ domain: account.domain })).text()
+  t.ok(csv.includes('anna@import.com'))
+})
+
+t.test('received mail comes as a stream', async t => {
+  const message = await compose({ text: 'x', subject: 'Raw' })
+  await receive(work, account, message)
+  const [received] = await client.received.list().all()
+  const raw = await client.received.raw(received?.id as string)
+  t.ok((await raw.text()).includes('Subject: Raw'))
+})
+
+t.test('an operation that the client has no method for can be called', async t => {
+  shows(t, await client.request('GET', '/usage'), { object: 'usage' })
+})
+
+t.test('arguments that no request can be made of are refused, and nothing is sent', async t => {
+  for (const id of ['', undefined as unknown as string, 7 as unknown as string, '.', '..']) {
+    t.throws(() => client.contacts.delete(id), { statusCode: null, name: 'client_error' })
+  }
+  shows(t, await client.contacts.get('a/../b?x@b.com', { domain: account.domain }).catch(error => error.toJSON()), {
+    statusCode: 404,
+  })
+  t.throws(() => new Mailbrook({ apiKey: '', baseUrl: api.url }), { statusCode: null, name: 'client_error' })
+  t.throws(() => new Mailbrook({ apiKey: 'x', baseUrl: 'mail' }), { statusCode: null, name: 'client_error' })
+})
+
+t.test('a wrong key is told as the API tells it', async t => {
+  const stranger = new Mailbrook({ apiKey: 'mb_x', baseUrl: api.url })
+  const error = await stranger.emails
+    .list()
+    .page()
+    .catch(error => error)
+  shows(t, error.toJSON(), { statusCode: 403, name: 'invalid_api_key' })
+  t.ok(error instanceof Error)
+  t.ok(MailbrookError.is(error))
+  t.notOk(MailbrookError.is(error, 'not_found'))
+  t.equal(error.headers.get('content-type'), 'application/json; charset=utf-8')
+})

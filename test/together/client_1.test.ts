@@ -1,0 +1,3 @@
+import { runTogether } from '#test/support/together.ts'
+
+runTogether(import.meta.filename)
