@@ -23,13 +23,15 @@ function toForm(fields: object): FormData {
 /** A Buffer has a form of its own in JSON, which has taken its place in `value`. */
 function encodeBytes(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const given = this[key]
-  return given instanceof Uint8Array ? toBase64(given) : value
+  // Bytes of another realm are no instance of this Uint8Array.
+  return ArrayBuffer.isView(given) ? toBase64(given) : value
 }
 
 /** Bytes per call of fromCharCode, which takes each of them as an argument; divisible by 3, so that parts can be joined. */
 const CHUNK = 24_576
 
-function toBase64(bytes: Uint8Array): string {
+function toBase64({ buffer, byteOffset, byteLength }: ArrayBufferView): string {
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength)
   let text = ''
   for (let n = 0; n < bytes.length; n += CHUNK) text += btoa(String.fromCharCode(...bytes.subarray(n, n + CHUNK)))
   return text

@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { publint } from 'publint'
+import t from 'tap'
+import manifest from '#client/package.json' with { type: 'json' }
+import { startApi } from '#test/support/api.ts'
+import { ROOT } from '#test/support/root.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const run = promisify(execFile)
+const MAX_BYTES = 12_000
+
+/** Packs the client as npm would publish it, and unpacks it as npm would install it. */
+const home = t.testdir()
+const source = join(home, 'client')
+const installed = join(home, 'node_modules/mailbrook')
+await cp(join(ROOT, 'client'), source, { recursive: true, filter: path => !path.startsWith(join(ROOT, 'client/dist')) })
+await mkdir(installed, { recursive: true })
+const PATH = `${join(ROOT, 'node_modules/.bin')}:${dirname(process.execPath)}:${process.env.PATH}`
+const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', home], {
+  cwd: source,
+  env: { ...process.env, PATH },
+})
+const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('[\n')))
+const tarball = await readFile(join(home, filename))
+await symlink(join(ROOT, 'node_modules/@types'), join(home, 'node_modules/@types'))
+await run('tar', ['-xzf', join(home, filename), '--strip-components=1', '-C', installed])
+
+t.test('the package has no faults that its users would meet', async t => {
+  const { messages } = await publint({ pkgDir: installed, strict: true, pack: false })
+  t.strictSame(
+    messages.map(({ code }) => code),
+    [],
+  )
+  const checked = await checkPackage(createPackageFromTarballData(tarball))
+  if (!checked.types) throw new Error('it has no types')
+  // It is ESM only: require() of it works from Node 20.19 on, and is what this kind of problem is named after.
+  t.strictSame(
+    checked.problems.filter(({ kind }) => kind !== 'CJSResolvesToESM'),
+    [],
+  )
+})
+
+t.test('the package is small, and needs no other', async t => {
+  const files = (await readdir(join(installed, 'dist'), { recursive: true })).filter(name => name.endsWith('.js'))
+  const texts = await Promise.all(files.map(name => readFile(join(installed, 'dist', name), 'utf8')))
+  const size = gzipSync(texts.join(''), { level: 9 }).length
+  t.ok(size < MAX_BYTES, `${size} bytes of ${MAX_BYTES}`)
+  t.notOk('dependencies' in manifest)
+  t.strictSame(
+    texts.filter(text => /\bfrom '(?!\.)|\brequire\(|\bimport\('/.test(text)),
+    [],
+    'it imports nothing',
+  )
+})
+
+t.test('the package sends where there is no `process`, as on Workers', async t => {
+  const world = await openWorld(t)
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const { stdout } = await run(process.execPath, [
+    ...['--experimental-vm-modules', '--no-warnings', join(ROOT, 'test/support/client/send_as_worker.ts')],
+    ...[join(installed, 'dist/index.js'), api.url, account.key, `a@${account.domain}`],
+  ])
+  t.equal(JSON.parse(stdout).subject, 'Worker')
+})
+
+t.test('the programs of the README compile, and run', async t => {
+  const world = await openWorld(t)
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const page = (await readFile(join(ROOT, 'client/README.md'), 'utf8')).replaceAll('sandbox.internal', account.domain)
+  const programs = Array.from(page.matchAll(/^```ts\n(.*?)^```/gms), ([, program]) => program as string)
+  t.equal(programs.length, 6)
+  const names = programs.map((_, n) => `readme_${n}.ts`)
+  for (const [n, name] of names.entries()) await writeFile(join(home, name), programs[n] as string)
+  t.equal(await compile(names), '')
+  const env = { ...process.env, MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: api.url }
+  for (const name of names) await run(process.execPath, [name], { cwd: home, env })
+  const { rows } = await world.pool.pg.query('SELECT subject FROM emails ORDER BY id')
+  t.strictSame(rows, [{ subject: 'Welcome' }, { subject: 'Receipt 17' }])
+  t.equal(await readFile(join(home, 'contacts.csv'), 'utf8').then(text => text.slice(0, 6)), 'email,')
+})
+
+t.test('programs in TypeScript compile against the package', async t => {
+  const program = `
+    import { Mailbrook, MailbrookError, type Email } from 'mailbrook'
+    const client = new Mailbrook({ apiKey: 'x' })
+    export async function send(): Promise<Email> {
+      const { id } = await client.emails.send({ from: 'a@b.com', to: ['b@b.com'], subject: 'x' }, { idempotencyKey: '1' })
+      for await (const { status } of client.emails.list({ status: ['sent', 'failed'], created_after: new Date() })) status.trim()
+      // @ts-expect-error: there is no such field
+      await client.emails.send({ to: 'b@b.com', sent_to: 'c@b.com' })
+      // @ts-expect-error: an email needs recipients
+      await client.emails.send({ subject: 'x' })
+      try { return await client.emails.get(id) } catch (error) {
+        if (MailbrookError.is(error, 'not_found')) return client.emails.waitFor(id)
+        // @ts-expect-error: there is no such error
+        if (MailbrookError.is(error, 'not_there')) throw error
+        throw error
+      }
+    }
+  `
+  await writeFile(join(home, 'program.ts'), program)
+  t.equal(await compile(['program.ts']), '')
+})
+
+/** Returns the faults that the compiler finds in programs. */
+async function compile(files: string[]): Promise<string> {
+  const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2023', types: ['node'] }
+  await writeFile(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
+  return run('tsc', [], { cwd: home, env: { ...process.env, PATH } }).then(
+    () => '',
+    error => error.stdout,
+  )
+}
