@@ -34,7 +34,8 @@ import { receivedReplies } from './receiving/replies.ts'
 import { segments } from './segments.ts'
 import { suppressionBatches } from './suppressions/batches.ts'
 import { suppressions } from './suppressions/suppressions.ts'
-import { templates } from './templates.ts'
+import { templateActions } from './templates/actions.ts'
+import { templates } from './templates/templates.ts'
 import { topics } from './topics.ts'
 import { usage } from './usage.ts'
 import { webhookEvents } from './webhooks/events.ts'
@@ -100,7 +101,11 @@ export const resources: Resource[] = [
     description: 'Addresses that are sent nothing.',
     operations: [...suppressions, ...suppressionBatches, ...suppressionExports],
   },
-  { name: 'Templates', description: 'Content with variables, for many emails.', operations: templates },
+  {
+    name: 'Templates',
+    description: 'Content with variables, for many emails.',
+    operations: [...templates, ...templateActions],
+  },
   {
     name: 'Webhooks',
     description: 'Requests that tell your server of events.',

@@ -49,8 +49,15 @@ export function sizeOf(source: string | LongHtml | null | undefined): number {
   return source instanceof LongHtml ? source.size : Buffer.byteLength(source ?? '')
 }
 
+type Renderable = Pick<ResolvedEmail, 'subject' | 'html' | 'text' | 'poll'>
+type Measured = Pick<ResolvedEmail, 'sizes' | 'has_links' | 'poll'>
+
 /** Puts the variables into the subject, and into the parts to see that it can be done. @throws {ApiError} */
-export async function renderParts(email: ResolvedEmail, lookup: Lookup, rendering: Rendering): Promise<ResolvedEmail> {
+export async function renderParts<Email extends Renderable>(
+  email: Email,
+  lookup: Lookup,
+  rendering: Rendering,
+): Promise<Email & Measured & Pick<ResolvedEmail, 'variables'>> {
   const subject = await inTurns(render(email.subject, 'subject', lookup), rendering.turns)
   if (subject.length > MAX_SUBJECT_LENGTH) {
     throw new ApiError(
@@ -79,7 +86,7 @@ export async function findLinks(email: ResolvedEmail, rendering: Rendering): Pro
 }
 
 /** The longest links of its recipients. */
-function linksOf({ poll }: ResolvedEmail): PersonalLinks {
+function linksOf({ poll }: Renderable): PersonalLinks {
   return poll === null ? LONGEST_WITHOUT_POLL : LONGEST_LINKS
 }
 
@@ -91,12 +98,12 @@ function mayHaveLink(source: PartSource): boolean {
 }
 
 /** A key that `lookup` knows nothing of may be a link of the recipient. `isRendered`: other parts are sent as they are. */
-async function measureParts(
-  email: ResolvedEmail,
+async function measureParts<Email extends Renderable>(
+  email: Email,
   { readHtml, turns }: Rendering,
   lookup: Lookup,
   isRendered: (source: PartSource) => boolean = Boolean,
-): Promise<ResolvedEmail> {
+): Promise<Email & Measured> {
   const links = linksOf(email)
   const pollKeys = new Set<string>()
   let has_links = false

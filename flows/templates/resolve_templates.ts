@@ -104,7 +104,7 @@ function missing(field: string): never {
 }
 
 /** A number may stand where a string is expected: variables that were derived from placeholders are all strings. */
-function requireTypes(given: Variables, declared: TemplateVariable[]): void {
+export function requireTypes(given: Variables, declared: TemplateVariable[]): void {
   for (const { key, type } of declared) {
     if (type === 'string' || !Object.hasOwn(given, key) || typeof given[key] === type) continue
     throw new ApiError('validation_error', `\`variables.${key}\` must be a ${type}.`)
@@ -112,7 +112,7 @@ function requireTypes(given: Variables, declared: TemplateVariable[]): void {
 }
 
 /** What is given, then the fallback of the template's variable (contract 8.1). */
-function lookupIn(given: Variables, declared: TemplateVariable[] = []): Lookup {
+export function lookupIn(given: Variables, declared: TemplateVariable[] = []): Lookup {
   const fallbacks = new Map(declared.map(({ key, fallback_value }) => [key, fallback_value ?? undefined]))
   return key => (Object.hasOwn(given, key) ? given[key] : fallbacks.get(key))
 }

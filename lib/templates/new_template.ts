@@ -6,7 +6,7 @@ import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
 import { counted, refuse } from '#lib/zod_fields.ts'
 import { hasPlaceholder } from './placeholders.ts'
 import { MAX_PART } from './render.ts'
-import { Alias, MAX_VARIABLES, VariableKey, VariableValue } from './variables.ts'
+import { Alias, MAX_VARIABLES, VariableKey, Variables, VariableValue } from './variables.ts'
 
 export const MAX_NAME = 255
 
@@ -87,6 +87,14 @@ export const TemplateCopy = z
   })
   .nullish()
   .meta({ id: 'TemplateCopy' })
+
+/** The body of POST /templates/:id/render, which may be left out. */
+export const TemplateRendering = z
+  .object({
+    variables: Variables.describe('Values by key. A variable without one has its fallback value.'),
+  })
+  .nullish()
+  .meta({ id: 'TemplateRendering' })
 
 /** Not at those of a quoted name. */
 function splitAtCommas(text: string): string[] {

@@ -781,6 +781,11 @@ export class Templates extends Resource {
     return this.call('POST', `/templates/${part(id)}/publish`, {}, options)
   }
 
+  /** Render a template in its newest version. Returns what an email with these variables would have; nothing is sent. Links that each recipient has its own of, such as `{{unsubscribe_url}}`, stay placeholders. `POST /templates/{id}/render` */
+  render(id: string, body: api.TemplateRendering = {}, options?: Options): Promise<api.RenderedTemplate> {
+    return this.call('POST', `/templates/${part(id)}/render`, { body }, options)
+  }
+
   /** Copy a template. `POST /templates/{id}/duplicate` */
   duplicate(id: string, body: api.TemplateCopy = {}, options?: Options): Promise<api.Template> {
     return this.call('POST', `/templates/${part(id)}/duplicate`, { body }, options)

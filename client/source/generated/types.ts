@@ -3104,6 +3104,18 @@ export type RemovedSuppressions = {
   ids?: string[]
 }
 
+export type RenderedTemplate = {
+  object: "rendered_template"
+  /** Id of the template. */
+  template_id: string
+  /** Subject; empty if the template has none. */
+  subject: string
+  /** HTML part. */
+  html: string | null
+  /** Plain-text part, derived from `html` if the template has none. */
+  text: string | null
+}
+
 export type ReplayedWebhook = {
   object: "webhook"
   id: string
@@ -3386,6 +3398,11 @@ export type TemplateChange = {
 export type TemplateCopy = {
   /** Name of the copy. Default: `Copy of` and the name of the original. */
   name?: string | null
+} | null
+
+export type TemplateRendering = {
+  /** Values by key. A variable without one has its fallback value. */
+  variables?: Record<string, string | number> | null
 } | null
 
 export type TemplateVariable = {

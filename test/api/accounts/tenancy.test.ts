@@ -149,6 +149,7 @@ const foreignIds: Record<string, string[]> = {
   'PATCH /templates/:id': [ofTheirs, 'theirs'],
   'DELETE /templates/:id': [ofTheirs, 'theirs'],
   'POST /templates/:id/publish': [ofTheirs, 'theirs'],
+  'POST /templates/:id/render': [ofTheirs, 'theirs'],
   'POST /templates/:id/duplicate': [ofTheirs, 'theirs'],
   'GET /webhooks/:id': [theirWebhook],
   'PATCH /webhooks/:id': [theirWebhook],

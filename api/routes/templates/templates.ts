@@ -1,35 +1,12 @@
 import { z } from 'zod'
-import type { Context } from '#api/context.ts'
-import { changed, deleted, listOf, refTo } from '#api/operations/answers.ts'
-import { json, longJson } from '#api/operations/bodies.ts'
+import { changed, deleted, listOf } from '#api/operations/answers.ts'
+import { longJson } from '#api/operations/bodies.ts'
 import { operation, TAKEN } from '#api/operations/operation.ts'
-import type { Param } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
-import {
-  changeTemplate,
-  copyTemplate,
-  createTemplate,
-  publishTemplate,
-  removeTemplate,
-} from '#flows/templates/change_template.ts'
-import { orNotFound } from '#lib/errors.ts'
-import { NewTemplate, TemplateChange, TemplateCopy } from '#lib/templates/new_template.ts'
-import { TemplateRef } from '#lib/templates/variables.ts'
-import {
-  findTemplate,
-  findTemplateId,
-  ListedTemplate,
-  listTemplates,
-  Template,
-  TemplateStatus,
-} from '#sql/templates/templates.ts'
-
-const id: Param<string> = {
-  resource: 'Template',
-  read: text => TemplateRef.safeParse(text).data ?? null,
-  description: 'Id or alias of the template.',
-}
-const params = { id }
+import { changeTemplate, createTemplate, removeTemplate } from '#flows/templates/change_template.ts'
+import { NewTemplate, TemplateChange } from '#lib/templates/new_template.ts'
+import { ListedTemplate, listTemplates, Template, TemplateStatus } from '#sql/templates/templates.ts'
+import { params, requireTemplate, requireWhole } from './template_ref.ts'
 
 /** One line, so that nothing is found across two fields. */
 const filters = {
@@ -98,42 +75,4 @@ export const templates = [
     const id = await removeTemplate(ctx.pool, account_id, params.id)
     return { object: 'template', id, deleted: true }
   }),
-
-  operation('POST /templates/:id/publish', {
-    id: 'publishTemplate',
-    access: 'full',
-    params,
-    summary: 'Publish the newest version of a template',
-    answers: {
-      200: refTo('template')
-        .extend({
-          current_version_id: z.string().describe('Id of the version that emails now use.'),
-          status: z.literal('published').describe('Its new status.'),
-        })
-        .meta({ id: 'PublishedTemplate' }),
-    },
-  }).handle(async (ctx, { account_id, params: { id } }) => {
-    const published = await publishTemplate(ctx.pool, account_id, id)
-    return { object: 'template', ...published, status: 'published' }
-  }),
-
-  operation('POST /templates/:id/duplicate', {
-    id: 'duplicateTemplate',
-    access: 'full',
-    params,
-    summary: 'Copy a template',
-    body: json(TemplateCopy),
-    answers: { 201: Template },
-  }).handle(async (ctx, { account_id, params, body }) => {
-    const id = await requireTemplate(ctx, account_id, params.id)
-    return requireWhole(ctx, account_id, await copyTemplate(ctx.pool, account_id, id, body()?.name))
-  }),
 ]
-
-async function requireWhole(ctx: Context, account_id: string, ref: string): Promise<Template> {
-  return orNotFound('Template', await findTemplate(ctx.pool, account_id, ref))
-}
-
-async function requireTemplate(ctx: Context, account_id: string, ref: string): Promise<string> {
-  return orNotFound('Template', await findTemplateId(ctx.pool, account_id, ref))
-}

@@ -1,0 +1,42 @@
+import { Turns } from '#lib/async/turns.ts'
+import { compile, renderContent } from '#lib/contents/render_content.ts'
+import { notFound } from '#lib/errors.ts'
+import type { LongHtml } from '#lib/sending/long_html.ts'
+import type { Variables } from '#lib/templates/variables.ts'
+import type { Queryable } from '#sql/pool.ts'
+import { findNewestVersion } from '#sql/templates/template_versions.ts'
+import { renderParts } from './render_parts.ts'
+import { lookupIn, requireTypes } from './resolve_templates.ts'
+
+export type RenderedTemplate = { template_id: string; subject: string; html: string | null; text: string | null }
+
+/**
+ * Renders the newest version of a template as an email would have it. Links that each recipient has its own of stay
+ * placeholders. @throws {ApiError} 404; 422 as a send with these variables would be
+ */
+export async function renderTemplate(
+  db: Queryable,
+  account_id: string,
+  ref: string,
+  given: Variables,
+): Promise<RenderedTemplate> {
+  const template = await findNewestVersion(db, account_id, ref)
+  if (!template) throw notFound('Template')
+  requireTypes(given, template.variables)
+  const source = { html: template.html, text: template.text }
+  const rendering = { turns: new Turns(), readHtml: noLongHtml }
+  const { subject, variables, has_links } = await renderParts(
+    { ...source, subject: template.subject ?? '' },
+    lookupIn(given, template.variables),
+    rendering,
+  )
+  const filling = { has_values: variables !== undefined, is_personal: has_links ?? false }
+  const content = await compile(source, filling)
+  const parts = await renderContent(content, variables ?? null, has_links ? 'as_written' : null)
+  return { template_id: template.id, subject, ...parts }
+}
+
+/** Only requests bring html that is stored while it arrives. */
+function noLongHtml(_: LongHtml): never {
+  throw new Error('a template has its html at hand')
+}
