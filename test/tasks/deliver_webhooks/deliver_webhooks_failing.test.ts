@@ -63,7 +63,8 @@ t.test('a success after 49 failures starts the count anew', async t => {
 })
 
 t.test('endpoints that hang do not hold up another, are asked twice at once at the most, and rest', async t => {
-  const times = { ...HOOK_TIMES, attempt_ms: 300, first_rest_seconds: 60, longest_rest_seconds: 60 }
+  // On a busy machine the healthy one takes its time too: it must not be taken for one that hangs, and rest.
+  const times = { ...HOOK_TIMES, attempt_ms: 1_500, first_rest_seconds: 60, longest_rest_seconds: 60 }
   const senders = [1, 2].map(() => startSender(t, world, times))
   const open = new Map<string, number>()
   let most = 0
@@ -88,7 +89,7 @@ t.test('endpoints that hang do not hold up another, are asked twice at once at t
     await waitUntil(() => arrived.size === 3 * n, 'the healthy one')
   }
   const latest = Math.max(...arrived.values())
-  t.ok(latest < 4_000, `${latest} ms`) // one after the other the twenty would take longer
+  t.ok(latest < 10_000, `${latest} ms`) // one after the other the twenty would take longer
   await Promise.all(senders.map(sender => sender.idle()))
   t.equal(most, 2)
   for (const { id } of hanging) {
