@@ -8,10 +8,13 @@ import { Webhooks } from './webhooks.ts'
 export class Mailbrook extends Resources {
   override readonly emails: Emails
   override readonly webhooks: Webhooks
+  /** Address of the server. */
+  readonly baseUrl: string
 
   constructor(options: MailbrookOptions = {}) {
     const caller = new Caller(options)
     super(caller)
+    this.baseUrl = caller.baseUrl
     this.emails = new Emails(caller)
     this.webhooks = new Webhooks(caller)
   }

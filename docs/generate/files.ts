@@ -1,5 +1,6 @@
 import { apiExamples } from './api_examples.ts'
 import { apiPage } from './api_page.ts'
+import { clientCommands } from './client/client_commands.ts'
 import { clientResources } from './client/client_resources.ts'
 import { clientTypes } from './client/client_types.ts'
 import { clientVersion } from './client/client_version.ts'
@@ -13,6 +14,7 @@ export function generateFiles(): Record<string, string> {
     'docs/api.md': apiPage(),
     '.env.example': envExample(),
     'api/openapi/examples.json': apiExamples(),
+    'client/cli/generated/operations.ts': clientCommands(),
     'client/source/generated/resources.ts': clientResources(),
     'client/source/generated/types.ts': clientTypes(),
     'client/source/generated/version.ts': clientVersion(),

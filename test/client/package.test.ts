@@ -46,8 +46,9 @@ t.test('the package has no faults that its users would meet', async t => {
 })
 
 t.test('the package is small, and needs no other', async t => {
-  const files = (await readdir(join(installed, 'dist'), { recursive: true })).filter(name => name.endsWith('.js'))
-  const texts = await Promise.all(files.map(name => readFile(join(installed, 'dist', name), 'utf8')))
+  const library = join(installed, 'dist/source')
+  const files = (await readdir(library, { recursive: true })).filter(name => name.endsWith('.js'))
+  const texts = await Promise.all(files.map(name => readFile(join(library, name), 'utf8')))
   const size = gzipSync(texts.join(''), { level: 9 }).length
   t.ok(size < MAX_BYTES, `${size} bytes of ${MAX_BYTES}`)
   t.notOk('dependencies' in manifest)
@@ -64,7 +65,7 @@ t.test('the package sends where there is no `process`, as on Workers', async t =
   const api = await startApi(t, world, account.key)
   const { stdout } = await run(process.execPath, [
     ...['--experimental-vm-modules', '--no-warnings', join(ROOT, 'test/support/client/send_as_worker.ts')],
-    ...[join(installed, 'dist/index.js'), api.url, account.key, `a@${account.domain}`],
+    ...[join(installed, 'dist/source/index.js'), api.url, account.key, `a@${account.domain}`],
   ])
   t.equal(JSON.parse(stdout).subject, 'Worker')
 })
@@ -84,6 +85,11 @@ t.test('the programs of the README compile, and run', async t => {
   const { rows } = await world.pool.pg.query('SELECT subject FROM emails ORDER BY id')
   t.strictSame(rows, [{ subject: 'Welcome' }, { subject: 'Receipt 17' }])
   t.equal(await readFile(join(home, 'contacts.csv'), 'utf8').then(text => text.slice(0, 6)), 'email,')
+})
+
+t.test('the command line of the package starts', async t => {
+  const { stdout } = await run(process.execPath, [join(installed, 'dist/cli/main.js'), '--version'])
+  t.equal(stdout, `${manifest.version}\n`)
 })
 
 t.test('programs in TypeScript compile against the package', async t => {

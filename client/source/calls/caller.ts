@@ -26,7 +26,9 @@ type Read<Answer> = (response: Response) => Promise<Answer>
 
 /** Sends requests, and sends them again while that may help and can do no harm. */
 export class Caller {
-  readonly #options: MailbrookOptions & { apiKey: string; baseUrl: string }
+  /** Address of the server. */
+  readonly baseUrl: string
+  readonly #options: MailbrookOptions & { apiKey: string }
 
   constructor(options: MailbrookOptions = {}) {
     const environment = (globalThis as { process?: { env?: Record<string, string> } }).process?.env ?? {}
@@ -36,7 +38,8 @@ export class Caller {
     const baseUrl = options.baseUrl ?? environment.MAILBROOK_BASE_URL ?? 'http://localhost:3000'
     if (!URL.canParse(baseUrl)) throw clientError(`The address of the server is no URL: ${baseUrl}`)
     // The address of the API is accepted too.
-    this.#options = { ...options, apiKey, baseUrl: `${baseUrl.replace(/\/+$/, '').replace(/\/api$/, '')}/api` }
+    this.baseUrl = baseUrl.replace(/\/+$/, '').replace(/\/api$/, '')
+    this.#options = { ...options, apiKey }
   }
 
   /** Returns the body of the response. */
@@ -74,7 +77,7 @@ export class Caller {
   }
 
   #request(method: string, path: string, { body, query, keyed }: Input, options: BatchOptions): Request {
-    const { apiKey, baseUrl, timeout = 30_000 } = this.#options
+    const { apiKey, timeout = 30_000 } = this.#options
     const encoded = body === undefined ? null : encodeBody(body)
     const headers = new Headers({ 'user-agent': `mailbrook/${VERSION}`, ...this.#options.headers, ...options.headers })
     headers.set('authorization', `Bearer ${apiKey}`)
@@ -83,7 +86,7 @@ export class Caller {
     const key = keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined
     if (key !== undefined) headers.set('idempotency-key', key)
     return {
-      url: baseUrl + path + encodeQuery(query),
+      url: `${this.baseUrl}/api${path}${encodeQuery(query)}`,
       // A POST that follows a redirect becomes a GET.
       init: { method, headers, body: encoded?.body ?? null, redirect: 'manual' },
       key,

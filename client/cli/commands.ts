@@ -1,0 +1,33 @@
+import type { Command } from './command.ts'
+import { accountCommands } from './commands/account.ts'
+import { batchCommands } from './commands/batch.ts'
+import { importCommands } from './commands/import.ts'
+import { listenCommands } from './commands/listen.ts'
+import { sendCommands } from './commands/send.ts'
+import { toolCommands } from './commands/tools.ts'
+import { watchCommands } from './commands/watch.ts'
+import { OPERATIONS } from './generated/operations.ts'
+import { commandOf } from './operation_commands.ts'
+
+const OWN: Command[] = [
+  ...accountCommands,
+  ...sendCommands,
+  ...batchCommands,
+  ...importCommands,
+  ...watchCommands,
+  ...listenCommands,
+  ...toolCommands,
+]
+
+/** All commands: those of the operations of the API, unless one of our own has their words. */
+export const COMMANDS: Command[] = [
+  ...OWN,
+  ...OPERATIONS.map(commandOf).filter(({ words }) => !OWN.some(own => own.words.join(' ') === words.join(' '))),
+]
+
+/** The command with the most words that the arguments begin with; `rest`: what comes after them. */
+export function findCommand(args: string[]): { command: Command | null; rest: string[] } {
+  const fitting = COMMANDS.filter(({ words }) => words.every((word, n) => args[n] === word))
+  const command = fitting.toSorted((one, other) => other.words.length - one.words.length)[0] ?? null
+  return { command, rest: args.slice(command?.words.length ?? 0) }
+}

@@ -1,0 +1,76 @@
+import { Mailbrook, MailbrookError } from '../../source/index.ts'
+import type { Call, Command } from '../command.ts'
+import { cliError } from '../errors.ts'
+import { readText } from '../input/arguments.ts'
+import { askSecret } from '../input/ask_secret.ts'
+
+const DEFAULT_URL = 'http://localhost:3000'
+const name = { name: 'name', type: 'string' as const, description: 'Name of the profile. Default: `default`.' }
+
+export const accountCommands: Command[] = [
+  {
+    words: ['login'],
+    summary: 'Store an API key and the address of its server',
+    description: 'Asks for the key if none is given, and checks it. The profile becomes the current one.',
+    operands: [],
+    options: [name],
+    examples: [
+      'mailbrook login --base-url https://mail.acme.com',
+      'mailbrook login --name staging --base-url https://mail.staging.acme.com --api-key @key.txt',
+    ],
+    run: login,
+  },
+  {
+    words: ['logout'],
+    summary: 'Forget a profile',
+    operands: [],
+    options: [{ ...name, description: 'Name of the profile. Default: the current one.' }],
+    examples: ['mailbrook logout', 'mailbrook logout --name staging'],
+    run: async ({ profiles, values, output }) => {
+      const removed = profiles.remove(values.name as string | undefined)
+      if (removed === null) throw cliError('There is no profile.')
+      output.note(`The profile ${removed} is forgotten.`)
+    },
+  },
+  {
+    words: ['profiles'],
+    summary: 'List the profiles, or change the current one',
+    operands: [],
+    options: [{ name: 'use', type: 'string', description: 'Make this profile the current one.' }],
+    examples: ['mailbrook profiles', 'mailbrook profiles --use staging'],
+    run: async ({ profiles, values, output }) => {
+      if (values.use !== undefined) profiles.use(values.use as string)
+      output.items(profiles.list())
+    },
+  },
+  {
+    words: ['whoami'],
+    summary: 'Show which server and what kind of key commands use',
+    operands: [],
+    options: [],
+    examples: ['mailbrook whoami'],
+    run: async call => call.output.record(await describe(call.client(), call.signal)),
+  },
+]
+
+async function login({ values, output, profiles, signal }: Call): Promise<void> {
+  const { base_url = DEFAULT_URL, api_key, name = 'default' } = values as Record<string, string>
+  const given = api_key ?? (output.isTerminal ? await askSecret('API key: ', signal) : readText('@-'))
+  const profile = { api_key: given.trim(), base_url }
+  const client = new Mailbrook({ apiKey: profile.api_key, baseUrl: base_url })
+  const { access } = await describe(client, signal)
+  profiles.save(name, profile)
+  output.note(`Stored as the profile ${name} (${access} access), in ${profiles.path}`)
+}
+
+/** A sending key may not even ask what it is: its refusal says so. */
+async function describe(client: Mailbrook, signal: AbortSignal): Promise<{ base_url: string; access: string }> {
+  const base_url = client.baseUrl
+  try {
+    await client.usage.get({ signal })
+    return { base_url, access: 'full' }
+  } catch (error) {
+    if (MailbrookError.is(error, 'restricted_api_key')) return { base_url, access: 'sending' }
+    throw error
+  }
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { MailbrookError, type NewEmail } from '../../source/index.ts'
+import type { Call, Command } from '../command.ts'
+import { cliError } from '../errors.ts'
+
+const SLICE = 100
+
+export const batchCommands: Command[] = [
+  {
+    words: ['emails', 'batch'],
+    summary: 'Send many emails, one per line of a file',
+    description:
+      'Each line of the file is an email as JSON, as POST /emails takes it. Lines are sent by hundreds. A run that was interrupted is repeated as it was: what it has sent within 24 hours is not sent again. Prints a line of JSON for each email: its line, and its id or why it was refused.',
+    operands: [{ name: 'file', description: 'A file of lines of JSON, or `-`: the standard input.' }],
+    options: [
+      { name: 'from_line', type: 'number', description: 'Begin at this line. Default: 1.' },
+      {
+        name: 'key',
+        type: 'string',
+        description: 'Names the run. Default: a hash of the lines that are sent together.',
+      },
+    ],
+    examples: [
+      'mailbrook emails batch emails.jsonl',
+      'mailbrook emails batch emails.jsonl --from-line 4001 > sent.jsonl',
+    ],
+    run: runBatch,
+  },
+]
+
+type Line = { line: number; text: string }
+type Parsed = Line & { email: NewEmail }
+type Result = { line: number; id: string } | { line: number; error: string }
+
+/** A server lets so many requests through per minute: a long run waits as often as it must. */
+const RETRIES = 100
+
+async function runBatch(call: Call): Promise<void> {
+  const { operands, values, output } = call
+  const counts = { accepted: 0, refused: 0 }
+  for await (const slice of slicesOf(operands[0] as string, Number(values.from_line ?? 1))) {
+    const results = await sendSlice(call, slice).catch((error: unknown) => {
+      output.note(`Lines before ${slice[0]?.line} are done: go on with --from-line ${slice[0]?.line}.`)
+      throw error
+    })
+    for (const result of results) counts['error' in result ? 'refused' : 'accepted']++
+    output.items(results)
+    output.progress('Done:', counts.accepted + counts.refused, null)
+  }
+  const { accepted, refused } = counts
+  output.note(`${accepted} emails were accepted, ${refused} were refused.`)
+  if (refused > 0)
+    throw new MailbrookError(null, 'emails_refused', `${refused} of ${accepted + refused} emails were refused.`)
+}
+
+/** Lines of a file by hundreds. Empty ones count, but are no emails. */
+async function* slicesOf(path: string, from_line: number): AsyncGenerator<Line[]> {
+  const input: Readable = path === '-' ? process.stdin : createReadStream(path)
+  const failed = new Promise<never>((_, reject) => {
+    input.once('error', error => reject(cliError(`${path} cannot be read: ${error.message}`, error)))
+  })
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]()
+  let slice: Line[] = []
+  for (let line = 1; ; line++) {
+    const { value: text, done } = await Promise.race([lines.next(), failed])
+    if (done) break
+    if (line >= from_line && text.trim() !== '') slice.push({ line, text })
+    if (slice.length < SLICE) continue
+    yield slice
+    slice = []
+  }
+  if (slice.length > 0) yield slice
+}
+
+/** Sends one request, and a second one for what a batch that ran out of time has not sent. Results are in the order of the lines. */
+async function sendSlice(call: Call, slice: Line[]): Promise<Result[]> {
+  const parsed: Parsed[] = []
+  const results: Result[] = []
+  for (const line of slice) {
+    const email = parse(line.text)
+    if (email) parsed.push({ ...line, email })
+    else results.push({ line: line.line, error: 'The line is no JSON object.' })
+  }
+  const key = (call.values.key as string | undefined) ?? hashOf(slice)
+  if (parsed.length > 0) results.push(...(await sendLines(call, parsed, `${key}:${slice[0]?.line}`)))
+  return results.sort((one, other) => one.line - other.line)
+}
+
+async function sendLines(call: Call, lines: Parsed[], idempotencyKey: string): Promise<Result[]> {
+  const { signal } = call
+  try {
+    const emails = lines.map(({ email }) => email)
+    const options = { idempotencyKey, validation: 'permissive' as const, retries: RETRIES, signal }
+    const { data, errors = [] } = await call.client().emails.batch(emails, options)
+    // The line says which one it is.
+    const refused = new Map(errors.map(({ index, message }) => [index, message.replace(/`emails\[\d+\]\.?/, '`')]))
+    const ids = data.map(({ id }) => id)
+    return lines.map(({ line }, n) => {
+      const error = refused.get(n)
+      return error === undefined ? { line, id: ids.shift() as string } : { line, error }
+    })
+  } catch (error) {
+    if (!MailbrookError.is(error, 'batch_incomplete')) throw error
+    // The server gives the same response to the same key: a run that is repeated gets to the same rest.
+    const sent = new Map((error.details.sent as { index: number; id: string }[]).map(({ index, id }) => [index, id]))
+    const rest = lines.filter((_, n) => !sent.has(n))
+    const done = lines.flatMap(({ line }, n) => (sent.has(n) ? [{ line, id: sent.get(n) as string }] : []))
+    return rest.length > 0 ? [...done, ...(await sendLines(call, rest, `${idempotencyKey}:rest`))] : done
+  }
+}
+
+function parse(text: string): NewEmail | null {
+  try {
+    const email = JSON.parse(text)
+    return typeof email === 'object' && email !== null && !Array.isArray(email) ? email : null
+  } catch {
+    return null
+  }
+}
+
+/** The same lines get the same key again. */
+function hashOf(lines: Line[]): string {
+  const hash = createHash('sha256')
+  for (const { text } of lines) hash.update(text).update('\n')
+  return hash.digest('hex')
+}

@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { MailbrookError, type NewAttachment, type NewEmail } from '../../source/index.ts'
+import type { Call, Command } from '../command.ts'
+import { cliError } from '../errors.ts'
+import { OPERATIONS } from '../generated/operations.ts'
+import type { Operation, Option } from '../operation.ts'
+import { commandOf, readBody } from '../operation_commands.ts'
+
+const operation = OPERATIONS.find(({ route }) => route === 'POST /emails') as Operation
+const plain = commandOf(operation)
+
+/** Options that say in fewer words what a member of the email says. */
+const SHORT: Option[] = [
+  { name: 'attach', type: 'list', description: 'Attach this file; `FILE:cid` lets the HTML show it as `cid:cid`.' },
+  { name: 'var', type: 'list', description: 'Value of a variable: `key=value`.' },
+  { name: 'at', type: 'string', description: 'Send later: the same as `--scheduled-at`, such as "tomorrow at 9am".' },
+  { name: 'wait', type: 'flag', description: 'Wait for the result. The exit code is 1 unless it was delivered.' },
+  { name: 'wait_seconds', type: 'number', description: 'How long `--wait` waits. Default: 60.' },
+]
+
+const send: Command = {
+  ...plain,
+  words: ['send'],
+  options: [...SHORT, ...plain.options],
+  examples: [
+    'mailbrook send --from hello@acme.com --to anna@y.com --subject Hi --text "Hello Anna!"',
+    'mailbrook send --from hello@acme.com --to anna@y.com --subject Report --html @report.html --attach report.pdf --wait',
+    'mailbrook send --to anna@y.com --template-id welcome --var first_name=Anna --at "tomorrow at 9am"',
+  ],
+  run: runSend,
+}
+
+/** `emails send` is the same. */
+export const sendCommands: Command[] = [send, { ...send, words: ['emails', 'send'] }]
+
+async function runSend(call: Call): Promise<void> {
+  const { values, output, signal } = call
+  const { attach = [], var: variables, at, wait, wait_seconds = 60, idempotency_key, ...members } = values
+  const client = call.client()
+  const email = {
+    ...((await readBody(operation.body ?? [], members)) as NewEmail),
+    ...(at === undefined ? {} : { scheduled_at: at as string }),
+    ...(variables === undefined ? {} : { variables: variablesOf(variables as string[]) }),
+  }
+  const files = await Promise.all((attach as string[]).map(readAttachment))
+  if (files.length > 0) email.attachments = [...(email.attachments ?? []), ...files]
+  const key = idempotency_key === undefined ? {} : { idempotencyKey: idempotency_key as string }
+  const sent = await client.emails.send(email, { signal, ...key })
+  if (!wait) return output.record(sent)
+  output.note(`Accepted as ${sent.id}`)
+  const { id, status, last_event, events } = await client.emails.waitFor(sent.id, {
+    within: Number(wait_seconds) * 1000,
+    signal,
+  })
+  output.record({ id, status, last_event, events })
+  if (status !== 'delivered') throw new MailbrookError(null, 'not_delivered', `The email is \`${status}\`.`)
+}
+
+async function readAttachment(given: string): Promise<NewAttachment> {
+  const [, path = given, content_id] = /^(.+):([\w.-]+)$/.exec(given) ?? []
+  const content = await readFile(path).catch(error => {
+    throw cliError(`${path} cannot be read: ${error.message}`, error)
+  })
+  return { filename: basename(path), content, ...(content_id ? { content_id } : {}) }
+}
+
+function variablesOf(given: string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map(text => {
+      const [, key, value] = /^(\w+)=(.*)$/s.exec(text) ?? []
+      if (key === undefined || value === undefined)
+        throw cliError(`\`--var\` must be KEY=VALUE, not ${JSON.stringify(text)}.`)
+      return [key, value]
+    }),
+  )
+}

@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+type Item = { id: string; created_at: string }
+type Options = { signal: AbortSignal; every_ms?: number }
+
+const POLL_MS = 1_000
+/** Items may become visible a while after others that are newer: their transaction took longer. */
+const OVERLAP_MS = 60_000
+
+/** Yields items that are added to a list from now on, oldest first, until the signal is aborted. `list` begins with the newest. */
+export async function* follow<Found extends Item>(
+  list: () => AsyncIterable<Found>,
+  { signal, every_ms = POLL_MS }: Options,
+): AsyncGenerator<Found> {
+  const seen = new Map<string, number>()
+  const read = async () => {
+    const added: Found[] = []
+    const newest = { at: 0 }
+    for await (const item of list()) {
+      const at = Date.parse(item.created_at)
+      newest.at = Math.max(newest.at, at)
+      // By the clock of the server: ours may be another.
+      if (at < newest.at - OVERLAP_MS) break
+      if (!seen.has(item.id)) added.push(item)
+      seen.set(item.id, at)
+    }
+    for (const [id, at] of seen) if (at < newest.at - 2 * OVERLAP_MS) seen.delete(id)
+    return added.reverse()
+  }
+  await read()
+  while (!signal.aborted) {
+    await sleep(every_ms, undefined, { signal })
+    yield* await read()
+  }
+}

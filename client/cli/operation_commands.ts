@@ -1,0 +1,112 @@
+import type { Page, Pages } from '../source/index.ts'
+import type { Call, Command, Values } from './command.ts'
+import { cliError } from './errors.ts'
+import { jsonOf, readText } from './input/arguments.ts'
+import { confirm } from './input/confirm.ts'
+import type { Operation, Option } from './operation.ts'
+import { exampleOf } from './print/examples.ts'
+import { saveFile } from './print/save_file.ts'
+
+const BODY: Option = {
+  name: 'body',
+  type: 'string',
+  description: 'The whole body as JSON; other options take the place of its members.',
+}
+const KEY: Option = {
+  name: 'idempotency_key',
+  type: 'string',
+  description: 'A command that is repeated with the same key takes effect once.',
+}
+const ALL: Option = { name: 'all', type: 'flag', description: 'Print all items, not one page.' }
+const OUTPUT: Option = {
+  name: 'output',
+  type: 'file',
+  short: 'o',
+  description: 'Write to this file. Default: the standard output.',
+}
+
+/** Methods that reach many people at once, or cannot be undone. */
+const ASKED = /^(?:DELETE |POST \/campaigns\/\{id\}\/send$|POST \/suppressions\/batch\/remove$)/
+
+/** The command of an operation: its options are the members of the request. */
+export function commandOf(operation: Operation): Command {
+  const { words, summary, description, ids, query, body, kind, is_keyed } = operation
+  return {
+    words,
+    summary,
+    ...(description ? { description } : {}),
+    operands: ids,
+    options: [
+      ...query,
+      // `--body` says what is required as well.
+      ...(body ?? []).map(({ required: _, ...option }) => option),
+      ...(body ? [BODY] : []),
+      ...(is_keyed ? [KEY] : []),
+      ...(kind === 'page' ? [ALL] : []),
+      ...(kind === 'file' ? [OUTPUT] : []),
+    ],
+    examples: [exampleOf(operation)],
+    run: call => runOperation(operation, call),
+  }
+}
+
+type Method = (...args: unknown[]) => Promise<unknown>
+
+async function runOperation(operation: Operation, call: Call): Promise<void> {
+  const { route, kind, query, body, words } = operation
+  const { operands, values, output, signal } = call
+  if (ASKED.test(route)) await confirm(call, `${words.join(' ')} ${operands.join(' ')}`.trim())
+  const { idempotency_key: idempotencyKey } = values
+  const args = [
+    ...operands,
+    ...(body ? [await readBody(body, values)] : []),
+    ...(query.length > 0 ? [pick(query, values)] : []),
+    { signal, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) },
+  ]
+  const result = methodOf(call, operation)(...args)
+  if (kind === 'file') return saveFile(await (result as Promise<Response>), values.output as string | undefined, output)
+  if (kind === 'record') return output.record((await result) as object)
+  const pages = result as unknown as Pages<{ id: string }>
+  if (!values.all) return printPage(await pages, call)
+  for await (const item of pages) output.items([item])
+}
+
+/** A page is one record for programs, which need `has_more`. */
+function printPage(page: Page<{ id: string }>, { output }: Call): void {
+  if (output.isJson) {
+    output.record(page)
+    return
+  }
+  output.items(page.data)
+  if (page.data.length === 0) output.note('There are none.')
+  if (page.has_more) output.note(`There are more: --after ${page.data.at(-1)?.id}, or --all.`)
+}
+
+function methodOf({ client }: Call, { method }: Operation): Method {
+  let object: object = client()
+  for (const name of method.slice(0, -1)) object = Reflect.get(object, name)
+  return Reflect.get(object, method.at(-1) as string).bind(object)
+}
+
+/** Puts the body of a request together: `--body`, and options that take the place of its members. */
+export async function readBody(options: Option[], values: Values): Promise<unknown> {
+  const given = values.body === undefined ? {} : jsonOf('--body', values.body as string)
+  const members = pick(options, values)
+  for (const { name, type } of options) {
+    if (type === 'file' && name in members) members[name] = await openFile(members[name] as string)
+  }
+  if (Object.keys(members).length === 0) return given
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw cliError('`--body` must be an object to have members added.')
+  return { ...given, ...members }
+}
+
+/** Of any size: it is read while it is sent. */
+export async function openFile(path: string): Promise<Blob> {
+  const { openAsBlob } = await import('node:fs')
+  return path === '-' ? new Blob([readText('@-')]) : openAsBlob(path)
+}
+
+function pick(options: Option[], values: Values): Values {
+  return Object.fromEntries(options.filter(({ name }) => name in values).map(({ name }) => [name, values[name]]))
+}

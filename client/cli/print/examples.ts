@@ -1,0 +1,14 @@
+import { flagOf } from '../input/arguments.ts'
+import type { Operation, Option } from '../operation.ts'
+
+/** A line to try, with all that the operation needs. */
+export function exampleOf({ words, ids, query, body = [] }: Operation): string {
+  const operands = ids.map(({ name }) => name.toUpperCase().replaceAll('-', '_'))
+  const options = [...query, ...body].filter(({ required }) => required).map(optionText)
+  return ['mailbrook', ...words, ...operands, ...options].join(' ')
+}
+
+function optionText({ name, type, values }: Option): string {
+  const value = { number: '1', json: "'[]'", boolean: '', flag: '', list: 'VALUE', file: 'FILE', string: 'VALUE' }[type]
+  return `--${flagOf(name)} ${values?.[0] ?? value}`.trim()
+}

@@ -1,0 +1,93 @@
+import type { MailbrookError } from '../../source/index.ts'
+import { recordText } from './record_text.ts'
+import { Table } from './table.ts'
+
+type Stream = { write(text: string): unknown; isTTY?: boolean; columns?: number }
+export type Streams = { stdout: Stream; stderr: Stream }
+type Options = { json?: boolean | undefined; fields?: string | undefined }
+type Item = Record<string, unknown>
+
+/** Width where the terminal does not tell it. */
+const COLUMNS = 100
+
+/**
+ * Writes results to stdout and all else to stderr. JSON, if it is asked for or if nobody looks: then a result is one line, so that
+ * other programs read it line by line.
+ */
+export class Output {
+  readonly isJson: boolean
+  /** Somebody looks, and can be asked. */
+  readonly isTerminal: boolean
+  readonly #streams: Streams
+  readonly #fields: string[] | null
+  #table: Table | null = null
+  #hasProgress = false
+
+  constructor(streams: Streams, { json, fields }: Options) {
+    this.#streams = streams
+    this.isTerminal = streams.stdout.isTTY === true && streams.stderr.isTTY === true
+    this.isJson = json === true || streams.stdout.isTTY !== true
+    this.#fields = fields?.split(',').map(name => name.trim()) ?? null
+  }
+
+  /** Writes a record. */
+  record(record: object): void {
+    const shown = this.#pick(record as Item)
+    this.#write(this.isJson ? JSON.stringify(shown) : recordText(shown))
+  }
+
+  /** Writes items of a list: a line of JSON each, or rows of a table, whose head comes before the first. */
+  items(items: object[]): void {
+    const shown = items.map(item => this.#pick(item as Item))
+    if (this.isJson) {
+      for (const item of shown) this.#write(JSON.stringify(item))
+    } else if (shown.length > 0) {
+      this.#table ??= new Table(shown, this.#streams.stdout.columns ?? COLUMNS, this.#fields)
+      for (const line of this.#table.lines(shown)) this.#write(line)
+    }
+  }
+
+  /** Writes text as it is. */
+  text(text: string): void {
+    this.#streams.stdout.write(text)
+  }
+
+  /** Tells something that is no result. */
+  note(text: string): void {
+    this.#endProgress()
+    this.#streams.stderr.write(`${text}\n`)
+  }
+
+  /** Shows on a terminal how far something is, in place of what was shown before. `total`: null if it is not known. */
+  progress(label: string, done: number, total: number | null): void {
+    if (!this.#streams.stderr.isTTY) return
+    const share = total === null || total === 0 ? '' : ` ${Math.floor((100 * done) / total)} %`
+    this.#streams.stderr.write(
+      `\r\u001b[K${label} ${done.toLocaleString('en')}${total === null ? '' : ` of ${total.toLocaleString('en')}`}${share}`,
+    )
+    this.#hasProgress = true
+  }
+
+  error(error: MailbrookError): void {
+    this.#endProgress()
+    const { statusCode, name, message } = error
+    const details = Object.keys(error.details).length > 0 ? `\n${JSON.stringify(error.details)}` : ''
+    const text = `mailbrook: ${message} (${name}${statusCode ? `, ${statusCode}` : ''})${details}`
+    this.#streams.stderr.write(`${this.isJson ? JSON.stringify({ ...error.toJSON(), ...error.details }) : text}\n`)
+  }
+
+  #endProgress(): void {
+    if (this.#hasProgress) this.#streams.stderr.write('\n')
+    this.#hasProgress = false
+  }
+
+  #write(line: string): void {
+    this.#endProgress()
+    this.#streams.stdout.write(`${line}\n`)
+  }
+
+  #pick(record: Item): Item {
+    if (this.#fields === null) return record
+    return Object.fromEntries(this.#fields.filter(name => name in record).map(name => [name, record[name]]))
+  }
+}

@@ -1,0 +1,25 @@
+/** Writes a record for people: a line per field, and objects as JSON. */
+export function recordText(record: Record<string, unknown>): string {
+  const names = Object.keys(record).filter(name => name !== 'object')
+  const width = Math.max(0, ...names.map(name => name.length))
+  return names.map(name => `${name.padEnd(width)}  ${valueText(record[name], width + 2)}`).join('\n')
+}
+
+function valueText(value: unknown, indent: number): string {
+  const text = isPlain(value) ? plainText(value) : JSON.stringify(value, null, 2)
+  return text.replaceAll('\n', `\n${' '.repeat(indent)}`)
+}
+
+function isPlain(value: unknown): boolean {
+  return Array.isArray(value)
+    ? value.every(one => typeof one !== 'object')
+    : typeof value !== 'object' || value === null
+}
+
+/** A value in a line. Text from elsewhere, such as subjects, must not steer the terminal. */
+export function plainText(value: unknown): string {
+  if (value === null || value === undefined) return '-'
+  const text = Array.isArray(value) ? value.map(plainText).join(', ') : String(value)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what steers a terminal
+  return text.replaceAll(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, '\ufffd')
+}

@@ -1,0 +1,91 @@
+import { VERSION } from '../source/generated/version.ts'
+import { Mailbrook } from '../source/index.ts'
+import type { Call, Command, Values } from './command.ts'
+import { COMMANDS, findCommand } from './commands.ts'
+import { cliError, exitCodeOf, shownError } from './errors.ts'
+import { readArguments } from './input/arguments.ts'
+import { nearest } from './input/nearest.ts'
+import { Profiles } from './input/profiles.ts'
+import { complete } from './print/completion.ts'
+import { commandHelp, listHelp } from './print/help.ts'
+import { Output } from './print/output.ts'
+
+type Environment = Record<string, string | undefined>
+
+const INTERRUPTED = 130
+
+/** Runs one command; returns the exit code of the process. */
+export async function run(args: string[], environment: Environment): Promise<number> {
+  const interrupted = new AbortController()
+  const interrupt = () => interrupted.abort()
+  process.once('SIGINT', interrupt)
+  // Until its arguments are read, nobody knows how errors are to be written.
+  let output = new Output(process, { json: args.includes('--json') })
+  try {
+    if (args[0] === '__complete') {
+      for (const word of complete(COMMANDS, args.slice(1))) output.text(`${word}\n`)
+      return 0
+    }
+    const { command, rest } = findCommand(args)
+    if (!command || rest.includes('--help') || rest.includes('-h')) return printHelp(output, command, args)
+    const { operands, values } = readArguments(command, rest)
+    output = new Output(process, values)
+    await command.run({ operands, values, output, signal: interrupted.signal, ...connect(values, environment) })
+    return 0
+  } catch (error) {
+    if (interrupted.signal.aborted) return INTERRUPTED
+    const shown = shownError(error)
+    output.error(shown)
+    return exitCodeOf(shown)
+  } finally {
+    process.removeListener('SIGINT', interrupt)
+  }
+}
+
+function printHelp(output: Output, command: Command | null, args: string[]): number {
+  if (command) output.text(commandHelp(command))
+  else if (args[0] === '--version') output.text(`${VERSION}\n`)
+  else output.text(listHelp(COMMANDS, wordsOf(args)))
+  return 0
+}
+
+/** The words that commands begin with. @throws {MailbrookError} if none does */
+function wordsOf(args: string[]): string[] {
+  const words = args.filter(arg => arg !== '--help' && arg !== '-h')
+  const option = words.find(word => word.startsWith('-'))
+  if (option) throw cliError(`Options come after the command: \`mailbrook COMMAND ${option}\`.`)
+  const begins = COMMANDS.some(({ words: own }) => words.every((word, n) => own[n] === word))
+  if (begins) return words
+  const near = nearest(
+    words.join(' '),
+    COMMANDS.map(({ words }) => words.slice(0, args.length).join(' ')),
+  )
+  throw cliError(
+    `There is no command \`mailbrook ${words.join(' ')}\`.${near ? ` Did you mean \`mailbrook ${near}\`?` : ''}`,
+  )
+}
+
+/** By options, the environment or a profile, in this order. */
+function connect(values: Values, environment: Environment): Pick<Call, 'client' | 'profiles'> {
+  const profiles = new Profiles(environment)
+  const client = () => {
+    const { api_key, base_url, profile, timeout, retries } = values as Record<string, string | undefined> & {
+      timeout?: number
+      retries?: number
+    }
+    const stored = profiles.find(profile)
+    // A profile that is named beats the environment.
+    const fallback = profile === undefined ? environment : {}
+    const apiKey = api_key ?? fallback.MAILBROOK_API_KEY ?? stored?.api_key
+    if (!apiKey)
+      throw cliError('There is no API key: run `mailbrook login`, set MAILBROOK_API_KEY or give `--api-key`.')
+    const baseUrl = base_url ?? fallback.MAILBROOK_BASE_URL ?? stored?.base_url
+    return new Mailbrook({
+      apiKey,
+      ...(baseUrl === undefined ? {} : { baseUrl }),
+      ...(timeout === undefined ? {} : { timeout: timeout * 1000 }),
+      ...(retries === undefined ? {} : { retries }),
+    })
+  }
+  return { profiles, client }
+}
