@@ -1,4 +1,5 @@
 import Koa from 'koa'
+import { mcpRouter } from '#api/mcp/route.ts'
 import { answerJson } from '#api/middleware/answer_json.ts'
 import { authenticate, fullAccess, hintAtPrefix } from '#api/middleware/auth.ts'
 import { answerErrors } from '#api/middleware/errors.ts'
@@ -55,7 +56,9 @@ export function createApp(foundation: Foundation): App {
     app.use(router.routes() as unknown as Koa.Middleware)
   }
   const findCaller = createFindCaller(foundation.pool, foundation.secrets.pepper)
-  app.use(onlyUnder('/api', authenticate(findCaller)) as Koa.Middleware)
+  const identify = authenticate(findCaller)
+  app.use(mcpRouter(identify).routes() as unknown as Koa.Middleware)
+  app.use(onlyUnder('/api', identify) as Koa.Middleware)
   app.use(api.routes() as unknown as Koa.Middleware)
   app.use(onlyUnder('/api', unknownRoute) as Koa.Middleware)
   app.use(hintAtPrefix(findCaller) as Koa.Middleware)

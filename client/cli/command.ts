@@ -27,7 +27,8 @@ export type Call = {
   profiles: Profiles
   /** Aborted by Ctrl-C. */
   signal: AbortSignal
-  /** Opened when it is first asked for: some commands need no API key. */
+  /** The key and the server. Asked for by those that need them: some commands work without. */
+  connection(): { apiKey: string; baseUrl: string }
   client(): Mailbrook
 }
 

@@ -3,6 +3,7 @@ import { accountCommands } from './commands/account.ts'
 import { batchCommands } from './commands/batch.ts'
 import { importCommands } from './commands/import.ts'
 import { listenCommands } from './commands/listen.ts'
+import { mcpCommands } from './commands/mcp.ts'
 import { sendCommands } from './commands/send.ts'
 import { toolCommands } from './commands/tools.ts'
 import { watchCommands } from './commands/watch.ts'
@@ -16,6 +17,7 @@ const OWN: Command[] = [
   ...importCommands,
   ...watchCommands,
   ...listenCommands,
+  ...mcpCommands,
   ...toolCommands,
 ]
 

@@ -13,6 +13,7 @@ import { Output } from './print/output.ts'
 type Environment = Record<string, string | undefined>
 
 const INTERRUPTED = 130
+const DEFAULT_URL = 'http://localhost:3000'
 
 /** Runs one command; returns the exit code of the process. */
 export async function run(args: string[], environment: Environment): Promise<number> {
@@ -65,27 +66,26 @@ function wordsOf(args: string[]): string[] {
   )
 }
 
-/** By options, the environment or a profile, in this order. */
-function connect(values: Values, environment: Environment): Pick<Call, 'client' | 'profiles'> {
+/** By options, the environment or a profile, in this order. The key of a profile goes to no other server by itself. */
+function connect(values: Values, environment: Environment): Pick<Call, 'client' | 'connection' | 'profiles'> {
   const profiles = new Profiles(environment)
-  const client = () => {
-    const { api_key, base_url, profile, timeout, retries } = values as Record<string, string | undefined> & {
-      timeout?: number
-      retries?: number
-    }
+  const { api_key, base_url, profile } = values as Record<string, string | undefined>
+  const connection = () => {
     const stored = profiles.find(profile)
     // A profile that is named beats the environment.
-    const fallback = profile === undefined ? environment : {}
-    const apiKey = api_key ?? fallback.MAILBROOK_API_KEY ?? stored?.api_key
-    if (!apiKey)
+    const apiKey = api_key ?? (profile === undefined ? environment.MAILBROOK_API_KEY : undefined)
+    const address = base_url ?? (apiKey === undefined ? undefined : environment.MAILBROOK_BASE_URL) ?? stored?.base_url
+    if (apiKey === undefined && !stored)
       throw cliError('There is no API key: run `mailbrook login`, set MAILBROOK_API_KEY or give `--api-key`.')
-    const baseUrl = base_url ?? fallback.MAILBROOK_BASE_URL ?? stored?.base_url
+    return { apiKey: apiKey ?? (stored?.api_key as string), baseUrl: address ?? DEFAULT_URL }
+  }
+  const client = () => {
+    const { timeout, retries } = values as { timeout?: number; retries?: number }
     return new Mailbrook({
-      apiKey,
-      ...(baseUrl === undefined ? {} : { baseUrl }),
+      ...connection(),
       ...(timeout === undefined ? {} : { timeout: timeout * 1000 }),
       ...(retries === undefined ? {} : { retries }),
     })
   }
-  return { profiles, client }
+  return { profiles, connection, client }
 }

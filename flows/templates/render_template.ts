@@ -1,11 +1,11 @@
 import { Turns } from '#lib/async/turns.ts'
-import { compile, renderContent } from '#lib/contents/render_content.ts'
 import { notFound } from '#lib/errors.ts'
 import type { LongHtml } from '#lib/sending/long_html.ts'
 import type { Variables } from '#lib/templates/variables.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { findNewestVersion } from '#sql/templates/template_versions.ts'
 import { renderParts } from './render_parts.ts'
+import { renderWhole } from './render_whole.ts'
 import { lookupIn, requireTypes } from './resolve_templates.ts'
 
 export type RenderedTemplate = { template_id: string; subject: string; html: string | null; text: string | null }
@@ -30,9 +30,7 @@ export async function renderTemplate(
     lookupIn(given, template.variables),
     rendering,
   )
-  const filling = { has_values: variables !== undefined, is_personal: has_links ?? false }
-  const content = await compile(source, filling)
-  const parts = await renderContent(content, variables ?? null, has_links ? 'as_written' : null)
+  const parts = await renderWhole({ ...source, variables, has_links })
   return { template_id: template.id, subject, ...parts }
 }
 

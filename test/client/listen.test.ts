@@ -1,7 +1,11 @@
 import { once } from 'node:events'
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import t from 'tap'
 import { CommandLine } from '#test/support/client/command_line.ts'
+import { ROOT } from '#test/support/root.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
@@ -45,6 +49,35 @@ t.test('logs tail and received listen print what comes', async t => {
   child.kill('SIGINT')
   await once(child, 'exit')
   for (const line of output().trim().split('\n')) shows(t, JSON.parse(line), { object: 'log', response_status: 404 })
+})
+
+t.test('mcp passes the messages of the protocol between a program and the server', async t => {
+  const client = new Client({ name: 'test', version: '1' })
+  const args = [join(ROOT, 'client/cli/main.ts'), 'mcp']
+  const env = { PATH: process.env.PATH ?? '', MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: api.url }
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env }))
+  t.ok((await client.listTools()).tools.length > 15)
+  const { content } = await client.callTool({ name: 'list_domains', arguments: {} })
+  const [{ text }] = content as [{ text: string }]
+  shows(t, JSON.parse(text), { data: [{ name: account.domain }] })
+  await client.close()
+
+  const nobody = new CommandLine({ MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: 'http://127.0.0.1:1' })
+  const messages = [
+    '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    '{"jsonrpc":"2.0","id":7,"method":"ping"}',
+    'x',
+  ]
+  const { lines, code } = await nobody.run(['mcp'], `${messages.join('\n')}\n`)
+  t.equal(code, 0)
+  shows(
+    t,
+    lines.toSorted((one, other) => Number(other.id) - Number(one.id)),
+    [
+      { id: 7, error: { code: -32000 } },
+      { id: null, error: { code: -32000 } },
+    ],
+  )
 })
 
 /** How often the events of a webhook were listed. */

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import type { Context } from '#api/context.ts'
+import { previewEmail } from '#flows/sending/preview_email.ts'
+import { now } from '#lib/clock.ts'
+import { canonicalJson } from '#lib/json/canonical_json.ts'
+import { parse } from '#lib/json/parse.ts'
+import { NewEmail } from '#lib/sending/new_email.ts'
+import type { Request } from './call_operation.ts'
+import { type Tool, toolOf, type Values } from './tool.ts'
+
+/** Attachments are left out: an agent has no files, and addresses of files would have the server fetch what it is told to. */
+const EMAIL = 'from to subject html text cc bcc reply_to template_id variables tags topic_id'.split(' ')
+
+const KEY = {
+  idempotency_key: {
+    type: 'string',
+    description:
+      'A send that is repeated with the same key happens once. Default: a key of the content and the day, so that the same email is sent once per day.',
+  },
+}
+
+/** A key of its own for what is repeated by mistake: agents call again what they are not sure of. */
+function withKey({ body, ...rest }: Request, values: Values): Request {
+  const { idempotency_key, ...content } = body as Values
+  const day = now().toISOString().slice(0, 10)
+  const derived = createHash('sha256')
+    .update(canonicalJson({ ...rest.params, ...content }))
+    .digest('base64url')
+  return {
+    ...rest,
+    body: content,
+    idempotency_key: (values.idempotency_key as string | undefined) ?? `mcp ${day} ${derived}`,
+  }
+}
+
+const sends = { destructiveHint: true, idempotentHint: true }
+
+const send = toolOf({
+  name: 'send_email',
+  operation: 'sendEmail',
+  title: 'Send an email',
+  description:
+    'Sends an email now. Show it to the user first, by preview_email, unless the user has asked for exactly this email.',
+  hints: sends,
+  only: EMAIL,
+  more: KEY,
+  request: withKey,
+})
+
+const preview: Tool = {
+  ...send,
+  name: 'preview_email',
+  title: 'Preview an email',
+  description:
+    'Renders an email and checks its sender, recipients and quotas as a send would. Sends nothing. `dropped`: recipients that it would not be sent to.',
+  hints: { readOnlyHint: true },
+  run: (ctx: Context, values: Values) => previewEmail(ctx, ctx.state.caller, parse(NewEmail, values)),
+}
+
+export const sendingTools: Tool[] = [
+  send,
+  preview,
+  toolOf({
+    name: 'schedule_email',
+    operation: 'sendEmail',
+    title: 'Send an email later',
+    hints: sends,
+    description: 'Sends an email at a time to come, at most 30 days ahead. It can be canceled until then.',
+    only: [...EMAIL, 'scheduled_at'],
+    required: ['scheduled_at'],
+    more: KEY,
+    request: withKey,
+  }),
+  toolOf({
+    name: 'cancel_email',
+    operation: 'cancelEmail',
+    title: 'Cancel a scheduled email',
+    hints: { destructiveHint: true, idempotentHint: true },
+  }),
+  toolOf({
+    name: 'reply_to_email',
+    operation: 'replyToReceivedEmail',
+    title: 'Reply to a received email',
+    hints: sends,
+    description: 'Replies to a received email, in its thread.',
+    only: ['id', 'from', 'html', 'text', 'cc', 'bcc'],
+    more: KEY,
+    request: withKey,
+  }),
+  toolOf({
+    name: 'find_emails',
+    operation: 'listEmails',
+    title: 'Find sent emails',
+    hints: { readOnlyHint: true },
+    only: 'limit after q status folder domain from to tag created_after created_before'.split(' '),
+  }),
+  toolOf({
+    name: 'get_email',
+    operation: 'getEmail',
+    title: 'Get a sent email',
+    description:
+      'Gets a sent email with its events, which say what became of it, and `queue`, which says why it waits.',
+    hints: { readOnlyHint: true },
+  }),
+  toolOf({
+    name: 'find_received_emails',
+    operation: 'listReceivedEmails',
+    title: 'Find received emails',
+    hints: { readOnlyHint: true },
+    only: 'limit after q domain from to read category'.split(' '),
+    is_untrusted: true,
+  }),
+  toolOf({
+    name: 'get_received_email',
+    operation: 'getReceivedEmail',
+    title: 'Get a received email',
+    hints: { readOnlyHint: true },
+    is_untrusted: true,
+  }),
+]

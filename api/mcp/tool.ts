@@ -1,0 +1,116 @@
+import type { Context } from '#api/context.ts'
+import { type JsonSchema, requestSchema } from '#api/openapi/json_schema.ts'
+import { simplify } from '#api/openapi/simplify.ts'
+import type { Access, Operation } from '#api/operations/operation.ts'
+import { operations } from '#api/routes/index.ts'
+import { callOperation, type Request } from './call_operation.ts'
+
+export type Values = Record<string, unknown>
+
+/** Hints of the Model Context Protocol about what a tool does. */
+type Hints = { readOnlyHint?: boolean; destructiveHint?: boolean; idempotentHint?: boolean }
+
+/** A tool that agents can call. */
+export type Tool = {
+  name: string
+  title: string
+  description: string
+  hints: Hints
+  access: Access
+  input: JsonSchema
+  /** Its result has text from outside. */
+  is_untrusted: boolean
+  run(ctx: Context, values: Values): Promise<unknown>
+}
+
+type Declared = {
+  name: string
+  /** Id of the operation of the API behind it. */
+  operation: string
+  title: string
+  description?: string
+  hints: Hints
+  /** Members of the operation that the tool has; default: all. */
+  only?: string[]
+  required?: string[]
+  is_untrusted?: boolean
+  /** Further members. */
+  more?: Record<string, JsonSchema>
+  /** Makes the request of the values; default: by the names of the operation. */
+  request?: (request: Request, values: Values, ctx: Context) => Request
+}
+
+/** A tool that does what one operation of the API does, with its schemas, checks and answer. */
+export function toolOf({ name, operation: id, title, hints, is_untrusted = false, ...declared }: Declared): Tool {
+  const one = findOperation(id)
+  const { request = same, description = one.description ?? `${one.summary}.` } = declared
+  return {
+    ...{ name, title, description, hints, is_untrusted, access: one.access },
+    input: inputOf(one, declared),
+    run: (ctx, values) => callOperation(ctx, one, request(requestOf(one, values), values, ctx)),
+  }
+}
+
+function findOperation(id: string): Operation {
+  const found = operations.find(one => one.id === id)
+  if (!found) throw new Error(`there is no operation ${id}`)
+  return found
+}
+
+function same(request: Request): Request {
+  return request
+}
+
+/** Sorts values into path, query and body. */
+function requestOf({ params = {}, query, body }: Operation, values: Values): Request {
+  const inQuery = Object.keys(propertiesOf(query && requestSchema(query)))
+  const taken = new Set([...Object.keys(params), ...inQuery])
+  const rest = Object.entries(values).filter(([name]) => !taken.has(name))
+  return {
+    params: textsOf(Object.keys(params), values),
+    query: textsOf(inQuery, values),
+    ...(body ? { body: Object.fromEntries(rest) } : {}),
+  }
+}
+
+function textsOf(names: string[], values: Values): Record<string, string> {
+  const given = names.filter(name => values[name] !== undefined && values[name] !== null)
+  return Object.fromEntries(given.map(name => [name, String(values[name])]))
+}
+
+type Properties = Record<string, JsonSchema>
+
+function propertiesOf(schema: JsonSchema | undefined): Properties {
+  return (schema?.properties ?? {}) as Properties
+}
+
+/** The schema of all that a tool takes, in one object. */
+function inputOf(
+  { params = {}, query, body }: Operation,
+  { only, required, more = {} }: Partial<Declared>,
+): JsonSchema {
+  const given = body ? resolve(simplify(requestSchema(body.schema))) : {}
+  const asked = query ? simplify(requestSchema(query)) : {}
+  const ids = Object.entries(params).map(([name, { description }]) => [name, { type: 'string', description }])
+  const all: Properties = { ...Object.fromEntries(ids), ...propertiesOf(asked), ...propertiesOf(given), ...more }
+  const names = Object.keys(all).filter(name => !only || only.includes(name) || name in more)
+  const needed = [
+    ...Object.keys(params),
+    ...((asked.required ?? []) as string[]),
+    ...((given.required ?? []) as string[]),
+  ]
+  return {
+    type: 'object',
+    properties: Object.fromEntries(names.map(name => [name, all[name]])),
+    required: [...new Set([...needed.filter(name => names.includes(name)), ...(required ?? [])])],
+    ...(given.$defs ? { $defs: given.$defs } : {}),
+  }
+}
+
+/** A body with a name is a reference to its definition, or that or null. */
+function resolve(schema: JsonSchema): JsonSchema {
+  const { $defs = {}, $ref, anyOf } = schema as { $defs?: Properties; $ref?: string; anyOf?: JsonSchema[] }
+  const ref = $ref ?? (anyOf?.[0]?.$ref as string | undefined)
+  const found = ref === undefined ? undefined : $defs[ref.replace('#/$defs/', '')]
+  return found ? { ...found, $defs } : schema
+}
