@@ -13,18 +13,19 @@ export async function* follow<Found extends Item>(
   { signal, every_ms = POLL_MS }: Options,
 ): AsyncGenerator<Found> {
   const seen = new Map<string, number>()
+  // Never goes back: items that are deleted must not make older ones new.
+  let newest = 0
   const read = async () => {
     const added: Found[] = []
-    const newest = { at: 0 }
     for await (const item of list()) {
       const at = Date.parse(item.created_at)
-      newest.at = Math.max(newest.at, at)
+      newest = Math.max(newest, at)
       // By the clock of the server: ours may be another.
-      if (at < newest.at - OVERLAP_MS) break
+      if (at < newest - OVERLAP_MS) break
       if (!seen.has(item.id)) added.push(item)
       seen.set(item.id, at)
     }
-    for (const [id, at] of seen) if (at < newest.at - 2 * OVERLAP_MS) seen.delete(id)
+    for (const [id, at] of seen) if (at < newest - 2 * OVERLAP_MS) seen.delete(id)
     return added.reverse()
   }
   await read()
