@@ -9,13 +9,13 @@ import { createCountSend } from '#api/middleware/rate_limit.ts'
 import { routerOf } from '#api/operations/router.ts'
 import { createPublicPages } from '#api/public/pages.ts'
 import { health } from '#api/routes/health.ts'
-import { home } from '#api/routes/home.ts'
 import { operations } from '#api/routes/index.ts'
 import { openapiRouter } from '#api/routes/openapi.ts'
 import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { createIngestEvent } from '#flows/events/ingest_together.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
+import { createFindSession } from '#flows/members/sessions.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { createListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
 import { createAcceptEmail } from '#flows/sending/together/accept_together.ts'
@@ -32,7 +32,8 @@ export type App = Koa<State, Services> & {
   close(): Promise<void>
 }
 
-export function createApp(foundation: Foundation): App {
+/** `site`: pages for people, which this layer does not know. */
+export function createApp(foundation: Foundation, site: Middleware[] = []): App {
   const app = new Koa<State, Services>()
   const readiness = { isStopping: false }
   const services = openServices(foundation)
@@ -51,12 +52,12 @@ export function createApp(foundation: Foundation): App {
   app.use(requireHost as Koa.Middleware)
   app.use(keepSlashesOfAddress as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
-  for (const page of pages) app.use(page as Koa.Middleware)
-  for (const router of [home, health, openapiRouter(foundation.config.BASE_URL)]) {
+  for (const page of [...pages, ...site]) app.use(page as Koa.Middleware)
+  for (const router of [health, openapiRouter(foundation.config.BASE_URL)]) {
     app.use(router.routes() as unknown as Koa.Middleware)
   }
   const findCaller = createFindCaller(foundation.pool, foundation.secrets.pepper)
-  const identify = authenticate(findCaller)
+  const identify = authenticate(findCaller, createFindSession(foundation))
   app.use(mcpRouter(identify).routes() as unknown as Koa.Middleware)
   app.use(onlyUnder('/api', identify) as Koa.Middleware)
   app.use(api.routes() as unknown as Koa.Middleware)

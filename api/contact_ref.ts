@@ -75,5 +75,5 @@ export async function contactOfFilter<Filters extends ContactFilter>(
 
 /** Origin of an opt-in or opt-out by a request of the API. */
 export function apiOrigin(ctx: Context): ConsentOrigin {
-  return { how: 'api', source_id: ctx.state.caller.key_id, client_address: clientAddress(ctx) || null }
+  return { how: 'api', source_id: ctx.state.caller.id, client_address: clientAddress(ctx) || null }
 }

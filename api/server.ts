@@ -1,13 +1,11 @@
-import cluster from 'node:cluster'
 import { createServer, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerClientError } from '#api/middleware/errors.ts'
-import { type Foundation, type Running, startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
+import type { Foundation, Running } from '#flows/process/run_process.ts'
 import { startClockSync } from '#flows/process/sync_clock.ts'
-import { readConfig } from '#lib/config.ts'
 import { StartupError } from '#lib/errors.ts'
 import { type App, createApp } from './app.ts'
-import { forkProcesses } from './cluster.ts'
+import type { Middleware } from './context.ts'
 
 /** Requests that were begun get this long to finish when the process stops. */
 const DRAIN_MS = 25_000
@@ -18,9 +16,12 @@ const GRACE_MS = 500
 /** Load balancers keep a connection for a minute: one that we close first may reset a request just sent. */
 const LIMITS = { requestTimeout: 120_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 }
 
-/** Serves the API on PORT. */
-export async function startServer(foundation: Foundation): Promise<Running> {
-  const app = createApp(foundation)
+/** Makes the pages for people that are served beside the API. */
+export type CreateSite = (foundation: Foundation) => Middleware[]
+
+/** Serves the API and a site on PORT. */
+export async function startServer(foundation: Foundation, createSite: CreateSite): Promise<Running> {
+  const app = createApp(foundation, createSite(foundation))
   const server = createHttpServer(app)
   await listen(server, foundation.config.PORT)
   const clock = startClockSync(foundation.pool, foundation.log)
@@ -65,11 +66,3 @@ async function close(server: Server): Promise<void> {
   })
   clearTimeout(limit)
 }
-
-/** One process, or as many as WEB_CONCURRENCY says. */
-async function start(): Promise<Running> {
-  const { WEB_CONCURRENCY } = readConfig()
-  return WEB_CONCURRENCY > 1 && cluster.isPrimary ? forkProcesses(WEB_CONCURRENCY) : startOnFoundation(startServer)
-}
-
-if (import.meta.main) await superviseProcess(start)

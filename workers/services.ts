@@ -2,13 +2,17 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startServer } from '#api/server.ts'
 import { SANDBOX_DOMAIN, setUp } from '#flows/accounts/create_sandbox.ts'
+import { createSetupLink } from '#flows/members/member_links.ts'
 import { type Foundation, layFoundation, type Running, superviseProcess } from '#flows/process/run_process.ts'
 import { type Config, readConfig } from '#lib/config.ts'
 import { relayUrls } from '#lib/delivery/relay_urls.ts'
 import { AbandonedError } from '#lib/errors.ts'
 import { createLog } from '#lib/log.ts'
+import { findFirstAccount } from '#sql/accounts/accounts.ts'
+import { hasMembers } from '#sql/members/members.ts'
 import { migrate } from '#sql/migrate.ts'
 import type { Watchdog } from '#sql/watchdog.ts'
+import { createSite } from '#web/site.ts'
 import { STARTED, type Told } from './kept_services.ts'
 import { startSmtp } from './smtp.ts'
 import { startWorker } from './worker.ts'
@@ -29,13 +33,13 @@ async function startOn(foundation: Foundation): Promise<Running> {
   try {
     const worker = await startWorker(foundation)
     stops.push(worker.stop)
-    const server = await startServer(foundation)
+    const server = await startServer(foundation, createSite)
     stops.push(server.stop)
     const smtp = await startSmtp(foundation)
     stops.push(smtp.stop)
     // Last, when nothing can fail any more: a key that was made and never shown would be lost.
     const key = await setUp(foundation.pool, foundation.secrets)
-    console.log(welcome(foundation.config, key, smtp.port))
+    console.log(welcome(foundation.config, key, smtp.port, await setupLink(foundation)))
     return { stop, failed: worker.failed as Promise<never> }
   } catch (error) {
     await stop()
@@ -63,7 +67,14 @@ async function stopUnlessAway(watchdog: Watchdog, stop: () => Promise<void>): Pr
   await stopping
 }
 
-function welcome(config: Config, key: string | null, smtp_port: number): string {
+/** The link by which the first member joins; null once there is one. */
+async function setupLink(foundation: Foundation): Promise<string | null> {
+  if (await hasMembers(foundation.pool)) return null
+  const account = await findFirstAccount(foundation.pool)
+  return account && createSetupLink(foundation, account.id)
+}
+
+function welcome(config: Config, key: string | null, smtp_port: number, setup_link: string | null): string {
   const api = `${config.BASE_URL}/api`
   const isCaptured = config.MAIL_TRANSPORT === 'capture'
   const to = isCaptured ? `anna@${SANDBOX_DOMAIN}` : `delivered@${config.SIMULATOR_DOMAIN}`
@@ -72,6 +83,8 @@ function welcome(config: Config, key: string | null, smtp_port: number): string 
   return [
     '',
     `Mailbrook is at ${api}`,
+    `The dashboard is at ${config.BASE_URL}`,
+    ...(setup_link ? [`Set it up within an hour: ${setup_link}`] : []),
     key
       ? `API key (shown this once): ${key}`
       : 'Another API key: npm run admin -- key create --account default --name NAME',

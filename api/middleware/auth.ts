@@ -1,16 +1,31 @@
 import type { Middleware } from '#api/context.ts'
+import type { FindSession } from '#flows/members/sessions.ts'
 import { isWellFormedApiKey } from '#lib/api_key.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import type { Caller } from '#sql/accounts/api_keys.ts'
 import { headerValues } from './errors.ts'
+import { callerOfSession, readSession, requireMayChange, requireOwnPage } from './session.ts'
 
-/** User-Agent, then the key: present, valid (contract 1, order of checks). Its scope is the route's to check. */
-export function authenticate(findCaller: (key: string) => Promise<Caller | null>): Middleware {
+type FindCaller = (key: string) => Promise<Caller | null>
+
+/**
+ * User-Agent, then the key: present, valid (contract 1, order of checks). Its scope is the route's to check. Without a key,
+ * the session of a member who is signed in takes its place; a key wins over a session.
+ */
+export function authenticate(findCaller: FindCaller, findSession: FindSession): Middleware {
   return async (ctx, next) => {
     if (!ctx.get('user-agent').trim()) {
       throw new ApiError('validation_error', 'Missing `User-Agent` header.', { statusCode: 403 })
     }
-    const key = bearerKey(headerValues(ctx.req, 'authorization'))
+    const authorization = headerValues(ctx.req, 'authorization')
+    const session = authorization.length === 0 ? await readSession(ctx, findSession) : null
+    if (session) {
+      requireOwnPage(ctx)
+      ctx.state.caller = callerOfSession(session)
+      requireMayChange(ctx, session.role)
+      return next()
+    }
+    const key = bearerKey(authorization)
     const caller = isWellFormedApiKey(key) ? await findCaller(key) : null
     if (!caller?.usable) throw new ApiError('invalid_api_key', 'API key is invalid, expired or revoked.')
     ctx.state.caller = caller
@@ -28,7 +43,7 @@ function bearerKey(authorization: string[]): string {
 }
 
 /** For paths outside the API: who has a valid key is told where it is, which is the first mistake of many clients. */
-export function hintAtPrefix(findCaller: (key: string) => Promise<Caller | null>): Middleware {
+export function hintAtPrefix(findCaller: FindCaller): Middleware {
   return async ctx => {
     const [, key = ''] = /^bearer +(\S+)$/i.exec(ctx.get('authorization').trim()) ?? []
     const caller = isWellFormedApiKey(key) ? await findCaller(key) : null
@@ -49,10 +64,10 @@ export const fullAccess: Middleware = (ctx, next) => {
 /** Sending: every key may. */
 export const sendingAccess: Middleware = (_ctx, next) => next()
 
-/** Managing keys: no key may, whatever its permission. */
-export const dashboardOnly: Middleware = () => {
-  throw new ApiError(
-    'dashboard_only',
-    'API keys are managed by the operator of this server: npm run admin -- key create.',
-  )
+/** Managing keys and members: no key may, whatever its permission. */
+export const dashboardOnly: Middleware = (ctx, next) => {
+  if (ctx.state.caller.role === null) {
+    throw new ApiError('dashboard_only', 'API keys and members are managed in the dashboard only.')
+  }
+  return next()
 }

@@ -5,6 +5,7 @@ import { limitSends } from '#api/middleware/rate_limit.ts'
 import { type ErrorName, notFound, statusOf } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
 import type { Bytes } from './answers.ts'
+import { auditChange } from './audit.ts'
 import type { Body } from './bodies.ts'
 import type { Param } from './params.ts'
 import { readQuery } from './queries.ts'
@@ -36,6 +37,8 @@ type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
   description?: string
   /** Counts as a send for the limit of sends per minute. */
   isSend?: boolean
+  /** False: what it changes is not told in the audit log. Reading and sending never are. */
+  isAudited?: boolean
   /** An id of the wrong shape names nothing: 404. */
   params?: Params
   query?: z.ZodType<Query>
@@ -91,6 +94,7 @@ export function operation<
   const { access, isSend, body, answers, errors = [] } = declared
   const [status] = Object.keys(answers).map(Number)
   const [method, path] = route.split(' ') as [Method, string]
+  const isAudited = (declared.isAudited ?? true) && method !== 'GET' && access !== 'sending' && !isSend
   const handle = (run: Handler<Params, Query, Content, Answer>): Operation => {
     const respond: Middleware = async ctx => {
       const params = readParams(ctx, declared.params)
@@ -101,6 +105,7 @@ export function operation<
         query: () => (declared.query ? readQuery(declared.query, ctx.query) : undefined) as Query,
         body: () => (body ? parse(body.schema, ctx.state.body) : undefined) as Content,
       })
+      if (isAudited) await auditChange(ctx, declared.id, path)
       if (answer !== undefined) ctx.body = answer
     }
     const handlers = [accessChecks[access], ...(isSend ? [limitSends] : []), ...(body ? [body.read] : []), respond]

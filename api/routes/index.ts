@@ -27,6 +27,7 @@ import { events } from './events/events.ts'
 import { sentEvents } from './events/sent_events.ts'
 import { contactExports, suppressionExports } from './exports.ts'
 import { logs } from './logs.ts'
+import { members } from './members.ts'
 import { polls } from './polls.ts'
 import { receivedAttachments } from './receiving/attachments.ts'
 import { receivedEmails } from './receiving/received_emails.ts'
@@ -113,7 +114,16 @@ export const resources: Resource[] = [
   },
   { name: 'Logs', description: 'Requests to this API.', operations: logs },
   { name: 'Usage', description: 'Quotas and how much of them is used.', operations: usage },
-  { name: 'API keys', description: 'Keys of the account. They are managed by the operator.', operations: apiKeys },
+  {
+    name: 'API keys',
+    description: 'Keys of the account. Members manage them in the dashboard; API keys only list them.',
+    operations: apiKeys,
+  },
+  {
+    name: 'Members',
+    description: 'People who use the dashboard, and what was changed by whom. No API key may call these.',
+    operations: members,
+  },
 ]
 
 export const operations: Operation[] = resources.flatMap(resource => resource.operations)

@@ -4,13 +4,13 @@ import type { Secrets } from '#lib/secrets.ts'
 import { insertApiKey, type NewApiKey } from '#sql/accounts/api_keys.ts'
 import type { Queryable } from '#sql/pool.ts'
 
-/** Makes a key and answers it: only its hash is stored, so this is the one moment it can be shown. */
+/** Makes a key and returns its text: only its hash is stored, so this is the one moment it can be shown. */
 export async function createApiKey(
   db: Queryable,
   secrets: Secrets,
-  key: Omit<NewApiKey, 'id' | 'hash' | 'prefix'>,
+  key: Omit<NewApiKey, 'id' | 'hash' | 'prefix'> & { id?: string },
 ): Promise<string> {
   const text = generateApiKey()
-  await insertApiKey(db, { ...key, id: newId(), prefix: apiKeyPrefix(text), hash: hashApiKey(text, secrets.pepper) })
+  await insertApiKey(db, { id: newId(), ...key, prefix: apiKeyPrefix(text), hash: hashApiKey(text, secrets.pepper) })
   return text
 }

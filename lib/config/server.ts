@@ -27,7 +27,7 @@ export const server = {
     .max(availableParallelism() * 4)
     .default(1)
     .meta({
-      description: 'Web processes that `node api/server.ts` forks.',
+      description: 'Web processes that `node workers/web.ts` forks.',
       range: 'An integer from 1 to four times the number of CPUs.',
     }),
   TRUSTED_PROXIES: networks.optional().meta({

@@ -1,11 +1,14 @@
 import { z } from 'zod'
+import type { Role } from '#lib/members/roles.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 /** What a request may do, as its key says. */
-export const Caller = z.object({
+const KeyCaller = z.object({
   account_id: z.string(),
-  key_id: z.string(),
+  /** Of the key. */
+  id: z.string(),
+  name: z.string(),
   permission: z.enum(['full_access', 'sending_access']),
   domain_id: z.string().nullable(),
   /** Stands in for `domain` where a request names none. */
@@ -14,16 +17,19 @@ export const Caller = z.object({
   /** Until it expires; null: never, or it has. */
   expires_in_ms: z.number().nullable(),
 })
-export type Caller = z.infer<typeof Caller>
+type KeyCaller = z.infer<typeof KeyCaller>
+
+/** Who sends a request: an API key, or a member who is signed in. `id` is that of the key or the member. */
+export type Caller = KeyCaller & { role: Role | null }
 
 /**
  * Looks a key up by its hash and notes that it was used, at most once a minute; one that is revoked or has expired is
  * refused, which is no use. Postgres' clock decides on expiry.
  */
 export async function findCaller(db: Queryable, hash: Buffer): Promise<Caller | null> {
-  return db.maybeOne(sql.type(Caller)`
+  const key = await db.maybeOne(sql.type(KeyCaller)`
     WITH found AS (
-      SELECT account_id, id AS key_id, permission, domain_id, default_domain_id, last_used_at,
+      SELECT account_id, id, name, permission, domain_id, default_domain_id, last_used_at,
         revoked_at IS NULL AND coalesce(expires_at > now(), true) AS usable,
         CASE WHEN expires_at > now() THEN extract(epoch FROM expires_at - now())::float8 * 1000 END AS expires_in_ms
       FROM api_keys WHERE hash = ${sql.binary(hash)}
@@ -32,8 +38,9 @@ export async function findCaller(db: Queryable, hash: Buffer): Promise<Caller | 
       WHERE api_keys.hash = ${sql.binary(hash)} AND found.usable
         AND coalesce(found.last_used_at < now() - interval '1 minute', true)
     )
-    SELECT account_id, key_id, permission, domain_id, default_domain_id, usable, expires_in_ms FROM found
+    SELECT account_id, id, name, permission, domain_id, default_domain_id, usable, expires_in_ms FROM found
   `)
+  return key && { ...key, role: null }
 }
 
 export const ApiKey = z
@@ -44,6 +51,10 @@ export const ApiKey = z
     prefix: z.string().describe('First characters of the key.'),
     permission: z.enum(['full_access', 'sending_access']).describe('`sending_access`: it can only send.'),
     domain_id: z.string().nullable().describe('Id of the domain that it is limited to; null: all.'),
+    default_domain_id: z
+      .string()
+      .nullable()
+      .describe('Id of the domain of requests that must name one and do not; null: none.'),
     created_at: z.date(),
     last_used_at: z.date().nullable().describe('When it was last used, to the minute; null: never.'),
     expires_at: z.date().nullable().describe('When it expires; null: never.'),
@@ -51,11 +62,21 @@ export const ApiKey = z
   .meta({ id: 'ApiKey' })
 export type ApiKey = z.infer<typeof ApiKey>
 
+const columns = sql.fragment`
+  'api_key' AS object, id, name, prefix, permission, domain_id, default_domain_id, created_at, last_used_at, expires_at
+`
+
+/** Finds a key that is not revoked. */
+export async function findApiKey(db: Queryable, account_id: string, id: string): Promise<ApiKey | null> {
+  return db.maybeOne(sql.type(ApiKey)`
+    SELECT ${columns} FROM api_keys WHERE account_id = ${account_id} AND id = ${id} AND revoked_at IS NULL
+  `)
+}
+
 export async function listApiKeys(db: Queryable, account_id: string, position: Position): Promise<Page<ApiKey>> {
   return readPage(position, (where, order, limit) =>
     db.any(sql.type(ApiKey)`
-      SELECT 'api_key' AS object, id, name, prefix, permission, domain_id, created_at, last_used_at, expires_at
-      FROM api_keys WHERE account_id = ${account_id} AND revoked_at IS NULL AND ${where}
+      SELECT ${columns} FROM api_keys WHERE account_id = ${account_id} AND revoked_at IS NULL AND ${where}
       ORDER BY ${order} LIMIT ${limit}
     `),
   )
@@ -79,6 +100,25 @@ export async function insertApiKey(db: Queryable, key: NewApiKey): Promise<void>
     VALUES (${key.account_id}, ${key.id}, ${key.name}, ${key.prefix}, ${sql.binary(key.hash)}, ${key.permission},
       ${key.domain_id}, ${key.default_domain_id ?? null}, ${key.expires_at})
   `)
+}
+
+export async function updateApiKey(
+  db: Queryable,
+  key: Omit<NewApiKey, 'prefix' | 'hash' | 'default_domain_id'> & { default_domain_id: string | null },
+): Promise<void> {
+  await db.run(sql.unsafe`
+    UPDATE api_keys SET name = ${key.name}, permission = ${key.permission}, domain_id = ${key.domain_id},
+      default_domain_id = ${key.default_domain_id}, expires_at = ${key.expires_at}
+    WHERE account_id = ${key.account_id} AND id = ${key.id}
+  `)
+}
+
+/** Returns false if the account has no such key in use. */
+export async function revokeOwnApiKey(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const count = await db.run(sql.unsafe`
+    UPDATE api_keys SET revoked_at = now() WHERE account_id = ${account_id} AND id = ${id} AND revoked_at IS NULL
+  `)
+  return count > 0
 }
 
 /** By id or by hash; answers whether a key was found that was not revoked yet. */

@@ -8,7 +8,7 @@ const COUNT = 8_000
 export async function benchAccept(): Promise<void> {
   const stage = await openStage()
   try {
-    await stage.spawn('api/server.ts', { PORT: '4601' })
+    await stage.spawn('workers/web.ts', { PORT: '4601' })
     await stage.spawn('test/bench/support/naive_server.ts', { PORT: '4602' })
     const measure = (port: number, count: number) => async () => {
       const { seconds } = await generateLoad(`http://127.0.0.1:${port}/api/emails`, stage.key, count)

@@ -18,7 +18,7 @@ const BODY = JSON.stringify(Array.from({ length: SIZE }, () => EMAIL))
 export async function benchBatch(): Promise<void> {
   const stage = await openStage()
   try {
-    await stage.spawn('api/server.ts', { PORT: '4601' })
+    await stage.spawn('workers/web.ts', { PORT: '4601' })
     await stage.spawn('test/bench/support/batch_worker.ts')
     const warm = await measureBatches(stage, 20)
     if (!(warm > 0)) throw new Error('no batch was answered')

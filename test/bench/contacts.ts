@@ -13,7 +13,7 @@ const SINGLES = 300
 export async function benchContacts(): Promise<void> {
   const stage = await openStage()
   try {
-    await stage.spawn('api/server.ts', { PORT })
+    await stage.spawn('workers/web.ts', { PORT })
     let mark = 0
     const seconds = async (name: string) => {
       const contacts = Array.from({ length: BATCH }, (_, n) => ({ ...person(n, name), properties: undefined }))

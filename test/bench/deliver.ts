@@ -23,7 +23,7 @@ export async function benchDeliver(): Promise<void> {
   const stage = await openStage()
   const sink = await startSink({ discard: true, ehlo: EHLO })
   try {
-    await stage.spawn('api/server.ts', { PORT: '4601' })
+    await stage.spawn('workers/web.ts', { PORT: '4601' })
     const worker = await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url })
     // Not counted: no process is fast before it is warm, and the baselines warm up as well.
     for (let run = 0; run < 2; run++) await endToEnd(stage, sink)

@@ -14,7 +14,7 @@ const ROUNDS = 2
 export async function benchImport(): Promise<void> {
   const stage = await openStage()
   try {
-    await stage.spawn('api/server.ts', { PORT })
+    await stage.spawn('workers/web.ts', { PORT })
     const worker = await stage.spawn('test/bench/support/worker.ts')
     const { rows } = await stage.pool.pg.query('SELECT account_id, id AS domain_id FROM domains LIMIT 1')
     const rates: Record<'copy' | 'import', number[]> = { copy: [], import: [] }

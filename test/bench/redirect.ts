@@ -24,7 +24,7 @@ export async function benchRedirect(): Promise<void> {
     // Links whose recipient is none are verified and lead on, and there is nothing to record.
     const uncounted = join(directory, 'uncounted')
     await writeFile(uncounted, paths.map(path => `${path}x`).join('\n'))
-    await stage.spawn('api/server.ts', { PORT: WEB_PORT })
+    await stage.spawn('workers/web.ts', { PORT: WEB_PORT })
     await stage.spawn('test/bench/support/bare_redirect.ts', { PORT: BARE_PORT })
     await follow(WEB_PORT, file)
     const figures = await interleave({

@@ -19,7 +19,7 @@ export async function benchSchedule(): Promise<void> {
   const stage = await openStage()
   const sink = await startSink({ ehlo: EHLO })
   try {
-    await stage.spawn('api/server.ts', { PORT: '4601' })
+    await stage.spawn('workers/web.ts', { PORT: '4601' })
     await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url })
     for (let run = 0; run < 2; run++) await endToEnd(stage, sink) // not counted: until it is warm
     const before = await measure(stage, sink, 'none waits')

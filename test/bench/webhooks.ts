@@ -34,7 +34,7 @@ export async function benchWebhooks(): Promise<void> {
   const sink = await startSink({ discard: true, ehlo: EHLO })
   try {
     await stage.spawn('test/bench/support/hook_server.ts', { PORT: String(HOOK_PORT) })
-    await stage.spawn('api/server.ts', { PORT: '4601' })
+    await stage.spawn('workers/web.ts', { PORT: '4601' })
     const environment = { MAIL_TRANSPORT: sink.url, FETCH_ALLOW: '127.0.0.1', FETCH_PORTS: String(HOOK_PORT) }
     const worker = await stage.spawn('test/bench/support/worker.ts', environment)
     await measureDeliveries(stage, worker)

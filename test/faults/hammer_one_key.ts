@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   const stage = await openStage()
   try {
     const ports = [4180, 4181]
-    for (const port of ports) await stage.spawn('api/server.ts', { PORT: String(port) })
+    for (const port of ports) await stage.spawn('workers/web.ts', { PORT: String(port) })
     await stage.spawn('test/bench/support/worker.ts')
 
     const urls = ports.map(port => `http://127.0.0.1:${port}`)

@@ -28,7 +28,7 @@ export async function killBatches(stage: Stage, { batches, kills, connections }:
     CREATE TRIGGER dawdle AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`)
   const port = await findFreePort()
   const url = `http://127.0.0.1:${port}`
-  const web = stage.supervise('api/server.ts', { BATCH_DEADLINE_MS: '1500', PORT: String(port) })
+  const web = stage.supervise('workers/web.ts', { BATCH_DEADLINE_MS: '1500', PORT: String(port) })
   const worker = stage.supervise('test/faults/support/worker.ts', { LOG_LEVEL: 'error' })
 
   const answers = new Map<number, Final>()

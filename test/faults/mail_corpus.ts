@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const to = await openDomain(stage)
   const client = createTransport({ host: '127.0.0.1', port: smtp.port, ignoreTLS: true, pool: true })
   try {
-    await stage.spawn('api/server.ts', { PORT: String(PORT) })
+    await stage.spawn('workers/web.ts', { PORT: String(PORT) })
     const all = [...listReceivedMessages().map(({ raw }) => raw), ...varyReceivedMessages(seed, count)]
     const faults: string[] = []
     const states: Record<string, number> = {}

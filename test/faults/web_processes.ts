@@ -116,7 +116,7 @@ async function endWithFirst(report: Report, { child, pids }: Cluster): Promise<v
 async function refuseTakenPort(stage: Stage, report: Report, { url }: Cluster): Promise<void> {
   const { port } = new URL(url)
   for (const WEB_CONCURRENCY of ['1', String(FORKS)]) {
-    const other = stage.start('api/server.ts', { PORT: port, WEB_CONCURRENCY, LOG_LEVEL: 'warn' })
+    const other = stage.start('workers/web.ts', { PORT: port, WEB_CONCURRENCY, LOG_LEVEL: 'warn' })
     const exit = await other.ended
     const isRight = exit.code === 1 && other.lines.length === 1 && /taken/.test(other.lines[0] as string)
     report.expect(isRight, `a taken port, ${WEB_CONCURRENCY} processes: ${exit.code}, ${JSON.stringify(other.lines)}`)

@@ -62,6 +62,8 @@ const unbound = [
   ...['email_contents.poll_id', 'polls.domain_id', 'polls.automation_id'],
   ...['automation_runs.automation_id', 'automation_runs.domain_id', 'automation_runs.contact_id'],
   'automation_clearings.automation_id',
+  // A member may belong to several accounts.
+  ...['memberships.member_id', 'sessions.member_id', 'member_links.member_id', 'audit_log.actor_id'],
 ]
 
 t.test('every reference between tables of tenants holds the account, first on both sides', async t => {
@@ -107,6 +109,25 @@ for (const { name, table, columns: own, target, target_columns } of between) {
   })
 }
 
+async function fillMembers({ id }: TestAccount): Promise<void> {
+  const member = randomUUID()
+  await pg.query(`INSERT INTO members (id, email, name) VALUES ($1::uuid, $1::uuid || '@acme.com', 'Ann')`, [member])
+  await pg.query(`INSERT INTO memberships (account_id, member_id, role) VALUES ($1, $2, 'owner')`, [id, member])
+  await pg.query(
+    `INSERT INTO sessions (hash, id, member_id, account_id, user_agent) VALUES (decode(md5($1::text), 'hex'), $1::uuid, $1::uuid, $2, '')`,
+    [member, id],
+  )
+  await pg.query(
+    `INSERT INTO member_links (hash, id, purpose, account_id, expires_at)
+    VALUES (decode(md5($1::text), 'hex'), $1::uuid, 'invite', $2, now())`,
+    [member, id],
+  )
+  await pg.query(
+    `INSERT INTO audit_log (account_id, id, actor, actor_name, action) VALUES ($1, $2, 'operator', 'operator', 'x')`,
+    [id, member],
+  )
+}
+
 /** Gives an account a row in every table. */
 async function fill(account: TestAccount): Promise<TestAccount> {
   await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // else its usage is not counted
@@ -148,6 +169,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
     [webhook.id],
   )
   await fillContacts(account)
+  await fillMembers(account)
   for (const table of tenantTables) {
     const { rows } = await pg.query(`SELECT FROM ${table} WHERE account_id = $1`, [account.id])
     if (rows.length === 0) throw new Error(`${table}: give it a row here`)

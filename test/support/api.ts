@@ -6,6 +6,7 @@ import { type Foundation, layFoundation } from '#flows/process/run_process.ts'
 import type { Pool } from '#sql/pool.ts'
 import { type PgProxy, startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { checkAnswers } from '#test/support/http/check_answers.ts'
+import { createSite } from '#web/site.ts'
 
 /** `body` is what the API answered, by the fields tests look at most; `t.match` looks at any other. */
 export type AnswerBody = { id: string; name: string; message: string; status: string; data: AnswerBody[] }
@@ -26,7 +27,7 @@ export type RequestOptions = {
 
 /** The real API on a real socket. */
 export async function startApi(t: Pick<Test, 'teardown'>, foundation: Foundation, default_key: string): Promise<Api> {
-  const app = createApp(foundation)
+  const app = createApp(foundation, createSite(foundation))
   const check = checkAnswers(app)
   const server = createHttpServer(app)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

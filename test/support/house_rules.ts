@@ -16,9 +16,10 @@ const LAYERS: Record<string, string[]> = {
   flows: ['sql', 'lib'],
   api: ['flows', 'sql', 'lib'],
   tasks: ['flows', 'sql', 'lib'],
-  workers: ['api', 'tasks', 'flows', 'sql', 'lib'],
   docs: ['api', 'client', 'lib'],
-  test: ['client', 'docs', 'workers', 'api', 'tasks', 'flows', 'sql', 'lib'],
+  web: ['docs', 'api', 'client', 'flows', 'sql', 'lib'],
+  workers: ['web', 'api', 'tasks', 'flows', 'sql', 'lib'],
+  test: ['client', 'docs', 'workers', 'web', 'api', 'tasks', 'flows', 'sql', 'lib'],
 }
 
 /** Static imports, types too, imports in types or while running, and files that are started as threads. */

@@ -49,9 +49,9 @@ t.test('a process that cannot start says why in one line and ends with 1', async
   await stage.pool.pg.query('DELETE FROM migrations WHERE name = (SELECT max(name) FROM migrations)')
   const wrong: [string, Record<string, string>, RegExp][] = [
     ['workers/worker.ts', {}, /not up to date.*npm run migrate/],
-    ['api/server.ts', {}, /not up to date.*npm run migrate/],
-    ['api/server.ts', { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }, /cannot be reached.*ECONNREFUSED/],
-    ['api/server.ts', { PORT: 'http' }, /^PORT: /],
+    ['workers/web.ts', {}, /not up to date.*npm run migrate/],
+    ['workers/web.ts', { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }, /cannot be reached.*ECONNREFUSED/],
+    ['workers/web.ts', { PORT: 'http' }, /^PORT: /],
   ]
   await Promise.all(
     wrong.map(async ([file, environment, line]) => {

@@ -11,6 +11,7 @@ import { accountCommands } from './accounts.ts'
 import { campaignCommands } from './campaigns.ts'
 import { adviseKeys, domainKeyCommands } from './domain_keys.ts'
 import { domainCommands } from './domains.ts'
+import { memberCommands } from './members.ts'
 import { reportCommands } from './reports.ts'
 import { switchCommands } from './switches.ts'
 import {
@@ -35,6 +36,10 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  plan list
                  key create --account ACCOUNT --name NAME [--sending-only] [--domain DOMAIN] [--default-domain DOMAIN] [--expires ISO]
                  key revoke KEY_OR_ID
+                 member invite EMAIL --account ACCOUNT [--role ROLE]
+                 member reset EMAIL
+                 member operator EMAIL yes|no
+                 member list
                  token-key add
                  domain add NAME --account ACCOUNT [--verified]
                  domain rotate NAME --account ACCOUNT [--now]
@@ -50,7 +55,8 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  captured show ID
                  report list [--limit N]
                  report show ID
-An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default; an ACTION is retry, release or drop.`
+An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default; an ACTION is retry, release or drop;
+a ROLE is owner, admin or view_only.`
 
 /** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
 export const commands: Record<string, Command> = {
@@ -59,6 +65,7 @@ export const commands: Record<string, Command> = {
   ...domainCommands,
   ...switchCommands,
   ...campaignCommands,
+  ...memberCommands,
   ...reportCommands,
 
   'key create': takes(

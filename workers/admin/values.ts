@@ -17,7 +17,7 @@ const flag = { type: 'boolean' } as const
 
 /** Every option there is, as `parseArgs` takes them. */
 export const options = {
-  ...{ account: text, domain: text, expires: text, limit: text, name: text, plan: text, reason: text },
+  ...{ account: text, domain: text, expires: text, limit: text, name: text, plan: text, reason: text, role: text },
   ...{ 'brand-name': text, 'brand-color': text, 'brand-logo-url': text },
   ...{
     'add-credits': text,

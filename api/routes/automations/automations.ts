@@ -127,7 +127,7 @@ export const automations = [
 ]
 
 function authorOf({ state: { caller } }: Context): Author {
-  return { account_id: caller.account_id, source_id: caller.key_id }
+  return { account_id: caller.account_id, source_id: caller.id }
 }
 
 /** Finds the automation of the path before the rest of the request is read. @throws {ApiError} 404 */

@@ -27,6 +27,7 @@ export const automationRuns = [
   operation('POST /automations/:id/run', {
     id: 'runAutomation',
     access: 'full',
+    isAudited: false,
     params: automation,
     headers: ['Idempotency-Key'],
     summary: 'Have a contact enter an automation',

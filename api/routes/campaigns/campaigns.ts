@@ -125,7 +125,7 @@ export const campaigns = [
 ]
 
 function authorOf({ state: { caller } }: Context): Author {
-  return { account_id: caller.account_id, source_id: caller.key_id }
+  return { account_id: caller.account_id, source_id: caller.id }
 }
 
 /** Finds the campaign of the path before the body is read. @throws {ApiError} 404 */

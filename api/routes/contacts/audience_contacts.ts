@@ -19,6 +19,7 @@ export const audienceContacts = [
   operation('POST /audiences/:audience_id/contacts', {
     id: 'createAudienceContact',
     access: 'full',
+    isAudited: false,
     params: audience,
     summary: 'Create or change a contact in an audience',
     description:
@@ -64,6 +65,7 @@ export const audienceContacts = [
   operation('PATCH /audiences/:audience_id/contacts/:id', {
     id: 'updateAudienceContact',
     access: 'full',
+    isAudited: false,
     params,
     summary: 'Change a contact of an audience',
     body: json(ContactChange),

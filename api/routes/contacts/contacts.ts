@@ -50,6 +50,7 @@ export const contacts = [
   operation('POST /contacts', {
     id: 'createContact',
     access: 'full',
+    isAudited: false,
     summary: 'Create or change a contact',
     description: 'If the domain has a contact of this address, the given fields of it are changed, with status 200.',
     body: json(NewContact),
@@ -94,6 +95,7 @@ export const contacts = [
   operation('PATCH /contacts/:id', {
     id: 'updateContact',
     access: 'full',
+    isAudited: false,
     params,
     summary: 'Change a contact',
     description: '`domain` is needed only when the path has the email address.',

@@ -42,6 +42,7 @@ export const contactSegments = [
   operation('POST /contacts/:id/segments/:segment_id', {
     id: 'addContactToSegment',
     access: 'full',
+    isAudited: false,
     params,
     summary: 'Add a contact to a segment by hand',
     description: 'It stays there, whatever the filter of the segment says.',
@@ -57,6 +58,7 @@ export const contactSegments = [
   operation('DELETE /contacts/:id/segments/:segment_id', {
     id: 'removeContactFromSegment',
     access: 'full',
+    isAudited: false,
     params,
     summary: 'Take a contact out of a segment that it was added to by hand',
     description: 'One that is in the segment by its filter cannot be taken out: 404.',

@@ -42,6 +42,7 @@ export const contactTopics = [
   operation('PATCH /contacts/:id/topics', {
     id: 'updateContactTopics',
     access: 'full',
+    isAudited: false,
     params,
     summary: 'Opt a contact in to topics or out of them',
     description: 'Topics that are not listed stay as they are. The list of topics may also be the whole body.',

@@ -39,6 +39,7 @@ export const sentEvents = [
   operation<Record<never, never>, undefined, unknown, EventDefinition | SentEvent>('POST /events', {
     id: 'createEvent',
     access: 'full',
+    isAudited: false,
     summary: 'Define an event, or send one',
     description:
       'A body without a contact defines an event: its name and the types of its payload. With `contact_id` or `email` it is ' +
@@ -57,6 +58,7 @@ export const sentEvents = [
   operation('POST /events/send', {
     id: 'sendEvent',
     access: 'full',
+    isAudited: false,
     summary: 'Send an event of a contact',
     description:
       'Starts the automations that the event triggers, and goes on with those that wait for it. An event without a ' +

@@ -52,6 +52,7 @@ export const receivedEmails = [
   operation('PATCH /emails/receiving/:id', {
     id: 'markReceivedEmailRead',
     access: 'full',
+    isAudited: false,
     params,
     summary: 'Mark a received email as read',
     body: json(ReadMark.optional()),

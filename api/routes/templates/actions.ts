@@ -40,6 +40,7 @@ export const templateActions = [
   operation('POST /templates/:id/render', {
     id: 'renderTemplate',
     access: 'full',
+    isAudited: false,
     params,
     summary: 'Render a template in its newest version',
     description:

@@ -80,6 +80,7 @@ export const webhooks = [
   operation('POST /webhooks/:id/test', {
     id: 'testWebhook',
     access: 'full',
+    isAudited: false,
     params,
     summary: 'Send a test event to a webhook',
     description: 'Waits for the response of the endpoint. It counts neither as a success nor as a failure.',

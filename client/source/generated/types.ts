@@ -85,6 +85,8 @@ export type ApiKey = {
   permission: "full_access" | "sending_access" | (string & {})
   /** Id of the domain that it is limited to; null: all. */
   domain_id: string | null
+  /** Id of the domain of requests that must name one and do not; null: none. */
+  default_domain_id: string | null
   created_at: string
   /** When it was last used, to the minute; null: never. */
   last_used_at: string | null

@@ -23,6 +23,11 @@ t.test('only these routes are for other keys than those of full access', async t
     'PUT /api-keys/:id': 'dashboard',
     'PATCH /api-keys/:id': 'dashboard',
     'DELETE /api-keys/:id': 'dashboard',
+    'GET /members': 'dashboard',
+    'POST /members': 'dashboard',
+    'PATCH /members/:id': 'dashboard',
+    'DELETE /members/:id': 'dashboard',
+    'GET /audit-log': 'dashboard',
   })
 })
 

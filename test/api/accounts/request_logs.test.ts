@@ -154,7 +154,7 @@ t.test('a row that Postgres refuses is told to the process log and loses no othe
 t.test('a process that stops has logged whatever it answered', async t => {
   const account = await newAccount(world)
   const port = await findFreePort()
-  const server = await startServer({ ...world, config: { ...world.config, PORT: port } })
+  const server = await startServer({ ...world, config: { ...world.config, PORT: port } }, () => [])
   const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'test' }
   const ask = () => fetch(`http://127.0.0.1:${port}/api/emails`, { headers }).then(answer => answer.text())
   let answers = 0

@@ -26,12 +26,13 @@ t.test('a path without /api is told of it, to whoever has a valid key', async t 
   }
 })
 
-t.test('a browser is shown what the server is, and other clients are told of /api', async t => {
+t.test('a browser is shown the dashboard, and other clients are told of /api', async t => {
   const ask = (accept: string) => fetch(`${api.url}/`, { headers: { accept } })
   const page = await ask('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
   t.equal(page.status, 200)
   t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
   const text = await page.text()
-  for (const [, path = ''] of text.matchAll(/href="([^"]+)"/g)) t.equal((await fetch(api.url + path)).status, 200, path)
+  for (const [, path = ''] of text.matchAll(/href="(\/[^"]+)"/g))
+    t.equal((await fetch(api.url + path)).status, 200, path)
   for (const accept of ['*/*', 'application/json']) t.equal((await ask(accept)).status, 404, accept)
 })

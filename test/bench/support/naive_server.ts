@@ -5,6 +5,7 @@ import type { Services, State } from '#api/context.ts'
 import { authenticate, sendingAccess } from '#api/middleware/auth.ts'
 import { answerErrors } from '#api/middleware/errors.ts'
 import { createFindCaller } from '#flows/accounts/find_caller.ts'
+import { createFindSession } from '#flows/members/sessions.ts'
 import { startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
 import { parse } from '#lib/json/parse.ts'
@@ -25,7 +26,8 @@ await superviseProcess(() =>
       ctx.body = { id: draft.id }
     })
     app.use(answerErrors as Koa.Middleware)
-    app.use(authenticate(createFindCaller(foundation.pool, foundation.secrets.pepper)) as Koa.Middleware)
+    const findCaller = createFindCaller(foundation.pool, foundation.secrets.pepper)
+    app.use(authenticate(findCaller, createFindSession(foundation)) as Koa.Middleware)
     app.use(router.routes() as unknown as Koa.Middleware)
     const server = app.listen(foundation.config.PORT)
     console.log('listening')

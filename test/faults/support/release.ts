@@ -1,4 +1,5 @@
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
+import { join } from 'node:path'
 import { findFreePort } from '#test/support/free_port.ts'
 import { SECRET_KEY } from '#test/support/world.ts'
 import { Child, Supervised } from './child.ts'
@@ -24,10 +25,10 @@ export class Release {
     return this.#keep(new Supervised(() => this.#create(file, more)))
   }
 
-  /** Starts `api/server.ts` on a free port, or on the given one; resolves once it listens. */
+  /** Starts the web process on a free port, or on the given one; resolves once it listens. */
   async startWeb(more: Environment = {}): Promise<{ url: string; child: Child }> {
     const port = more.PORT ?? String(await findFreePort())
-    const child = this.start('api/server.ts', { ...more, PORT: port })
+    const child = this.start(this.webFile, { ...more, PORT: port })
     await child.says(/the API listens/)
     return { url: `http://127.0.0.1:${port}`, child }
   }
@@ -37,6 +38,11 @@ export class Release {
     const child = this.start(this.workerFile, more)
     await child.says(/^ready$/)
     return child
+  }
+
+  /** Releases have it at different paths. */
+  get webFile(): string {
+    return existsSync(join(this.#directory, 'workers/web.ts')) ? 'workers/web.ts' : 'api/server.ts'
   }
 
   /** The worker with short times; releases have it at different paths. */

@@ -10,7 +10,7 @@ function shifted(shift: number): Record<string, string> {
   return { NODE_OPTIONS, CLOCK_SHIFT_MS: String(shift) }
 }
 
-/** `api/server.ts`, whose log tells the time it believes in. */
+/** `workers/web.ts`, whose log tells the time it believes in. */
 export async function startWeb(stage: Stage, shift: number): Promise<Web> {
   const { url, child } = await stage.startWeb(shifted(shift))
   const { time } = JSON.parse(child.lines[0] as string)

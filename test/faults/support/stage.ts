@@ -27,7 +27,7 @@ export type Stage = Foundation & {
   /** Starts a file; the environment is only what is given and what every process needs. */
   start(file: string, environment?: Record<string, string>): Child
   supervise(file: string, environment?: Record<string, string>): Supervised
-  /** Starts `api/server.ts` on a free port, or the one given; resolves with its URL once it listens. */
+  /** Starts `workers/web.ts` on a free port, or the one given; resolves with its URL once it listens. */
   startWeb(environment?: Record<string, string>): Promise<{ url: string; child: Child }>
   startSink(): Promise<SinkProcess>
   close(): Promise<void>

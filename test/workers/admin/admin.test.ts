@@ -131,7 +131,7 @@ t.test('key revoke takes a key, or the id of one', async t => {
   await refuses(t, 'There is no such key in use.', 'key', 'revoke', key)
 
   const caller = await callerOf(sending_key)
-  await prints(t, /^revoked\n$/, 'key', 'revoke', caller?.key_id ?? '')
+  await prints(t, /^revoked\n$/, 'key', 'revoke', caller?.id ?? '')
   t.match(await callerOf(sending_key), { usable: false })
 })
 

@@ -1,0 +1,13 @@
+import { clientAddress } from '#api/client_address.ts'
+import type { Context } from '#api/context.ts'
+import { writeAudit } from '#flows/members/write_audit.ts'
+
+/** Notes that the caller of a request has changed something. `path` has the names of its parameters. */
+export async function auditChange(ctx: Context, action: string, path: string): Promise<void> {
+  const { account_id, id, name, role } = ctx.state.caller
+  const target = path.replace(/:(\w+)/g, (_, param: string) => ctx.params[param] ?? '')
+  await writeAudit(ctx.pool, {
+    ...{ account_id, actor: role ? 'member' : 'api_key', actor_id: id, actor_name: name, action, target },
+    client_address: clientAddress(ctx) || null,
+  }).catch(err => ctx.log.error({ err, action }, 'a change is missing in the audit log')) // it is made, and cannot be unmade
+}

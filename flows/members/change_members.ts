@@ -1,0 +1,38 @@
+import { ApiError, notFound } from '#lib/errors.ts'
+import { may, type Role } from '#lib/members/roles.ts'
+import { deleteMembership, lockMemberships, saveMembership } from '#sql/members/members.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+
+type Change = { account_id: string; member_id: string; by: Role }
+
+/** @throws {ApiError} `not_found`; `validation_error` if owners are concerned and an admin asks, or no owner would be left */
+export async function changeRole(pool: Pool, change: Change, role: Role): Promise<void> {
+  await pool.transaction(async tx => {
+    await checkChange(tx, change, role)
+    await saveMembership(tx, change.account_id, change.member_id, role)
+  })
+}
+
+/** Takes a member out of an account; the member's sessions no longer see it from then on. @throws {ApiError} as `changeRole` */
+export async function removeMember(pool: Pool, change: Change): Promise<void> {
+  await pool.transaction(async tx => {
+    await checkChange(tx, change, null)
+    await deleteMembership(tx, change.account_id, change.member_id)
+  })
+}
+
+async function checkChange(tx: Tx, { account_id, member_id, by }: Change, role: Role | null): Promise<void> {
+  const members = await lockMemberships(tx, account_id)
+  const member = members.find(one => one.member_id === member_id)
+  if (!member) throw notFound('Member')
+  if ((member.role === 'owner' || role === 'owner') && !may(by, 'own')) throw onlyOwners()
+  const others = members.filter(one => one.role === 'owner' && one.member_id !== member_id)
+  if (role !== 'owner' && others.length === 0) {
+    throw new ApiError('validation_error', 'An account must keep at least one owner.')
+  }
+}
+
+/** An error for admins who want what owners may do. */
+export function onlyOwners(): ApiError {
+  return new ApiError('validation_error', 'Only owners can change owners.')
+}

@@ -1,0 +1,101 @@
+import type { Foundation } from '#flows/process/run_process.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { hashPassword } from '#lib/members/password.ts'
+import type { Role } from '#lib/members/roles.ts'
+import { generateToken, hashToken } from '#lib/members/secret_token.ts'
+import {
+  findMemberLink,
+  insertMemberLink,
+  type MemberLink,
+  type NewMemberLink,
+  takeMemberLink,
+} from '#sql/members/member_links.ts'
+import { findLogin, insertMember, saveMembership, setPassword } from '#sql/members/members.ts'
+import { deleteSessions } from '#sql/members/sessions.ts'
+import type { Tx } from '#sql/pool.ts'
+
+type Links = Pick<Foundation, 'config' | 'pool' | 'secrets'>
+
+const HOUR_MS = 3_600_000
+const INVITATION_MS = 7 * 24 * HOUR_MS
+
+/** A link for the first member of a server, who becomes an operator and an owner of `account_id`. Good for an hour, and once. */
+export function createSetupLink(links: Links, account_id: string): Promise<string> {
+  const link = { purpose: 'setup', account_id, role: 'owner', email: null, member_id: null, invited_by: null } as const
+  return createLink(links, { ...link, valid_ms: HOUR_MS })
+}
+
+export type Invitation = { account_id: string; email: string; role: Role; invited_by: string | null }
+
+/** A link for a person who is to become a member of an account. Good for seven days, and once. */
+export function createInvitation(links: Links, invitation: Invitation): Promise<string> {
+  return createLink(links, { ...invitation, purpose: 'invite', member_id: null, valid_ms: INVITATION_MS })
+}
+
+/** A link by which a member chooses another password. Good for an hour, and once. @throws {ApiError} `not_found` */
+export async function createResetLink(links: Links, email: string): Promise<string> {
+  const member = await findLogin(links.pool, email)
+  if (!member) throw notFound('Member')
+  const nobody = { account_id: null, role: null, email: null, invited_by: null }
+  return createLink(links, { ...nobody, purpose: 'reset', member_id: member.id, valid_ms: HOUR_MS })
+}
+
+async function createLink({ config, pool, secrets }: Links, link: Omit<NewMemberLink, 'hash' | 'id'>): Promise<string> {
+  const token = generateToken()
+  await insertMemberLink(pool, { ...link, id: newId(), hash: hashToken('member_link', token, secrets.pepper) })
+  return `${config.BASE_URL}/join/${token}`
+}
+
+/** @throws {ApiError} `not_found` if the link is wrong, used or too old */
+export async function openLink({ pool, secrets }: Links, token: string): Promise<MemberLink> {
+  const link = await findMemberLink(pool, hashToken('member_link', token, secrets.pepper))
+  if (!link) throw notFound('Link')
+  return link
+}
+
+export type Given = { email?: string | undefined; name: string; password: string }
+
+/**
+ * Does what a link is for: makes a member, adds a member of another account to this one, or sets a password, which ends all
+ * sessions of the member. Returns the id of the member.
+ *
+ * @throws {ApiError} `not_found` if another was faster, `validation_error` if the person is a member with another password
+ */
+export async function followLink({ pool }: Links, link: MemberLink, given: Given): Promise<string> {
+  const password = await hashPassword(given.password)
+  return pool.transaction(async tx => {
+    if (!(await takeMemberLink(tx, link.id))) throw notFound('Link')
+    if (link.member_id) {
+      await setPassword(tx, link.member_id, password)
+      await deleteSessions(tx, link.member_id, null)
+      return link.member_id
+    }
+    return join(tx, link, { ...given, password })
+  })
+}
+
+async function join(tx: Tx, link: MemberLink, { email, name, password }: Given): Promise<string> {
+  const address = link.email ?? email
+  if (!address) throw new ApiError('missing_required_field', 'Missing `email` field.')
+  if (await findLogin(tx, address)) {
+    throw new ApiError('validation_error', `${address} is a member already: sign in, then open the link again.`)
+  }
+  const id = newId()
+  await insertMember(tx, { id, email: address, name, password, is_operator: link.purpose === 'setup' })
+  await saveMembership(tx, link.account_id as string, id, link.role as Role)
+  return id
+}
+
+/** Adds a member who is signed in to the account that invited the member's address. @throws {ApiError} */
+export async function acceptInvitation({ pool }: Links, link: MemberLink, member: Member): Promise<void> {
+  if (link.purpose !== 'invite' || link.email !== member.email) {
+    throw new ApiError('validation_error', `The invitation is for ${link.email ?? 'somebody else'}.`)
+  }
+  await pool.transaction(async tx => {
+    if (!(await takeMemberLink(tx, link.id))) throw notFound('Link')
+    await saveMembership(tx, link.account_id as string, member.member_id, link.role as Role)
+  })
+}
+
+type Member = { member_id: string; email: string }

@@ -1,0 +1,81 @@
+import type { Foundation } from '#flows/process/run_process.ts'
+import { ApiError } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { hashPassword, isPassword } from '#lib/members/password.ts'
+import { generateToken, hashToken } from '#lib/members/secret_token.ts'
+import { type CountUse, createCountUse } from '#sql/accounts/rate_limits.ts'
+import { findLogin, listOwnAccounts, setPassword } from '#sql/members/members.ts'
+import { deleteSessions, findSession, insertSession, type Session } from '#sql/members/sessions.ts'
+
+/** Where a member signs in from. */
+export type Client = { client_address: string; user_agent: string }
+
+type Services = Pick<Foundation, 'pool' | 'secrets'>
+
+const TRIES_PER_MINUTE = 5
+const MAX_USER_AGENT = 500
+
+const WRONG = 'The address or the password is wrong.'
+
+/** Counts tries to sign in, per address of the member and client: all processes together. */
+export function createCountTries({ pool, log }: Foundation): CountUse {
+  const onError = (err: unknown) => log.warn({ err }, 'tries to sign in are counted by each process for itself')
+  return createCountUse(pool, { name: 'sign_in', uses: TRIES_PER_MINUTE, window_s: 60, onError })
+}
+
+/**
+ * Checks an address and a password; returns the token of a new session.
+ *
+ * @throws {ApiError} `validation_error` if they are wrong, `rate_limit_exceeded` after five tries within a minute
+ */
+export async function signIn(
+  services: Services & { countTries: CountUse },
+  given: { email: string; password: string },
+  client: Client,
+): Promise<string> {
+  const email = given.email.trim().toLowerCase()
+  const { isAllowed, reset_s } = await services.countTries(`${client.client_address} ${email}`.slice(0, 400))
+  if (!isAllowed) {
+    const headers = { 'retry-after': String(reset_s) }
+    throw new ApiError('rate_limit_exceeded', `Too many tries. Try again in ${reset_s} seconds.`, { headers })
+  }
+  const member = await findLogin(services.pool, email)
+  const isRight = await isPassword(given.password, member?.password ?? null)
+  if (!member || !isRight) throw new ApiError('validation_error', WRONG)
+  return startSession(services, member.id, client)
+}
+
+/** Returns the token of the session, for the cookie. @throws {ApiError} if the member belongs to no account any more */
+export async function startSession({ pool, secrets }: Services, member_id: string, client: Client): Promise<string> {
+  const [account] = await listOwnAccounts(pool, member_id)
+  if (!account) throw new ApiError('validation_error', 'You belong to no account any more.')
+  const token = generateToken()
+  const { client_address, user_agent } = client
+  await insertSession(pool, {
+    ...{ hash: hashToken('session', token, secrets.pepper), id: newId(), member_id, account_id: account.id },
+    client_address: client_address || null,
+    user_agent: user_agent.slice(0, MAX_USER_AGENT),
+  })
+  return token
+}
+
+export type FindSession = (token: string) => Promise<Session | null>
+
+export function createFindSession({ pool, secrets }: Services): FindSession {
+  return token => findSession(pool, hashToken('session', token, secrets.pepper))
+}
+
+/** Changes the password of a member, and ends the member's other sessions. @throws {ApiError} `validation_error` */
+export async function changePassword(pool: Services['pool'], session: Session, given: Passwords): Promise<void> {
+  const member = await findLogin(pool, session.email)
+  if (member?.password && !(await isPassword(given.old_password, member.password))) {
+    throw new ApiError('validation_error', 'The old password is wrong.')
+  }
+  const password = await hashPassword(given.new_password)
+  await pool.transaction(async tx => {
+    await setPassword(tx, session.member_id, password)
+    await deleteSessions(tx, session.member_id, session.session_id)
+  })
+}
+
+type Passwords = { old_password: string; new_password: string }

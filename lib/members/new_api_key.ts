@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { moment } from '#lib/zod_fields.ts'
+
+const name = z.string().trim().min(1).max(100).describe('Name for people.')
+const permission = z
+  .enum(['full_access', 'sending_access'])
+  .describe('`full_access`: everything but managing keys and members. `sending_access`: only sending.')
+const domain_id = z
+  .guid()
+  .nullable()
+  .describe('Id of the domain that a key of `sending_access` is limited to; null: all domains.')
+const default_domain_id = z
+  .guid()
+  .nullable()
+  .describe('Id of the domain of requests that must name one and do not; null: none.')
+const expires_at = moment.nullable().describe('When the key expires; null: never.')
+
+export const NewApiKey = z
+  .object({
+    name,
+    permission: permission.default('full_access'),
+    domain_id: domain_id.default(null),
+    default_domain_id: default_domain_id.default(null),
+    expires_at: expires_at.default(null),
+  })
+  .meta({ id: 'NewApiKey' })
+export type NewApiKey = z.output<typeof NewApiKey>
+
+export const ApiKeyChange = z
+  .object({ name, permission, domain_id, default_domain_id, expires_at })
+  .partial()
+  .meta({ id: 'ApiKeyChange' })
+export type ApiKeyChange = z.output<typeof ApiKeyChange>

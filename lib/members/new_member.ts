@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { parseAddress } from '#lib/mail/address.ts'
+import { refuse } from '#lib/zod_fields.ts'
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password.ts'
+import { ROLES } from './roles.ts'
+
+export const Role = z
+  .enum(ROLES)
+  .describe('`owner`: may do everything. `admin`: everything but change owners. `view_only`: may only read.')
+
+/** The address by which a member signs in, in lower case. */
+const MemberEmail = z
+  .string()
+  .transform((text, context) => {
+    const address = parseAddress(text.trim())
+    return address ? address.address.toLowerCase() : refuse(context, 'validation_error', 'must be an email address')
+  })
+  .describe('Address of the member, which signs in by it.')
+
+const MemberName = z.string().trim().min(1).max(100).describe('Name of the member.')
+
+const Password = z.string().min(MIN_PASSWORD_LENGTH).max(MAX_PASSWORD_LENGTH).describe('Password of the member.')
+
+/** An invitation to an account. */
+export const NewInvitation = z.object({ email: MemberEmail, role: Role }).meta({ id: 'NewInvitation' })
+
+export const MemberChange = z.object({ role: Role }).meta({ id: 'MemberChange' })
+
+export const NewPassword = z.object({ password: Password })
+
+/** Who follows a link that makes a member. `email` stands in the link if somebody was invited. */
+export const NewMember = z.object({ email: MemberEmail.optional(), name: MemberName, password: Password })

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { createSetupLink } from '#flows/members/member_links.ts'
+import { findBarriers } from '#test/support/browser.ts'
+import { openDashboard } from '#test/support/dashboard.ts'
+
+const dashboard = await openDashboard(t)
+const { world, account, api } = dashboard
+
+t.test('the setup link makes the first member, who creates a key that is shown once', async t => {
+  const link = await createSetupLink(world, account.id)
+  const page = await dashboard.open()
+  await page.goto(link)
+  t.strictSame(await findBarriers(page), [])
+  await page.fill('[name=email]', 'Ann@Acme.com')
+  await page.fill('[name=name]', 'Ann')
+  await page.fill('[name=password]', 'short')
+  await page.click('button:text("Set up")')
+  t.equal(await page.textContent('[role=alert] p'), '`password` must have at least 10 characters.')
+  await page.fill('[name=password]', 'correct horse battery')
+  await page.click('button:text("Set up")')
+  await page.waitForSelector('h1:text("Overview")')
+  t.equal((await page.goto(link))?.status(), 404, 'the link is used up')
+
+  await page.goto('/api-keys')
+  await page.fill('[name=name]', 'My key')
+  await page.click('button:text("Create key")')
+  const key = (await page.textContent('.copyable code')) as string
+  t.match(key, /^mb_\w{49}$/)
+  t.equal((await api.request('GET', '/api/emails', { key })).status, 200)
+  await page.goto('/api-keys')
+  await page.goBack().catch(() => null)
+  t.notOk((await page.content()).includes(key), 'the back button does not show it again')
+
+  await page.goto('/api-keys')
+  await page.click('a:text("My key")')
+  await page.click('summary:text("Revoke")')
+  await page.click('button:text("Revoke")')
+  await page.waitForSelector('text=The key is revoked.')
+  await page.goto('/audit-log')
+  t.strictSame(await page.locator('tbody td code').allTextContents(), ['deleteApiKey', 'createApiKey'])
+  t.strictSame(dashboard.faults, [])
+})
+
+t.test('a member signs in, and out', async t => {
+  const page = await dashboard.signIn('admin')
+  t.strictSame(await findBarriers(page), [])
+  await page.click('summary')
+  await page.click('button:text("Sign out")')
+  await page.waitForSelector('h1:text("Sign in")')
+  await page.goto('/members')
+  t.match(page.url(), /\/login\?next=%2Fmembers$/)
+})
+
+t.test('a wrong password is refused, and after five tries also the right one', async t => {
+  const page = await dashboard.open()
+  await page.goto('/login')
+  const trial = async (password: string) => {
+    await page.fill('[name=email]', 'ann@acme.com')
+    await page.fill('[name=password]', password)
+    const answered = page.waitForResponse(response => response.request().method() === 'POST')
+    await page.click('button:text("Sign in")')
+    return /role="alert".*?<p>(.*?)<\/p>/s.exec(await (await answered).text())?.[1]
+  }
+  for (let n = 0; n < 5; n++) t.equal(await trial(`wrong ${n}`), 'The address or the password is wrong.')
+  t.match(await trial('correct horse battery'), /^Too many tries. Try again in \d+ seconds.$/)
+})

@@ -1,0 +1,57 @@
+import type { BrowserContext, Page } from 'playwright-core'
+import type { Test } from 'tap'
+import type { Foundation } from '#flows/process/run_process.ts'
+import type { Role } from '#lib/members/roles.ts'
+import { type Api, startApi } from './api.ts'
+import { openBrowser } from './browser.ts'
+import { newMember, PASSWORD } from './members.ts'
+import { newAccount, openWorld, type TestAccount } from './world.ts'
+
+/** A server with its dashboard, an account, and a browser. */
+export type Dashboard = {
+  world: Foundation
+  account: TestAccount
+  api: Api
+  /** A page of a browser in which a new member of that role is signed in. */
+  signIn(role: Role): Promise<Page>
+  /** A browser in which nobody is signed in. */
+  open(options?: Parameters<import('playwright-core').Browser['newContext']>[0]): Promise<Page>
+  /** Scripts and requests that the policy of a page has refused, and errors of scripts. */
+  faults: string[]
+}
+
+export async function openDashboard(t: Test, environment: Record<string, string> = {}): Promise<Dashboard> {
+  const world = await openWorld(t, { MAIL_TRANSPORT: 'capture', ...environment })
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  world.config.BASE_URL = api.url // which nobody knew before
+  const browser = await openBrowser(t)
+  const faults: string[] = []
+  const open: Dashboard['open'] = async options =>
+    watch(await browser.newContext({ baseURL: api.url, ...options }), api.url, faults)
+  const signIn = async (role: Role) => {
+    const { email } = await newMember(world, account.id, role)
+    const page = await open()
+    await page.goto('/login')
+    await page.fill('[name=email]', email)
+    await page.fill('[name=password]', PASSWORD)
+    await page.click('button:text("Sign in")')
+    await page.waitForSelector('h1:text("Overview")')
+    return page
+  }
+  return { world, account, api, signIn, open, faults }
+}
+
+async function watch(context: BrowserContext, url: string, faults: string[]): Promise<Page> {
+  const page = await context.newPage()
+  page.on('console', message => {
+    // A response that refuses a form is told there, too.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(message.text())
+  })
+  page.on('pageerror', error => faults.push(String(error)))
+  page.on('request', request => {
+    if (!request.url().startsWith(url) && !request.url().startsWith('data:'))
+      faults.push(`a request to ${request.url()}`)
+  })
+  return page
+}

@@ -1,0 +1,29 @@
+import { startSession } from '#flows/members/sessions.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { newId } from '#lib/ids.ts'
+import { hashPassword } from '#lib/members/password.ts'
+import type { Role } from '#lib/members/roles.ts'
+import { insertMember, saveMembership } from '#sql/members/members.ts'
+
+export const PASSWORD = 'correct horse battery'
+
+/** Adds a member to an account, with PASSWORD. */
+export async function newMember(
+  { pool }: Foundation,
+  account_id: string,
+  role: Role,
+): Promise<{ id: string; email: string }> {
+  const id = newId()
+  const email = `${role}-${id.slice(-8)}@acme.com`
+  const password = await hashPassword(PASSWORD)
+  await pool.transaction(async tx => {
+    await insertMember(tx, { id, email, name: `A member (${role})`, password, is_operator: false })
+    await saveMembership(tx, account_id, id, role)
+  })
+  return { id, email }
+}
+
+/** The token of a new session, for the cookie. */
+export function sessionOf(world: Foundation, member_id: string): Promise<string> {
+  return startSession(world, member_id, { client_address: '127.0.0.1', user_agent: 'test' })
+}

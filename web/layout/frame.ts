@@ -1,0 +1,100 @@
+import type { OwnAccount } from '#sql/members/members.ts'
+import type { Session } from '#sql/members/sessions.ts'
+import { assetUrl } from '#web/assets.ts'
+import { type Html, html, raw } from '#web/html.ts'
+import type { Problem, Shown } from '#web/request/visit.ts'
+import { hidden, problemHtml } from './form.ts'
+import { groupOf, NAVIGATION } from './navigation.ts'
+
+type Framed = {
+  shown: Shown
+  path: string
+  session: Session
+  accounts: OwnAccount[]
+  notice: string | null
+  problem: Problem | null
+  /** Nothing leaves the machine. */
+  isCaptured: boolean
+}
+
+/** A page of the dashboard, with navigation around it. */
+export function frame({ shown, path, session, accounts, notice, problem, isCaptured }: Framed): Html {
+  const { title, body, actions } = shown
+  return documentOf(
+    title,
+    html`<a class="skip" href="#main">Skip to content</a>
+<header class="top">
+<a class="brand" href="/">Mailbrook</a>
+${isCaptured ? html`<a class="badge captured" href="/captured">Captured: nothing leaves this machine</a>` : ''}
+<form class="search" role="search" action="/emails">
+<label class="hidden" for="top-search">Search emails</label>
+<input id="top-search" name="q" type="search" placeholder="Search emails" maxlength="200" data-key="/">
+<button>Search</button>
+</form>
+${memberMenu(session, accounts)}
+</header>
+<div class="sides">
+<nav aria-label="Main">
+${navigation(session, path)}
+</nav>
+<main id="main" tabindex="-1">
+<div class="heading"><h1>${title}</h1>${actions ?? ''}</div>
+<div role="status" class="notice">${notice ?? ''}</div>
+${problem ? problemHtml(problem) : ''}
+${body}
+</main>
+</div>`,
+  )
+}
+
+/** A page without navigation, for people who are not signed in. */
+export function plainPage(title: string, body: Html): Html {
+  return documentOf(title, html`<main id="main" class="plain"><h1>${title}</h1>${body}</main>`)
+}
+
+function documentOf(title: string, body: Html): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="turbo-cache-control" content="no-cache">
+<title>${title} - Mailbrook</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${assetUrl('dashboard.css')}">
+<script src="${assetUrl('turbo.js')}" defer></script>
+<script src="${assetUrl('dashboard.js')}" defer></script>
+</head>
+<body>
+${body}
+</body>
+</html>
+`
+}
+
+function navigation({ is_operator }: Session, path: string): Html {
+  const current = groupOf(path)
+  const entries = NAVIGATION.filter(({ path: entry }) => entry !== '/operator' || is_operator)
+  return html`<ul>
+${entries.map(
+  ({ path: entry, name }) =>
+    html`<li><a href="${entry}"${raw(entry === current ? ' aria-current="page"' : '')}>${name}</a></li>`,
+)}
+</ul>`
+}
+
+function memberMenu({ email, account_id, account_name, role }: Session, accounts: OwnAccount[]): Html {
+  const others = accounts.filter(({ id }) => id !== account_id)
+  return html`<details class="menu">
+<summary>${account_name}</summary>
+<p>${email}<br>${role.replace('_', '-')}</p>
+${others.map(
+  ({ id, name }) =>
+    html`<form method="post" action="/account">${hidden('account_id', id)}<button class="link">Switch to ${name}</button></form>`,
+)}
+<p><a href="/profile">Your profile</a></p>
+<p><a href="/docs">Docs</a></p>
+<form method="post" action="/logout" data-turbo="false"><button class="link">Sign out</button></form>
+</details>`
+}

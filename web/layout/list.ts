@@ -1,0 +1,71 @@
+import { type Html, html } from '#web/html.ts'
+import type { Visit } from '#web/request/visit.ts'
+
+/** A list as the API returns it. */
+export type List<Row> = { has_more: boolean; data: Row[] }
+
+export type Column<Row> = { title: string; cell(row: Row): Html | string | number }
+
+type TableParts<Row> = {
+  caption: string
+  columns: Column<Row>[]
+  rows: Row[]
+  /** The page of a row, to which its first cell leads. */
+  link?: (row: Row) => string
+  /** In place of an empty table. */
+  empty: Html
+}
+
+/** A table whose rows lead to their pages. */
+export function table<Row>({ caption, columns, rows, link, empty }: TableParts<Row>): Html {
+  if (rows.length === 0) return empty
+  const cells = (row: Row) =>
+    columns.map(({ cell }, n) =>
+      n === 0
+        ? html`<th scope="row">${link ? html`<a href="${link(row)}">${cell(row)}</a>` : cell(row)}</th>`
+        : html`<td>${cell(row)}</td>`,
+    )
+  // It can be scrolled by keys where it is wider than the screen.
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
+<caption>${caption}</caption>
+<thead><tr>${columns.map(({ title }) => html`<th scope="col">${title}</th>`)}</tr></thead>
+<tbody>
+${rows.map(row => html`<tr>${cells(row)}</tr>\n`)}</tbody>
+</table></div>`
+}
+
+/** An empty list: one sentence, and the command that fills it. */
+export function empty(sentence: string, command?: string): Html {
+  return html`<div class="empty"><p>${sentence}</p>${command ? html`<pre tabindex="0"><code>${command}</code></pre>` : ''}</div>`
+}
+
+/** A curl command for a request to the API of this server. */
+export function curl(visit: Visit, method: string, path: string, body?: object): string {
+  const head = `curl ${method === 'GET' ? '' : `-X ${method} `}${visit.ctx.config.BASE_URL}/api${path} -H 'Authorization: Bearer mb_...'`
+  if (!body) return head
+  const json = JSON.stringify(body).replaceAll("'", "'\\''")
+  return `${head} \\\n  -H 'Content-Type: application/json' -d '${json}'`
+}
+
+/** Links to the pages before and after this one, by cursors. */
+export function pager<Row extends { id: string }>(visit: Visit, { has_more, data }: List<Row>): Html {
+  const { after, before } = visit.query
+  const [first, last] = [data[0], data.at(-1)]
+  const hasNewer = before ? has_more : Boolean(after)
+  const hasOlder = before ? true : has_more
+  const link = (cursor: 'after' | 'before', id: string) => {
+    const { after, before, ...others } = visit.query
+    return `${visit.ctx.path}?${new URLSearchParams({ ...others, [cursor]: id })}`
+  }
+  if (!first || !last || (!hasNewer && !hasOlder)) return html``
+  return html`<nav class="pager" aria-label="Pages">
+${hasNewer ? html`<a rel="prev" href="${link('before', first.id)}">Newer</a>` : ''}
+${hasOlder ? html`<a rel="next" href="${link('after', last.id)}">Older</a>` : ''}
+</nav>`
+}
+
+/** The part of the query that an operation of a list is asked with: cursors, and filters that are not empty. */
+export function listQuery(visit: Visit, ...names: string[]): Record<string, string> {
+  const given = ['after', 'before', ...names].flatMap(name => (visit.query[name] ? [[name, visit.query[name]]] : []))
+  return { limit: '50', ...Object.fromEntries(given) }
+}

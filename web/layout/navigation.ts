@@ -1,0 +1,29 @@
+/** Entries of the main navigation. A page belongs to the entry that its path begins with. */
+export const NAVIGATION = [
+  { path: '/', name: 'Overview' },
+  { path: '/emails', name: 'Emails' },
+  { path: '/captured', name: 'Captured' },
+  { path: '/received', name: 'Received' },
+  { path: '/campaigns', name: 'Campaigns' },
+  { path: '/automations', name: 'Automations' },
+  { path: '/contacts', name: 'Contacts' },
+  { path: '/segments', name: 'Segments' },
+  { path: '/topics', name: 'Topics' },
+  { path: '/templates', name: 'Templates' },
+  { path: '/events', name: 'Events' },
+  { path: '/polls', name: 'Polls' },
+  { path: '/domains', name: 'Domains' },
+  { path: '/suppressions', name: 'Suppressions' },
+  { path: '/webhooks', name: 'Webhooks' },
+  { path: '/logs', name: 'Logs' },
+  { path: '/api-keys', name: 'API keys' },
+  { path: '/members', name: 'Members' },
+  { path: '/audit-log', name: 'Audit log' },
+  { path: '/settings', name: 'Settings' },
+  { path: '/operator', name: 'Operator' },
+] as const
+
+/** The path of the entry that a page belongs to. */
+export function groupOf(path: string): string {
+  return `/${path.split('/')[1] ?? ''}`
+}

@@ -1,0 +1,72 @@
+import { type Html, html } from '#web/html.ts'
+
+/** Marks that tell states apart without their colour. */
+const MARKS: Record<string, [mark: string, tone: string]> = {
+  good: ['✓', 'good'],
+  bad: ['✕', 'bad'],
+  wait: ['…', 'wait'],
+  note: ['!', 'note'],
+  plain: ['·', 'plain'],
+}
+
+const TONES: Record<string, keyof typeof MARKS> = {
+  ...tones('good', 'delivered sent opened clicked verified enabled published completed subscribed success active pass'),
+  ...tones('bad', 'bounced complained failed disabled rejected fail error expired'),
+  ...tones(
+    'wait',
+    'queued scheduled sending deferred pending running processing testing in_progress not_started draft',
+  ),
+  ...tones(
+    'note',
+    'in_doubt suppressed canceled paused partially_verified partially_failed temporary_failure skipped unsubscribed',
+  ),
+}
+
+function tones(tone: string, words: string): Record<string, string> {
+  return Object.fromEntries(words.split(' ').map(word => [word, tone]))
+}
+
+/** A state as a word with a mark. */
+export function badge(state: string | null | undefined): Html {
+  if (!state) return html`<span class="badge plain">none</span>`
+  const [mark, tone] = MARKS[TONES[state.toLowerCase()] ?? 'plain'] as [string, string]
+  return html`<span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${state.replaceAll('_', ' ')}</span>`
+}
+
+/** A time in UTC; the script adds that of the reader. `missing` stands for null. */
+export function time(iso: string | null | undefined, missing = 'never'): Html {
+  if (!iso) return html`<span class="missing">${missing}</span>`
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
+}
+
+/** Names with their values. Entries whose value is null are left out. */
+export function facts(
+  entries: readonly (readonly [name: string, value: Html | string | number | null | undefined])[],
+): Html {
+  const shown = entries.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  return html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+/** A part of a page under a heading of its own. */
+export function section(heading: string, body: Html): Html {
+  return html`<section><h2>${heading}</h2>${body}</section>`
+}
+
+/** A text to be copied by hand or, with a script, by a button. */
+export function copyable(text: string, label: string): Html {
+  return html`<span class="copyable"><code>${text}</code> <button type="button" class="link" data-copy="${text}" hidden>Copy<span class="hidden"> ${label}</span></button></span>`
+}
+
+/** A link that looks like a button. */
+export function linkButton(path: string, name: string): Html {
+  return html`<a class="button" href="${path}">${name}</a>`
+}
+
+export function count(number: number): string {
+  return number.toLocaleString('en')
+}
+
+/** Text as it is, with its line breaks. */
+export function preformatted(text: string, label: string): Html {
+  return html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>`
+}

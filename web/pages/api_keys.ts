@@ -1,0 +1,111 @@
+import type { ApiKey } from '#sql/accounts/api_keys.ts'
+import { html } from '#web/html.ts'
+import { confirmButton, type Field, form } from '#web/layout/form.ts'
+import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
+import { badge, copyable, facts, preformatted, section, time } from '#web/layout/parts.ts'
+import type { Form } from '#web/request/form.ts'
+import { action, page, type Room, type Visit } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+import { findDomains, nameOfDomain } from './domains/own_domains.ts'
+
+type Key = Wire<ApiKey>
+
+const PERMISSIONS = [
+  ['full_access', 'Full access: everything but keys and members'],
+  ['sending_access', 'Sending only'],
+] as const
+
+const apiKeys = page('/api-keys', async visit => {
+  const list = await visit.ask<List<Key>>('listApiKeys', { query: listQuery(visit) })
+  const domains = await findDomains(visit)
+  const columns = [
+    { title: 'Name', cell: ({ name }: Key) => name },
+    { title: 'Key', cell: ({ prefix }: Key) => html`<code>${prefix}…</code>` },
+    { title: 'Permission', cell: ({ permission }: Key) => permission.replace('_', ' ') },
+    { title: 'Domain', cell: ({ domain_id }: Key) => nameOfDomain(domains, domain_id) ?? 'all' },
+    { title: 'Last used', cell: ({ last_used_at }: Key) => time(last_used_at) },
+    { title: 'Expires', cell: ({ expires_at }: Key) => expiry(expires_at) },
+  ]
+  return {
+    title: 'API keys',
+    body: html`${table({
+      ...{ caption: 'Keys of this account', columns, rows: list.data, link: ({ id }: Key) => `/api-keys/${id}` },
+      empty: empty('There are no API keys. Create one to use the API:', curl(visit, 'GET', '/emails')),
+    })}
+${pager(visit, list)}
+${section('Create a key', form(visit, { action: '/api-keys', submit: 'Create key', isSecret: true, fields: await fieldsOf(visit) }))}`,
+  }
+})
+
+function expiry(expires_at: string | null) {
+  if (expires_at && new Date(expires_at) < new Date()) return badge('expired')
+  return time(expires_at, 'never')
+}
+
+const apiKey = page('/api-keys/:id', async visit => {
+  const { data } = await visit.ask<List<Key>>('listApiKeys')
+  const key = data.find(({ id }) => id === visit.params.id)
+  if (!key) return { title: 'Not found', status: 404, body: html`<p>There is no such key, or it was revoked.</p>` }
+  const { id, name, prefix, created_at, last_used_at } = key
+  return {
+    title: name,
+    body: html`${facts([
+      ['Key', html`<code>${prefix}…</code>`],
+      ['Created', time(created_at)],
+      ['Last used', time(last_used_at)],
+      ['Expires', expiry(key.expires_at)],
+    ])}
+${section('Change', form(visit, { action: `/api-keys/${id}`, submit: 'Save', fields: await fieldsOf(visit, key) }))}
+${confirmButton(visit, `/api-keys/${id}/revoke`, 'Revoke', 'Programs that use this key are refused within 5 seconds. This cannot be undone.')}`,
+  }
+})
+
+async function fieldsOf(visit: Visit, key?: Key): Promise<Field[]> {
+  const domains = (await findDomains(visit)).map(({ id, name }) => [id, name] as const)
+  return [
+    { name: 'name', label: 'Name', required: true, value: key?.name },
+    { name: 'permission', label: 'Permission', type: 'select', options: PERMISSIONS, value: key?.permission },
+    {
+      ...{ name: 'domain_id', label: 'Only from this domain', type: 'select', value: key?.domain_id },
+      ...{ options: [['', 'All domains'], ...domains], hint: 'For keys that only send.' },
+    },
+    {
+      ...{ name: 'default_domain_id', label: 'Default domain', type: 'select', value: key?.default_domain_id },
+      ...{ options: [['', 'None'], ...domains], hint: 'For requests that must name a domain and do not.' },
+    },
+    {
+      ...{ name: 'expires_at', label: 'Expires on', type: 'date', value: key?.expires_at?.slice(0, 10) },
+      hint: 'At midnight UTC. Empty: never.',
+    },
+  ]
+}
+
+function keyOf(form: Form) {
+  return {
+    ...{ name: form.text('name'), permission: form.text('permission'), domain_id: form.orNull('domain_id') },
+    ...{ default_domain_id: form.orNull('default_domain_id'), expires_at: form.orNull('expires_at') },
+  }
+}
+
+export const apiKeyRoom: Room = {
+  pages: [apiKeys, apiKey],
+  actions: [
+    action('/api-keys', apiKeys, async (visit, form) => {
+      const { token } = await visit.ask<{ token: string }>('createApiKey', { body: keyOf(form) })
+      const command = curl(visit, 'GET', '/emails').replace('mb_...', token)
+      return {
+        title: 'Your new API key',
+        body: html`<p>Copy it now: it is shown this once.</p><p>${copyable(token, 'the key')}</p>
+${preformatted(command, 'A request with this key')}<p><a href="/api-keys">API keys</a></p>`,
+      }
+    }),
+    action('/api-keys/:id', apiKey, async (visit, form) => {
+      await visit.ask('updateApiKey', { params: { id: visit.params.id as string }, body: keyOf(form) })
+      return { to: '/api-keys', notice: 'The key is changed.' }
+    }),
+    action('/api-keys/:id/revoke', apiKey, async visit => {
+      await visit.ask('deleteApiKey', { params: { id: visit.params.id as string } })
+      return { to: '/api-keys', notice: 'The key is revoked.' }
+    }),
+  ],
+}

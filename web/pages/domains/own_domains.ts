@@ -1,0 +1,13 @@
+import type { List } from '#web/layout/list.ts'
+import type { Visit } from '#web/request/visit.ts'
+
+type OwnDomain = { id: string; name: string; status: string }
+
+/** The domains of the account, for forms that let one be chosen. */
+export async function findDomains(visit: Visit): Promise<OwnDomain[]> {
+  return (await visit.ask<List<OwnDomain>>('listDomains')).data
+}
+
+export function nameOfDomain(domains: OwnDomain[], id: string | null): string | undefined {
+  return domains.find(domain => domain.id === id)?.name
+}

@@ -1,0 +1,126 @@
+import type Router from '@koa/router'
+import { clientAddress } from '#api/client_address.ts'
+import type { Context, Services, State } from '#api/context.ts'
+import { readSession, requireOwnPage, setSessionCookie } from '#api/middleware/session.ts'
+import { acceptInvitation, followLink, openLink } from '#flows/members/member_links.ts'
+import { type Client, createCountTries, type FindSession, signIn, startSession } from '#flows/members/sessions.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { ApiError } from '#lib/errors.ts'
+import { isUuid } from '#lib/ids.ts'
+import { parse } from '#lib/json/parse.ts'
+import { NewMember, NewPassword } from '#lib/members/new_member.ts'
+import type { MemberLink } from '#sql/members/member_links.ts'
+import { deleteSession, setSessionAccount } from '#sql/members/sessions.ts'
+import { type Form, readForm } from '#web/request/form.ts'
+import { leaveNotice } from '#web/request/notice.ts'
+import { ownPath, redirect, respondHtml } from '#web/request/respond.ts'
+import type { Problem } from '#web/request/visit.ts'
+import { badLinkPage, forgotPage, joinPage, signInPage } from './views.ts'
+
+/** Pages for people who are not signed in yet, and the ways in and out. */
+export function signingIn(router: Router<State, Services>, foundation: Foundation, findSession: FindSession): void {
+  const services = { ...foundation, countTries: createCountTries(foundation) }
+  router.get('/login', async ctx => {
+    if (await readSession(ctx, findSession)) return redirect(ctx, ownPath(textOf(ctx.query.next)))
+    respondHtml(ctx, await signInPage(textOf(ctx.query.next), null))
+  })
+  router.post('/login', async ctx => {
+    const show = (problem: Problem) => signInPage(problem.form.text('next'), problem)
+    await tryForm(ctx, show, async form => {
+      const given = { email: form.text('email'), password: form.raw('password') }
+      setSessionCookie(ctx, await signIn(services, given, clientOf(ctx)))
+      redirect(ctx, ownPath(form.text('next')))
+    })
+  })
+  router.get('/login/forgot', async ctx => respondHtml(ctx, await forgotPage()))
+  router.get('/join/:token', ctx => showLink(ctx, findSession))
+  router.post('/join/:token', ctx => useLink(ctx, findSession))
+  router.post('/logout', ctx => signOut(ctx, findSession))
+  router.post('/account', ctx => switchAccount(ctx, findSession))
+}
+
+async function signOut(ctx: Context, findSession: FindSession): Promise<void> {
+  requireOwnPage(ctx)
+  const session = await readSession(ctx, findSession)
+  if (session) await deleteSession(ctx.pool, session.member_id, session.session_id)
+  setSessionCookie(ctx, null)
+  redirect(ctx, '/login')
+}
+
+async function switchAccount(ctx: Context, findSession: FindSession): Promise<void> {
+  requireOwnPage(ctx)
+  const session = await readSession(ctx, findSession)
+  if (!session) return redirect(ctx, '/login')
+  const account_id = (await readForm(ctx)).text('account_id')
+  if (isUuid(account_id)) await setSessionAccount(ctx.pool, session.session_id, account_id)
+  redirect(ctx, '/')
+}
+
+async function showLink(ctx: Context, findSession: FindSession): Promise<void> {
+  const link = await findLink(ctx)
+  if (!link) return
+  const session = await readSession(ctx, findSession)
+  respondHtml(ctx, await joinPage({ link, path: ctx.path, signed_in_as: session?.email ?? null, problem: null }))
+}
+
+async function useLink(ctx: Context, findSession: FindSession): Promise<void> {
+  const link = await findLink(ctx)
+  if (!link) return
+  const session = await readSession(ctx, findSession)
+  const parts = { link, path: ctx.path, signed_in_as: session?.email ?? null }
+  const show = (problem: Problem) => joinPage({ ...parts, problem })
+  await tryForm(ctx, show, async form => {
+    if (session && form.has('accept')) {
+      await acceptInvitation(ctx, link, session)
+      await setSessionAccount(ctx.pool, session.session_id, link.account_id as string)
+    } else {
+      const member_id = await followLink(ctx, link, givenMember(link, form))
+      setSessionCookie(ctx, await startSession(ctx, member_id, clientOf(ctx)))
+    }
+    leaveNotice(ctx, link.purpose === 'reset' ? 'Your password is changed.' : 'Welcome.')
+    redirect(ctx, '/')
+  })
+}
+
+function givenMember(link: MemberLink, form: Form) {
+  const password = form.raw('password')
+  if (link.purpose === 'reset') return { name: '', ...parse(NewPassword, { password }) }
+  return parse(NewMember, { email: form.given('email'), name: form.text('name'), password })
+}
+
+/** Responds with 404 if the link is wrong, used or too old. */
+async function findLink(ctx: Context): Promise<MemberLink | null> {
+  const link = await openLink(ctx, ctx.params.token ?? '').catch(orThrow)
+  if (link instanceof ApiError) {
+    respondHtml(ctx, await badLinkPage(), 404)
+    return null
+  }
+  return link
+}
+
+/** Reads a form and acts; a refusal shows the page again with the reason. */
+async function tryForm(
+  ctx: Context,
+  show: (problem: Problem) => Promise<string>,
+  act: (form: Form) => Promise<void>,
+): Promise<void> {
+  requireOwnPage(ctx)
+  const form = await readForm(ctx)
+  const error = await act(form).catch(orThrow)
+  if (!(error instanceof ApiError)) return
+  ctx.set(error.headers)
+  respondHtml(ctx, await show({ error, form }), error.statusCode)
+}
+
+function orThrow(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  throw error
+}
+
+function clientOf(ctx: Context): Client {
+  return { client_address: clientAddress(ctx), user_agent: ctx.get('user-agent') }
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return [value].flat()[0] ?? ''
+}

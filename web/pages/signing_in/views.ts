@@ -1,0 +1,85 @@
+import { MIN_PASSWORD_LENGTH } from '#lib/members/password.ts'
+import type { MemberLink } from '#sql/members/member_links.ts'
+import { html } from '#web/html.ts'
+import { hidden, openForm, problemHtml } from '#web/layout/form.ts'
+import { plainPage } from '#web/layout/frame.ts'
+import type { Problem } from '#web/request/visit.ts'
+
+const NEW_PASSWORD = {
+  name: 'password',
+  label: 'Password',
+  type: 'password',
+  hint: `At least ${MIN_PASSWORD_LENGTH} characters.`,
+  autocomplete: 'new-password',
+  required: true,
+} as const
+
+export async function signInPage(next: string, problem: Problem | null): Promise<string> {
+  const fields = [
+    { name: 'email', label: 'Email address', type: 'email', autocomplete: 'username', required: true },
+    { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true },
+  ] as const
+  const body = html`${problem ? problemHtml(problem) : ''}
+${openForm({ action: '/login', fields: [...fields], submit: 'Sign in', extra: hidden('next', next) }, problem)}
+<p><a href="/login/forgot">Forgot your password?</a></p>`
+  return String(await plainPage('Sign in', body))
+}
+
+export async function forgotPage(): Promise<string> {
+  const body = html`<p>Ask an operator of this server for a link to choose another password:
+<code>npm run admin -- member reset EMAIL</code>. No email is needed for it.</p>
+<p><a href="/login">Sign in</a></p>`
+  return String(await plainPage('Forgot your password?', body))
+}
+
+export async function badLinkPage(): Promise<string> {
+  const body = html`<p>Each link is good once, and for a limited time. Ask for another one.</p>
+<p><a href="/login">Sign in</a></p>`
+  return String(await plainPage('This link is used or too old', body))
+}
+
+type JoinParts = { link: MemberLink; path: string; signed_in_as: string | null; problem: Problem | null }
+
+/** The page of a link: for the first member, for somebody who was invited, or to choose another password. */
+export async function joinPage({ link, path, signed_in_as, problem }: JoinParts): Promise<string> {
+  const [title, why, submit] = wordsOf(link)
+  const isKnown = link.purpose === 'invite' && signed_in_as === link.email
+  const email = {
+    name: 'email',
+    label: 'Email address',
+    type: 'email',
+    autocomplete: 'username',
+    required: true,
+  } as const
+  const name = { name: 'name', label: 'Your name', autocomplete: 'name', required: true }
+  const fields = [
+    ...(link.purpose === 'setup' ? [email] : []),
+    ...(link.purpose === 'reset' ? [] : [name]),
+    NEW_PASSWORD,
+  ]
+  const known = html`<p>You are signed in as ${signed_in_as}.</p>
+${openForm({ action: path, fields: [], submit: `Join ${link.account_name ?? ''}`, extra: hidden('accept', '1') }, null)}`
+  const body = html`<p>${why}</p>
+${problem ? problemHtml(problem) : ''}
+${isKnown ? known : openForm({ action: path, fields, submit }, problem)}`
+  return String(await plainPage(title, body))
+}
+
+function wordsOf({
+  purpose,
+  account_name,
+  email,
+  invited_by,
+  role,
+}: MemberLink): [title: string, why: string, submit: string] {
+  if (purpose === 'setup')
+    return ['Set up Mailbrook', 'You become the first member, and an operator of this server.', 'Set up']
+  if (purpose === 'reset')
+    return ['Choose another password', `For ${email}. You are signed out everywhere else.`, 'Change password']
+  const by = invited_by ? `${invited_by} invites you` : 'You are invited'
+  return [
+    `Join ${account_name}`,
+    `${by} to ${account_name} as ${role?.replace('_', '-')}. You sign in as ${email}.`,
+    'Join',
+  ]
+}

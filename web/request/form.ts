@@ -1,0 +1,72 @@
+import { readBytes, requireIdentity } from '#api/bodies/read_body.ts'
+import type { Context } from '#api/context.ts'
+import { ApiError } from '#lib/errors.ts'
+
+const MAX_BYTES = 10 * 1024 * 1024
+const MAX_FIELDS = 1_000
+
+/** Values of a form that was sent. */
+export class Form {
+  readonly #values: URLSearchParams
+
+  constructor(values: URLSearchParams) {
+    this.#values = values
+  }
+
+  /** The text of a field, without blanks around it; empty if it was not sent. */
+  text(name: string): string {
+    return (this.#values.get(name) ?? '').trim()
+  }
+
+  /** The text as it was typed. */
+  raw(name: string): string {
+    return (this.#values.get(name) ?? '').replaceAll('\r\n', '\n')
+  }
+
+  /** The text, or undefined for an empty field: the operation uses its default. */
+  given(name: string): string | undefined {
+    return this.text(name) || undefined
+  }
+
+  /** The text, or null for an empty field. */
+  orNull(name: string): string | null {
+    return this.text(name) || null
+  }
+
+  /** All values of a field that has several, such as checkboxes. */
+  all(name: string): string[] {
+    return this.#values.getAll(name).filter(value => value !== '')
+  }
+
+  /** Whether a checkbox was ticked. */
+  has(name: string): boolean {
+    return this.#values.has(name)
+  }
+
+  /** Addresses and other values that are written with commas, or one per line. */
+  list(name: string): string[] {
+    return this.raw(name)
+      .split(/[\n,]/)
+      .map(value => value.trim())
+      .filter(Boolean)
+  }
+
+  /** An object or list that is written as JSON; undefined for an empty field. @throws {ApiError} `validation_error` */
+  json(name: string): unknown {
+    const text = this.text(name)
+    if (!text) return undefined
+    try {
+      return JSON.parse(text)
+    } catch (cause) {
+      throw new ApiError('validation_error', `\`${name}\` must be valid JSON.`, { cause })
+    }
+  }
+}
+
+/** Reads the body of a form that the browser sent, in the encoding that forms without files have. @throws {ApiError} */
+export async function readForm(ctx: Context): Promise<Form> {
+  requireIdentity(ctx.req)
+  const values = new URLSearchParams((await readBytes(ctx.req, MAX_BYTES)).toString())
+  if (values.size > MAX_FIELDS) throw new ApiError('validation_error', `A form has at most ${MAX_FIELDS} fields.`)
+  return new Form(values)
+}

@@ -1,0 +1,9 @@
+import type { Middleware } from '#api/context.ts'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { assetsRouter } from './assets.ts'
+import { dashboardRouter } from './dashboard.ts'
+
+/** Pages for people, which the web process serves beside the API. */
+export function createSite(foundation: Foundation): Middleware[] {
+  return [assetsRouter, dashboardRouter(foundation)].map(router => router.routes() as unknown as Middleware)
+}

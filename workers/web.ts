@@ -1,0 +1,15 @@
+import cluster from 'node:cluster'
+import { forkProcesses } from '#api/cluster.ts'
+import { startServer } from '#api/server.ts'
+import { type Running, startOnFoundation, superviseProcess } from '#flows/process/run_process.ts'
+import { readConfig } from '#lib/config.ts'
+import { createSite } from '#web/site.ts'
+
+/** The API and the pages for people: in one process, or as many as WEB_CONCURRENCY says. */
+async function start(): Promise<Running> {
+  const { WEB_CONCURRENCY } = readConfig()
+  if (WEB_CONCURRENCY > 1 && cluster.isPrimary) return forkProcesses(WEB_CONCURRENCY)
+  return startOnFoundation(foundation => startServer(foundation, createSite))
+}
+
+await superviseProcess(start)
