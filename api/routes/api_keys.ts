@@ -10,7 +10,7 @@ import { notFound } from '#lib/errors.ts'
 import { ApiKeyChange, NewApiKey } from '#lib/members/new_api_key.ts'
 import { ApiKey, listApiKeys, revokeOwnApiKey } from '#sql/accounts/api_keys.ts'
 
-const params = { id: uuidParam('API key') }
+const params = { id: uuidParam('Key') }
 
 const CreatedApiKey = ApiKey.extend({
   token: z.string().describe('The key itself. It is shown this once.'),
@@ -60,7 +60,7 @@ export const apiKeys = [
     params,
     answers: { 200: deleted('api_key') },
   }).handle(async (ctx, { account_id, params: { id } }) => {
-    if (!(await revokeOwnApiKey(ctx.pool, account_id, id))) throw notFound('API key')
+    if (!(await revokeOwnApiKey(ctx.pool, account_id, id))) throw notFound('Key')
     return { object: 'api_key' as const, id, deleted: true as const }
   }),
 ]

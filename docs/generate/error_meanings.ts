@@ -7,7 +7,8 @@ const MEANINGS: Partial<Record<ErrorName, string>> = {
   missing_api_key: 'The request has no API key.',
   restricted_api_key: 'The key may only send.',
   invalid_api_key: 'The key is unknown, revoked or expired.',
-  dashboard_only: 'No API key may do this: API keys are managed by the operator.',
+  dashboard_only: 'No API key may do this: API keys and members are managed in the dashboard.',
+  view_only_member: 'A view-only member of the dashboard cannot make changes. API keys never get it.',
   validation_error:
     'A field or a parameter is invalid, or the record is not in a state that allows this. `403`: the request has no User-Agent. `409`: the name, key or alias is taken.',
   missing_required_field: 'A required field is missing.',
@@ -42,7 +43,7 @@ const MEANINGS: Partial<Record<ErrorName, string>> = {
 /** Errors that any route can respond with. */
 export const usualErrors: ReadonlySet<ErrorName> = new Set<ErrorName>([
   ...(['missing_api_key', 'restricted_api_key', 'invalid_api_key', 'not_found', 'validation_error'] as const),
-  'internal_server_error',
+  ...(['view_only_member', 'internal_server_error'] as const),
 ])
 
 /** Errors that any route that sends email can respond with. */

@@ -28,7 +28,7 @@ export async function makeApiKey(
 export async function changeApiKey(pool: Pool, account_id: string, id: string, change: ApiKeyChange): Promise<void> {
   await pool.transaction(async tx => {
     const key = await findApiKey(tx, account_id, id)
-    if (!key) throw notFound('API key')
+    if (!key) throw notFound('Key')
     const { expires_at, ...fields } = { ...key, ...change }
     await checkScope(tx, account_id, fields)
     const until = change.expires_at === undefined ? (expires_at?.toISOString() ?? null) : expiry(change.expires_at)
