@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import Koa from 'koa'
 import { mcpRouter } from '#api/mcp/route.ts'
 import { answerJson } from '#api/middleware/answer_json.ts'
@@ -28,6 +29,8 @@ import type { Middleware, Services, State } from './context.ts'
 
 export type App = Koa<State, Services> & {
   readiness: Services['readiness']
+  /** Answers requests; pixels and links of tracked emails before Koa. */
+  listener: RequestListener
   /** Once no request is left: what is logged of them is written. */
   close(): Promise<void>
 }
@@ -38,13 +41,13 @@ export function createApp(foundation: Foundation, site: Middleware[] = []): App 
   const readiness = { isStopping: false }
   const services = openServices(foundation)
   const requestLog = createRequestLog(foundation)
-  const { tracking, pages, close: closePages } = createPublicPages(foundation)
+  const { tracking, pages, close: closePages } = createPublicPages(foundation, readiness)
   Object.assign(app.context, foundation, services, { readiness })
 
   const api = routerOf(operations)
 
   app.use(closeWhenStopping as Koa.Middleware)
-  app.use(tracking as Koa.Middleware)
+  app.use(tracking.middleware as Koa.Middleware)
   app.use(answerJson as Koa.Middleware)
   // Around the errors, to see them as they are answered.
   if (requestLog) app.use(logRequests(requestLog) as Koa.Middleware)
@@ -73,7 +76,11 @@ export function createApp(foundation: Foundation, site: Middleware[] = []): App 
     services.blobs.close()
     services.connections.close()
   }
-  return Object.assign(app, { readiness, close })
+  const answer = app.callback()
+  const listener: RequestListener = (request, response) => {
+    if (!tracking.answer(request, response)) answer(request, response)
+  }
+  return Object.assign(app, { readiness, listener, close })
 }
 
 /** Services of routes, besides the foundation. */

@@ -40,10 +40,9 @@ export async function startServer(foundation: Foundation, createSite: CreateSite
 
 /** The limits of a request; what Node would refuse without a body gets the envelope of every error. */
 export function createHttpServer(app: App): Server {
-  const answer = app.callback()
-  const server = createServer({ ...LIMITS, requireHostHeader: false }, answer)
+  const server = createServer({ ...LIMITS, requireHostHeader: false }, app.listener)
   server.on('clientError', answerClientError)
-  server.on('checkExpectation', answer) // an expectation that is not known may be ignored (RFC 9110 10.1.1)
+  server.on('checkExpectation', app.listener) // an expectation that is not known may be ignored (RFC 9110 10.1.1)
   return server
 }
 

@@ -1,24 +1,26 @@
-import { createCipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, hash, hkdfSync, timingSafeEqual } from 'node:crypto'
 
 /** A key of the tokens in links. Its kid, 1 to 255, is part of every token made with it. */
 export type TokenKey = { kid: number; key: Buffer }
 
 export const TAG_BYTES = 10
 const IV_BYTES = 16
+const BLOCK_BYTES = 64
+const DIGEST_BYTES = 32
 
 /** A byte of every token, which is signed too: a token of one purpose is none of another. */
 export const PURPOSES = { unsubscribe: 1, unsubscribe_by_email: 2, recipient: 3, link: 4 } as const
 
 /** Signs the tokens in links with one key, and verifies them with any. */
 export class TokenKeys {
-  readonly #keys: Map<number, { signing: KeyObject; hiding: KeyObject }>
+  readonly #keys: Map<number, { signing: Hmac; hiding: Buffer }>
   /** The kid of the key that signs. */
   readonly signing: number
 
   /** @param signing the kid of the key that signs. Default: the highest. */
   constructor(keys: TokenKey[], signing?: number) {
     this.#keys = new Map(
-      keys.map(({ kid, key }) => [kid, { signing: derive(key, 'sign'), hiding: derive(key, 'hide') }]),
+      keys.map(({ kid, key }) => [kid, { signing: new Hmac(derive(key, 'sign')), hiding: derive(key, 'hide') }]),
     )
     this.signing = signing ?? Math.max(...this.#keys.keys())
   }
@@ -38,7 +40,7 @@ export class TokenKeys {
 
   /** The whole HMAC-SHA-256, 32 bytes: three tags can be cut from it. */
   digest(kid: number, data: Buffer): Buffer {
-    return createHmac('sha256', this.#of(kid).signing).update(data).digest()
+    return this.#of(kid).signing.digest(data)
   }
 
   /** Compares in constant time. */
@@ -63,6 +65,28 @@ export class TokenKeys {
   }
 }
 
-function derive(key: Buffer, purpose: string): KeyObject {
-  return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', `mailbrook token ${purpose}`, 32)))
+function derive(key: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', `mailbrook token ${purpose}`, 32))
+}
+
+/** HMAC-SHA-256 (RFC 2104). By two hashes at once it takes half the time of createHmac, for data as short as that of a token. */
+export class Hmac {
+  readonly #inner: Buffer
+  readonly #outer: Buffer
+
+  constructor(key: Buffer) {
+    if (key.length > BLOCK_BYTES) throw new RangeError(`a key has at most ${BLOCK_BYTES} bytes`)
+    this.#inner = Buffer.alloc(BLOCK_BYTES, 0x36)
+    this.#outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, 0x5c)
+    for (const [n, byte] of key.entries()) {
+      this.#inner[n] = 0x36 ^ byte
+      this.#outer[n] = 0x5c ^ byte
+    }
+  }
+
+  digest(data: Buffer): Buffer {
+    const inner = hash('sha256', Buffer.concat([this.#inner, data]), 'binary')
+    this.#outer.write(inner, BLOCK_BYTES, 'binary')
+    return Buffer.from(hash('sha256', this.#outer, 'binary'), 'binary')
+  }
 }

@@ -5,13 +5,14 @@ import { createRecordHits } from '#flows/tracking/record_hits.ts'
 import { createIsTrackingHost } from '#flows/tracking/tracking_hosts.ts'
 import { pollPages } from './polls.ts'
 import { tlsAsk } from './tls_ask.ts'
-import { trackingPages } from './tracking.ts'
+import { TrackingPages } from './tracking.ts'
 import { onlyPublicPages } from './tracking_hosts.ts'
+import { Visits } from './tracking_visits.ts'
 import { unsubscribePages } from './unsubscribe.ts'
 
 type PublicPages = {
   /** Pixels and redirects: asked most of all, and in need of nothing that is done for other requests. */
-  tracking: Middleware
+  tracking: TrackingPages
   /** In their order. */
   pages: Middleware[]
   /** Writes the hits that are not recorded yet. */
@@ -19,12 +20,12 @@ type PublicPages = {
 }
 
 /** Pages for recipients of mail, without a key. */
-export function createPublicPages(foundation: Foundation): PublicPages {
+export function createPublicPages(foundation: Foundation, readiness: { isStopping: boolean }): PublicPages {
   const { BASE_URL } = foundation.config
   const readTokenKeys = createReadTokenKeys(foundation)
   const hits = createRecordHits(foundation)
   return {
-    tracking: trackingPages(readTokenKeys, hits),
+    tracking: new TrackingPages({ readTokenKeys, visits: new Visits(hits, foundation.config), readiness }),
     pages: [
       onlyPublicPages(createIsTrackingHost(foundation), BASE_URL),
       tlsAsk(BASE_URL),

@@ -53,6 +53,8 @@ function addressOf(hop: string): string | null {
 /** IPv4 arrives as `::ffff:192.0.2.1` where IPv6 is served by the same socket; a zone (`%eth0`) is of no use to others. */
 function unmap(address: string): string {
   if (!isIPv6(address)) return address
+  // As sockets write it.
+  if (address.startsWith('::ffff:') && address.includes('.')) return address.slice('::ffff:'.length)
   const groups = groupsOf(address)
   const [high = 0, low = 0] = groups.slice(6)
   const isMapped = groups.slice(0, 5).every(group => group === 0) && groups[5] === 0xffff

@@ -60,8 +60,8 @@ const MACHINES: [rule: string, pattern: RegExp][] = [
  */
 export function classifyHit({ type, method, user_agent, purpose, ip }: HitRequest): Classified {
   if (method === 'HEAD') return machine('head')
-  if (/prefetch|preview|prerender/i.test(purpose)) return machine('prefetch')
-  if (ip && FILTERS.check(ip, isIPv4(ip) ? 'ipv4' : 'ipv6')) return machine('filter_network')
+  if (purpose && /prefetch|preview|prerender/i.test(purpose)) return machine('prefetch')
+  if (ip && isFilter(ip)) return machine('filter_network')
   const known = byUserAgent[type].get(user_agent)
   if (known) return known
   const found = classifyUserAgent(type, user_agent)
@@ -73,6 +73,17 @@ export function classifyHit({ type, method, user_agent, purpose, ip }: HitReques
 const byUserAgent = {
   open: new LRUCache<string, Classified>({ max: 1_000 }),
   click: new LRUCache<string, Classified>({ max: 1_000 }),
+}
+
+/** Proxies of mail services, and whoever fetches all links of an email, come again. */
+const byAddress = new LRUCache<string, boolean>({ max: 10_000 })
+
+function isFilter(ip: string): boolean {
+  const known = byAddress.get(ip)
+  if (known !== undefined) return known
+  const found = FILTERS.check(ip, isIPv4(ip) ? 'ipv4' : 'ipv6')
+  byAddress.set(ip, found)
+  return found
 }
 
 function classifyUserAgent(type: 'open' | 'click', user_agent: string): Classified {
