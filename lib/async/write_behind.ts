@@ -1,7 +1,10 @@
 import { countBatch } from './take_batch.ts'
 
 export type WriteBehindOptions<Item> = {
-  /** Pause before a write that is not full; ten times as long after a failure. */
+  /**
+   * Time that an item waits for others before a write that is not full, if no other write is under way; a pause ten times as
+   * long after a failure.
+   */
   interval_ms: number
   /** Most items per write. */
   max_items: number
@@ -38,6 +41,10 @@ class Writer<Item> implements WriteBehind<Item> {
   readonly #options: WriteBehindOptions<Item>
   readonly #waiting: Item[] = []
   #weight = 0
+  /** Items of the write under way, which are the first. */
+  #writing_count = 0
+  /** When the first item came that is not being written. */
+  #oldest_at = 0
   #dropped = 0
   #isFailing = false
   #isBusy = false
@@ -57,6 +64,7 @@ class Writer<Item> implements WriteBehind<Item> {
       this.#dropped++
       return
     }
+    if (this.#waiting.length === this.#writing_count) this.#oldest_at = performance.now()
     this.#waiting.push(item)
     this.#weight += weight
     this.#writeLater()
@@ -77,7 +85,8 @@ class Writer<Item> implements WriteBehind<Item> {
     this.#isBusy = true
     this.#isPausing = true
     const { interval_ms } = this.#options
-    this.#timer = setTimeout(() => this.#start(), this.#isFailing ? interval_ms * 10 : interval_ms).unref()
+    const rest = Math.max(0, this.#oldest_at + interval_ms - performance.now())
+    this.#timer = setTimeout(() => this.#start(), this.#isFailing ? interval_ms * 10 : rest).unref()
   }
 
   /** Nothing is left to gather, unless the last write failed. */
@@ -100,14 +109,17 @@ class Writer<Item> implements WriteBehind<Item> {
     for (let isFull = true; isFull && this.#waiting.length > 0; ) {
       const count = countBatch(this.#waiting, this.#options)
       isFull = count < this.#waiting.length || this.#isStopped
+      this.#writing_count = count
       try {
         await this.#write(this.#waiting.slice(0, count))
       } catch (error) {
+        this.#writing_count = 0
         if (!this.#isFailing) this.#options.onFailure(error)
         this.#isFailing = true
         return
       }
       this.#isFailing = false
+      this.#writing_count = 0
       for (const item of this.#waiting.splice(0, count)) this.#weight -= this.#options.weigh(item)
       this.#reportDropped()
     }

@@ -51,6 +51,33 @@ t.test('a full batch is written at once', async t => {
   await items.stop()
 })
 
+t.test('an item that came while others were written does not wait for the interval again', async t => {
+  const interval_ms = 1_000
+  const written: string[][] = []
+  const first = Promise.withResolvers<void>()
+  const items = writeBehind<string>(
+    async batch => {
+      if (written.push(batch) === 1) await first.promise
+    },
+    {
+      ...{ interval_ms, max_items: 2, max_weight: 100, weigh: () => 1, max_waiting: 100 },
+      onFailure: t.error,
+      onDropped: t.error,
+    },
+  )
+  for (const item of 'ab') items.add(item)
+  items.add('c')
+  await sleep(interval_ms)
+  t.strictSame(written, [['a', 'b']])
+  first.resolve()
+  const isPrompt = await Promise.race([
+    waitUntil(() => written.length > 1, 'the next is written'),
+    sleep(interval_ms / 2, false),
+  ])
+  t.strictSame([isPrompt, written[1]], [true, ['c']])
+  await items.stop()
+})
+
 t.test('a full batch waits after a failure', async t => {
   const { items, written, failures, state } = open({ interval_ms: 50 })
   state.fault = new Error('away')
