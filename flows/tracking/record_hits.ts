@@ -5,8 +5,8 @@ import type { Pool } from '#sql/pool.ts'
 import { splitOnRefusal } from '#sql/retry.ts'
 import { recordHits, type TrackingHit } from '#sql/tracking/hits.ts'
 
-/** A process that is killed loses the hits of this time, and of the two statements around it: 250 ms altogether. */
-const INTERVAL_MS = 80
+/** A process that is killed loses the hits of this time, or of the statement under way if that takes longer, and of the next one. */
+const INTERVAL_MS = 40
 const MAX_ITEMS = 500
 
 /** Hits that wait while Postgres is away. */

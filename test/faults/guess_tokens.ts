@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { parseUnsubscribeToken, writeUnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { newId } from '#lib/ids.ts'
-import { TAG_BYTES, TokenKeys } from '#lib/token_keys.ts'
+import { TAG_BYTES, type TokenKey, TokenKeys } from '#lib/token_keys.ts'
 import {
   parseLinkToken,
   parseRecipientToken,
@@ -12,6 +12,8 @@ import { Report, readOptions, tell } from './campaign.ts'
 
 type Options = { tokens: number; rounds: number }
 type Kind = { name: string; token: string; parse: (text: string) => unknown }
+/** `foreign`: tokens that are ours, or nearly, and not for this use. */
+type Target = Kind & { foreign: string[] }
 
 /** Share by which the times of two refusals may differ. */
 const SAME_TIME = 0.03
@@ -19,17 +21,22 @@ const SAME_TIME = 0.03
 const TOGETHER = 2_000
 
 /**
- * Row M9: somebody guesses tokens of links, pixels, polls and unsubscribes: those of another kind, changed ones, and random ones with
- * a head of ours, so that the tag alone refuses them. None is taken, and the time of a refusal does not tell how much was
- * right.
+ * Row M9: somebody guesses tokens of links, pixels, polls and unsubscribes: those of another kind, of another recipient or
+ * campaign, of another key, changed ones, and random ones with a head of ours, so that the tag alone refuses them. None is
+ * taken, and the time of a refusal does not tell how much was right.
+ *
+ * @param rounds 0: times are not compared
  */
-function guessTokens({ tokens, rounds }: Options): Report {
+export function guessTokens({ tokens, rounds }: Options): Report {
   const report = new Report()
-  const kinds = makeKinds()
-  for (const { name, token, parse } of kinds) {
+  const targets = makeTargets()
+  for (const { name, token, parse, foreign } of targets) {
     report.expect(parse(token) !== null, `the token of a ${name} is refused`)
-    const taken = guesses(token, kinds, Math.ceil(tokens / kinds.length)).filter(guess => parse(guess) !== null)
+    const count = Math.ceil(tokens / targets.length)
+    const taken = [...foreign, ...guesses(token, count)].filter(guess => guess !== token && parse(guess) !== null)
+    report.note({ [`${name}: guesses`]: foreign.length + count })
     report.expect(taken.length === 0, `${taken.length} were taken for the token of a ${name}, such as ${taken[0]}`)
+    if (rounds === 0) continue
     const ratio = compareTimes(token, parse, rounds)
     report.note({ [`${name}: late to early refusal`]: ratio.toFixed(3) })
     report.expect(Math.abs(ratio - 1) < SAME_TIME, `the time tells how much of the token of a ${name} was right`)
@@ -37,8 +44,39 @@ function guessTokens({ tokens, rounds }: Options): Report {
   return report
 }
 
-function makeKinds(): Kind[] {
-  const keys = new TokenKeys([{ kid: 1, key: randomBytes(32) }])
+function makeTargets(): Target[] {
+  const [older, newer, stranger] = [1, 2, 2].map(kid => ({ kid, key: randomBytes(32) })) as [
+    TokenKey,
+    TokenKey,
+    TokenKey,
+  ]
+  const keys = new TokenKeys([older, newer])
+  const [kinds, others] = [makeKinds(keys), makeKinds(keys)]
+  const strangers = makeKinds(new TokenKeys([stranger]))
+  return kinds.map((kind, n) => ({
+    ...kind,
+    foreign: [
+      ...kinds.filter((_, at) => at !== n).map(({ token }) => token),
+      ...strangers.map(({ token }) => token),
+      // The tag of the same use to another recipient, or in another campaign; and a key that has not signed it.
+      spliceTag(kind.token, (others[n] as Kind).token),
+      ...[older.kid, 3, 255].map(kid => withKid(kind.token, kid)),
+    ],
+  }))
+}
+
+function spliceTag(token: string, other: string): string {
+  const [bytes, others] = [token, other].map(text => Buffer.from(text, 'base64url')) as [Buffer, Buffer]
+  return Buffer.concat([bytes.subarray(0, -TAG_BYTES), others.subarray(-TAG_BYTES)]).toString('base64url')
+}
+
+function withKid(token: string, kid: number): string {
+  const bytes = Buffer.from(token, 'base64url')
+  bytes[1] = kid
+  return bytes.toString('base64url')
+}
+
+function makeKinds(keys: TokenKeys): Kind[] {
   const recipient = { account_id: newId(), delivery_id: newId() }
   const { open, click, poll } = writeRecipientTokens(recipient, keys)
   const link = writeLinkToken({ source_id: newId(), link: 0, url: 'https://acme.com/?q=1' }, keys)
@@ -56,16 +94,14 @@ function makeKinds(): Kind[] {
   ]
 }
 
-function guesses(token: string, kinds: Kind[], count: number): string[] {
-  const others = kinds.map(kind => kind.token).filter(other => other !== token)
+function guesses(token: string, count: number): string[] {
   const bytes = Buffer.from(token, 'base64url')
-  const random = Array.from({ length: count - others.length }, (_, n) => {
+  return Array.from({ length: count }, (_, n) => {
     const guess = Buffer.from(bytes)
     if (n % 2) randomBytes(TAG_BYTES).copy(guess, guess.length - TAG_BYTES)
     else guess[randomInt(guess.length)] = randomInt(256)
     return guess.toString('base64url')
   })
-  return [...others, ...random.filter(guess => guess !== token)]
 }
 
 /** Returns the time of a refusal by the last byte of the tag for 1 of one by its first. */

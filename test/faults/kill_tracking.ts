@@ -11,22 +11,20 @@ import {
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** Hits wait for 80 ms and for the statement before theirs, which takes long on a busy machine. */
-const LOST_MS = 1_500
-
 /** Pause of each visitor: more hits than Postgres can record would wait longer. */
 const PAUSE_MS = 20
 
 /** A request that was answered, known by its User-Agent. */
 type Visit = { user_agent: string; answered_at: number }
 
-type Options = { kills: number; emails: number; visitors: number }
+/** `most_ms`: what was answered longer ago must be recorded. A statement or two take long on a busy machine. */
+type Options = { kills: number; emails: number; visitors: number; most_ms: number }
 
 /**
  * Row M13: a web process is killed while recipients open and click. What was answered shortly before is lost, nothing else;
  * and all figures are those of the hits that are recorded.
  */
-export async function killTracking(stage: Stage, { kills, emails, visitors }: Options): Promise<Report> {
+export async function killTracking(stage: Stage, { kills, emails, visitors, most_ms }: Options): Promise<Report> {
   const report = new Report()
   const campaign = await makeCampaign(stage, stage.account)
   const tracked: TrackedEmail[] = []
@@ -46,7 +44,7 @@ export async function killTracking(stage: Stage, { kills, emails, visitors }: Op
     oldest = Math.max(oldest, ...ages)
     report.expect(ages.length < visits.length, `kill ${n}: something is recorded of ${visits.length} visits`)
   }
-  report.expect(oldest <= LOST_MS, `what was lost was answered ${oldest} ms before, at most`)
+  report.expect(oldest <= most_ms, `what was lost was answered ${oldest} ms before, at most`)
   report.note({
     kills,
     answered,
@@ -119,8 +117,8 @@ async function compareFigures(stage: Stage, campaign: TrackedCampaign, report: R
   report.expect(wrong === 0, `${wrong} recipients have other figures than their hits`)
 }
 
-/** node test/faults/kill_tracking.ts [--kills 20] [--emails 500] [--visitors 16] */
+/** node test/faults/kill_tracking.ts [--kills 20] [--emails 500] [--visitors 16] [--most_ms 250] */
 if (import.meta.main) {
-  const options = readOptions({ kills: 20, emails: 500, visitors: 16 })
+  const options = readOptions({ kills: 20, emails: 500, visitors: 16, most_ms: 250 })
   await runCampaign('kill -9 of a web process while recipients open and click', stage => killTracking(stage, options))
 }
