@@ -91,7 +91,7 @@ const tree = (files: Record<string, string>): Tree => new Map(Object.entries(fil
 const lines = (count: number) => '  count++\n'.repeat(count)
 
 t.test('an import of a higher layer is found, whatever its form', async t => {
-  const files = { 'sql/pool.ts': '', 'tasks/purge.ts': '', 'test/setup.ts': '' }
+  const files = { 'sql/pool.ts': '', 'tasks/purge.ts': '', 'test/setup.ts': '', 'web/site.ts': '' }
   const faultsOf = (path: string, text: string) => keysOf(findLayerFaults(tree({ ...files, [path]: text })))
   t.strictSame(faultsOf('lib/a.ts', "import { sql } from '#sql/pool.ts'"), ['lib/a.ts -> sql/pool.ts'])
   t.strictSame(faultsOf('lib/a/b.ts', "export * from '../../sql/pool.ts'"), ['lib/a/b.ts -> sql/pool.ts'])
@@ -100,6 +100,7 @@ t.test('an import of a higher layer is found, whatever its form', async t => {
   t.strictSame(faultsOf('lib/a.ts', "import {\n  a,\n} from 'pg'"), ['lib/a.ts -> pg'])
   t.strictSame(faultsOf('api/a.ts', "import { purge } from '#tasks/purge.ts'"), ['api/a.ts -> tasks/purge.ts'])
   t.strictSame(faultsOf('workers/a.ts', "import '#test/setup.ts'"), ['workers/a.ts -> test/setup.ts'])
+  t.strictSame(faultsOf('api/a.ts', "import '#web/site.ts'"), ['api/a.ts -> web/site.ts'])
   t.strictSame(faultsOf('extra/a.ts', ''), ['extra/a.ts'])
   t.strictSame(faultsOf('flows/a.ts', "import '#sql/pool.ts'\n// import '#test/setup.ts'"), [])
 })

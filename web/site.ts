@@ -2,8 +2,10 @@ import type { Middleware } from '#api/context.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { assetsRouter } from './assets.ts'
 import { dashboardRouter } from './dashboard.ts'
+import { docsRouter } from './docs/routes.ts'
 
 /** Pages for people, which the web process serves beside the API. */
 export function createSite(foundation: Foundation): Middleware[] {
-  return [assetsRouter, dashboardRouter(foundation)].map(router => router.routes() as unknown as Middleware)
+  const routers = [assetsRouter, docsRouter(foundation.config.BASE_URL), dashboardRouter(foundation)]
+  return routers.map(router => router.routes() as unknown as Middleware)
 }

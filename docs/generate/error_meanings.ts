@@ -2,8 +2,8 @@ import { SEND_ERRORS } from '#api/send_requested.ts'
 import { type ErrorName, statusOf } from '#lib/errors.ts'
 import { table } from './markdown.ts'
 
-/** Errors in words. Names that no route has yet are missing. */
-const MEANINGS: Partial<Record<ErrorName, string>> = {
+/** Errors in words. */
+export const MEANINGS: Record<ErrorName, string> = {
   missing_api_key: 'The request has no API key.',
   restricted_api_key: 'The key may only send.',
   invalid_api_key: 'The key is unknown, revoked or expired.',
@@ -38,6 +38,10 @@ const MEANINGS: Partial<Record<ErrorName, string>> = {
   sending_configuration_unavailable:
     'The configuration of the server does not let it send email of this domain. Retry after `retry-after`.',
   internal_server_error: 'An error of the server.',
+  view_only_member: 'A signed-in member may look at everything and change nothing.',
+  contact_limit_reached: 'The plan allows no more contacts.',
+  ai_credits_exceeded: 'The account has no AI credits left.',
+  application_error: 'An error between you and the server, as the `resend` package names one that it cannot read.',
 }
 
 /** Errors that any route can respond with. */
@@ -53,10 +57,6 @@ export const sendErrors: ReadonlySet<ErrorName> = new Set<ErrorName>(['rate_limi
 export function errorTable(used: ReadonlySet<ErrorName>, kind: 'usual' | 'send' | 'other'): string {
   const kindOf = (name: ErrorName) => (usualErrors.has(name) ? 'usual' : sendErrors.has(name) ? 'send' : 'other')
   const names = (Object.keys(statusOf) as ErrorName[]).filter(name => used.has(name) && kindOf(name) === kind)
-  const rows = names.map(name => {
-    const meaning = MEANINGS[name]
-    if (!meaning) throw new Error(`${name} has no description in docs/generate/error_meanings.ts`)
-    return [`\`${name}\``, String(statusOf[name]), meaning]
-  })
+  const rows = names.map(name => [`[\`${name}\`](errors.md#${name})`, String(statusOf[name]), MEANINGS[name]])
   return table(['Error', 'Status', 'Meaning'], rows)
 }

@@ -6,12 +6,14 @@ import { clientTypes } from './client/client_types.ts'
 import { clientVersion } from './client/client_version.ts'
 import { configurationPage } from './configuration.ts'
 import { envExample } from './env_example.ts'
+import { errorsPage } from './errors/errors_page.ts'
 
 /** Makes the texts that `npm run docs` writes, by their paths from the folder of package.json. */
 export function generateFiles(): Record<string, string> {
   return {
     'docs/configuration.md': configurationPage(),
     'docs/api.md': apiPage(),
+    'docs/errors.md': errorsPage(),
     '.env.example': envExample(),
     'api/openapi/examples.json': apiExamples(),
     'client/cli/generated/operations.ts': clientCommands(),

@@ -7,6 +7,8 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint'
 import t from 'tap'
 import manifest from '#client/package.json' with { type: 'json' }
+import { readMethods } from '#docs/generate/client/read_methods.ts'
+import { clientText } from '#docs/generate/samples/client_text.ts'
 import { startApi } from '#test/support/api.ts'
 import { ROOT } from '#test/support/root.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -113,6 +115,14 @@ t.test('programs in TypeScript compile against the package', async t => {
   `
   await writeFile(join(home, 'program.ts'), program)
   t.equal(await compile(['program.ts']), '')
+})
+
+t.test('the calls of the API reference compile', async t => {
+  const calls = readMethods().map(method => `{\n${clientText(method)}\n}`)
+  const head = "import { Mailbrook } from 'mailbrook'\nconst client = new Mailbrook({ apiKey: 'x' })\n"
+  t.ok(calls.length > 150, `${calls.length} calls`)
+  await writeFile(join(home, 'reference.ts'), head + calls.join('\n'))
+  t.equal(await compile(['reference.ts']), '')
 })
 
 /** Returns the faults that the compiler finds in programs. */

@@ -59,7 +59,7 @@ t.test('docs/operating.md has the usage of the operator’s command', async t =>
 
 t.test('every file that the docs name exists', async t => {
   const whole = all.match(
-    /(?<![\w./-])(?:(?:api|docs|flows|lib|sql|tasks|test|workers|\.ci)\/[\w./]*\w|\.env\.\w+|Procfile)/g,
+    /(?<![\w./-])(?:(?:api|docs|flows|lib|sql|tasks|test|web|workers|\.ci)\/[\w./]*\w|\.env\.\w+|Procfile)/g,
   )
   const folders = Array.from(all.matchAll(/^ {4}(\w+\/) {2,}(.*)/gm), ([, folder = '', text = '']) =>
     ['', ...(text.match(/\b\w+(?:\.ts|\/)/g) ?? [])].map(name => folder + name),

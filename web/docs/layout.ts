@@ -1,0 +1,77 @@
+import { html, raw } from '#web/html.ts'
+import type { Library, Page } from './library.ts'
+
+/** Text of a template. */
+export type Html = ReturnType<typeof html>
+
+type Parts = {
+  title: string
+  library: Library
+  current: string | null
+  question?: string
+  style_url: string
+  body: Html
+}
+
+/** A whole page. Reads well without a style, and needs no script. */
+export function layout({ title, library, current, question = '', style_url, body }: Parts): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} - Mailbrook docs</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${style_url}">
+</head>
+<body>
+<a class="skip" href="#content">Skip to content</a>
+<header>
+<a class="home" href="/docs">Mailbrook docs</a>
+<a class="to-contents" href="#contents">Contents</a>
+<form role="search" action="/docs/search">
+<label for="q">Search</label>
+<input id="q" name="q" type="search" value="${question}" maxlength="200" required>
+<button>Search</button>
+</form>
+</header>
+<main id="content" tabindex="-1">
+${body}
+</main>
+<nav id="contents" aria-label="Contents" tabindex="-1">
+${library.groups.map(group => groupHtml(group, current))}
+</nav>
+<footer>
+<p><a href="/llms.txt">All pages as Markdown</a>, for programs. <a href="/api/openapi.json">OpenAPI document</a>.</p>
+</footer>
+</body>
+</html>
+`
+}
+
+function groupHtml({ name, pages }: Library['groups'][number], current: string | null): Html {
+  return html`<h2>${name}</h2>
+<ul>
+${pages.map(page => html`<li><a href="/docs/${page.slug}"${raw(page.slug === current ? ' aria-current="page"' : '')}>${page.title}</a></li>\n`)}</ul>
+`
+}
+
+/** A page of the docs, with what is on it if it is long. */
+export function articleHtml({ slug, parts, html: text }: Page): Html {
+  const headings = parts.filter(({ level }) => level === 2)
+  const [, intro = '', rest = ''] = /^(.*?<\/h1>)(.*)$/s.exec(text) ?? []
+  return html`<article>
+${raw(intro)}
+${
+  headings.length > 2
+    ? html`<details><summary>On this page</summary>
+<ul>
+${headings.map(({ id, heading }) => html`<li><a href="#${id}">${heading}</a></li>\n`)}</ul>
+</details>`
+    : ''
+}
+${raw(rest)}
+<p class="source"><a href="/docs/${slug}.md">This page as Markdown</a></p>
+</article>`
+}

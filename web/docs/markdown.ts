@@ -1,0 +1,88 @@
+import markdownIt, { type Token } from 'markdown-it'
+import { anchorOf } from '#docs/generate/markdown.ts'
+
+/** A heading with the text below it, up to the next heading. */
+export type Part = { id: string; level: number; heading: string; text: string }
+export type Rendered = { html: string; parts: Part[] }
+
+type Options = {
+  /** The address that a link leads to. */
+  link(target: string): string
+  /** Levels by which headings move up, where the text was written for a larger page. */
+  raised?: number
+}
+
+const markdown = markdownIt({ html: false, linkify: false })
+const { rules } = markdown.renderer
+const { escapeHtml } = markdown.utils
+
+// Whoever has no mouse scrolls what is focused.
+rules.fence = (tokens, index) => codeBlock((tokens[index] as Token).content)
+rules.code_block = rules.fence
+rules.table_open = (tokens, index) =>
+  `<div class="table" tabindex="0" role="region" aria-label="${labelOf(tokens, index)}"><table>\n`
+rules.table_close = () => '</table></div>\n'
+rules.th_open = (tokens, index) => (isEmpty(tokens, index) ? '<td>' : '<th scope="col">')
+rules.th_close = (tokens, index) => (isEmpty(tokens, index - 2) ? '</td>' : '</th>')
+
+export function codeBlock(code: string): string {
+  return `<pre tabindex="0"><code>${escapeHtml(code)}</code></pre>\n`
+}
+
+/** A heading of a column that says nothing. */
+function isEmpty(tokens: Token[], index: number): boolean {
+  return tokens[index + 1]?.content === ''
+}
+
+/** What a table is about: the heading before it. */
+function labelOf(tokens: Token[], index: number): string {
+  const heading = tokens.slice(0, index).findLastIndex(({ type }) => type === 'heading_open')
+  return escapeHtml(`Table: ${heading === -1 ? 'overview' : textOf(tokens[heading + 1])}`)
+}
+
+/** Renders a text; `parts` are what can be found in it. The first one may have no heading. */
+export function render(text: string, { link, raised = 0 }: Options): Rendered {
+  const tokens = markdown.parse(text.replaceAll(/<!--.*?-->/gs, ''), {})
+  const parts: Part[] = []
+  const labels = new Map<string, number>()
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === 'heading_open' || token.type === 'heading_close') token.tag = `h${Number(token.tag[1]) - raised}`
+    if (token.type === 'heading_open') {
+      const heading = textOf(tokens[index + 1])
+      const id = uniqueId(anchorOf(heading), labels)
+      token.attrSet('id', id)
+      parts.push({ id, level: Number(token.tag[1]), heading, text: '' })
+    } else if (tokens[index - 1]?.type !== 'heading_open') {
+      const part = parts.at(-1) ?? { id: '', level: 0, heading: '', text: '' }
+      if (parts.length === 0) parts.push(part)
+      if (token.content) part.text += `${textOf(token)} `
+    }
+    for (const child of token.children ?? []) {
+      if (child.type === 'link_open') child.attrSet('href', link(String(child.attrGet('href') ?? '')))
+    }
+  }
+  return { html: labelTables(markdown.renderer.render(tokens, markdown.options, {})), parts }
+}
+
+/** As GitHub numbers headings that occur again. */
+function uniqueId(anchor: string, known: Map<string, number>): string {
+  const count = known.get(anchor) ?? 0
+  known.set(anchor, count + 1)
+  return count === 0 ? anchor : `${anchor}-${count}`
+}
+
+/** Text without its marks. */
+function textOf(token: Token | undefined): string {
+  const textIn = ({ type, content }: Token) => (type === 'softbreak' ? ' ' : content)
+  return token?.children ? token.children.map(textIn).join('') : (token?.content ?? '')
+}
+
+/** Landmarks of one page have names of their own. */
+function labelTables(html: string): string {
+  const counts = new Map<string, number>()
+  return html.replaceAll(/(<div class="table" [^>]*aria-label=")([^"]*)/g, (_, before, label) => {
+    const count = (counts.get(label) ?? 0) + 1
+    counts.set(label, count)
+    return `${before}${label}${count > 1 ? ` ${count}` : ''}`
+  })
+}
