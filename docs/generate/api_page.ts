@@ -27,37 +27,18 @@ id of an item that the page begins after or ends before. \`has_more\` is true if
 
 const ACCESS = { full: '', sending: ' (a sending key is enough)', dashboard: ' (no API key may call it)' }
 
-/** A resource: its operations, and the records that they take and return. All texts are Markdown. */
-export type Section = {
-  name: string
-  description: string
-  operations: { id: string; text: string }[]
-  records: string
-}
-
 /** Makes docs/api.md. */
 export function apiPage(): string {
-  const { head, sections } = apiReference()
-  const contents = sections.map(({ name, description }) => `* [${name}](#${anchorOf(name)}). ${description}`)
-  const texts = sections.map(({ name, description, operations, records }) =>
-    [`## ${name}`, description, ...operations.map(({ text }) => text), ...(records ? [records] : [])].join('\n\n'),
-  )
-  return `${['# API', GENERATED, head.introduction, contents.join('\n'), head.rest, ...texts].join('\n\n')}\n`
-}
-
-/** Describes the API: what holds for all of it, and a section for each resource. */
-export function apiReference(): { head: { introduction: string; rest: string }; sections: Section[] } {
   const { routes, tags, schemas } = readDocument()
   const records = { bodies: new Records(schemas, true), answers: new Records(schemas, false) }
   const shown = routes.filter(({ 'x-alias-of': alias }) => !alias)
-  const sections = tags.map(({ name, description }) => ({
-    ...{ name, description },
-    operations: shown
-      .filter(({ tags }) => tags.includes(name))
-      .map(one => ({ id: one.operationId, text: describe(one, routes, records).join('\n\n') })),
-    records: [...records.bodies.rest(), ...records.answers.rest()].join('\n\n'),
-  }))
-  return { head: { introduction: INTRODUCTION, rest: `${LISTS}\n\n${errorsOf(routes)}` }, sections }
+  const contents = tags.map(({ name, description }) => `* [${name}](#${anchorOf(name)}). ${description}`)
+  const sections = tags.map(({ name, description }) => {
+    const operations = shown.filter(({ tags }) => tags.includes(name)).flatMap(one => describe(one, routes, records))
+    return [`## ${name}`, description, ...operations, ...records.bodies.rest(), ...records.answers.rest()].join('\n\n')
+  })
+  const page = ['# API', GENERATED, INTRODUCTION, contents.join('\n'), LISTS, errorsOf(routes), ...sections]
+  return `${page.join('\n\n')}\n`
 }
 
 function errorsOf(routes: Route[]): string {

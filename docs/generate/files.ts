@@ -7,12 +7,14 @@ import { clientVersion } from './client/client_version.ts'
 import { configurationPage } from './configuration.ts'
 import { envExample } from './env_example.ts'
 import { errorsPage } from './errors/errors_page.ts'
+import { apiCalls } from './samples/api_calls.ts'
 
 /** Makes the texts that `npm run docs` writes, by their paths from the folder of package.json. */
 export function generateFiles(): Record<string, string> {
   return {
     'docs/configuration.md': configurationPage(),
     'docs/api.md': apiPage(),
+    'docs/generated/api_calls.json': apiCalls(),
     'docs/errors.md': errorsPage(),
     '.env.example': envExample(),
     'api/openapi/examples.json': apiExamples(),

@@ -5,7 +5,7 @@ import { anchorOf } from '#docs/generate/markdown.ts'
 import { API_PATH, API_SLUG, type Entry, GROUPS } from './contents.ts'
 import { createResolve, linkMarkdown, type Resolve } from './links.ts'
 import { codeBlock, type Part, type Rendered, render } from './markdown.ts'
-import { type Reference, type ResourcePage, readReference, resourceMarkdown, type Snippet } from './reference.ts'
+import { type ResourcePage, readReference, resourceMarkdown, type Snippet } from './reference.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -23,7 +23,7 @@ export type Library = { pages: Map<string, Page>; groups: { name: string; pages:
 
 /** Makes all pages. Lets other requests pass between two of them. */
 export async function openLibrary(base_url: string): Promise<Library> {
-  const reference = readReference(base_url)
+  const reference = readReference(await readFile(join(ROOT, API_PATH), 'utf8'), base_url)
   const resolve = createResolve(reference.anchors)
   const pages: Page[] = []
   const add = async (page: Page): Promise<Page> => {
@@ -37,7 +37,7 @@ export async function openLibrary(base_url: string): Promise<Library> {
     for (const entry of entries) own.push(await add(await readGuide(entry, resolve)))
     groups.push({ name, pages: own })
   }
-  const api = [await add(overviewOf(reference, resolve))]
+  const api = [await add(textPage(API_SLUG, API_PATH, reference.overview, resolve))]
   for (const page of reference.pages) api.push(await add(resourcePage(page, resolve)))
   groups.splice(3, 0, { name: 'API', pages: api })
   return { pages: new Map(pages.map(page => [page.slug, page])), groups }
@@ -63,12 +63,6 @@ function textPage(slug: string, path: string, text: string, resolve: Resolve): P
 
 function firstSentence(text: string): string {
   return /^.*?[.:](?=\s|$)/.exec(text.replaceAll(/\s+/g, ' ').trim())?.[0].replace(/:$/, '.') ?? ''
-}
-
-function overviewOf({ head, pages }: Reference, resolve: Resolve): Page {
-  const list = pages.map(({ title, description }) => `* [${title}](api.md#${anchorOf(title)}). ${description}`)
-  const text = `# API\n\n${head.introduction}\n\n## Resources\n\n${list.join('\n')}\n\n${head.rest}\n`
-  return textPage(API_SLUG, API_PATH, text, resolve)
 }
 
 function resourcePage(page: ResourcePage, resolve: Resolve): Page {

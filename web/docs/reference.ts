@@ -1,10 +1,6 @@
 import { type Examples, examplesOf } from '#api/openapi/examples.ts'
-import { apiReference, type Section } from '#docs/generate/api_page.ts'
-import { type Method, readMethods } from '#docs/generate/client/read_methods.ts'
 import { anchorOf } from '#docs/generate/markdown.ts'
-import { clientText } from '#docs/generate/samples/client_text.ts'
-import { commandText } from '#docs/generate/samples/command_text.ts'
-import { curlText } from '#docs/generate/samples/curl_text.ts'
+import calls from '#docs/generated/api_calls.json' with { type: 'json' }
 import { API_SLUG } from './contents.ts'
 
 /** Code of an example, with what it is: `curl`. */
@@ -17,49 +13,67 @@ type Block = { text: string; snippets: Snippet[] }
 export type ResourcePage = { slug: string; title: string; description: string; blocks: Block[] }
 
 export type Reference = {
-  head: { introduction: string; rest: string }
+  /** What holds for all resources, with a list of them. */
+  overview: string
   pages: ResourcePage[]
   /** By headings of docs/api.md: the page that has it. */
   anchors: Map<string, string>
 }
 
-/** Makes the pages of the API, a page per resource, from the OpenAPI document. */
-export function readReference(base_url: string): Reference {
-  const { head, sections } = apiReference()
-  const methods = new Map(readMethods().map(method => [method.operation_id, method]))
+type Call = { id: string; curl: string; client: string; command: string }
+
+/** By headings of operations. No API key may call one that is not there. */
+const CALLS: Record<string, Call | undefined> = calls
+
+/** The parts of docs/api.md that are no resource. */
+const COMMON = ['Lists', 'Errors']
+
+/** Divides docs/api.md into a page per resource, and adds the calls of each operation. */
+export function readReference(text: string, base_url: string): Reference {
+  const [head = '', ...sections] = text.split(/^(?=## )/m)
+  const isCommon = (section: string) => COMMON.includes(headingOf(section))
   const anchors = new Map<string, string>()
-  const pages = sections.map(section => {
-    const page = pageOf(section, methods, base_url)
-    anchors.set(anchorOf(section.name), page.slug)
-    for (const [, heading = ''] of page.blocks
-      .map(({ text }) => text)
-      .join('\n\n')
-      .matchAll(/^###+ (.+)$/gm))
-      anchors.set(anchorOf(heading), page.slug)
-    return page
-  })
-  return { head, pages, anchors }
+  const pages = sections
+    .filter(section => !isCommon(section))
+    .map(section => {
+      const page = pageOf(section, base_url)
+      for (const [, heading = ''] of section.matchAll(/^##+ (.+)$/gm)) anchors.set(anchorOf(heading), page.slug)
+      return page
+    })
+  return { overview: [head, ...sections.filter(isCommon)].join(''), pages, anchors }
 }
 
-function pageOf(section: Section, methods: Map<string, Method>, base_url: string): ResourcePage {
-  const { name, description, operations, records } = section
-  const blocks = operations.map(({ id, text }) => ({ text, snippets: snippetsOf(id, methods.get(id), base_url) }))
+function headingOf(text: string): string {
+  return /^#+ (.+)/.exec(text)?.[1] ?? ''
+}
+
+function pageOf(section: string, base_url: string): ResourcePage {
+  const [head = '', ...operations] = section.split(/^(?=### )/m)
+  const title = headingOf(head)
   return {
-    slug: `${API_SLUG}/${anchorOf(name)}`,
-    title: name,
-    description,
-    blocks: [...blocks, ...(records ? [{ text: records, snippets: [] }] : [])],
+    slug: `${API_SLUG}/${anchorOf(title)}`,
+    title,
+    description: head.slice(head.indexOf('\n')).trim(),
+    blocks: operations.flatMap(operation => blocksOf(operation.trim(), base_url)),
   }
 }
 
-/** None if no API key may call it. */
-function snippetsOf(id: string, method: Method | undefined, base_url: string): Snippet[] {
-  if (!method) return []
+/** An operation. After the last one of a resource come records, which are no part of it. */
+function blocksOf(text: string, base_url: string): Block[] {
+  const records = text.indexOf('\n#### ')
+  const own = records === -1 ? text : text.slice(0, records).trim()
+  const rest = records === -1 ? '' : text.slice(records).trim()
+  const snippets = snippetsOf(CALLS[headingOf(text)], base_url)
+  return [{ text: own, snippets }, ...(rest ? [{ text: rest, snippets: [] }] : [])]
+}
+
+function snippetsOf(call: Call | undefined, base_url: string): Snippet[] {
+  if (!call) return []
   return [
-    { title: 'curl', language: 'sh', code: curlText(method, base_url) },
-    { title: 'Client library', language: 'ts', code: clientText(method) },
-    { title: 'Command line', language: 'sh', code: commandText(method) },
-    ...answersOf(examplesOf(id).answers),
+    { title: 'curl', language: 'sh', code: call.curl.replace('http://localhost:3000', base_url) },
+    { title: 'Client library', language: 'ts', code: call.client },
+    { title: 'Command line', language: 'sh', code: call.command },
+    ...answersOf(examplesOf(call.id).answers),
   ].map(snippet => ({ ...snippet, code: `${snippet.code}\n` }))
 }
 
