@@ -6,7 +6,7 @@ const page = (slug: string): Entry => ({ slug, path: `docs/${slug}.md` })
 
 /** The first pages that a new reader looks for, and then each subject. A test compares this with the folder docs/. */
 export const GROUPS: Group[] = [
-  { name: 'Start', entries: [page('examples')] },
+  { name: 'Start', entries: ['examples', 'coming_from_resend'].map(page) },
   {
     name: 'Guides',
     entries: [
