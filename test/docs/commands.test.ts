@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
+import { CURL_PAGES } from '#test/support/docs_blocks.ts'
 import { Terminal } from '#test/support/markdown_examples.ts'
 import { ROOT } from '#test/support/root.ts'
 import { makeScratch } from '#test/support/scratch.ts'
@@ -16,7 +17,7 @@ await writeFile(join(folder, 'contacts.csv'), 'email,first_name,plan\nanna@y.com
 const DAY_MS = 24 * 60 * 60_000
 
 /** Each page in the order in which a reader meets its commands, with an account that has acme.com. */
-for (const name of ['contacts', 'campaigns', 'automations', 'polls', 'sending', 'webhooks']) {
+for (const name of CURL_PAGES) {
   t.test(`the commands of docs/${name}.md do what the page says`, skip, async t => {
     const world = await openWorld(t)
     const account = await newAccount(world)

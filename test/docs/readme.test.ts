@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { access, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { Resend } from 'resend'
 import t from 'tap'
 import { setUp } from '#flows/accounts/create_sandbox.ts'
 import { addWebhook } from '#flows/webhooks/change_webhook.ts'
@@ -93,6 +94,9 @@ t.test('the first curl of the README sends, and the answers are as it says', asy
   t.notOk('queue' in email)
 })
 
+const AsyncFunction = (async () => {}).constructor as FunctionConstructor
+const resend = new Resend('re_x')
+
 t.test('the receiver of docs/webhooks.md knows what comes from here, and nothing else', async t => {
   const [, code = ''] = /^```js\n(import { createHmac.*?)^```$/ms.exec(pages.webhooks as string) ?? []
   const { isFromMailbrook } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
@@ -112,8 +116,13 @@ t.test('the receiver of docs/webhooks.md knows what comes from here, and nothing
     hook.posted.map(({ json }) => json.type),
     ['email.sent', 'email.delivered', 'test'],
   )
+  const [, withPackages = ''] = /^```js\n(new \(await import.*?)^```$/ms.exec(pages.webhooks as string) ?? []
+  const verify = new AsyncFunction('secret', 'body', 'headers', 'resend', 'id', 'timestamp', 'signature', withPackages)
   for (const { headers, body } of hook.posted) {
     t.equal(isFromMailbrook(secret, headers, body), true)
+    const parts = ['id', 'timestamp', 'signature'].map(name => headers[`webhook-${name}`])
+    await t.resolves(verify(secret, body.toString(), headers, resend, ...parts))
+    await t.rejects(verify(secret, `${body} `, headers, resend, ...parts))
     t.equal(isFromMailbrook(`${secret}x`, headers, body), false)
     t.equal(isFromMailbrook(secret, headers, Buffer.concat([body, Buffer.from(' ')])), false)
     t.equal(isFromMailbrook(secret, {}, body), false)
