@@ -38,7 +38,6 @@ export const MEANINGS: Record<ErrorName, string> = {
   sending_configuration_unavailable:
     'The configuration of the server does not let it send email of this domain. Retry after `retry-after`.',
   internal_server_error: 'An error of the server.',
-  view_only_member: 'A signed-in member may look at everything and change nothing.',
   contact_limit_reached: 'The plan allows no more contacts.',
   ai_credits_exceeded: 'The account has no AI credits left.',
   application_error: 'An error between you and the server, as the `resend` package names one that it cannot read.',

@@ -1,8 +1,5 @@
-import { html, raw } from '#web/html.ts'
+import { type Html, html, raw } from '#web/html.ts'
 import type { Library, Page } from './library.ts'
-
-/** Text of a template. */
-export type Html = ReturnType<typeof html>
 
 type Parts = {
   title: string

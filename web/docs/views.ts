@@ -1,5 +1,5 @@
+import type { Html } from '#web/html.ts'
 import { html } from '#web/html.ts'
-import type { Html } from './layout.ts'
 import type { Library } from './library.ts'
 import type { Hit } from './search.ts'
 

@@ -9,7 +9,7 @@ export const REMEDIES: Record<ErrorName, string> = {
     'Use a key with full access: `npm run admin -- key create --account ACCOUNT --name NAME` makes one. Keep the restricted one where only sending is needed.',
   invalid_api_key:
     'Look for spaces or quotes around the key, and for a key of another server. If it was revoked or has expired, the operator makes another one. `mailbrook whoami` tells whether a key works.',
-  dashboard_only: 'Ask the operator of the server, who manages keys by `npm run admin -- key`.',
+  dashboard_only: 'Sign in at the dashboard as an owner or an admin, or ask the operator: `npm run admin -- key`.',
   validation_error:
     'Read `message`: it names the field and what it must be. With status `403`, send a `User-Agent` header. With `409`, choose another name, or change the record that has it. If all recipients are suppressed, see [suppressions](sending.md#suppressions).',
   missing_required_field:
