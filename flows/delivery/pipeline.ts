@@ -1,4 +1,5 @@
 import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
+import { Tally } from '#lib/async/fair/tally.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import { CampaignPace } from './campaign_pace.ts'
 import { decideUnsent, isBulk, judgeError } from './decide_outcome.ts'
@@ -31,8 +32,8 @@ export class Pipeline {
   /** By name of the pool of slots. */
   readonly #queues = new Map<string, TransportQueues>()
   readonly #stopping = new AbortController()
-  /** Number of deliveries not being sent yet, by destination. */
-  readonly #unsent = new Map<string, number>()
+  /** Deliveries not being sent yet, by destination: all of them, and those that are not of campaigns. */
+  readonly #unsent = { all: new Tally(), other: new Tally() }
   #idlers: (() => void)[] = []
 
   constructor(deps: Dependencies) {
@@ -52,9 +53,9 @@ export class Pipeline {
     return load
   }
 
-  /** Destinations with at least this many deliveries that wait here. */
-  busy(count: number): string[] {
-    return [...this.#unsent].flatMap(([destination, unsent]) => (unsent >= count ? [destination] : []))
+  /** Destinations for which no mail is claimed, or no mail of campaigns, as so many deliveries wait here that go before it. */
+  busy(count: number): { busy_destinations: string[]; bulk_busy: string[] } {
+    return { busy_destinations: this.#unsent.other.from(count), bulk_busy: this.#unsent.all.from(count) }
   }
 
   take(delivery: ClaimedDelivery): void {
@@ -66,7 +67,7 @@ export class Pipeline {
       void this.#settle(delivery, result)
       return
     }
-    this.#unsent.set(delivery.destination, (this.#unsent.get(delivery.destination) ?? 0) + 1)
+    this.#countUnsent(delivery, 1)
     this.#lane_finder.take(delivery)
   }
 
@@ -93,7 +94,7 @@ export class Pipeline {
   #open(slots: number): TransportQueues {
     return new TransportQueues({
       ...{ ...this.#deps, slots, signal: this.#stopping.signal },
-      onStart: delivery => this.#leaveUnsent(delivery),
+      onStart: delivery => this.#countUnsent(delivery, -1),
       onError: (error, delivery) => void this.#settleUnsent(delivery, this.#judge(error, delivery)),
       onAside: () => this.#deps.onRoom(),
       onResult: (delivery, result) => void this.#settle(delivery, result),
@@ -110,10 +111,9 @@ export class Pipeline {
     return null
   }
 
-  #leaveUnsent({ destination }: ClaimedDelivery): void {
-    const unsent = (this.#unsent.get(destination) ?? 0) - 1
-    if (unsent > 0) this.#unsent.set(destination, unsent)
-    else this.#unsent.delete(destination)
+  #countUnsent(delivery: ClaimedDelivery, by: 1 | -1): void {
+    this.#unsent.all.add(delivery.destination, by)
+    if (!isBulk(delivery)) this.#unsent.other.add(delivery.destination, by)
   }
 
   #judge(error: unknown, delivery: ClaimedDelivery): DeliveryResult {
@@ -123,7 +123,7 @@ export class Pipeline {
   }
 
   #settleUnsent(delivery: ClaimedDelivery, result: DeliveryResult): Promise<void> {
-    this.#leaveUnsent(delivery)
+    this.#countUnsent(delivery, -1)
     return this.#settle(delivery, result)
   }
 

@@ -31,7 +31,7 @@ export const SENDER_TIMES: SenderTimes = {
 
 /**
  * Most deliveries per claim. A destination with this many waiting is skipped, so a slow one never fills a quarter of
- * CAPACITY.
+ * CAPACITY. Only other mail that waits keeps other mail back: that of campaigns goes behind it.
  */
 const CLAIM = 125
 
@@ -88,13 +88,13 @@ export class Sender extends LeaseLoop<string> {
       return
     }
     const lease = { lease_owner: newId(), lease_seconds: this.#lease_seconds }
-    const busy_destinations = this.#pipeline.busy(CLAIM)
+    const { busy_destinations, bulk_busy } = this.#pipeline.busy(CLAIM)
     const max_campaigns = Math.min(this.#pipeline.campaign_pace.room(), limit)
-    const options = { ...lease, limit, max_campaigns, email_ids: ids ?? undefined, busy_destinations }
+    const options = { ...lease, limit, max_campaigns, email_ids: ids ?? undefined, busy_destinations, bulk_busy }
     const claimed = await claimDeliveries(this.#pool, options)
     for (const delivery of claimed) this.#pipeline.take(delivery)
     const isFull = claimed.length === limit || claimed.filter(isBulk).length >= max_campaigns
-    this.#more = isFull || busy_destinations.length > 0 || (this.#more && ids !== null)
+    this.#more = isFull || bulk_busy.length > 0 || (this.#more && ids !== null)
     this.#refill_at = Math.floor(this.#pipeline.load / 2)
   }
 

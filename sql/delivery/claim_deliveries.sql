@@ -1,6 +1,7 @@
-DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[], uuid[]);
-DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[], uuid[], integer);
-DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[], uuid[], integer, integer);
+DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[], uuid[]),
+  claim_deliveries(uuid, double precision, integer, text[], uuid[], integer),
+  claim_deliveries(uuid, double precision, integer, text[], uuid[], integer, integer),
+  claim_deliveries(uuid, double precision, integer, text[], uuid[], integer, integer, text[]);
 
 -- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
 -- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
@@ -15,12 +16,14 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 --
 -- newest_renderer: the newest version that the worker knows (lib/contents); workers of an earlier release name none, and
 -- leave mail that needs one to others during an upgrade. max_campaigns: most mail of campaigns among what is due; null: max_count.
+-- bulk_busy: destinations that get no mail of campaigns; null: the same that get no other.
 --
 -- Both lists go by index in its own order. A queue's index is full of entries of rows that have left it: a bitmap or a
 -- sort reads them all, each time, and never marks them dead. A range for each priority, so that what is due later is
 -- never read, however much of it there is.
 CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max_count integer,
-  busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0, max_campaigns integer DEFAULT NULL)
+  busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0, max_campaigns integer DEFAULT NULL,
+  bulk_busy text[] DEFAULT NULL)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
   destination text, renderer smallint, suppressed boolean, unsubscribed boolean, transport text, has_left boolean,
   priority smallint, is_stopped boolean)
@@ -50,8 +53,9 @@ BEGIN
     RETURN;
   END IF;
 
+  bulk_busy := coalesce(bulk_busy, busy_destinations);
   FOR round IN 1..4 LOOP
-    IF email_ids IS NULL AND busy_destinations <> '{}' THEN
+    IF email_ids IS NULL AND bulk_busy <> '{}' THEN
       -- There may be far more mail of campaigns to one busy destination than to all others.
       SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL),
         bool_or(automation_id IS NOT NULL) INTO accounts, ids, have_topics, have_campaigns, have_automations FROM (
@@ -63,7 +67,7 @@ BEGIN
         ) d
         UNION ALL
         SELECT d.account_id, d.id, d.topic_id, d.campaign_id, d.automation_id
-        FROM due_campaign_mail(coalesce(least(max_campaigns, max_count), max_count), busy_destinations, newest_renderer) AS d
+        FROM due_campaign_mail(coalesce(least(max_campaigns, max_count), max_count), bulk_busy, newest_renderer) AS d
         LIMIT max_count
       ) due;
     ELSIF email_ids IS NULL THEN
@@ -87,7 +91,8 @@ BEGIN
           SELECT * FROM deliveries d
           -- Said so that the index of what is due, which is in another order, does not fit.
           WHERE d.email_id = e.id AND (d.state = 'queued') IS NOT FALSE AND d.next_at <= now()
-            AND d.destination <> ALL (busy_destinations) AND coalesce(d.renderer, 0) <= newest_renderer
+            AND d.destination <> ALL (CASE d.priority WHEN 0 THEN busy_destinations ELSE bulk_busy END)
+            AND (d.priority = 0 OR max_campaigns > 0 OR max_campaigns IS NULL) AND coalesce(d.renderer, 0) <= newest_renderer
           FOR UPDATE SKIP LOCKED
         ) d
         LIMIT max_count
@@ -124,13 +129,7 @@ BEGIN
     leavers := find_leavers(accounts, ids);
   END IF;
   IF have_topics THEN
-    outsiders := ARRAY(
-      SELECT d.id FROM unnest(accounts, ids) AS due(account_id, id)
-      JOIN deliveries d ON d.account_id = due.account_id AND d.id = due.id
-      JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
-      CROSS JOIN LATERAL topic_subscription(d.account_id, e.domain_id, lower(d.recipient), d.topic_id) AS s
-      WHERE d.topic_id IS NOT NULL AND NOT s.is_subscribed
-    );
+    outsiders := find_outsiders(accounts, ids);
   END IF;
 
   RETURN QUERY
@@ -138,7 +137,8 @@ BEGIN
     state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = owner,
     lease_until = now() + make_interval(secs => lease_seconds), next_at = NULL, updated_at = now()
   FROM unnest(accounts, ids) AS due(account_id, id)
-  WHERE d.account_id = due.account_id AND d.id = due.id
+  -- By their ids as well: else, if it believes that there are hardly any deliveries, Postgres reads all of them for each.
+  WHERE d.account_id = due.account_id AND d.id = due.id AND d.account_id = ANY (accounts) AND d.id = ANY (ids)
   RETURNING d.account_id, d.id, d.attempt, d.lease_owner, d.email_id, d.recipient, d.destination, d.renderer, EXISTS (
     SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)
       AND (s.expires_at IS NULL OR s.expires_at > now())

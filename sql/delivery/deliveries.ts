@@ -33,25 +33,28 @@ export type ClaimOptions = {
   lease_owner: string
   lease_seconds: number
   limit: number
-  /** Most deliveries of campaigns, if `email_ids` names none. Default: `limit`. */
+  /** Most deliveries of campaigns; of those that `email_ids` names, all or (0) none. Default: `limit`. */
   max_campaigns?: number
   /** Only deliveries of these emails. */
   email_ids?: string[]
   /** Destinations that have enough deliveries in memory here already. */
   busy_destinations?: string[]
+  /** Destinations to which no mail of campaigns is claimed. Default: `busy_destinations`. */
+  bulk_busy?: string[]
 }
 
 /** Claims due deliveries, oldest first, of all emails or only of these (sql/delivery/claim_deliveries.sql). */
 export async function claimDeliveries(db: Queryable, options: ClaimOptions): Promise<ClaimedDelivery[]> {
   const { lease_owner, lease_seconds, limit, max_campaigns = null, email_ids, busy_destinations = [] } = options
+  const { bulk_busy = busy_destinations } = options
   const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
   return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
     SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, renderer, suppressed,
       unsubscribed, has_left, is_stopped, priority, transport
     FROM claim_deliveries(
       ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}, ${NEWEST_RENDERER},
-      ${max_campaigns}
-    )
+      ${max_campaigns}, ${sql.array(bulk_busy, 'text')}
+    ) ORDER BY priority, id
   `)
 }
 

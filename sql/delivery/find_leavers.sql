@@ -1,4 +1,5 @@
 DROP FUNCTION IF EXISTS find_leavers(uuid[], uuid[]);
+DROP FUNCTION IF EXISTS find_outsiders(uuid[], uuid[]);
 
 -- Which of these deliveries of campaigns and automations are to contacts that were deleted or, unless the mail is
 -- transactional, have unsubscribed from everything. Mail of a campaign to an address that was never a contact has none to leave.
@@ -12,6 +13,19 @@ BEGIN
       SELECT FROM contacts c WHERE c.account_id = e.account_id AND c.id = e.contact_id
         AND NOT (c.unsubscribed AND d.priority > 0)
     )
+  );
+END
+$$;
+
+-- Which of these deliveries have a topic to which their recipient is not subscribed.
+CREATE FUNCTION find_outsiders(accounts uuid[], ids uuid[]) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT d.id FROM unnest(accounts, ids) AS due(account_id, id)
+    JOIN deliveries d ON d.account_id = due.account_id AND d.id = due.id
+    JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+    CROSS JOIN LATERAL topic_subscription(d.account_id, e.domain_id, lower(d.recipient), d.topic_id) AS s
+    WHERE d.topic_id IS NOT NULL AND NOT s.is_subscribed
   );
 END
 $$;

@@ -139,3 +139,16 @@ t.test('a claim steps over a busy destination, and takes the others whatever the
   t.notOk(rest.some(({ destination }) => destination === 'busy.com'))
   t.equal((await claimDeliveries(pool, { ...lease, busy_destinations: [], limit: 100 })).length, 3)
 })
+
+t.test('a claim of emails by their ids takes none of campaigns if it is told so', async t => {
+  await pool.pg.query('DELETE FROM deliveries')
+  const account = await newAccount(world)
+  await addContacts(world, account, people(3))
+  await send_campaign(await queueCampaign(world, account), openWork(t, world, 'capture'))
+  const { rows } = await pool.pg.query('SELECT email_id FROM deliveries')
+  const email_ids = [...rows.map(({ email_id }) => email_id as string), await acceptEmail(world, account)]
+  const claim = { lease_owner: newId(), lease_seconds: 40, limit: 10, email_ids }
+  t.equal((await claimDeliveries(pool, { ...claim, max_campaigns: 0 })).length, 1)
+  t.equal((await claimDeliveries(pool, { ...claim, max_campaigns: 1, bulk_busy: ['b.com'] })).length, 0)
+  t.equal((await claimDeliveries(pool, { ...claim, max_campaigns: 1 })).length, 3)
+})
