@@ -4,6 +4,17 @@ const RESERVED = /(?:^|\.)(?:example\.(?:com|net|org)|test|invalid|localhost|exa
 /** The same for a pattern of Postgres. */
 export const RESERVED_PATTERN = RESERVED.source
 
+/** Patterns of LIKE: all of them, in lower case, fit one. They take a tenth of the time. */
+export const RESERVED_ENDINGS = [
+  '%example.com',
+  '%example.net',
+  '%example.org',
+  '%test',
+  '%invalid',
+  '%localhost',
+  '%example',
+]
+
 /** Whether an ASCII domain is example.com, example.net, example.org, .test, .invalid, .localhost, .example or below one. */
 export function isReservedDomain(domain: string): boolean {
   return RESERVED.test(domain)

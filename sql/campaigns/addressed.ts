@@ -1,5 +1,5 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
-import { RESERVED_PATTERN } from '#lib/mail/reserved_domains.ts'
+import { RESERVED_ENDINGS, RESERVED_PATTERN } from '#lib/mail/reserved_domains.ts'
 import { type Criteria, findsAll } from '#lib/segments/conditions.ts'
 import { isInAudience } from '#sql/contacts/contacts.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
@@ -60,7 +60,7 @@ export function leftOut({ topic, cap, simulator_domain }: Addressed, how: Look):
       : topic.default_subscription === 'opt_in'
         ? chose('opt_out')
         : sql.fragment`NOT ${chose('opt_in')}`
-  const domain = sql.fragment`substring(c.email FROM '[^@]*$')`
+  const domain = sql.fragment`split_part(c.email, '@', -1)`
   return sql.fragment`CASE
     WHEN c.unsubscribed THEN 'unsubscribed'
     WHEN ${isOutside} THEN 'not_subscribed_to_topic'
@@ -68,7 +68,8 @@ export function leftOut({ topic, cap, simulator_domain }: Addressed, how: Look):
       SELECT FROM suppressions s WHERE s.account_id = c.account_id AND s.address = c.email
         AND (s.expires_at IS NULL OR s.expires_at > now()) ${how}
     ) THEN 'suppressed'
-    WHEN ${domain} <> ${simulator_domain} AND ${domain} ~ ${RESERVED_PATTERN} THEN 'reserved_domain'
+    WHEN c.email LIKE ANY (${sql.array(RESERVED_ENDINGS, 'text')}) AND ${domain} <> ${simulator_domain}
+      AND ${domain} ~ ${RESERVED_PATTERN} THEN 'reserved_domain'
     ELSE ${cappedFor(cap, how)}
   END`
 }

@@ -20,6 +20,7 @@ BEGIN
     SELECT FROM (
       SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
       JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.campaign_id IS NOT NULL
+      OFFSET 0 -- else each delivery is asked for its campaign
     ) c
     WHERE is_stopped(c.account_id, c.campaign_id)
   );

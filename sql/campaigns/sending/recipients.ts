@@ -29,7 +29,7 @@ export async function insertRecipients(
       WHERE u.account_id = ${account_id} AND u.campaign_id = ${campaign_id} AND u.run = ${run}
     ), looked AS MATERIALIZED (
       ${contactsAhead(this_run, limit)}
-    ), found AS (
+    ), found AS MATERIALIZED ( -- else the reason is found anew wherever it is named
       SELECT c.id, c.email, ${leftOut(addressed, LOOK.atFew)} AS reason, CASE
           WHEN ${times !== null} THEN coalesce(z.at, ${times?.other ?? null}::timestamptz)
           WHEN run.is_warming THEN run.created_at - coalesce((
@@ -45,7 +45,7 @@ export async function insertRecipients(
         CASE WHEN f.reason IS NULL THEN 'p' ELSE 'x' END::"char", f.reason, coalesce(f.variant, 0),
         CASE WHEN f.variant IS NULL THEN 'infinity' ELSE f.due_at END
       FROM found f WHERE f.reason IS NULL OR f.reason IN ('suppressed', 'reserved_domain', 'mailed_recently', 'unengaged')
-      ON CONFLICT DO NOTHING RETURNING state
+      RETURNING state
     )
     SELECT (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS last, (SELECT count(*) FROM looked) AS looked,
       (SELECT count(*) FROM inserted) AS inserted, (SELECT count(*) FROM inserted WHERE state = 'x') AS excluded
@@ -135,10 +135,13 @@ export async function updateRecipients(
   { account_id, campaign_id, run }: RunId,
   decided: Decided[],
 ): Promise<void> {
+  const ids = decided.map(({ contact_id }) => contact_id)
+  // By their ids as well: else, if it believes that a run is small, Postgres reads all of it.
   await tx.run(sql.unsafe`
     UPDATE campaign_recipients r SET email_id = d.email_id, reason = d.reason, variant = d.variant,
       state = CASE WHEN d.email_id IS NULL THEN 'x' ELSE 'm' END::"char"
     FROM json_to_recordset(${JSON.stringify(decided)}::json) AS d(contact_id uuid, variant smallint, email_id uuid, reason text)
     WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.contact_id = d.contact_id
+      AND r.contact_id = ANY (${sql.array(ids, 'uuid')})
   `)
 }

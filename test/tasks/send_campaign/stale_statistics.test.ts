@@ -1,0 +1,64 @@
+import t, { type Test } from 'tap'
+import { newId } from '#lib/ids.ts'
+import { claimDeliveries } from '#sql/delivery/deliveries.ts'
+import { createPool, type Pool } from '#sql/pool.ts'
+import { send_campaign } from '#tasks/send_campaign.ts'
+import { addContacts, queueCampaign } from '#test/support/campaigns.ts'
+import { openWork } from '#test/support/sending.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const COUNT = 1_000
+
+/** One connection to a database whose statistics say that these tables are empty. */
+async function openEmpty(t: Test): Promise<Pool> {
+  await world.pool.pg.query('DELETE FROM deliveries; DELETE FROM campaign_recipients')
+  for (const table of ['deliveries', 'campaign_recipients']) {
+    await world.pool.pg.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`)
+    await world.pool.pg.query(`VACUUM ANALYZE ${table}`)
+  }
+  const pool = createPool(world.config.DATABASE_URL as string, { max: 1 })
+  t.teardown(() => pool.end())
+  return pool
+}
+
+async function queue(pool: Pool) {
+  const account = await newAccount(world)
+  await addContacts(
+    world,
+    account,
+    Array.from({ length: COUNT }, (_, n) => `p${n}@b.com`),
+  )
+  const campaign = await queueCampaign(world, account)
+  const work = { ...openWork(t, world, 'capture'), pool, slice: COUNT / 10 }
+  return () => send_campaign(campaign, work)
+}
+
+/** Rows that the only connection of a pool has read by indexes of a table so far. */
+async function rowsRead({ pg }: Pool, table: string): Promise<number> {
+  await pg.query('SELECT pg_stat_force_next_flush()')
+  const { rows } = await pg.query('SELECT idx_tup_fetch::int AS count FROM pg_stat_user_tables WHERE relname = $1', [
+    table,
+  ])
+  return rows[0].count
+}
+
+t.test('claims read what they claim, though Postgres believes that nothing is queued', async t => {
+  const pool = await openEmpty(t)
+  const claim = () => claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 10 })
+  t.equal((await claim()).length, 0) // which makes the plan
+  await (await queue(world.pool))()
+  const before = await rowsRead(pool, 'deliveries')
+  t.equal((await claim()).length, 10)
+  const read = (await rowsRead(pool, 'deliveries')) - before
+  t.ok(read < COUNT / 2, `it read ${read} rows`)
+})
+
+t.test('slices of a campaign read what they store, though Postgres believes that it has no recipients', async t => {
+  const pool = await openEmpty(t)
+  const send = await queue(pool)
+  const before = await rowsRead(pool, 'campaign_recipients')
+  await send()
+  const read = (await rowsRead(pool, 'campaign_recipients')) - before
+  t.ok(read < 5 * COUNT, `they read ${read} rows`)
+})
