@@ -51,8 +51,8 @@ export async function endToEnd(stage: Stage, sink: Sink): Promise<number> {
   return COUNT / (((await ended) - began) / 1000)
 }
 
-/** The worker sleeps while the queue is filled. */
-async function drain(stage: Stage, sink: Sink, worker: Child): Promise<number> {
+/** Sends per second from a full queue. The worker sleeps while it is filled. */
+export async function drain(stage: Stage, sink: Sink, worker: Child): Promise<number> {
   worker.process.kill('SIGSTOP')
   await generateLoad(API, stage.key, COUNT)
   const arrived = sink.arrived(sink.messages + COUNT)
@@ -63,10 +63,10 @@ async function drain(stage: Stage, sink: Sink, worker: Child): Promise<number> {
 }
 
 /** Runs one of the baselines in a process of its own, as the worker is; it prints its rate. */
-async function inProcess(file: string, sink: Sink): Promise<number> {
+export async function inProcess(file: string, sink: Sink, count: number = COUNT): Promise<number> {
   const environment = {
     SINK_URL: sink.url,
-    COUNT: String(COUNT),
+    COUNT: String(count),
     CALLERS: String(CALLERS),
     EMAIL: JSON.stringify(EMAIL),
   }

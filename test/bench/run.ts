@@ -3,6 +3,9 @@ const benchmarks: Record<string, () => Promise<void>> = {
   accept: async () => (await import('./accept.ts')).benchAccept(),
   batch: async () => (await import('./batch.ts')).benchBatch(),
   deliver: async () => (await import('./deliver.ts')).benchDeliver(),
+  campaign: async () => (await import('./campaign.ts')).benchCampaign(),
+  snapshot: async () => (await import('./snapshot.ts')).benchSnapshot(),
+  stats: async () => (await import('./stats.ts')).benchStats(),
   attachments: async () => {
     await (await import('./attachments.ts')).benchAttachments()
     await (await import('./large_emails.ts')).benchLargeEmails()

@@ -1,0 +1,96 @@
+import { ask, PORT } from '#test/bench/support/campaigns.ts'
+import { openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
+
+const MANY = Number(process.env.BENCH_RECIPIENTS ?? 1_000_000)
+const FEW = 10_000
+const SAMPLES = 41
+const GOAL = 3
+
+/** GET /campaigns/:id/stats and /engagement of a campaign with a million recipients, beside one with ten thousand. */
+export async function benchStats(): Promise<void> {
+  const stage = await openStage()
+  try {
+    await stage.spawn('api/server.ts', { PORT })
+    const few = await fillCampaign(stage, FEW)
+    const many = await fillCampaign(stage, MANY)
+    await stage.pool.pg.query('VACUUM ANALYZE')
+    for (const path of ['stats', 'engagement']) {
+      const times: { few: number[]; many: number[] } = { few: [], many: [] }
+      for (let n = -3; n < SAMPLES; n++) {
+        const [of_few, of_many] = [await time(stage, few, path), await time(stage, many, path)]
+        if (n < 0) continue // not counted: until it is warm
+        times.few.push(of_few)
+        times.many.push(of_many)
+      }
+      const [small, large] = [percentile(times.few, 0.5), percentile(times.many, 0.5)]
+      const figure = `p50 ${large.toFixed(1)} ms, with ${FEW} recipients ${small.toFixed(1)} ms, ${(large / small).toFixed(2)}x`
+      report(`B23 ${path} of ${MANY} recipients`, figure, `<= ${GOAL}x`, large / small <= GOAL)
+    }
+  } finally {
+    await stage.close()
+  }
+}
+
+async function time(stage: Stage, id: string, path: string): Promise<number> {
+  const start = performance.now()
+  await ask(stage, 'GET', `/campaigns/${id}/${path}`)
+  return performance.now() - start
+}
+
+/** A campaign that was sent: of its recipients a third opened it, 1 in 16 clicked a link and 1 in 20 replied. */
+async function fillCampaign({ pool }: Stage, count: number): Promise<string> {
+  const client = await pool.pg.connect()
+  await client.query('SET statement_timeout = 0')
+  const run = (text: string, values: unknown[]) => client.query({ text, values, query_timeout: 0 } as never)
+  const { rows } = await client.query(`
+    INSERT INTO campaigns (account_id, id, domain_id, name, status, subject)
+    SELECT account_id, gen_random_uuid(), id, 'News', 'sent', 'News' FROM domains LIMIT 1 RETURNING account_id, id, domain_id`)
+  const { account_id, id, domain_id } = rows[0]
+  await run('INSERT INTO campaign_runs (account_id, campaign_id, run, finished_at) VALUES ($1, $2, 1, now())', [
+    ...[account_id, id],
+  ])
+  await run(CONTACTS, [account_id, id, domain_id, count])
+  await run(RECIPIENTS, [account_id, id])
+  await run(REPLIES, [account_id, id, domain_id])
+  await run(COUNTS, [account_id, id, count])
+  await run(LINKS, [account_id, id, count])
+  client.release(true)
+  return id
+}
+
+const CONTACTS = `
+  INSERT INTO contacts (account_id, id, domain_id, email, source)
+  SELECT $1, gen_random_uuid(), $3, n || '@' || $2::uuid || '.com', 'import' FROM generate_series(1, $4::integer) AS n`
+
+/** Each 20th of those with a contact of this campaign has the id of its reply as its own. */
+const RECIPIENTS = `
+  INSERT INTO campaign_recipients (account_id, campaign_id, run, contact_id, email, state, email_id, sent_at, opens, clicks,
+    first_opened_at, first_clicked_at, replied_at, received_email_id)
+  SELECT $1, $2::uuid, 1, c.id, c.email, 'm', c.id, now(), (n % 3 = 0)::integer, (n % 16 = 0)::integer,
+    CASE WHEN n % 3 = 0 THEN at END, CASE WHEN n % 16 = 0 THEN at END, CASE WHEN n % 20 = 0 THEN at END,
+    CASE WHEN n % 20 = 0 THEN c.id END
+  FROM (SELECT *, split_part(email, '@', 1)::integer AS n FROM contacts WHERE email LIKE '%@' || $2::uuid || '.com') c
+  CROSS JOIN LATERAL (SELECT now() - random() * interval '30 days' * (n > 0)::integer AS at) a`
+
+const REPLIES = `
+  WITH replies AS (
+    INSERT INTO received_emails (account_id, id, domain_id, state, mail_from, received_for, client, sha256, size, subject)
+    SELECT r.account_id, r.received_email_id, $3, 'parsed', r.email, '{a@sandbox.internal}', '{}', sha256(r.email::bytea), 900,
+      'Re: News'
+    FROM campaign_recipients r WHERE r.account_id = $1 AND r.campaign_id = $2 AND r.received_email_id IS NOT NULL
+    RETURNING account_id, id
+  )
+  INSERT INTO received_contents (account_id, received_email_id, headers, text)
+  SELECT account_id, id, '{}', repeat('Thank you. ', 40) FROM replies`
+
+/** Moved by as many processes as there are shards. */
+const COUNTS = `
+  INSERT INTO campaign_counts (account_id, campaign_id, run, variant, name, shard, count)
+  SELECT $1, $2, 1, 0, name, shard, $3::integer / 16
+  FROM unnest(ARRAY['recipients', 'sent', 'delivered', 'bounced', 'complained', 'failed', 'suppressed', 'excluded', 'delayed',
+    'opened', 'unique_opened', 'mpp_opened', 'machine_opened', 'clicked', 'unique_clicked', 'machine_clicked', 'replied',
+    'unsubscribed']) AS name, generate_series(0, 15) AS shard`
+
+const LINKS = `
+  INSERT INTO campaign_links (account_id, campaign_id, run, variant, link, url, clicks, unique_clicks)
+  SELECT $1, $2, 1, 0, n, 'https://acme.com/' || n, $3::integer / n, $3::integer / (2 * n) FROM generate_series(1, 30) AS n`
