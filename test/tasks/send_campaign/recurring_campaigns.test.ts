@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { send_campaign } from '#tasks/send_campaign.ts'
 import { start_campaigns } from '#tasks/start_campaigns.ts'
 import { startApi } from '#test/support/api.ts'
+import { makeNextRunDue } from '#test/support/campaign_runs.ts'
 import { addContacts, createDraft, type QueuedCampaign, readCampaign, sendUntil } from '#test/support/campaigns.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -27,22 +28,8 @@ async function open(t: Test, fields: object = {}) {
   return { account, api, contacts, id, campaign, work, ask, run: () => runNext(campaign, work) }
 }
 
-/** Lets time pass until the next run is due, and so long after that. */
-async function passTime({ campaign_id }: QueuedCampaign, late = '1 second'): Promise<void> {
-  await query(
-    `UPDATE campaigns SET first_run_at = first_run_at - passed, scheduled_at = scheduled_at - passed
-     FROM (SELECT scheduled_at - date_trunc('milliseconds', now()) + $2::interval AS passed FROM campaigns WHERE id = $1) p
-     WHERE id = $1`,
-    [campaign_id, late],
-  )
-  await query(
-    `UPDATE campaign_runs SET scheduled_at = scheduled_at - interval '1 day', created_at = created_at - interval '1 day' WHERE campaign_id = $1`,
-    [campaign_id],
-  )
-}
-
 async function runNext(campaign: QueuedCampaign, work: ReturnType<typeof openWork>, late?: string): Promise<void> {
-  await passTime(campaign, late)
+  await makeNextRunDue(world, campaign, late)
   await start_campaigns({}, work)
   await sendUntil(work, campaign, 'scheduled')
 }
@@ -115,7 +102,7 @@ t.test('a weekly campaign keeps its time of day over a change of clocks', async 
 t.test('8 workers that start and send the same run make one run', async t => {
   const { campaign, run, work } = await open(t)
   await run()
-  await passTime(campaign)
+  await makeNextRunDue(world, campaign)
   await Promise.all(Array.from({ length: 8 }, () => start_campaigns({}, work)))
   await Promise.all(Array.from({ length: 8 }, () => send_campaign(campaign, work)))
   await sendUntil(work, campaign, 'scheduled')
@@ -141,7 +128,7 @@ t.test('runs that were missed for three weeks are one run, and the others are sh
 
 t.test('a run that goes on when the next one is due leaves that out', async t => {
   const { campaign, work, ask } = await open(t)
-  await passTime(campaign)
+  await makeNextRunDue(world, campaign)
   await start_campaigns({}, work)
   t.equal((await ask('POST', '/pause')).status, 200)
   await query(
@@ -193,7 +180,7 @@ t.test(
 t.test('cancel of a run ends the recurrence', async t => {
   const { campaign, run, work, ask } = await open(t)
   await run()
-  await passTime(campaign)
+  await makeNextRunDue(world, campaign)
   await start_campaigns({}, work)
   shows(t, (await ask('POST', '/cancel')).body, { status: 'canceled' })
   await send_campaign(campaign, work)
@@ -211,7 +198,7 @@ t.test('only the first run has the A/B test; the next send its winner', async t 
   const { campaign, work, ask } = await open(t, { ab_test: { test_percentage: 100, variants } })
   await runNext(campaign, work)
   await query('UPDATE campaign_runs SET decided_variant = 2 WHERE campaign_id = $1', [campaign.campaign_id])
-  await passTime(campaign)
+  await makeNextRunDue(world, campaign)
   await start_campaigns({}, work)
   shows(t, await readCampaign(world, campaign), { status: 'queued' })
   await ask('POST', '/pause')

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { killCampaigns } from '#test/faults/kill_campaigns.ts'
+import { killRecurring } from '#test/faults/kill_recurring.ts'
 import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
 t.test('workers killed in the middle of a campaign lose no recipient and mail none twice', async t => {
@@ -15,4 +16,9 @@ t.test('workers killed in the middle of a campaign lose no recipient and mail no
       cancel_at: 50,
     }),
   )
+})
+
+t.test('workers killed around the runs of a recurring campaign lose none of them and double none', async t => {
+  const stage = await openTestStage(t)
+  passes(t, await killRecurring(stage, { runs: 3, recipients: 200, kills: 2, web_kills: 1 }))
 })
