@@ -20,6 +20,8 @@ const RECIPIENTS = Number(process.env.BENCH_RECIPIENTS ?? 100_000)
 const PREBUILT = 20_000
 /** Emails sent beside the campaign, to each kind of destination. */
 const POSTS = 200
+/** Emails after which a worker is as fast as it gets, more or less. */
+const WARMING = 12_000
 
 type Ground = { stage: Stage; sink: Sink; latencies: Latencies }
 
@@ -79,12 +81,11 @@ async function drainSingle({ stage, sink }: Ground): Promise<number> {
   return rate
 }
 
-/** Emails after which a worker is as fast as it gets, more or less. */
-const WARMING = 12_000
-
 /** From the request to the sink while a campaign is sent: to a destination of it, and to another. */
 async function measureBeside({ stage, sink, latencies }: Ground): Promise<void> {
   const worker = await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url, BASE_URL })
+  const idle: number[] = []
+  for (let n = 0; n < POSTS / 4; n++) idle.push(await latencies.measure(stage, 'elsewhere.com'))
   const before = sink.messages
   const id = await startCampaign(stage, TRACKED)
   await sink.arrived(before + Math.min(WARMING, RECIPIENTS / 10))
@@ -94,6 +95,9 @@ async function measureBeside({ stage, sink, latencies }: Ground): Promise<void> 
     other.push(await latencies.measure(stage, 'elsewhere.com'))
     await sleep(10)
   }
+  console.log(
+    `  without a campaign: p50 ${percentile(idle, 0.5).toFixed(0)} ms, p95 ${percentile(idle, 0.95).toFixed(0)} ms`,
+  )
   console.log(`  beside a campaign of ${RECIPIENTS}, of which ${sink.messages - before} were sent at the end`)
   tell('beside a campaign, to a destination of it', same, 150)
   tell('beside a campaign, to another one', other, 60)
