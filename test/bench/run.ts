@@ -4,6 +4,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   batch: async () => (await import('./batch.ts')).benchBatch(),
   deliver: async () => (await import('./deliver.ts')).benchDeliver(),
   campaign: async () => (await import('./campaign.ts')).benchCampaign(),
+  beside: async () => (await import('./beside.ts')).benchBeside(),
   snapshot: async () => (await import('./snapshot.ts')).benchSnapshot(),
   stats: async () => (await import('./stats.ts')).benchStats(),
   attachments: async () => {

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  addContacts,
+  ask,
+  BASE_URL,
+  destinationOf,
+  Latencies,
+  PORT,
+  runReaches,
+  startCampaign,
+} from '#test/bench/support/campaigns.ts'
+import { measureDisk } from '#test/bench/support/disk.ts'
+import { openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
+import { type Sink, startSink } from '#test/faults/support/sink.ts'
+import { EHLO } from './deliver.ts'
+
+const RECIPIENTS = Number(process.env.BENCH_RECIPIENTS ?? 100_000)
+/** Emails sent beside the campaign, to each kind of destination. */
+const POSTS = 200
+/** Emails of the campaign before that. */
+const WARMING = Math.min(12_000, RECIPIENTS / 10)
+const TRACKED = { track_opens: true, track_clicks: true }
+
+type Ground = { stage: Stage; sink: Sink; latencies: Latencies }
+
+/** How long other mail takes beside a campaign, and the disk that each of its recipients takes. */
+export async function benchBeside(): Promise<void> {
+  const latencies = new Latencies()
+  const stage = await openStage()
+  const sink = await startSink({ discard: true, ehlo: EHLO, onMessage: latencies.note })
+  try {
+    await stage.spawn('api/server.ts', { PORT, BASE_URL })
+    await addContacts(stage, RECIPIENTS)
+    const worker = await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url, BASE_URL })
+    await measureBeside({ stage, sink, latencies })
+    await measureDisk(stage, RECIPIENTS, async () => {
+      const start = performance.now()
+      await runReaches(stage.pool, await startCampaign(stage, TRACKED), 'finished_at IS NOT NULL')
+      console.log(`  ${(RECIPIENTS / ((performance.now() - start) / 1_000)).toFixed(0)}/s from its start to its end`)
+    })
+    await worker.stop()
+  } finally {
+    await stage.close()
+    await sink.close()
+  }
+}
+
+/** From the request to the sink while a campaign is sent: to a destination of it, and to another. */
+async function measureBeside({ stage, sink, latencies }: Ground): Promise<void> {
+  const idle: number[] = []
+  for (let n = 0; n < POSTS / 4; n++) idle.push(await latencies.measure(stage, 'elsewhere.com'))
+  const before = sink.messages
+  const id = await startCampaign(stage, TRACKED)
+  await sink.arrived(before + WARMING)
+  const [same, other]: [number[], number[]] = [[], []]
+  for (let n = 0; n < POSTS && sink.messages < before + RECIPIENTS * 0.95; n++) {
+    same.push(await latencies.measure(stage, destinationOf(0)))
+    other.push(await latencies.measure(stage, 'elsewhere.com'))
+    await sleep(10)
+  }
+  console.log(
+    `  without a campaign: p50 ${percentile(idle, 0.5).toFixed(0)} ms, p95 ${percentile(idle, 0.95).toFixed(0)} ms`,
+  )
+  console.log(`  beside a campaign of ${RECIPIENTS}, of which ${sink.messages - before} were sent at the end`)
+  tell('beside a campaign, to a destination of it', same, 150)
+  tell('beside a campaign, to another one', other, 60)
+  await ask(stage, 'POST', `/campaigns/${id}/cancel`).catch(() => {}) // it may be over
+  await runReaches(stage.pool, id, 'finished_at IS NOT NULL')
+}
+
+function tell(name: string, times: number[], goal: number): void {
+  const [p50, p95] = [percentile(times, 0.5), percentile(times, 0.95)]
+  const figure = `${times.length} emails, p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms, most ${Math.max(...times).toFixed(0)}`
+  report(name, figure, `p95 < ${goal} ms`, p95 < goal)
+}
