@@ -14,7 +14,7 @@ export type VarRef = { var: Field }
 
 type FieldRule =
   | { type: 'rule'; field: Field; operator: 'eq' | 'neq'; value: string | number | boolean | null }
-  | { type: 'rule'; field: Field; operator: 'gt' | 'gte' | 'lt' | 'lte'; value: number }
+  | { type: 'rule'; field: Field; operator: 'gt' | 'gte' | 'lt' | 'lte'; value: number | string }
   | { type: 'rule'; field: Field; operator: 'contains' | 'starts_with' | 'ends_with'; value: string }
   | { type: 'rule'; field: Field; operator: 'exists' | 'is_empty' }
 export type Rule = FieldRule | { type: 'and' | 'or'; rules: Rule[] }
@@ -67,7 +67,11 @@ const OPERATORS: Record<string, { schema: z.ZodType; message: string } | null> =
     z.union([text, number, z.boolean(), z.null()]),
     'must be a string of up to 2,000 characters, a number, `true`, `false` or null',
   ),
-  ...group(['gt', 'gte', 'lt', 'lte'], number, 'must be a number'),
+  ...group(
+    ['gt', 'gte', 'lt', 'lte'],
+    z.union([number, z.iso.date(), z.iso.datetime({ offset: true })]),
+    'must be a number, an ISO 8601 date or a timestamp with an offset',
+  ),
   ...group(['contains', 'starts_with', 'ends_with'], text.min(1), 'must be a string of 1 to 2,000 characters'),
   exists: null,
   is_empty: null,

@@ -56,7 +56,8 @@ const checks: Record<z.infer<typeof PayloadType>, { fits: (value: unknown) => bo
 
 const IsoDate = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })])
 
-function isDate(value: unknown): boolean {
+/** A time of day without an offset may be anywhere. */
+export function isDate(value: unknown): value is string {
   return IsoDate.safeParse(value).success
 }
 

@@ -1,9 +1,10 @@
 import type { Rule } from '#lib/automations/rules.ts'
+import { isDate } from '#lib/events/new_definition.ts'
 import { type Facts, readValue } from './facts.ts'
 
 /**
  * Tells whether a rule holds. Texts are compared as segments compare them: `eq` exactly, `contains` and the like in any case
- * of letters. Only numbers are greater or less than numbers. A value that is missing equals null, contains nothing, and is
+ * of letters. Numbers are greater or less than numbers, dates later or earlier than dates, and nothing else. A value that is missing equals null, contains nothing, and is
  * different from all others. `exists` and `is_empty` look at the contact's own properties, all others at the fallback values too.
  */
 export function matches(rule: Rule, facts: Facts): boolean {
@@ -23,13 +24,13 @@ export function matches(rule: Rule, facts: Facts): boolean {
     case 'neq':
       return found !== rule.value
     case 'gt':
-      return typeof found === 'number' && found > rule.value
+      return difference(found, rule.value) > 0
     case 'gte':
-      return typeof found === 'number' && found >= rule.value
+      return difference(found, rule.value) >= 0
     case 'lt':
-      return typeof found === 'number' && found < rule.value
+      return difference(found, rule.value) < 0
     case 'lte':
-      return typeof found === 'number' && found <= rule.value
+      return difference(found, rule.value) <= 0
     case 'contains':
       return Array.isArray(found)
         ? found.some(item => fold(item) === fold(rule.value))
@@ -39,6 +40,19 @@ export function matches(rule: Rule, facts: Facts): boolean {
     case 'ends_with':
       return fold(found).endsWith(fold(rule.value))
   }
+}
+
+/** NaN if they cannot be compared: it is neither greater nor less than 0. */
+function difference(found: unknown, value: number | string): number {
+  if (typeof value === 'number') return typeof found === 'number' ? found - value : Number.NaN
+  return timeOf(found) - timeOf(value)
+}
+
+/** In ms. A date is its midnight in UTC, and a time of day without an offset is in UTC. NaN: it is neither. */
+function timeOf(value: unknown): number {
+  if (!isDate(value)) return Number.NaN
+  const has_offset = !value.includes('T') || /(?:Z|[+-]\d\d:\d\d)$/.test(value)
+  return Date.parse(has_offset ? value : `${value}Z`)
 }
 
 function isMissing(value: unknown): boolean {

@@ -91,6 +91,7 @@ t.test('other names of types are taken', async t => {
 })
 
 t.test('a refusal names the step', async t => {
+  const COMPARED = 'Step `a`: `config.value` must be a number, an ISO 8601 date or a timestamp with an offset.'
   const rule = { type: 'rule', field: 'contact.email', operator: 'exists' }
   const deep = (depth: number): unknown => (depth === 0 ? rule : { type: 'and', rules: [deep(depth - 1)] })
   const cases: [string, unknown, string][] = [
@@ -131,7 +132,8 @@ t.test('a refusal names the step', async t => {
       'Step `a`: `config.field` must be `contact.<field>`, `contact.properties.<key>` or `event.<key>`.',
     ],
     ['condition', { ...rule, value: 5 }, 'Step `a`: `config.value` must be left out: `exists` takes none.'],
-    ['condition', { ...rule, operator: 'gt', value: '5' }, 'Step `a`: `config.value` must be a number.'],
+    ['condition', { ...rule, operator: 'gt', value: '5' }, COMPARED],
+    ['condition', { ...rule, operator: 'lt', value: '2026-03-01T12:00' }, COMPARED],
     [
       'wait_for_event',
       { event_name: 'x', filter_rule: rule },
