@@ -55,13 +55,16 @@ BEGIN
 END
 $$;
 
--- The event of an email that something has happened to. Mail of an automation is one deeper than the run that sent it.
+-- The event of an email that something has happened to. Mail of an automation is one deeper than the run that sent it, as the
+-- steps of that run tell.
 CREATE FUNCTION email_happening(e emails, event text, more jsonb, contact uuid) RETURNS new_event LANGUAGE sql STABLE AS $$
   SELECT ROW(0, e.account_id, e.domain_id, contact, event, jsonb_strip_nulls(jsonb_build_object('email_id', e.id,
     'contact_id', contact, 'subject', e.subject, 'template_id', e.template_id, 'campaign_id', e.campaign_id,
     'automation_id', e.automation_id)) || more, CASE WHEN e.automation_id IS NULL THEN 0 ELSE 1 + coalesce((
-      SELECT r.depth FROM runs_of(e.account_id, contact) AS r WHERE r.automation_id = e.automation_id AND r.id <= e.id
-      ORDER BY r.id DESC LIMIT 1
+      SELECT r.depth FROM runs_of(e.account_id, contact) AS r WHERE r.automation_id = e.automation_id AND EXISTS (
+        SELECT FROM automation_run_steps s
+        WHERE s.account_id = r.account_id AND s.run_id = r.id AND s.output ->> 'email_id' = e.id::text
+      ) LIMIT 1
     ), 0) END, e.automation_id, NULL, NULL)::new_event
 $$;
 

@@ -100,16 +100,28 @@ t.test('an automation does not start by its own mail, and others start one deepe
   const [contact] = await addContacts(world, account, ['loop@b.com'])
   const own = await storeAutomation(world, account, [], { trigger: 'email.delivered' })
   const other = await storeAutomation(world, account, [], { trigger: 'email.delivered' })
-  await pg.query(
-    `INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, depth)
-     VALUES ($1, $2, $3, 1, $4, $5, 'loop@b.com', 2)`,
-    [account.id, '01000000-0000-7000-8000-000000000000', own, account.domain_id, contact],
-  )
   const id = await acceptEmail(world, account, { to: 'loop@b.com' })
+  // Which of the runs it was, neither their order tells nor that of their ids: those are of other clocks than those of emails.
+  const sender = 'f1000000-0000-7000-8000-000000000000'
+  for (const [run, depth] of [
+    ['01000000-0000-7000-8000-000000000000', 0],
+    [sender, 2],
+    ['f2000000-0000-7000-8000-000000000000', 1],
+  ]) {
+    await pg.query(
+      `INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, depth)
+       VALUES ($1, $2, $3, 1, $4, $5, 'loop@b.com', $6)`,
+      [account.id, run, own, account.domain_id, contact, depth],
+    )
+  }
+  await pg.query(
+    `INSERT INTO automation_run_steps (account_id, run_id, seq, step, status, output) VALUES ($1, $2, 1, 1, 'completed', $3)`,
+    [account.id, sender, { email_id: id }],
+  )
   await pg.query('UPDATE emails SET automation_id = $2 WHERE id = $1', [id, own])
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
-  t.equal((await runsOf(world, own)).length, 1)
+  t.equal((await runsOf(world, own)).length, 3)
   shows(t, await runsOf(world, other), [{ depth: 3, payload: { automation_id: own } }])
 })
 
