@@ -46,8 +46,10 @@ export async function sendEvent(
 
 /** Returns the id of the domain. @throws {ApiError} `validation_error` for a domain or a payload that is wrong */
 async function checkEvent(pool: Pool, caller: Caller, { name, domain, payload }: NewEvent): Promise<string> {
-  const domain_id = await requireDomain(pool, { caller, domain })
-  const definition = await findDefinition(pool, caller.account_id, { id: null, name })
+  const [domain_id, definition] = await Promise.all([
+    requireDomain(pool, { caller, domain }),
+    findDefinition(pool, caller.account_id, { id: null, name }),
+  ])
   const fault = definition && findWrongType(definition.schema, payload)
   if (fault) throw new ApiError('validation_error', fault)
   return domain_id

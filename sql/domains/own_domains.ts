@@ -9,9 +9,15 @@ export async function findOwnDomain(
   account_id: string,
   ref: { id: string } | { name: string },
 ): Promise<string | null> {
-  const named = 'id' in ref ? sql.fragment`id = ${ref.id}` : sql.fragment`name = ${ref.name}`
   const found = await db.maybeOne(
-    sql.type(DomainId)`SELECT id FROM domains WHERE account_id = ${account_id} AND ${named}`,
+    'id' in ref
+      ? sql.prepared(
+          'find_own_domain',
+          DomainId,
+        )`SELECT id FROM domains WHERE account_id = ${account_id} AND id = ${ref.id}`
+      : sql.prepared('find_own_domain_by_name', DomainId)`
+          SELECT id FROM domains WHERE account_id = ${account_id} AND name = ${ref.name}
+        `,
   )
   return found?.id ?? null
 }

@@ -39,7 +39,7 @@ export async function findDefinition(
   account_id: string,
   ref: EventRef,
 ): Promise<EventDefinition | null> {
-  return db.maybeOne(sql.type(EventDefinition)`
+  return db.maybeOne(sql.prepared('find_event_definition', EventDefinition)`
     SELECT ${columns} FROM event_definitions d WHERE d.account_id = ${account_id} AND (d.id = ${ref.id} OR d.name = ${ref.name})
     ORDER BY (d.id = ${ref.id}) DESC NULLS LAST LIMIT 1
   `)
