@@ -21,16 +21,19 @@ const IngestedEvent = z.object({ id: z.string(), contact_id: z.string(), enrolle
 export type IngestedEvent = z.infer<typeof IngestedEvent>
 
 const Ingestion = z.object({
-  outcome: z.enum(['stored', 'replayed', 'key_conflict', 'concurrent', 'refused', 'no_contact', 'quota']),
+  outcome: z.enum(['stored', 'replayed', 'key_conflict', 'concurrent', 'refused', 'no_contact', 'quota', 'busy']),
   answer: IngestedEvent.nullable(),
 })
 export type Ingestion = z.infer<typeof Ingestion>
 
-/** One round trip and, outside a transaction, one commit for all; one outcome for each, in their order. */
-export async function ingestEvents(db: Queryable, drafts: EventDraft[]): Promise<Ingestion[]> {
+/**
+ * One round trip and, outside a transaction, one commit for all; one outcome for each, in their order. Unless `is_patient`,
+ * an event does not wait for whoever holds runs of its contact: its outcome is `busy`.
+ */
+export async function ingestEvents(db: Queryable, drafts: EventDraft[], is_patient = true): Promise<Ingestion[]> {
   const positioned = drafts.map((draft, position) => ({ position, ...draft }))
   return db.any(sql.prepared('ingest_events', Ingestion)`
-    SELECT outcome, answer FROM ingest_events(${JSON.stringify(positioned)}::json) ORDER BY position
+    SELECT outcome, answer FROM ingest_events(${JSON.stringify(positioned)}::json, ${is_patient}) ORDER BY position
   `)
 }
 

@@ -1,4 +1,5 @@
 DROP FUNCTION IF EXISTS ingest_events(json);
+DROP FUNCTION IF EXISTS ingest_events(json, boolean);
 DROP FUNCTION IF EXISTS locate_drafts(event_draft[]);
 
 -- Takes all events that are waiting, in one round trip and one commit, with all that follows from them (store_events.sql).
@@ -6,8 +7,9 @@ DROP FUNCTION IF EXISTS locate_drafts(event_draft[]);
 --
 -- outcome   stored | replayed (its key has an answer already) | key_conflict | concurrent (another request has its key)
 --           refused (by what was found before) | no_contact | quota
+--           busy (unless is_patient: somebody holds runs of its contact)
 -- answer    of the first two
-CREATE FUNCTION ingest_events(given json) RETURNS TABLE ("position" integer, outcome text, answer jsonb)
+CREATE FUNCTION ingest_events(given json, is_patient boolean DEFAULT true) RETURNS TABLE ("position" integer, outcome text, answer jsonb)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -34,7 +36,7 @@ BEGIN
   stored := store_events(locate_drafts(ARRAY(
     SELECT d FROM unnest(drafts) AS d
     WHERE d.is_refused IS NOT TRUE AND d.position <> ALL (busy) AND d.position <> ALL (bound)
-  )), true);
+  )), true, is_patient);
   SELECT coalesce(jsonb_object_agg(s.position,
     jsonb_build_object('id', s.id, 'contact_id', s.contact_id, 'enrolled', s.enrolled)), '{}')
   INTO answers FROM unnest(stored) AS s WHERE s.enrolled IS NOT NULL;
@@ -54,7 +56,8 @@ BEGIN
       WHEN d.position = ANY (bound) THEN 'key_conflict'
       WHEN d.position = ANY (busy) THEN 'concurrent'
       WHEN d.is_refused THEN 'refused'
-      WHEN s.position IS NOT NULL THEN 'quota'
+      WHEN s.id IS NOT NULL THEN 'quota'
+      WHEN s.position IS NOT NULL THEN 'busy'
       ELSE 'no_contact'
     END,
     coalesce(answers -> d.position::text, k.answer)

@@ -3,7 +3,7 @@ DROP FUNCTION IF EXISTS ordered_id(bigint, bigint, text);
 DROP FUNCTION IF EXISTS random_tail();
 DROP FUNCTION IF EXISTS store_events(new_event[], boolean);
 DROP FUNCTION IF EXISTS lock_event_contacts(new_event[]);
-DROP FUNCTION IF EXISTS lock_event_runs(new_event[]);
+DROP FUNCTION IF EXISTS store_events(new_event[], boolean, boolean);
 
 -- A moment as ordered_id() takes it: in parts of a millisecond, of which there are 4096.
 CREATE FUNCTION id_time(moment timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
@@ -26,18 +26,23 @@ $$;
 -- is_strict: an event that would start more runs than the quota has left is refused whole. Otherwise it starts as many as
 -- there is room for, and the others are counted.
 --
+-- is_patient: waits for whoever holds a run that an event may wake. Otherwise events of such a contact are not stored, and are
+-- returned without an id: a worker may hold the runs of one contact again and again, and others need not wait for it.
+--
 -- No event misses a run that comes to wait for it at the same moment. All events of a contact that a trigger or a wait names
 -- take turns, so no run begins unseen. Then the runs that may wait for such an event are locked: a worker that holds one
 -- makes this function wait, and one that comes later passes it by. Only after that, in statements with later snapshots,
 -- it is seen which of them wait, and the events get their ids, which therefore rise in the order of the commits.
 --
 -- Statements go by index, as in accept_emails.sql.
-CREATE FUNCTION store_events(events new_event[], is_strict boolean) RETURNS stored_event[]
+CREATE FUNCTION store_events(events new_event[], is_strict boolean, is_patient boolean DEFAULT true) RETURNS stored_event[]
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 DECLARE
   moment bigint;
   heard new_event[];
+  busy uuid[];
+  postponed stored_event[];
   entries run_entry[];
   stored stored_event[];
   woken bigint := 0;
@@ -46,7 +51,15 @@ BEGIN
   IF events IS NULL THEN
     RETURN '{}';
   END IF;
-  heard := lock_event_runs(events);
+  SELECT l.heard, l.busy INTO heard, busy FROM lock_event_runs(events, is_patient) AS l;
+  IF busy IS NOT NULL THEN
+    SELECT array_agg(ROW(e.position, NULL, e.contact_id, NULL)::stored_event) FILTER (WHERE e.contact_id = ANY (busy)),
+      array_agg(e ORDER BY e.position) FILTER (WHERE e.contact_id <> ALL (busy))
+    INTO postponed, events FROM unnest(events) AS e;
+    IF events IS NULL THEN
+      RETURN postponed;
+    END IF;
+  END IF;
   moment := id_time(clock_timestamp());
   SELECT array_agg(ROW(e.position, ordered_id(moment, e.position, coalesce(e.tail, random_tail())), e.contact_id, 0)::stored_event)
   INTO stored FROM unnest(events) AS e;
@@ -75,7 +88,7 @@ BEGIN
   IF woken > 0 OR EXISTS (SELECT FROM unnest(stored) AS s WHERE s.enrolled > 0) THEN
     PERFORM nudge_runs();
   END IF;
-  RETURN stored;
+  RETURN stored || postponed;
 END
 $$;
 
@@ -93,52 +106,5 @@ BEGIN
   ) l;
   SELECT array_agg(e ORDER BY e.position) INTO left_over FROM unnest(events) AS e WHERE e.contact_id = ANY (found);
   RETURN left_over;
-END
-$$;
-
--- Returns the events that a trigger or a wait names; null: none. Locks the triggers and the runs that they may start or wake:
--- whoever disables, stops or deletes such an automation, or takes a step of such a run, waits, or is waited for.
-CREATE FUNCTION lock_event_runs(events new_event[]) RETURNS new_event[] LANGUAGE plpgsql AS $$
-DECLARE
-  heard new_event[];
-BEGIN
-  SELECT array_agg(e ORDER BY e.position) INTO heard FROM unnest(events) AS e
-  WHERE EXISTS (
-    SELECT FROM automation_triggers t WHERE t.account_id = e.account_id AND t.domain_id = e.domain_id AND t.event = e.name
-  ) OR EXISTS (SELECT FROM automation_waits w WHERE w.account_id = e.account_id AND w.event = e.name);
-  IF heard IS NULL THEN
-    RETURN NULL;
-  END IF;
-
-  -- A contact that this transaction has added is unknown to all others. A caller may send an event of that name, with a tail.
-  PERFORM lock_contact_runs(ARRAY(
-    SELECT e.contact_id FROM unnest(heard) AS e WHERE e.name <> 'contact.created' OR e.tail IS NOT NULL
-  ));
-
-  PERFORM FROM (SELECT DISTINCT e.account_id, e.domain_id, e.name FROM unnest(heard) AS e) e
-  JOIN automation_triggers t ON t.account_id = e.account_id AND t.domain_id = e.domain_id AND t.event = e.name
-  ORDER BY t.automation_id FOR KEY SHARE OF t;
-
-  PERFORM FROM (
-    SELECT r.account_id, r.id FROM (SELECT DISTINCT e.account_id, e.contact_id, e.name FROM unnest(heard) AS e) e
-    JOIN automation_waits w ON w.account_id = e.account_id AND w.event = e.name
-    CROSS JOIN LATERAL runs_of(e.account_id, e.contact_id) AS r
-    WHERE r.automation_id = w.automation_id AND r.version = w.version AND r.status = 'running'
-    ORDER BY r.id
-  ) w
-  CROSS JOIN LATERAL (
-    SELECT FROM automation_runs r WHERE r.account_id = w.account_id AND r.id = w.id FOR NO KEY UPDATE
-  ) l;
-  RETURN heard;
-END
-$$;
-
-DROP FUNCTION IF EXISTS lock_contact_runs(uuid[]);
-
--- Transactions that start runs of these contacts take turns.
-CREATE FUNCTION lock_contact_runs(contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM pg_advisory_xact_lock(l.key)
-  FROM (SELECT DISTINCT hashtextextended('runs of ' || id, 0) AS key FROM unnest(contact_ids) AS id ORDER BY 1) l;
 END
 $$;

@@ -99,6 +99,25 @@ t.test('transactions that store events do not wait for each other', async t => {
   t.equal((await runsOf(world, automation)).length, 2)
 })
 
+t.test('an event whose run is being advanced waits without the others that came with it', async t => {
+  const automation = await storeAutomation(world, account, [waitFor('seen')], { trigger: 'began' })
+  const [busy, other] = [await addContact(), await addContact()]
+  await ingest(eventDraft(account, busy, 'began'))
+  const [run] = await runsOf(world, automation)
+  await letWait(world, run?.id as string, 'seen')
+  const worker = await begin(world, tx =>
+    tx.run(sql.unsafe`SELECT FROM automation_runs WHERE id = ${run?.id as string} FOR NO KEY UPDATE`),
+  )
+  const waiting = ingest(eventDraft(account, busy, 'seen'))
+  const together = ingest(eventDraft(account, other, 'began'))
+  shows(t, await together, { outcome: 'stored', answer: { enrolled: 1 } })
+  await untilBlocked(world)
+  shows(t, await ingest(eventDraft(account, other, 'seen')), { outcome: 'stored' })
+  await worker.commit()
+  shows(t, await waiting, { outcome: 'stored', answer: { contact_id: busy } })
+  shows(t, (await runsOf(world, automation))[0], { is_due: true })
+})
+
 t.test('events named contact.created by their sender keep to ten runs a day', async t => {
   const automation = await storeAutomation(world, account, [], { trigger: 'contact.created' })
   const contact = await addContact()
