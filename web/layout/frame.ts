@@ -25,7 +25,7 @@ export function frame({ shown, path, session, accounts, notice, problem, isCaptu
     html`<a class="skip" href="#main">Skip to content</a>
 <header class="top">
 <a class="brand" href="/">Mailbrook</a>
-${isCaptured ? html`<a class="badge captured" href="/captured">Captured: nothing leaves this machine</a>` : ''}
+${isCaptured ? html`<span class="badge captured">Captured: nothing leaves this machine</span>` : ''}
 <form class="search" role="search" action="/emails">
 <label class="hidden" for="top-search">Search emails</label>
 <input id="top-search" name="q" type="search" placeholder="Search emails" maxlength="200" data-key="/">
@@ -35,7 +35,7 @@ ${memberMenu(session, accounts)}
 </header>
 <div class="sides">
 <nav aria-label="Main">
-${navigation(session, path)}
+${navigation(path)}
 </nav>
 <main id="main" tabindex="-1">
 <div class="heading"><h1>${title}</h1>${actions ?? ''}</div>
@@ -73,11 +73,10 @@ ${body}
 `
 }
 
-function navigation({ is_operator }: Session, path: string): Html {
+function navigation(path: string): Html {
   const current = groupOf(path)
-  const entries = NAVIGATION.filter(({ path: entry }) => entry !== '/operator' || is_operator)
   return html`<ul>
-${entries.map(
+${NAVIGATION.map(
   ({ path: entry, name }) =>
     html`<li><a href="${entry}"${raw(entry === current ? ' aria-current="page"' : '')}>${name}</a></li>`,
 )}

@@ -2,8 +2,6 @@
 export const NAVIGATION = [
   { path: '/', name: 'Overview' },
   { path: '/emails', name: 'Emails' },
-  { path: '/captured', name: 'Captured' },
-  { path: '/received', name: 'Received' },
   { path: '/campaigns', name: 'Campaigns' },
   { path: '/automations', name: 'Automations' },
   { path: '/contacts', name: 'Contacts' },
@@ -13,14 +11,11 @@ export const NAVIGATION = [
   { path: '/events', name: 'Events' },
   { path: '/polls', name: 'Polls' },
   { path: '/domains', name: 'Domains' },
-  { path: '/suppressions', name: 'Suppressions' },
   { path: '/webhooks', name: 'Webhooks' },
-  { path: '/logs', name: 'Logs' },
   { path: '/api-keys', name: 'API keys' },
   { path: '/members', name: 'Members' },
   { path: '/audit-log', name: 'Audit log' },
   { path: '/settings', name: 'Settings' },
-  { path: '/operator', name: 'Operator' },
 ] as const
 
 /** The path of the entry that a page belongs to. */

@@ -1,10 +1,21 @@
 import type { Room } from '#web/request/visit.ts'
 import { apiKeyRoom } from './api_keys.ts'
 import { auditRoom } from './audit_log.ts'
+import { domainRoom } from './domains/domains.ts'
 import { emailRoom } from './emails/index.ts'
+import { automationRoom } from './marketing/automations.ts'
+import { campaignRoom } from './marketing/campaigns.ts'
+import { contactRoom } from './marketing/contacts.ts'
+import { segmentRoom } from './marketing/segments.ts'
+import { templateRoom } from './marketing/templates.ts'
 import { memberRoom } from './members/members.ts'
 import { overviewRoom } from './overview.ts'
 import { profileRoom } from './profile.ts'
+import { settingsRoom } from './settings.ts'
+import { webhookRoom } from './webhooks/webhooks.ts'
 
 /** All pages of the dashboard. */
-export const rooms: Room[] = [overviewRoom, emailRoom, apiKeyRoom, memberRoom, auditRoom, profileRoom]
+export const rooms: Room[] = [
+  ...[overviewRoom, emailRoom, campaignRoom, automationRoom, contactRoom, segmentRoom, templateRoom],
+  ...[domainRoom, webhookRoom, apiKeyRoom, memberRoom, auditRoom, settingsRoom, profileRoom],
+]

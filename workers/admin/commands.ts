@@ -55,8 +55,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  captured show ID
                  report list [--limit N]
                  report show ID
-An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default; an ACTION is retry, release or drop;
-a ROLE is owner, admin or view_only.`
+An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default; an ACTION is retry, release or drop; a ROLE is owner, admin or view_only.`
 
 /** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
 export const commands: Record<string, Command> = {

@@ -3,6 +3,7 @@ import { createSetupLink } from '#flows/members/member_links.ts'
 import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 
+t.setTimeout(300_000)
 const dashboard = await openDashboard(t)
 const { world, account, api } = dashboard
 

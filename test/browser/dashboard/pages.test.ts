@@ -1,0 +1,114 @@
+import t from 'tap'
+import type { Role } from '#lib/members/roles.ts'
+import { findBarriers } from '#test/support/browser.ts'
+import { openDashboard } from '#test/support/dashboard.ts'
+import { rooms } from '#web/pages/index.ts'
+
+const HOSTILE = '"><img src=x onerror="pwned=1">\u202Eevil 😀'
+
+t.setTimeout(300_000)
+const dashboard = await openDashboard(t)
+const { api, account } = dashboard
+const ids = await fill()
+
+/** Paths of the pages, with ids of what the account has. */
+const paths = rooms
+  .flatMap(({ pages }) => pages)
+  .map(({ path }) => path.replace(':id', ids[path.split('/')[1] ?? ''] ?? '0'))
+
+/** Gives the account a record for each page, with a name that tries to be markup. */
+async function fill(): Promise<Record<string, string>> {
+  const post = async (path: string, body: object) => {
+    const { status, body: answer } = await api.request('POST', `/api${path}`, { body })
+    if (status >= 400) throw new Error(`${path}: ${answer.message}`)
+    return answer.id
+  }
+  const domain = account.domain
+  const from = `Acme <hello@${domain}>`
+  const poll = { question: HOSTILE, options: ['Yes', 'No'] }
+  const content = { subject: HOSTILE, html: '<p>Hello</p>' }
+  const segments = await post('/segments', { name: HOSTILE, domain })
+  const contacts = await post('/contacts', { email: 'anna@acme.org', first_name: HOSTILE, domain })
+  const emails = await post('/emails', { from, to: ['anna@acme.org'], poll, ...content })
+  await post('/topics', { name: HOSTILE, default_subscription: 'opt_in' })
+  await post('/events', { name: HOSTILE })
+  const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'signed.up' } }]
+  const { body } = await api.request('GET', '/api/polls')
+  return {
+    ...{ segments, contacts, emails, domains: account.domain_id, polls: body.data[0]?.id as string },
+    templates: await post('/templates', { name: HOSTILE, ...content }),
+    campaigns: await post('/campaigns', { from, name: HOSTILE, segment_id: segments, ...content }),
+    automations: await post('/automations', { name: HOSTILE, domain, steps, connections: [] }),
+    webhooks: await post('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['*'] }),
+  }
+}
+
+for (const role of ['owner', 'view_only'] satisfies Role[]) {
+  t.test(`every page can be read by ${role}, has no barriers, and runs nothing of others`, async t => {
+    const page = await dashboard.signIn(role)
+    await page.setViewportSize({ width: 320, height: 800 })
+    for (const path of paths.filter(path => !path.endsWith('/0'))) {
+      const response = await page.goto(path)
+      t.equal(response?.status(), 200, path)
+      t.strictSame(await findBarriers(page), [], path)
+      t.equal(await page.evaluate('globalThis.pwned'), undefined, path)
+      t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} is as wide as a phone`)
+      const forms = await page.locator('main form[method=post]').count()
+      if (role === 'view_only' && path !== '/profile') t.equal(forms, 0, `${path} has no forms`)
+    }
+    t.strictSame(dashboard.faults.splice(0), [])
+  })
+}
+
+t.test('view-only members are refused by each form', async t => {
+  const page = await dashboard.signIn('view_only')
+  for (const { path } of rooms.flatMap(({ actions }) => actions)) {
+    if (path.startsWith('/profile')) continue
+    const response = await page.request.post(path.replace(/:\w+/g, '0'), {
+      headers: { origin: api.url, accept: 'text/html' },
+      form: {},
+    })
+    t.equal(response.status(), 403, path)
+    t.match(await response.text(), 'View-only members cannot make changes.')
+  }
+})
+
+t.test('a form from another site is refused', async t => {
+  const page = await dashboard.signIn('owner')
+  const cases: Record<string, string>[] = [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.com' }]
+  for (const headers of cases) {
+    const response = await page.request.post('/topics', {
+      headers: { accept: 'text/html', ...headers },
+      form: { name: 'x' },
+    })
+    t.equal(response.status(), 403)
+  }
+})
+
+t.test('a form that is refused keeps what was typed, and names the field', async t => {
+  const page = await dashboard.signIn('owner')
+  await page.goto('/webhooks')
+  await page.fill('#endpoint', 'https://hook.acme.com/x')
+  await page.fill('#events', 'no.such.event')
+  await page.click('button:text("Add webhook")')
+  await page.waitForSelector('[role=alert]')
+  t.match(await page.textContent('[role=alert] p'), /^`events/)
+  t.equal(await page.inputValue('#endpoint'), 'https://hook.acme.com/x')
+  await page.fill('#events', 'email.delivered')
+  await page.click('button:text("Add webhook")')
+  await page.waitForSelector('h1:text("Signing secret")')
+})
+
+t.test('a contact is added, unsubscribed and deleted without scripts', async t => {
+  const signedIn = await dashboard.signIn('admin')
+  const page = await dashboard.open({ javaScriptEnabled: false, storageState: await signedIn.context().storageState() })
+  await page.goto('/contacts')
+  await page.fill('#email', 'bob@acme.org')
+  await page.click('button:text("Add contact")')
+  t.equal(await page.textContent('h1'), 'bob@acme.org')
+  await page.click('button:text("Unsubscribe")')
+  t.match(await page.textContent('.notice'), 'The contact is unsubscribed.')
+  await page.click('summary:text("Delete")')
+  await page.click('button:text("Delete")')
+  t.match(await page.textContent('.notice'), 'The contact is deleted.')
+})

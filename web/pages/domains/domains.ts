@@ -1,0 +1,122 @@
+import type { ListedDomain } from '#sql/domains/columns.ts'
+import { html } from '#web/html.ts'
+import { button, confirmButton, form } from '#web/layout/form.ts'
+import { curl, table } from '#web/layout/list.ts'
+import { listPage } from '#web/layout/list_page.ts'
+import { badge, copyable, facts, linkButton, section, time } from '#web/layout/parts.ts'
+import { idOf, recordPage } from '#web/layout/record_page.ts'
+import { action, type Room } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+
+type DnsRecord = {
+  record: string
+  name: string
+  type: string
+  value: string
+  priority?: number
+  status: string
+  problem?: string | null
+}
+type Domain = Wire<ListedDomain> & { records: DnsRecord[] }
+
+const domains = listPage<Domain>({
+  ...{ path: '/domains', title: 'Domains', operation: 'listDomains' },
+  columns: [
+    { title: 'Name', cell: ({ name }) => name },
+    { title: 'Status', cell: ({ status }) => badge(status) },
+    { title: 'Sends', cell: ({ capabilities }) => capabilities.sending },
+    { title: 'Receives', cell: ({ capabilities }) => capabilities.receiving },
+    { title: 'Verified', cell: ({ verified_at }) => time(verified_at) },
+  ],
+  empty: visit => ['You have no domain yet.', curl(visit, 'POST', '/domains', { name: 'acme.com' })],
+  below: visit =>
+    section(
+      'Add a domain',
+      form(visit, {
+        ...{ action: '/domains', submit: 'Add domain' },
+        fields: [{ name: 'name', label: 'Name', required: true, placeholder: 'acme.com' }],
+      }),
+    ),
+})
+
+const domain = recordPage<Domain>('/domains/:id', 'getDomain', (found, visit) => {
+  const { id, name, status, capabilities, open_tracking, click_tracking } = found
+  return {
+    title: name,
+    actions: button(visit, `/domains/${id}/verify`, 'Verify now'),
+    body: html`${facts([
+      ['Status', badge(status)],
+      ['Verified', time(found.verified_at)],
+      ['Tracking', open_tracking || click_tracking ? `opens: ${open_tracking}, clicks: ${click_tracking}` : 'off'],
+    ])}
+${section('DNS records', recordsOf(found))}
+<p>${linkButton(`/api/domains/${id}/dns/export`, 'Zone file')}</p>
+${section(
+  'Change',
+  form(visit, {
+    ...{ action: `/domains/${id}`, submit: 'Save' },
+    fields: [
+      { name: 'sending', label: 'Send from this domain', type: 'checkbox', value: capabilities.sending === 'enabled' },
+      {
+        name: 'receiving',
+        label: 'Receive email for it',
+        type: 'checkbox',
+        value: capabilities.receiving === 'enabled',
+      },
+      { name: 'open_tracking', label: 'Count opens', type: 'checkbox', value: open_tracking },
+      { name: 'click_tracking', label: 'Count clicks on links', type: 'checkbox', value: click_tracking },
+    ],
+  }),
+)}
+${button(visit, `/domains/${id}/rotate`, 'Rotate DKIM keys')}
+${confirmButton(visit, `/domains/${id}/delete`, 'Delete', 'Email of this domain can no longer be sent or received.')}`,
+  }
+})
+
+function recordsOf({ name, records }: Domain) {
+  return table({
+    caption: `Records to publish in the DNS of ${name}`,
+    rows: records,
+    columns: [
+      { title: 'For', cell: ({ record }: DnsRecord) => record },
+      { title: 'Status', cell: ({ status }: DnsRecord) => badge(status) },
+      { title: 'Type', cell: ({ type }: DnsRecord) => type },
+      { title: 'Name', cell: (one: DnsRecord) => copyable(one.name, 'the name') },
+      {
+        title: 'Value',
+        cell: ({ priority, value }: DnsRecord) => copyable(`${priority ?? ''} ${value}`.trim(), 'the value'),
+      },
+      { title: 'Problem', cell: ({ problem }: DnsRecord) => problem ?? '' },
+    ],
+    empty: html`<p>This domain needs no records.</p>`,
+  })
+}
+
+export const domainRoom: Room = {
+  pages: [domains, domain],
+  actions: [
+    action('/domains', domains, async (visit, form) => {
+      const { id } = await visit.ask<Domain>('createDomain', { body: { name: form.text('name') } })
+      return { to: `/domains/${id}`, notice: 'The domain is added. Publish its records, then verify it.' }
+    }),
+    action('/domains/:id', domain, async (visit, form) => {
+      const capability = (name: string) => (form.has(name) ? 'enabled' : 'disabled')
+      const capabilities = { sending: capability('sending'), receiving: capability('receiving') }
+      const tracking = { open_tracking: form.has('open_tracking'), click_tracking: form.has('click_tracking') }
+      await visit.ask('updateDomain', { params: idOf(visit), body: { capabilities, ...tracking } })
+      return { to: `/domains/${idOf(visit).id}`, notice: 'The domain is changed.' }
+    }),
+    action('/domains/:id/verify', domain, async visit => {
+      await visit.ask('verifyDomain', { params: idOf(visit) })
+      return { to: `/domains/${idOf(visit).id}`, notice: 'The records are being checked. Reload the page in a moment.' }
+    }),
+    action('/domains/:id/rotate', domain, async visit => {
+      await visit.ask('rotateDkimKeys', { params: idOf(visit) })
+      return { to: `/domains/${idOf(visit).id}`, notice: 'New keys are made. They sign once their records are found.' }
+    }),
+    action('/domains/:id/delete', domain, async visit => {
+      await visit.ask('deleteDomain', { params: idOf(visit) })
+      return { to: '/domains', notice: 'The domain is deleted.' }
+    }),
+  ],
+}

@@ -1,0 +1,138 @@
+import { html } from '#web/html.ts'
+import { button } from '#web/layout/form.ts'
+import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
+import { listPage } from '#web/layout/list_page.ts'
+import { badge, count, facts, linkButton, preformatted, section, time } from '#web/layout/parts.ts'
+import { idOf, recordPage } from '#web/layout/record_page.ts'
+import { action, type Room } from '#web/request/visit.ts'
+
+type Step = { id: string; key: string; type: string; config: object }
+type Automation = {
+  id: string
+  name: string
+  status: string
+  trigger: unknown
+  limited: number
+  steps: Step[]
+  runs: Record<string, number>
+  updated_at: string
+}
+type Run = {
+  id: string
+  contact_email: string
+  status: string
+  error: string | null
+  started_at: string
+  completed_at: string | null
+}
+type EventDefinition = { id: string; name: string; schema: object | null; created_at: string }
+type Poll = {
+  id: string
+  question: string
+  responses_count: number
+  created_at: string
+  options?: { label: string; count: number }[]
+}
+
+const automations = listPage<Automation>({
+  ...{
+    path: '/automations',
+    title: 'Automations',
+    operation: 'listAutomations',
+    actions: linkButton('/docs/automations', 'How to make one'),
+  },
+  columns: [
+    { title: 'Name', cell: ({ name }) => name },
+    { title: 'Status', cell: ({ status }) => badge(status) },
+    { title: 'Changed', cell: ({ updated_at }) => time(updated_at) },
+  ],
+  empty: visit => ['There are no automations yet.', curl(visit, 'GET', '/automations')],
+})
+
+const automation = recordPage<Automation>('/automations/:id', 'getAutomation', async (found, visit) => {
+  const runs = await visit.ask<List<Run>>('listAutomationRuns', {
+    params: idOf(visit),
+    query: listQuery(visit, 'status'),
+  })
+  const isEnabled = found.status === 'enabled'
+  return {
+    title: found.name,
+    actions: html`${badge(found.status)} ${button(
+      visit,
+      `/automations/${found.id}/status`,
+      isEnabled ? 'Disable' : 'Enable',
+      {
+        values: { status: isEnabled ? 'disabled' : 'enabled' },
+      },
+    )} ${button(visit, `/automations/${found.id}/stop`, 'Stop all runs', { isDangerous: true })}`,
+    body: html`${facts([
+      ...Object.entries(found.runs ?? {}).map(([state, number]) => [`Runs ${state}`, count(Number(number))] as const),
+      ['Entries limited', found.limited ? count(found.limited) : null],
+    ])}
+${section(
+  'Steps',
+  html`<ol>${found.steps.map(
+    ({ key, type, config }) =>
+      html`<li><strong>${key}</strong> (${type.replaceAll('_', ' ')})${preformatted(JSON.stringify(config, null, 2), `Step ${key}`)}</li>`,
+  )}</ol>`,
+)}
+${section(
+  'Runs',
+  table({
+    ...{ caption: 'Runs, newest first', rows: runs.data, empty: empty('No contact has entered yet.') },
+    columns: [
+      { title: 'Contact', cell: ({ contact_email }: Run) => contact_email },
+      { title: 'Status', cell: ({ status }: Run) => badge(status) },
+      { title: 'Started', cell: ({ started_at }: Run) => time(started_at) },
+      { title: 'Completed', cell: ({ completed_at }: Run) => time(completed_at, 'not yet') },
+      { title: 'Error', cell: ({ error }: Run) => error ?? '' },
+    ],
+  }),
+)}
+${pager(visit, runs)}`,
+  }
+})
+
+const events = listPage<EventDefinition>({
+  ...{ path: '/events', title: 'Events', operation: 'listEvents', hasPages: false },
+  columns: [
+    { title: 'Name', cell: ({ name }) => html`<code>${name}</code>` },
+    { title: 'Payload', cell: ({ schema }) => html`<code>${JSON.stringify(schema ?? {})}</code>` },
+    { title: 'Defined', cell: ({ created_at }) => time(created_at) },
+  ],
+  empty: visit => [
+    'No event is defined.',
+    curl(visit, 'POST', '/events', { name: 'signed.up', schema: { plan: 'string' } }),
+  ],
+})
+
+const polls = listPage<Poll>({
+  ...{ path: '/polls', title: 'Polls', operation: 'listPolls' },
+  columns: [
+    { title: 'Question', cell: ({ question }) => question },
+    { title: 'Answers', cell: ({ responses_count }) => count(responses_count) },
+    { title: 'Created', cell: ({ created_at }) => time(created_at) },
+  ],
+  empty: () => ['No email or campaign has asked a question yet.'],
+})
+
+const poll = recordPage<Poll>('/polls/:id', 'getPoll', found => ({
+  title: found.question,
+  body: html`${facts([['Answers', count(found.responses_count)]])}
+${section('Results', preformatted(JSON.stringify(found.options ?? found, null, 2), 'Results'))}`,
+}))
+
+export const automationRoom: Room = {
+  pages: [automations, automation, events, polls, poll],
+  actions: [
+    action('/automations/:id/status', automation, async (visit, form) => {
+      const status = form.text('status')
+      await visit.ask('updateAutomation', { params: idOf(visit), body: { status } })
+      return { to: `/automations/${idOf(visit).id}`, notice: `The automation is ${status}.` }
+    }),
+    action('/automations/:id/stop', automation, async visit => {
+      await visit.ask('stopAutomation', { params: idOf(visit) })
+      return { to: `/automations/${idOf(visit).id}`, notice: 'Its runs end.' }
+    }),
+  ],
+}

@@ -1,0 +1,128 @@
+import type { Contact } from '#sql/contacts/contacts.ts'
+import { html } from '#web/html.ts'
+import { button, confirmButton, type Field, filters, form } from '#web/layout/form.ts'
+import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
+import { badge, facts, section, time } from '#web/layout/parts.ts'
+import { idOf, recordPage } from '#web/layout/record_page.ts'
+import { findDomains } from '#web/pages/domains/own_domains.ts'
+import type { Form } from '#web/request/form.ts'
+import { action, page, type Room, type Visit } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+
+type Person = Wire<Contact>
+type Mail = { id: string; subject: string; status: string; created_at: string }
+
+const columns = [
+  { title: 'Email', cell: ({ email }: Person) => email },
+  { title: 'Name', cell: ({ first_name, last_name }: Person) => [first_name, last_name].filter(Boolean).join(' ') },
+  { title: 'State', cell: ({ unsubscribed }: Person) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
+  { title: 'Created', cell: ({ created_at }: Person) => time(created_at) },
+]
+
+const contacts = page('/contacts', async visit => {
+  const domains = (await findDomains(visit)).map(({ name }) => [name, name] as const)
+  const [[first = ''] = []] = domains
+  const query = { ...listQuery(visit, 'email_contains'), domain: visit.query.domain || first }
+  const list = first ? await visit.ask<List<Person>>('listContacts', { query }) : { has_more: false, data: [] }
+  const body = { email: 'anna@acme.org', first_name: 'Anna', domain: query.domain }
+  return {
+    title: 'Contacts',
+    body: html`${filters(visit, '/contacts', [
+      { name: 'domain', label: 'Domain', type: 'select', options: domains },
+      { name: 'email_contains', label: 'Address contains', type: 'search' },
+    ])}
+${table({
+  ...{
+    caption: `Contacts of ${query.domain}, newest first`,
+    columns,
+    rows: list.data,
+    link: ({ id }: Person) => `/contacts/${id}`,
+  },
+  empty: empty('No contact was found. This adds one:', curl(visit, 'POST', '/contacts', body)),
+})}
+${pager(visit, list)}
+${section('Add a contact', form(visit, { action: '/contacts', submit: 'Add contact', fields: fieldsOf(domains) }))}`,
+  }
+})
+
+const contact = recordPage<Person>('/contacts/:id', 'getContact', async (person, visit) => {
+  const query = { contact_id: person.id, limit: '20' }
+  const mail = await visit.ask<List<Mail>>('listEmails', { query })
+  const { id, email, unsubscribed } = person
+  return {
+    title: email,
+    actions: html`${badge(unsubscribed ? 'unsubscribed' : 'subscribed')}
+${button(visit, `/contacts/${id}/subscription`, unsubscribed ? 'Subscribe again' : 'Unsubscribe', {
+  values: { unsubscribed: String(!unsubscribed) },
+})}`,
+    body: html`${facts([
+      ['First name', person.first_name],
+      ['Last name', person.last_name],
+      ...Object.entries(person.properties).map(([key, value]) => [key, String(value)] as const),
+      ['Created', time(person.created_at)],
+    ])}
+${section(
+  'Email to this contact',
+  table({
+    ...{ caption: 'Newest first', rows: mail.data, link: ({ id }: Mail) => `/emails/${id}`, empty: empty('None yet.') },
+    columns: [
+      { title: 'Subject', cell: ({ subject }: Mail) => subject },
+      { title: 'Status', cell: ({ status }: Mail) => badge(status) },
+      { title: 'When', cell: ({ created_at }: Mail) => time(created_at) },
+    ],
+  }),
+)}
+${section('Change', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person) }))}
+${confirmButton(visit, `/contacts/${id}/delete`, 'Delete', 'An opt-out is kept: added again, the contact stays unsubscribed.')}`,
+  }
+})
+
+function fieldsOf(domains: readonly (readonly [string, string])[]): Field[] {
+  return [
+    { name: 'email', label: 'Email address', type: 'email', required: true },
+    { name: 'domain', label: 'Domain', type: 'select', options: domains },
+    ...namesOf(),
+  ]
+}
+
+function namesOf(person?: Person): Field[] {
+  return [
+    { name: 'first_name', label: 'First name', value: person?.first_name },
+    { name: 'last_name', label: 'Last name', value: person?.last_name },
+    {
+      ...{ name: 'properties', label: 'Properties', type: 'textarea', rows: 3, hint: 'As JSON: {"plan":"gold"}' },
+      value: person && Object.keys(person.properties).length > 0 ? JSON.stringify(person.properties) : '',
+    },
+  ]
+}
+
+function given(form: Form) {
+  const names = { first_name: form.orNull('first_name'), last_name: form.orNull('last_name') }
+  return { ...names, properties: form.json('properties') ?? {} }
+}
+
+const changed = (visit: Visit, notice: string) => ({ to: `/contacts/${idOf(visit).id}`, notice })
+
+export const contactRoom: Room = {
+  pages: [contacts, contact],
+  actions: [
+    action('/contacts', contacts, async (visit, form) => {
+      const body = { email: form.text('email'), domain: form.given('domain'), ...given(form) }
+      const { id } = await visit.ask<Person>('createContact', { body })
+      return { to: `/contacts/${id}`, notice: 'The contact is saved.' }
+    }),
+    action('/contacts/:id', contact, async (visit, form) => {
+      await visit.ask('updateContact', { params: idOf(visit), body: given(form) })
+      return changed(visit, 'The contact is changed.')
+    }),
+    action('/contacts/:id/subscription', contact, async (visit, form) => {
+      const unsubscribed = form.text('unsubscribed') === 'true'
+      await visit.ask('updateContact', { params: idOf(visit), body: { unsubscribed } })
+      return changed(visit, unsubscribed ? 'The contact is unsubscribed.' : 'The contact is subscribed again.')
+    }),
+    action('/contacts/:id/delete', contact, async visit => {
+      await visit.ask('deleteContact', { params: idOf(visit) })
+      return { to: '/contacts', notice: 'The contact is deleted.' }
+    }),
+  ],
+}

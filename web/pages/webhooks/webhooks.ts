@@ -1,0 +1,123 @@
+import type { Webhook } from '#sql/webhooks/webhooks.ts'
+import { html } from '#web/html.ts'
+import { button, confirmButton, type Field, form } from '#web/layout/form.ts'
+import { curl, empty, type List, table } from '#web/layout/list.ts'
+import { listPage } from '#web/layout/list_page.ts'
+import { badge, copyable, facts, section, time } from '#web/layout/parts.ts'
+import { idOf, recordPage } from '#web/layout/record_page.ts'
+import type { Form } from '#web/request/form.ts'
+import { action, type Room, type Shown, type Visit } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+
+type Hook = Wire<Webhook>
+type Event = { id: string; type: string; created_at: string; status: string }
+type Secret = { id: string; signing_secret: string }
+
+const webhooks = listPage<Hook>({
+  ...{ path: '/webhooks', title: 'Webhooks', operation: 'listWebhooks' },
+  columns: [
+    { title: 'Endpoint', cell: ({ endpoint }) => endpoint },
+    { title: 'Status', cell: ({ status }) => badge(status) },
+    { title: 'Failures', cell: ({ failure_count }) => failure_count },
+    { title: 'Last delivery', cell: ({ last_delivery_at }) => time(last_delivery_at) },
+  ],
+  empty: visit => [
+    'No webhook is told of events yet.',
+    curl(visit, 'POST', '/webhooks', { endpoint: 'https://acme.com/hook', events: ['email.delivered'] }),
+  ],
+  below: visit =>
+    section(
+      'Add a webhook',
+      form(visit, { action: '/webhooks', submit: 'Add webhook', isSecret: true, fields: fieldsOf() }),
+    ),
+})
+
+const webhook = recordPage<Hook>('/webhooks/:id', 'getWebhook', async (hook, visit) => {
+  const { data } = await visit.ask<List<Event>>('listWebhookEvents', { params: idOf(visit), query: { limit: '50' } })
+  const path = `/webhooks/${hook.id}`
+  return {
+    title: hook.endpoint,
+    actions: button(visit, `${path}/test`, 'Send a test'),
+    body: html`${facts([
+      ['Status', badge(hook.status)],
+      ['Disabled because', hook.disabled_reason],
+      ['Failures', hook.failure_count],
+      ['Last delivery', time(hook.last_delivery_at)],
+      ['Result', hook.last_delivery_status === null ? null : String(hook.last_delivery_status)],
+    ])}
+${section('Deliveries', eventsOf(path, data, visit))}
+${section('Change', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook) }))}
+${button(visit, `${path}/rotate`, 'Rotate the signing secret', { isSecret: true })}
+${confirmButton(visit, `${path}/delete`, 'Delete', 'It is told of nothing any more.')}`,
+  }
+})
+
+function eventsOf(path: string, rows: Event[], visit: Visit) {
+  return table({
+    ...{ caption: 'Newest events of this webhook', rows },
+    columns: [
+      { title: 'Event', cell: ({ type }: Event) => html`<code>${type}</code>` },
+      { title: 'Status', cell: ({ status }: Event) => badge(status) },
+      { title: 'When', cell: ({ created_at }: Event) => time(created_at) },
+      { title: 'Again', cell: ({ id }: Event) => button(visit, `${path}/events/${id}/replay`, 'Replay') },
+    ],
+    empty: empty('Nothing has happened yet that it is told of.'),
+  })
+}
+
+function fieldsOf(hook?: Hook): Field[] {
+  return [
+    { name: 'endpoint', label: 'Endpoint', type: 'url', required: true, value: hook?.endpoint },
+    {
+      ...{ name: 'events', label: 'Events', type: 'textarea', rows: 4, value: hook?.events.join('\n') ?? '*' },
+      hint: 'One per line. `*` stands for all.',
+    },
+    ...(hook
+      ? [{ name: 'enabled', label: 'Enabled', type: 'checkbox' as const, value: hook.status === 'enabled' }]
+      : []),
+  ]
+}
+
+const given = (form: Form) => ({ endpoint: form.text('endpoint'), events: form.list('events') })
+
+function secretPage({ id, signing_secret }: Secret): Shown {
+  return {
+    title: 'Signing secret',
+    body: html`<p>Your endpoint verifies signatures with it. Copy it now: it is shown this once.</p>
+<p>${copyable(signing_secret, 'the secret')}</p><p><a href="/webhooks/${id}">The webhook</a></p>
+<p><a href="/docs/webhooks">How to verify a signature</a></p>`,
+  }
+}
+
+export const webhookRoom: Room = {
+  pages: [webhooks, webhook],
+  actions: [
+    action('/webhooks', webhooks, async (visit, form) =>
+      secretPage(await visit.ask<Secret>('createWebhook', { body: given(form) })),
+    ),
+    action('/webhooks/:id', webhook, async (visit, form) => {
+      const status = form.has('enabled') ? 'enabled' : 'disabled'
+      await visit.ask('updateWebhook', { params: idOf(visit), body: { ...given(form), status } })
+      return { to: `/webhooks/${idOf(visit).id}`, notice: 'The webhook is changed.' }
+    }),
+    action('/webhooks/:id/test', webhook, async visit => {
+      const { ok, status, error } = await visit.ask<{ ok: boolean; status: number; error?: string }>('testWebhook', {
+        params: idOf(visit),
+      })
+      const notice = ok ? `The endpoint answered with ${status}.` : `The test failed: ${error ?? status}`
+      return { to: `/webhooks/${idOf(visit).id}`, notice }
+    }),
+    action('/webhooks/:id/rotate', webhook, async visit => {
+      const { signing_secret } = await visit.ask<Secret>('rotateSigningSecret', { params: idOf(visit) })
+      return secretPage({ ...idOf(visit), signing_secret })
+    }),
+    action('/webhooks/:id/events/:event_id/replay', webhook, async visit => {
+      await visit.ask('replayWebhookEvent', { params: visit.params })
+      return { to: `/webhooks/${idOf(visit).id}`, notice: 'It is delivered once more.' }
+    }),
+    action('/webhooks/:id/delete', webhook, async visit => {
+      await visit.ask('deleteWebhook', { params: idOf(visit) })
+      return { to: '/webhooks', notice: 'The webhook is deleted.' }
+    }),
+  ],
+}
