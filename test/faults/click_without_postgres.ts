@@ -16,9 +16,10 @@ type Options = { rate: number; seconds: number; recipients: number; most_ms: num
 /** How Postgres goes away and comes back, and how a web process reaches it. */
 type Outage = { leave(): Promise<unknown>; come(): Promise<unknown>; environment?: Record<string, string> }
 
-type Load = { statuses: Record<string, number>; p50: number; p99: number; p999: number; max: number }
+type Load = { statuses: Record<string, number>; p50: number; p99: number; p999: number; max: number; over_50: number }
 
-const BEFORE_MS = 1_000
+/** A process that has just started takes longer: what is measured is not that. */
+const BEFORE_MS = 2_000
 const PATIENCE_MS = 180_000
 
 /**
@@ -34,6 +35,7 @@ export async function clickWithoutPostgres(stage: Stage, options: Options, outag
     const { url, child } = await stage.startWeb({ LOG_LEVEL: 'info', ...outage.environment })
     const load = stage.start('test/faults/support/paced_clicks.ts', {
       ...{ LOAD_PORT: new URL(url).port, LOAD_FILE: file, LOAD_RATE: `${options.rate}` },
+      LOAD_WARM_MS: `${BEFORE_MS}`,
       LOAD_MS: `${options.seconds * 1_000 + 2 * BEFORE_MS}`,
     })
     await sleep(BEFORE_MS)
