@@ -6,6 +6,7 @@ import type { Config } from '#lib/config.ts'
 import { newId } from '#lib/ids.ts'
 import type { TokenKeys } from '#lib/token_keys.ts'
 import { classifyHit } from '#lib/tracking/classify.ts'
+import { type FindScanner, openScannerNetworks } from '#lib/tracking/scanner_networks.ts'
 import { parseRecipientToken, type TrackedLink, type TrackedRecipient } from '#lib/tracking/tracking_tokens.ts'
 import type { TrackingHit } from '#sql/tracking/hits.ts'
 
@@ -20,15 +21,19 @@ type Visit = { request: IncomingMessage; ip: string | null; created_at: Date; se
 type Opened = { type: 'open'; recipient: TrackedRecipient }
 type Clicked = { type: 'click'; link: TrackedLink; token: string; keys: TokenKeys }
 
+type VisitsConfig = Pick<Config, 'TRUSTED_PROXIES' | 'ASN_DATABASE'>
+
 /** Makes hits of requests once their answers are on the way. */
 export class Visits {
   readonly #hits: WriteBehind<TrackingHit>
-  readonly #config: Pick<Config, 'TRUSTED_PROXIES'>
+  readonly #config: VisitsConfig
+  readonly #findScanner: FindScanner
   #visits: Visit[] = []
 
-  constructor(hits: WriteBehind<TrackingHit>, config: Pick<Config, 'TRUSTED_PROXIES'>) {
+  constructor(hits: WriteBehind<TrackingHit>, config: VisitsConfig) {
     this.#hits = hits
     this.#config = config
+    this.#findScanner = openScannerNetworks(config.ASN_DATABASE)
   }
 
   open(request: IncomingMessage, recipient: TrackedRecipient): void {
@@ -50,20 +55,31 @@ export class Visits {
     const visits = this.#visits
     this.#visits = []
     for (const visit of visits) {
-      const hit = hitOf(visit)
+      const hit = hitOf(visit, this.#findScanner)
       if (hit) this.#hits.add(hit)
     }
   }
 }
 
-function hitOf({ request, ip, created_at, seen }: Visit): TrackingHit | null {
+function hitOf({ request, ip, created_at, seen }: Visit, findScanner: FindScanner): TrackingHit | null {
   const recipient = seen.type === 'open' ? seen.recipient : parseRecipientToken(seen.token, 'click', seen.keys)
   if (!recipient) return null
   const { method = '', headers } = request
   const user_agent = (headers['user-agent'] ?? '').slice(0, MAX_USER_AGENT)
   const classified = classifyHit({ type: seen.type, method, user_agent, purpose: purposeOf(headers), ip })
   const { account_id, delivery_id } = recipient
-  const hit = { account_id, delivery_id, id: newId(), type: seen.type, ...classified, ip, user_agent, created_at }
+  const suspect = ip && findScanner(ip)
+  const hit = {
+    account_id,
+    delivery_id,
+    id: newId(),
+    type: seen.type,
+    ...classified,
+    suspect,
+    ip,
+    user_agent,
+    created_at,
+  }
   return seen.type === 'open' ? hit : { ...hit, ...seen.link }
 }
 

@@ -15,7 +15,8 @@ CREATE TYPE tracking_hit AS (
   url text,
   ip inet,
   user_agent text,
-  created_at timestamptz
+  created_at timestamptz,
+  suspect text    -- the rule by which it is a machine's soon after the delivery alone; null if there is none
 );
 
 -- The hits of one type and class on one delivery, and on one of its links, in a quarter of an hour.

@@ -13,6 +13,8 @@ export type TrackingHit = {
   type: 'open' | 'click'
   class: HitClass
   rule: string
+  /** The rule by which the hit is a machine's if it came within 10 minutes of the delivery. */
+  suspect?: string | null
   source_id?: string
   link?: number
   url?: string

@@ -57,19 +57,24 @@ $$;
 
 DROP FUNCTION IF EXISTS look_up_hits(json);
 
--- The hits that count, with their emails. A click within 3 seconds of the 250 is no person's, nor one before it.
+-- The hits that count, with their emails. A click within 3 seconds of the 250 is no person's, nor one before it; nor is a hit
+-- within 10 minutes from a network that is probably a mail filter's.
 CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STABLE AS $$
-  SELECT array_agg(ROW(h.account_id, h.delivery_id, h.id, d.email_id, h.type, CASE WHEN x.is_early THEN 'machine' ELSE h.class END,
-    CASE WHEN x.is_early THEN 'early' ELSE h.rule END, h.source_id, h.link, h.url, h.ip, h.user_agent, h.created_at)::tracking_hit)
+  SELECT array_agg(ROW(h.account_id, h.delivery_id, h.id, d.email_id, h.type, CASE WHEN x.rule IS NULL THEN h.class ELSE 'machine' END,
+    coalesce(x.rule, h.rule), h.source_id, h.link, h.url, h.ip, h.user_agent, h.created_at, h.suspect)::tracking_hit)
   FROM json_populate_recordset(NULL::tracking_hit, given) AS h
   JOIN deliveries d ON d.account_id = h.account_id AND d.id = h.delivery_id
   JOIN email_contents c ON c.account_id = d.account_id AND c.email_id = d.email_id
   CROSS JOIN LATERAL (
-    SELECT h.type = 'click' AND h.class <> 'machine' AND h.rule <> 'simulator' AND h.created_at - interval '3 seconds' < coalesce((
+    SELECT CASE WHEN h.class <> 'machine' AND h.rule <> 'simulator' AND (h.type = 'click' OR h.suspect IS NOT NULL) THEN coalesce((
       SELECT min(v.created_at) FROM email_events v
       WHERE v.account_id = d.account_id AND v.email_id = d.email_id AND v.recipient = d.recipient
         AND v.type IN ('delivered', 'in_doubt')
-    ), CASE d.state WHEN 'sending' THEN 'infinity'::timestamptz END) AS is_early
+    ), CASE d.state WHEN 'sending' THEN 'infinity'::timestamptz END) END AS delivered_at OFFSET 0
+  ) s
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN h.type = 'click' AND h.created_at - interval '3 seconds' < s.delivered_at THEN 'early'
+      WHEN h.created_at - interval '10 minutes' < s.delivered_at THEN h.suspect END AS rule
   ) x
   WHERE h.type = 'open' OR h.source_id IN (c.content_id, d.email_id)
 $$;

@@ -30,7 +30,7 @@ BEGIN
   FROM counted c JOIN emails e ON e.account_id = account AND e.id = c.email_id
   UNION ALL
   SELECT m.* FROM metrics_of_hits(group_hits(ARRAY(
-    SELECT ROW(d.account_id, d.id, NULL, d.email_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::tracking_hit
+    SELECT ROW(d.account_id, d.id, NULL, d.email_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::tracking_hit
     FROM unnest(ids) AS w(id) JOIN deliveries d ON d.email_id = w.id AND d.account_id = account
   ))) AS m;
 END

@@ -1,6 +1,10 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { parseNetworks } from '#lib/net/client_address.ts'
 import { startApi, startProxiedApi } from '#test/support/api.ts'
+import { writeAsnDatabase } from '#test/support/mmdb.ts'
 import {
   BROWSER,
   makeCampaign,
@@ -91,6 +95,30 @@ t.test('links lead on while Postgres is away, and their hits are recorded when i
   t.strictSame(
     (await Promise.all(emails.map(email => readHits(world, email)))).map(hits => hits.length),
     [...[7, ...Array(19).fill(6)]],
+  )
+})
+
+t.test('hits from the network of a mail filter are machines for 10 minutes, with a database of networks', async t => {
+  const account = await newAccount(world)
+  const file = join(t.testdir(), 'asn.mmdb')
+  await writeFile(file, writeAsnDatabase([{ network: ['205.139.110.0', 24], system: 30_031 }]))
+  const config = { ...world.config, ASN_DATABASE: file, TRUSTED_PROXIES: parseNetworks('127.0.0.1') }
+  const api = await startApi(t, { ...world, config }, account.key)
+  const visit = (path: string, ip: string) =>
+    fetch(api.url + path, { headers: { 'user-agent': BROWSER, 'x-forwarded-for': ip }, redirect: 'manual' })
+  const [fresh, old] = [await makeTracked(world, account), await makeTracked(world, account, { delivered_ago: 601 })]
+  for (const email of [fresh, old]) {
+    await visit(email.open_path, '205.139.110.7')
+    await visit(email.open_path, '192.0.2.7')
+    await visit(email.click_paths[0] as string, '205.139.110.7')
+  }
+  t.strictSame(
+    (await waitForHits(world, fresh, 3)).map(({ rule }) => rule),
+    ['mimecast_network', 'default', 'mimecast_network'],
+  )
+  t.strictSame(
+    (await waitForHits(world, old, 3)).map(({ rule }) => rule),
+    ['default', 'default', 'default'],
   )
 })
 

@@ -143,6 +143,27 @@ t.test('a click within 3 seconds of the delivery is a machine, and so is one bef
   shows(t, await readHits(world, unsent), [{ class: 'machine', rule: 'early' }])
 })
 
+t.test('a hit from a probable mail filter is a machine within 10 minutes of the delivery', async t => {
+  const email = await makeTracked(world, account, { delivered_ago: 900 })
+  const suspect = 'mimecast_network'
+  await record(world, [
+    makeHit(email, null, -301_000, { suspect }),
+    makeHit(email, 0, -302_000, { suspect }),
+    makeHit(email, null, -303_000),
+    makeHit(email, 0, -299_000, { suspect }),
+    makeHit(email, null, -298_000, { suspect, class: 'machine', rule: 'head' }),
+    makeHit(email, null, 0, { suspect: null }),
+  ])
+  shows(
+    t,
+    (await readHits(world, email)).map(({ type, class: name, rule }) => `${type} ${name} ${rule}`),
+    [
+      ...['open human default', `click machine ${suspect}`, `open machine ${suspect}`],
+      ...['click human default', 'open machine head', 'open human default'],
+    ],
+  )
+})
+
 t.test('a burst of clicks is a machine, and what was counted of it is taken back', async t => {
   const own = await newAccount(world)
   await insertUnchecked(world, own.id, 'https://hooks.acme.com/x')
