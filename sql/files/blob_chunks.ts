@@ -17,9 +17,11 @@ export function createPostgresBlobs(pool: Pool): BlobStore {
       const [account_id = '', blob_id = ''] = key.split('/')
       let position = 0
       for await (const chunk of chunks) {
+        // It need not be on disk before the commit that completes the blob, which brings all commits before it there.
         await pool.run(sql.unsafe`
           INSERT INTO blob_chunks (account_id, blob_id, position, data)
-          VALUES (${account_id}, ${blob_id}, ${position++}, ${sql.binary(chunk)})
+          SELECT ${account_id}, ${blob_id}, ${position++}, ${sql.binary(chunk)}
+          FROM set_config('synchronous_commit', 'off', true)
         `)
       }
     },

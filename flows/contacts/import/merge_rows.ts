@@ -4,6 +4,7 @@ import { type MergedSlice, mergeSlice } from '#sql/contacts/import/merge_slice.t
 import { LostLeaseError } from '#sql/contacts/import/staging.ts'
 import type { Pool } from '#sql/pool.ts'
 import { isLockTimeout, retryConflicts } from '#sql/retry.ts'
+import { IndexEntries } from './index_entries.ts'
 import type { Leased } from './stage_file.ts'
 import type { StageProgress } from './stage_progress.ts'
 
@@ -34,6 +35,7 @@ export async function mergeRows(
   stopping: AbortSignal,
   progress: StageProgress | null,
 ): Promise<Merged> {
+  const entries = new IndexEntries(pool)
   let extended_at = performance.now()
   for (let slice = SLICE; ; ) {
     stopping.throwIfAborted()
@@ -45,9 +47,11 @@ export async function mergeRows(
       await extendImportLeases(pool, [leased], leased.seconds)
       extended_at = performance.now()
     }
-    const { outcome, held_ms } = await mergeNext(pool, leased, slice, stopping)
+    const { outcome, held_ms, through } = await mergeNext(pool, leased, slice, stopping)
+    progress?.merge(through)
     switch (outcome) {
       case 'merged':
+        await entries.add(slice)
         slice = nextSize(slice, held_ms)
         break
       case 'ahead':
@@ -58,6 +62,7 @@ export async function mergeRows(
       case 'lost':
         throw new LostLeaseError(`another worker has taken over the import ${leased.id}`)
       default:
+        await entries.end()
         return outcome
     }
   }

@@ -34,8 +34,8 @@ async function stageAndMerge(services: Services, leased: Leased, stopping: Abort
   const end = new AbortController()
   const ending = AbortSignal.any([stopping, end.signal])
   const progress = new StageProgress()
-  // A merge that waits for rows looks at the signal again.
-  ending.addEventListener('abort', () => progress.advance(), { once: true })
+  // Whichever waits for the other looks at the signal again.
+  ending.addEventListener('abort', () => progress.stop(), { once: true })
   const staging = stageFile(services, leased, ending, progress).catch(error => end.abort(error))
   try {
     return await mergeRows(pool, leased, ending, progress)

@@ -1,6 +1,7 @@
 import type { Blobs } from '#flows/files/blobs.ts'
 import { toCopyLine } from '#lib/contacts/import/copy_text.ts'
 import { readRow, shownEmail } from '#lib/contacts/import/read_row.ts'
+import { SeenAddresses } from '#lib/contacts/import/seen_addresses.ts'
 import { readRecords, UnreadableError } from '#lib/files/csv/read_records.ts'
 import { newId } from '#lib/ids.ts'
 import type { LeasedImport } from '#sql/contacts/import/imports.ts'
@@ -11,6 +12,8 @@ import type { StageProgress } from './stage_progress.ts'
 /** Records that are staged in one commit, and their characters at most. */
 const CHUNK = 5_000
 const CHUNK_LENGTH = 1_000_000
+/** Rows that are staged ahead of those that are merged: as few as Postgres still has in its buffers when they are merged. */
+const AHEAD = 30_000
 /** Characters that are made bytes at a time. */
 const PIECE = 64 * 1024
 
@@ -33,6 +36,7 @@ export async function stageFile(
   let records = 0
   let error: string | null = null
   let chunk = new Chunk()
+  const seen = new SeenAddresses()
   // The next chunk is read while Postgres stores one.
   let storing: Promise<void> = Promise.resolve()
   const store = async () => {
@@ -45,12 +49,15 @@ export async function stageFile(
     for await (const { n, line, cells } of readRecords(blobs.read(account_id, blob_id), options)) {
       records = n
       const row = readRow(cells, options)
-      if (typeof row !== 'string') chunk.add(toCopyLine(id, { ...row, n, line, id: newId() }))
+      if (typeof row !== 'string')
+        chunk.add(toCopyLine(id, { ...row, n, line, id: newId(), may_repeat: seen.add(row.email) }))
       // The faults of records that are merged are kept.
       else if (n > merged_through) chunk.addFault({ n, line, email: shownEmail(cells, options.columns), message: row })
       if (!chunk.isFull) continue
       stopping.throwIfAborted()
       await store()
+      await progress.waitForMerge(n - AHEAD)
+      stopping.throwIfAborted()
     }
   } catch (cause) {
     if (!(cause instanceof UnreadableError)) throw cause

@@ -1,10 +1,13 @@
 import type { StagedFile } from '#sql/contacts/import/leases.ts'
 
-/** Tells whoever merges the rows of an import how far they are staged. */
+/** Tells whoever merges the rows of an import how far they are staged, and whoever stages them how far they are merged. */
 export class StageProgress {
   #chunks = 0
   #end: StagedFile | null = null
+  #merged = 0
+  #isStopped = false
   #wake: (() => void) | null = null
+  #wakeStage: (() => void) | null = null
 
   /** Another chunk is staged. */
   advance(): void {
@@ -30,12 +33,35 @@ export class StageProgress {
     return end
   }
 
-  /** Waits until more than so many chunks are staged, or advance() tells of an end. */
+  /** Waits until more than so many chunks are staged, or `stop()`. */
   async wait(chunks: number): Promise<void> {
     if (this.#chunks > chunks) return
     await new Promise<void>(resolve => {
       this.#wake = resolve
     })
     this.#wake = null
+  }
+
+  /** All records up to this one are merged. */
+  merge(through: number): void {
+    this.#merged = through
+    this.#wakeStage?.()
+  }
+
+  /** Waits until all records up to this one are merged, or `stop()`. */
+  async waitForMerge(through: number): Promise<void> {
+    while (this.#merged < through && !this.#isStopped) {
+      await new Promise<void>(resolve => {
+        this.#wakeStage = resolve
+      })
+    }
+    this.#wakeStage = null
+  }
+
+  /** Nobody is to wait any more. */
+  stop(): void {
+    this.#isStopped = true
+    this.#wakeStage?.()
+    this.advance()
   }
 }

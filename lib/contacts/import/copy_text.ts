@@ -1,17 +1,18 @@
 import type { Row } from './read_row.ts'
 
-/** A row to be staged. `id`: of the contact, if it is a new one. */
-export type StagedRow = Row & { n: number; line: number; id: string }
+/** A row to be staged. `id`: of the contact, if it is a new one. `may_repeat`: false if no row before has the address. */
+export type StagedRow = Row & { n: number; line: number; id: string; may_repeat: boolean }
 
 /** A line of COPY's text format (https://www.postgresql.org/docs/current/sql-copy.html), in the order of COPIED_COLUMNS. */
 export function toCopyLine(import_id: string, row: StagedRow): string {
-  const { n, line, id, email, first_name, last_name, unsubscribed, properties, timezone } = row
+  const { n, line, id, email, first_name, last_name, unsubscribed, properties, timezone, may_repeat } = row
   const json = properties === null ? null : JSON.stringify(properties)
   const texts = [email, first_name, last_name].map(value).join('\t')
-  return `${import_id}\t${n}\t${line}\t${id}\t${texts}\t${unsubscribed ?? '\\N'}\t${value(json)}\t${value(timezone)}\n`
+  return `${import_id}\t${n}\t${line}\t${id}\t${texts}\t${unsubscribed ?? '\\N'}\t${value(json)}\t${value(timezone)}\t${may_repeat}\n`
 }
 
-export const COPIED_COLUMNS = 'import_id, n, line, id, email, first_name, last_name, unsubscribed, properties, timezone'
+export const COPIED_COLUMNS =
+  'import_id, n, line, id, email, first_name, last_name, unsubscribed, properties, timezone, may_repeat'
 
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 

@@ -1,6 +1,4 @@
 DROP FUNCTION IF EXISTS merge_import_slice(uuid, uuid, uuid, integer, integer);
-DROP FUNCTION IF EXISTS merge_memberships(contact_imports, uuid[]);
-DROP FUNCTION IF EXISTS note_imported_consents(contact_imports, uuid, text, text[]);
 
 -- Merges the next records of an import into the contacts: one slice, one commit, with its cursor and its counts. It has the
 -- account's contact lock to itself and counts in a shard that nobody else uses, so that what takes no contact lock, such as
@@ -10,9 +8,11 @@ DROP FUNCTION IF EXISTS note_imported_consents(contact_imports, uuid, text, text
 -- If several records have the same address, the first one is merged. The others are noted as skipped.
 --
 -- outcome: merged; done, if all were merged before; ahead, if all that are staged so far were; lost, if the lease is not the
--- owner's any more; unstaged, if rows are missing; orphaned, if the domain does not exist. held_ms: so long it had the lock.
+-- owner's any more; unstaged, if rows are missing; orphaned, if the domain does not exist. held_ms: so long it had the lock. through:
+-- the last record that is merged.
 CREATE FUNCTION merge_import_slice(
-  account uuid, import uuid, owner uuid, slice integer, wait_ms integer, OUT outcome text, OUT held_ms double precision
+  account uuid, import uuid, owner uuid, slice integer, wait_ms integer, OUT outcome text, OUT held_ms double precision,
+  OUT through bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
   i contact_imports;
@@ -32,12 +32,14 @@ DECLARE
   locked_at timestamptz;
 BEGIN
   held_ms := 0;
+  through := 0;
   SELECT * INTO i FROM contact_imports
   WHERE account_id = account AND id = import AND lease_owner = owner AND status = 'in_progress' FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     outcome := 'lost';
     RETURN;
   END IF;
+  through := i.merged_through;
   -- Chunks are staged one after the other: what comes before a record that is staged is staged too.
   up_to := least(i.merged_through + slice, coalesce(i.records, greatest(
     (SELECT max(n) FROM import_rows WHERE import_id = import),
@@ -55,12 +57,12 @@ BEGIN
   SELECT count(*) FILTER (WHERE e.outcome = 'failed'), count(*) FILTER (WHERE e.outcome = 'skipped') INTO wrong, known
   FROM import_errors e WHERE e.account_id = account AND e.import_id = import AND e.n > i.merged_through AND e.n <= up_to;
   WITH slice AS MATERIALIZED (
-    SELECT r.*, first.n AS first_n, first.line AS first_line FROM import_rows r
-    CROSS JOIN LATERAL (
+    SELECT r.*, coalesce(first.n, r.n) AS first_n, first.line AS first_line FROM import_rows r
+    LEFT JOIN LATERAL (
       -- Ordered, so that no plan reads more than the rows of the address.
       SELECT f.n, f.line FROM import_rows f
-      WHERE f.import_id = import AND f.email >= r.email AND f.email <= r.email ORDER BY f.email, f.n LIMIT 1
-    ) first
+      WHERE r.may_repeat AND f.import_id = import AND f.email >= r.email AND f.email <= r.email ORDER BY f.email, f.n LIMIT 1
+    ) first ON true
     WHERE r.import_id = import AND r.n > i.merged_through AND r.n <= up_to
   ), noted AS (
     INSERT INTO import_errors (account_id, import_id, n, line, email, outcome, message)
@@ -81,6 +83,8 @@ BEGIN
   END IF;
   locked_at := clock_timestamp();
   PERFORM set_config('mailbrook.count_shard', '900', true);
+  -- It is entered into the indexes of words and properties by others, who need no lock of the account (index_entries.ts).
+  PERFORM set_config('gin_pending_list_limit', '64MB', true);
   -- Nobody waits with us for the disk. If Postgres crashes, the contacts of the last slices go together with the cursor.
   PERFORM set_config('synchronous_commit', 'off', true);
   SELECT array_agg(u.id), array_agg(u.id) FILTER (WHERE u.outcome = 'created'),
@@ -103,46 +107,6 @@ BEGIN
     skipped = skipped + known + rows - created_rows - updated_rows, failed = failed + wrong, attempts = 0
   WHERE account_id = account AND id = import;
   outcome := 'merged';
+  through := up_to;
   held_ms := extract(epoch FROM clock_timestamp() - locked_at) * 1000;
 END $$;
-
--- Puts contacts into the audience and the segments of an import, and stores its choices about topics: those that still exist.
-CREATE FUNCTION merge_memberships(i contact_imports, contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  choice record;
-  emails text[];
-BEGIN
-  INSERT INTO audience_members (account_id, audience_id, contact_id)
-  SELECT i.account_id, a.id, c FROM audiences a, unnest(contact_ids) AS c
-  WHERE a.account_id = i.account_id AND a.id = i.audience_id AND a.id <> i.domain_id
-  ORDER BY c ON CONFLICT DO NOTHING;
-
-  INSERT INTO segment_members (account_id, segment_id, contact_id)
-  SELECT i.account_id, s.id, c FROM segments s, unnest(contact_ids) AS c
-  WHERE s.account_id = i.account_id AND s.id IN (SELECT jsonb_array_elements_text(i.options -> 'segments')::uuid)
-  ORDER BY s.id, c ON CONFLICT DO NOTHING;
-
-  FOR choice IN
-    SELECT t.id, g.subscription FROM jsonb_to_recordset(i.options -> 'topics') AS g(id uuid, subscription text)
-    JOIN topics t ON t.account_id = i.account_id AND t.id = g.id
-  LOOP
-    WITH changed AS (
-      INSERT INTO contact_topics AS t (account_id, contact_id, topic_id, subscription)
-      SELECT i.account_id, c, choice.id, choice.subscription FROM unnest(contact_ids) AS c ORDER BY c
-      ON CONFLICT (account_id, contact_id, topic_id) DO UPDATE SET subscription = excluded.subscription
-        WHERE t.subscription <> excluded.subscription
-      RETURNING contact_id
-    )
-    SELECT array_agg(c.email) INTO emails
-    FROM changed JOIN contacts c ON c.account_id = i.account_id AND c.id = changed.contact_id;
-    PERFORM note_imported_consents(i, choice.id, choice.subscription, emails);
-  END LOOP;
-END $$;
-
-CREATE FUNCTION note_imported_consents(i contact_imports, topic uuid, choice text, emails text[]) RETURNS void
-LANGUAGE sql AS $$
-  INSERT INTO contact_consents (account_id, domain_id, email_hash, id, topic_id, subscription, how, source_id, client_address)
-  SELECT i.account_id, i.domain_id, sha256(convert_to(email, 'UTF8')), event_id(clock_timestamp(), n - 1), topic, choice,
-    'import', i.id, i.client_address
-  FROM unnest(emails) WITH ORDINALITY AS e(email, n)
-$$;

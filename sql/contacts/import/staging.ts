@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { NoAnswerError, NotConnectedError, sqlState } from '#sql/outage.ts'
-import type { Pool } from '#sql/pool.ts'
+import { type Pool, sql } from '#sql/pool.ts'
+import { isLockTimeout } from '#sql/retry.ts'
 import { copyLines } from './copy_lines.ts'
 import type { OwnedImport as Owned } from './leases.ts'
 
@@ -52,11 +53,35 @@ export async function stageChunk(pool: Pool, owned: Owned, { copy, faults }: Sta
   })
 }
 
-/** Removes the staged rows of an import that is merged, some at a time. */
+/** So long others may have to wait for the table of all staged rows to be emptied. */
+const EMPTY_MS = 100
+
+/**
+ * Removes the staged rows of an import that is merged: at once, if no other is under way, else some at a time, which takes
+ * as long as a tenth of the import.
+ */
 export async function dropStage(pool: Pool, import_id: string): Promise<void> {
+  if (await emptyStage(pool, import_id).catch(unlessLocked)) return
   const some = `DELETE FROM import_rows WHERE import_id = $1 AND n = ANY (ARRAY(
     SELECT n FROM import_rows WHERE import_id = $1 ORDER BY n LIMIT 20000))`
   while (((await pool.pg.query(some, [import_id])).rowCount ?? 0) > 0);
+}
+
+/** False if another import may have staged rows. Nobody stages any from the look on. */
+async function emptyStage(pool: Pool, import_id: string): Promise<boolean> {
+  return pool.transaction(async tx => {
+    await tx.run(sql.unsafe`SELECT set_config('lock_timeout', ${String(EMPTY_MS)}, true)`)
+    await tx.run(sql.unsafe`LOCK TABLE import_rows IN ACCESS EXCLUSIVE MODE`)
+    const others = sql.unsafe`SELECT FROM contact_imports WHERE status = 'in_progress' AND id <> ${import_id} LIMIT 1`
+    if ((await tx.run(others)) > 0) return false
+    await tx.run(sql.unsafe`TRUNCATE import_rows`)
+    return true
+  })
+}
+
+function unlessLocked(error: unknown): false {
+  if (isLockTimeout(error)) return false
+  throw error
 }
 
 const unbounded = { query_timeout: CLEAR_MS }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { mergeRows } from '#flows/contacts/import/merge_rows.ts'
 import { runImport } from '#flows/contacts/import/run_import.ts'
@@ -8,6 +9,7 @@ import { newId } from '#lib/ids.ts'
 import { claimImports } from '#sql/contacts/import/leases.ts'
 import { clearStage } from '#sql/contacts/import/staging.ts'
 import { startApi } from '#test/support/api.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -21,8 +23,8 @@ const { signal } = new AbortController()
 const RECORDS = 6_000
 
 /** An import of a file that this test has leased. */
-async function lease(mark: string): Promise<Leased> {
-  const lines = Array.from({ length: RECORDS - 1 }, (_, n) => `${mark}${n}@b.com`)
+async function lease(mark: string, records = RECORDS): Promise<Leased> {
+  const lines = Array.from({ length: records - 1 }, (_, n) => `${mark}${n}@b.com`)
   const { status, text } = await api.request('POST', '/api/contacts/imports', {
     body: { csv: ['email', ...lines, `${mark}0@b.com`].join('\n') },
   })
@@ -51,6 +53,33 @@ t.test('rows are merged while the rest of the file is staged', async t => {
   })
   const { rows } = await pool.pg.query('SELECT n::int, message FROM import_errors WHERE import_id = $1', [leased.id])
   t.strictSame(rows, [{ n: RECORDS, message: 'The address is on line 2 already.' }])
+})
+
+t.test('a file is staged only a little ahead of what is merged of it, also when it is staged again', async t => {
+  const records = 40_000
+  const leased = await lease('e', records)
+  // As after a crash of Postgres, which has lost all rows: more of them are merged than are staged at first.
+  await pool.pg.query('UPDATE contact_imports SET merged_through = $2, created = $2 WHERE id = $1', [
+    leased.id,
+    records - 2,
+  ])
+  await runImport(services, leased, signal)
+  t.strictSame(await countsOf(leased), {
+    ...{ created: records - 1, skipped: 1, merged_through: records, records },
+  })
+
+  const other = await lease('f', records)
+  const stop = new AbortController()
+  const progress = new StageProgress()
+  const staging = stageFile(services, other, stop.signal, progress)
+  const countStaged = async () =>
+    (await pool.pg.query('SELECT count(*)::int AS n FROM import_rows WHERE import_id = $1', [other.id])).rows[0].n
+  await waitUntil(async () => (await countStaged()) >= 30_000, 'rows are staged')
+  await sleep(300)
+  t.equal(await countStaged(), 35_000)
+  stop.abort(new Error('stopped'))
+  progress.stop()
+  await t.rejects(staging, { message: 'stopped' })
 })
 
 t.test('rows that are gone are found missing', async t => {

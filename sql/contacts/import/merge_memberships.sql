@@ -1,0 +1,43 @@
+DROP FUNCTION IF EXISTS merge_memberships(contact_imports, uuid[]);
+DROP FUNCTION IF EXISTS note_imported_consents(contact_imports, uuid, text, text[]);
+
+-- Puts contacts into the audience and the segments of an import, and stores its choices about topics: those that still exist.
+CREATE FUNCTION merge_memberships(i contact_imports, contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  choice record;
+  emails text[];
+BEGIN
+  INSERT INTO audience_members (account_id, audience_id, contact_id)
+  SELECT i.account_id, a.id, c FROM audiences a, unnest(contact_ids) AS c
+  WHERE a.account_id = i.account_id AND a.id = i.audience_id AND a.id <> i.domain_id
+  ORDER BY c ON CONFLICT DO NOTHING;
+
+  INSERT INTO segment_members (account_id, segment_id, contact_id)
+  SELECT i.account_id, s.id, c FROM segments s, unnest(contact_ids) AS c
+  WHERE s.account_id = i.account_id AND s.id IN (SELECT jsonb_array_elements_text(i.options -> 'segments')::uuid)
+  ORDER BY s.id, c ON CONFLICT DO NOTHING;
+
+  FOR choice IN
+    SELECT t.id, g.subscription FROM jsonb_to_recordset(i.options -> 'topics') AS g(id uuid, subscription text)
+    JOIN topics t ON t.account_id = i.account_id AND t.id = g.id
+  LOOP
+    WITH changed AS (
+      INSERT INTO contact_topics AS t (account_id, contact_id, topic_id, subscription)
+      SELECT i.account_id, c, choice.id, choice.subscription FROM unnest(contact_ids) AS c ORDER BY c
+      ON CONFLICT (account_id, contact_id, topic_id) DO UPDATE SET subscription = excluded.subscription
+        WHERE t.subscription <> excluded.subscription
+      RETURNING contact_id
+    )
+    SELECT array_agg(c.email) INTO emails
+    FROM changed JOIN contacts c ON c.account_id = i.account_id AND c.id = changed.contact_id;
+    PERFORM note_imported_consents(i, choice.id, choice.subscription, emails);
+  END LOOP;
+END $$;
+
+CREATE FUNCTION note_imported_consents(i contact_imports, topic uuid, choice text, emails text[]) RETURNS void
+LANGUAGE sql AS $$
+  INSERT INTO contact_consents (account_id, domain_id, email_hash, id, topic_id, subscription, how, source_id, client_address)
+  SELECT i.account_id, i.domain_id, sha256(convert_to(email, 'UTF8')), event_id(clock_timestamp(), n - 1), topic, choice,
+    'import', i.id, i.client_address
+  FROM unnest(emails) WITH ORDINALITY AS e(email, n)
+$$;
