@@ -21,6 +21,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   segments: async () => (await import('./segments.ts')).benchSegments(),
   contacts: async () => (await import('./contacts.ts')).benchContacts(),
   import: async () => (await import('./import.ts')).benchImport(),
+  import_waits: async () => (await import('./import_waits.ts')).benchImportWaits(),
   rendering: async () => (await import('./rendering.ts')).benchRendering(),
   tracking: async () => (await import('./tracking.ts')).benchTracking(),
   metrics: async () => (await import('./metrics.ts')).benchMetrics(),
