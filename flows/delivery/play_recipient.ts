@@ -1,5 +1,6 @@
 import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
 import { createReadTokenKeys } from '#flows/process/token_keys.ts'
+import { coalesce } from '#lib/async/coalesce.ts'
 import { now } from '#lib/clock.ts'
 import type { Config } from '#lib/config.ts'
 import { newId } from '#lib/ids.ts'
@@ -17,6 +18,9 @@ const LINK = /\/t\/c\/([\w-]+)\/([\w-]+)/
 /** As a hit has it that no request made. */
 const PLAYED = { class: 'human', rule: 'simulator', ip: null, user_agent: 'Mailbrook simulator' } as const
 
+/** Emails whose hits are recorded in one statement. */
+const MAX_EMAILS = 100
+
 type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; prepareMessage: PrepareMessage }
 
 export type PlayRecipient = (delivery: ClaimedDelivery) => Promise<void>
@@ -27,6 +31,14 @@ export type PlayRecipient = (delivery: ClaimedDelivery) => Promise<void>
  */
 export function createPlayRecipient({ pool, log, config, secrets, prepareMessage }: Dependencies): PlayRecipient {
   const readTokenKeys = createReadTokenKeys({ pool, secrets })
+  // Together, as those of people are: one by one they would take all connections of the worker.
+  const record = coalesce<TrackingHit[], void>(
+    async hits => {
+      await recordHits(pool, hits.flat())
+      return hits.map(() => undefined)
+    },
+    { in_flight: 1, max_items: MAX_EMAILS },
+  )
 
   const readHits = async (delivery: ClaimedDelivery, outcome: 'opened' | 'clicked'): Promise<TrackingHit[]> => {
     const prepared = await prepareMessage({ account_id: delivery.account_id, id: delivery.email_id })
@@ -51,7 +63,7 @@ export function createPlayRecipient({ pool, log, config, secrets, prepareMessage
     if (outcome !== 'opened' && outcome !== 'clicked') return
     try {
       const hits = await readHits(delivery, outcome)
-      if (hits.length > 0) await recordHits(pool, hits)
+      if (hits.length > 0) await record(hits)
     } catch (error) {
       log.warn({ err: error, delivery_id: delivery.id }, 'the simulator could not open an email')
     }
