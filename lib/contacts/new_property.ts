@@ -15,6 +15,9 @@ export const PropertyValue = z.union(
 )
 export type PropertyValue = z.infer<typeof PropertyValue>
 
+/** Longest key, in characters. */
+export const MAX_KEY = 50
+
 /** Names of what every contact has, which templates and segments read beside the properties. */
 const RESERVED = new Set([
   'id',

@@ -969,7 +969,7 @@ export type ContactImportError = {
 }
 
 export type ContactImportForm = {
-  /** Names of the columns, if the header has other names than the members. */
+  /** Names of columns that are not named as the members. The others are still found by their names. */
   column_map?: {
     /** Column of the address. */
     email?: string
@@ -989,7 +989,7 @@ export type ContactImportForm = {
       type?: "string" | "number"
     }>
   } | null
-  /** True if other columns become properties. Default: `false`. */
+  /** True if columns that nothing else is made of become properties, strings. Default: `false`. */
   create_properties?: boolean
   /** `upsert` changes contacts that exist already, `skip` leaves them as they are. Default: `upsert`. */
   on_conflict?: "upsert" | "skip"
@@ -2275,7 +2275,7 @@ export type NewAudienceContact = {
 export type NewAudienceImport = {
   /** The text of the file. Longer files come in a form. */
   csv: string
-  /** Names of the columns, if the header has other names than the members. */
+  /** Names of columns that are not named as the members. The others are still found by their names. */
   column_map?: {
     /** Column of the address. */
     email?: string
@@ -2295,7 +2295,7 @@ export type NewAudienceImport = {
       type?: "string" | "number"
     }>
   } | null
-  /** True if other columns become properties. Default: `false`. */
+  /** True if columns that nothing else is made of become properties, strings. Default: `false`. */
   create_properties?: boolean
   /** `upsert` changes contacts that exist already, `skip` leaves them as they are. Default: `upsert`. */
   on_conflict?: "upsert" | "skip"
@@ -2492,7 +2492,7 @@ export type NewContact = {
 export type NewContactImport = {
   /** The text of the file. Longer files come in a form. */
   csv: string
-  /** Names of the columns, if the header has other names than the members. */
+  /** Names of columns that are not named as the members. The others are still found by their names. */
   column_map?: {
     /** Column of the address. */
     email?: string
@@ -2512,7 +2512,7 @@ export type NewContactImport = {
       type?: "string" | "number"
     }>
   } | null
-  /** True if other columns become properties. Default: `false`. */
+  /** True if columns that nothing else is made of become properties, strings. Default: `false`. */
   create_properties?: boolean
   /** `upsert` changes contacts that exist already, `skip` leaves them as they are. Default: `upsert`. */
   on_conflict?: "upsert" | "skip"

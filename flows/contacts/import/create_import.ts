@@ -105,7 +105,7 @@ async function resolveProperties(
     if (property) {
       resolved.columns.push({ index, name, member: 'property', stored_as: property.stored_as, type: property.type })
     } else if (is_asked) {
-      throw invalid(`\`column_map.properties\` has the key "${key}", which is not a contact property.`)
+      throw invalid(`\`column_map.properties\` has the key ${shownKey(column)}, which is not a contact property.`)
     } else {
       resolved.ignored.push(name)
     }
@@ -113,17 +113,24 @@ async function resolveProperties(
   return resolved
 }
 
-async function addProperty(pool: Pool, account_id: string, column: PropertyColumn): Promise<StoredProperty> {
+/** @returns null for a column that is not asked for and whose name makes no key */
+async function addProperty(pool: Pool, account_id: string, column: PropertyColumn): Promise<StoredProperty | null> {
   const { success, data } = NewProperty.safeParse({ key: column.key, type: column.type ?? 'string' })
-  if (!success)
+  if (!success) {
+    if (!column.is_asked) return null
     throw invalid(
-      `The column "${column.name.slice(0, 100)}" cannot become a property: its name must be 1 to 50 letters, digits or \`_\`.`,
+      `\`column_map.properties\` has the key ${shownKey(column)}, which cannot be that of a contact property.`,
     )
+  }
   await createProperty(pool, account_id, data).catch(error => {
     if (!(error instanceof ApiError && error.statusCode === 409)) throw error // another request has added it
   })
   const stored = await listStoredProperties(pool, account_id)
   return stored.find(({ key }) => key === column.key) as StoredProperty
+}
+
+function shownKey({ key }: PropertyColumn): string {
+  return JSON.stringify(key.slice(0, 100))
 }
 
 function invalid(message: string, cause?: unknown): ApiError {

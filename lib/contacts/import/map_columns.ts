@@ -1,4 +1,4 @@
-import type { PropertyType } from '#lib/contacts/new_property.ts'
+import { MAX_KEY, type PropertyType } from '#lib/contacts/new_property.ts'
 import type { ColumnMap } from './new_import.ts'
 import type { Column } from './options.ts'
 
@@ -7,6 +7,7 @@ export type PropertyColumn = { index: number; name: string; key: string; type: P
 
 /** `members`: the columns of what every contact has. */
 export type MappedColumns = { members: Column[]; properties: PropertyColumn[]; ignored: string[] }
+type Mapped = Omit<MappedColumns, 'ignored'>
 
 /** A column is missing. The message is a sentence. */
 export class ColumnError extends Error {}
@@ -16,24 +17,27 @@ const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'timezone']
 /** Other names of the column of the address. */
 const EMAIL_NAMES = new Set(['email', 'e_mail', 'email_address'])
 
-/** Says what the columns of a file hold: by the map, or by the names in the header. @throws {ColumnError} */
+/**
+ * Says what the columns of a file hold: by the map, and else by the names in the header. What the map names is not looked for
+ * by its name. Of several columns of a name the first is read. @throws {ColumnError}
+ */
 export function mapColumns(names: string[], map: ColumnMap | null): MappedColumns {
-  const mapped = map ? byMap(names, map) : byNames(names)
+  const mapped = withNamed(names, map ? byMap(names, map) : { members: [], properties: [] })
   if (!mapped.members.some(({ member }) => member === 'email')) {
     throw new ColumnError('The header must have a column `email`, or `column_map.email` must name one.')
   }
-  const used = new Set([...mapped.members, ...mapped.properties].map(({ index }) => index))
+  const used = indexesOf(mapped)
   return { ...mapped, ignored: names.filter((name, index) => !used.has(index) && name !== '') }
 }
 
-function byMap(names: string[], map: ColumnMap): Omit<MappedColumns, 'ignored'> {
+function byMap(names: string[], map: ColumnMap): Mapped {
   const find = (column: string, field: string) => {
     const index = names.findIndex(name => name.toLowerCase() === column.trim().toLowerCase())
     if (index === -1) throw new ColumnError(`\`column_map.${field}\` must be a column of the file.`)
     return { index, name: names[index] as string }
   }
   const members = MEMBERS.flatMap(member => {
-    const column = map[member] ?? (member === 'email' ? names.find(name => EMAIL_NAMES.has(keyOf(name))) : undefined)
+    const column = map[member]
     return column === undefined ? [] : [{ ...find(column, member), member }]
   })
   const properties = Object.entries(map.properties ?? {}).map(([key, { column, type }]) => ({
@@ -43,26 +47,34 @@ function byMap(names: string[], map: ColumnMap): Omit<MappedColumns, 'ignored'> 
   return { members, properties }
 }
 
-/** The first of several columns of a name is read. */
-function byNames(names: string[]): Omit<MappedColumns, 'ignored'> {
-  const members: Column[] = []
-  const properties: PropertyColumn[] = []
-  const seen = new Set<string>()
+/** Adds the columns that the map leaves, by their names. */
+function withNamed(names: string[], { members, properties }: Mapped): Mapped {
+  const all: Mapped = { members: [...members], properties: [...properties] }
+  const used = indexesOf(all)
+  const seen = new Set([...members.map(({ member }) => member), ...properties.map(({ key }) => key.toLowerCase())])
   for (const [index, name] of names.entries()) {
     const key = EMAIL_NAMES.has(keyOf(name)) ? 'email' : keyOf(name)
-    if (key === '' || seen.has(key)) continue
+    if (key === '' || used.has(index) || seen.has(key)) continue
     seen.add(key)
     const member = MEMBERS.find(one => one === key)
-    if (member) members.push({ index, name, member })
-    else properties.push({ index, name, key, type: null, is_asked: false })
+    if (member) all.members.push({ index, name, member })
+    else all.properties.push({ index, name, key, type: null, is_asked: false })
   }
-  return { members, properties }
+  return all
 }
 
-/** `First Name` is the column `first_name`. */
+function indexesOf({ members, properties }: Mapped): Set<number> {
+  return new Set([...members, ...properties].map(({ index }) => index))
+}
+
+/** The key of a column by its name: `First Name` is `first_name`, `Straße (privat)` is `strasse_privat`. Empty if there is none. */
 function keyOf(name: string): string {
   return name
-    .trim()
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
     .toLowerCase()
-    .replace(/[\s-]+/g, '_')
+    .replaceAll('ß', 'ss')
+    .replace(/^\W+|\W+$/g, '')
+    .replace(/\W+/g, '_')
+    .slice(0, MAX_KEY)
 }

@@ -12,7 +12,7 @@ const MAX_PROPERTIES = 100
 
 const Header = z.string().min(1).max(2_000)
 
-/** Which columns hold what, by the names in the header; without it the header's names say so. */
+/** Which columns hold what, by the names in the header; of the others the names say so themselves. */
 const ColumnMap = withTwins(
   z.object({
     email: Header.optional().describe('Column of the address.'),
@@ -38,8 +38,13 @@ export type ColumnMap = z.output<typeof ColumnMap>
 const Encoding = z.string().refine(isEncoding, 'must be an encoding such as utf-8, utf-16le or windows-1252')
 
 const importFields = {
-  column_map: ColumnMap.nullish().describe('Names of the columns, if the header has other names than the members.'),
-  create_properties: z.boolean().default(false).describe('True if other columns become properties.'),
+  column_map: ColumnMap.nullish().describe(
+    'Names of columns that are not named as the members. The others are still found by their names.',
+  ),
+  create_properties: z
+    .boolean()
+    .default(false)
+    .describe('True if columns that nothing else is made of become properties, strings.'),
   on_conflict: OnConflict.default('upsert').describe(ON_CONFLICT),
   resubscribe: z.boolean().default(false).describe(RESUBSCRIBE),
   trigger_automations: z.boolean().default(false).describe(TRIGGER_AUTOMATIONS),

@@ -1,0 +1,72 @@
+import t from 'tap'
+import { startApi } from '#test/support/api.ts'
+import { Imports } from '#test/support/contacts/imports.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const imports = new Imports(api, account.key, openWork(t, world).importer)
+
+const get = async (path: string) => (await api.request('GET', `/api${path}`)).body
+const keys = async () =>
+  Object(await get('/contact-properties?limit=100'))
+    .data.map(({ key }: { key: string }) => key)
+    .sort()
+
+t.before(() => api.request('POST', '/api/contact-properties', { body: { key: 'plan', type: 'string' } }))
+
+t.test('a column that `column_map` does not name is found by its name', async t => {
+  const csv = 'Mail,unsubscribed,First Name,Plan,time,Notes\nann@b.com,true,Ann,pro,Asia/Tokyo,x\n'
+  const ended = await imports.ofText(csv, { column_map: { email: 'Mail', timezone: 'Time' } })
+  shows(t, ended, { counts: { created: 1, failed: 0 }, ignored_columns: ['Notes'] })
+  shows(t, await get('/contacts/ann@b.com'), {
+    unsubscribed: true,
+    first_name: 'Ann',
+    timezone: 'Asia/Tokyo',
+    properties: { plan: 'pro' },
+  })
+})
+
+t.test('a column of the name of a member that `column_map` gives another column is not read', async t => {
+  const csv = 'email,work email,plan,Tarif,first_name\nhome@b.com,work@b.com,old,new,Ann\n'
+  const column_map = { email: 'Work Email', properties: { plan: { column: 'tarif' }, alias: { column: 'first_name' } } }
+  const ended = await imports.ofText(csv, { column_map, create_properties: true })
+  shows(t, ended, { counts: { created: 1, failed: 0 }, ignored_columns: ['email', 'plan'] })
+  shows(t, await get('/contacts/work@b.com'), { first_name: null, properties: { plan: 'new', alias: 'Ann' } })
+})
+
+t.test('`create_properties` makes keys of all names that have letters, beside a `column_map` too', async t => {
+  const names = [
+    'Mail',
+    'Straße',
+    'Phone (mobile)',
+    'Birthday (MM/DD)',
+    '100%',
+    'Prénom?',
+    'x'.repeat(60),
+    'Phone, mobile',
+  ]
+  const csv = `${names
+    .concat('電話', 'created_at', 'Plan')
+    .map(name => `"${name}"`)
+    .join(';')}\na@b.com;1;2;3;4;5;6;7;8;9;10\n`
+  const ended = await imports.ofText(csv, { column_map: { email: 'Mail' }, create_properties: true })
+  shows(t, ended, { counts: { created: 1, failed: 0 }, ignored_columns: ['Phone, mobile', '電話', 'created_at'] })
+  const made = { strasse: '1', phone_mobile: '2', birthday_mm_dd: '3', '100': '4', prenom: '5', ['x'.repeat(50)]: '6' }
+  shows(t, await get('/contacts/a@b.com'), { properties: { ...made, plan: '10' } })
+  t.strictSame(await keys(), [...Object.keys(made), 'alias', 'plan'].sort())
+  const again = await imports.ofText(csv, { column_map: { email: 'Mail' }, create_properties: true })
+  shows(t, again, { counts: { updated: 1 } })
+  t.strictSame(await keys(), [...Object.keys(made), 'alias', 'plan'].sort(), 'finds those that it has made')
+})
+
+t.test('a key that the request asks for and that cannot be one is refused', async t => {
+  const column_map = { properties: { 'Phone (mobile)': { column: 'Phone' } } }
+  shows(t, await imports.ofText('email,Phone\n', { column_map, create_properties: true }), {
+    statusCode: 422,
+    message: '`column_map.properties` has the key "Phone (mobile)", which cannot be that of a contact property.',
+  })
+})
