@@ -18,15 +18,20 @@ export type CheckedBatch = { contacts: GivenContact[]; faults: BatchFault[]; ski
 const MAX_SHOWN = 254
 
 /** Checks the contacts of a batch one by one, in turns with other requests. */
-export async function checkBatch(items: unknown[], properties: StoredProperty[]): Promise<CheckedBatch> {
+export async function checkBatch(
+  items: unknown[],
+  properties: StoredProperty[],
+  may_resubscribe: boolean,
+): Promise<CheckedBatch> {
   const byAddress = new Map<string, GivenContact>()
   const faults: BatchFault[] = []
   const turns = new Turns()
   for (const [index, item] of items.entries()) {
     try {
       const contact = readContact(item, `contacts[${index}]`, properties)
+      const before = byAddress.get(contact.email)
       byAddress.delete(contact.email) // in the order of those that win
-      byAddress.set(contact.email, contact)
+      byAddress.set(contact.email, before ? withOptOuts(contact, before, may_resubscribe) : contact)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       faults.push({ index, email: shownAddress(item), message: error.message })
@@ -35,6 +40,16 @@ export async function checkBatch(items: unknown[], properties: StoredProperty[])
   }
   const contacts = [...byAddress.values()]
   return { contacts, faults, skipped: items.length - faults.length - contacts.length }
+}
+
+/** What is left out because its address comes again has opted out all the same, unless what wins takes it back. */
+function withOptOuts(contact: GivenContact, before: GivenContact, may_resubscribe: boolean): GivenContact {
+  const isTakenBack = may_resubscribe && contact.unsubscribed === false
+  return {
+    ...contact,
+    unsubscribed: before.unsubscribed && !isTakenBack ? true : contact.unsubscribed,
+    do_not_track: contact.do_not_track ?? before.do_not_track,
+  }
 }
 
 function readContact(item: unknown, place: string, properties: StoredProperty[]): GivenContact {

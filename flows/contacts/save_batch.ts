@@ -28,7 +28,7 @@ export type SavedBatch = {
 
 /**
  * Adds or changes the contacts of a batch, all in one transaction; those that are wrong are left out. Of equal addresses
- * the last wins. One that has unsubscribed is subscribed only by `resubscribe`.
+ * the last wins, but an opt-out of any of them holds. One that has unsubscribed is subscribed only by `resubscribe`.
  *
  * @param max_ms so long it may take once it has the lock
  * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
@@ -40,7 +40,8 @@ export async function saveBatch(
   origin: ConsentOrigin,
   max_ms: number,
 ): Promise<SavedBatch> {
-  const { contacts, faults, skipped } = await checkBatch(items, await listStoredProperties(pool, place.account_id))
+  const properties = await listStoredProperties(pool, place.account_id)
+  const { contacts, faults, skipped } = await checkBatch(items, properties, batch.resubscribe)
   const saved = await writeContacts(pool, place, async tx => {
     await requireGroups(tx, place, batch)
     await countApart(tx)

@@ -1,3 +1,4 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
 import { suppressionColumns as columns, isActive, Suppression, SuppressionReason } from './suppressions.ts'
@@ -12,8 +13,8 @@ export type NewSuppressionRow = {
 export type AddedSuppression = { is_new: boolean; suppression: Suppression }
 
 /**
- * Adds each address, once; the result has the order of the rows. One that is there already keeps the stronger reason and
- * the later end. `is_new`: it was not there, or had expired.
+ * Adds each address, once; the result has the order of the rows. Of equal addresses, and of one that is there already, the
+ * stronger reason and the later end are kept. `is_new`: it was not there, or had expired.
  */
 export async function upsertSuppressions(
   tx: Tx,
@@ -21,17 +22,20 @@ export async function upsertSuppressions(
   rows: NewSuppressionRow[],
 ): Promise<AddedSuppression[]> {
   const strengths = sql.array(SuppressionReason.options, 'text')
+  const strongest = (reason: FragmentSqlToken) =>
+    sql.fragment`(${strengths})[max(array_position(${strengths}, ${reason}))]`
   const stored = await tx.any(sql.type(Suppression)`
     INSERT INTO suppressions AS s (account_id, id, address, reason, expires_at)
-    SELECT DISTINCT ON (lower(address)) ${account_id}::uuid, id, lower(address), reason, expires_at
+    SELECT ${account_id}::uuid, (array_agg(id))[1], lower(address), ${strongest(sql.fragment`reason`)},
+      nullif(max(coalesce(expires_at, 'infinity')), 'infinity')
     FROM json_to_recordset(${JSON.stringify(rows)}::json)
       AS (id uuid, address text, reason text, expires_at timestamptz)
-    ORDER BY lower(address) -- two statements in different order would deadlock
+    GROUP BY lower(address) ORDER BY lower(address) -- two statements in different order would deadlock
     ON CONFLICT (account_id, address) DO UPDATE SET (id, reason, cause, source_email_id, created_at, expires_at) = (
       SELECT excluded.id, excluded.reason, excluded.cause, excluded.source_email_id, excluded.created_at, excluded.expires_at
       WHERE s.expires_at <= now()
       UNION ALL
-      SELECT s.id, ${sql.fragment`(${strengths})[greatest(array_position(${strengths}, s.reason), array_position(${strengths}, excluded.reason))]`},
+      SELECT s.id, (SELECT ${strongest(sql.fragment`r`)} FROM unnest(ARRAY[s.reason, excluded.reason]) AS r),
         s.cause, s.source_email_id, s.created_at,
         nullif(greatest(coalesce(s.expires_at, 'infinity'), coalesce(excluded.expires_at, 'infinity')), 'infinity')
       WHERE (s.expires_at <= now()) IS NOT TRUE

@@ -5,7 +5,8 @@ DROP FUNCTION IF EXISTS merge_import_slice(uuid, uuid, uuid, integer, integer);
 -- an unsubscribe, never waits for it. Waits at most wait_ms for a lock (SQLSTATE 55P03): while it waits, others that want
 -- the lock wait behind it. Tells no webhook.
 --
--- If several records have the same address, the first one is merged. The others are noted as skipped.
+-- If several records have the same address, the first one is merged. The others are noted as skipped, but their opt-outs hold
+-- (opt_out_repeated.sql).
 --
 -- outcome: merged; done, if all were merged before; ahead, if all that are staged so far were; lost, if the lease is not the
 -- owner's any more; unstaged, if rows are missing; orphaned, if the domain does not exist. held_ms: so long it had the lock. through:
@@ -25,6 +26,7 @@ DECLARE
   ids uuid[];
   created_ids uuid[];
   gone_ids uuid[];
+  leaving text[]; -- addresses that opt out in a record that is not merged
   created_rows bigint;
   updated_rows bigint;
   opt_ins text[];
@@ -57,10 +59,10 @@ BEGIN
   SELECT count(*) FILTER (WHERE e.outcome = 'failed'), count(*) FILTER (WHERE e.outcome = 'skipped') INTO wrong, known
   FROM import_errors e WHERE e.account_id = account AND e.import_id = import AND e.n > i.merged_through AND e.n <= up_to;
   WITH slice AS MATERIALIZED (
-    SELECT r.*, coalesce(first.n, r.n) AS first_n, first.line AS first_line FROM import_rows r
+    SELECT r.*, coalesce(first.n, r.n) AS first_n, first.line AS first_line, first.unsubscribed AS first_says FROM import_rows r
     LEFT JOIN LATERAL (
       -- Ordered, so that no plan reads more than the rows of the address.
-      SELECT f.n, f.line FROM import_rows f
+      SELECT f.n, f.line, f.unsubscribed FROM import_rows f
       WHERE r.may_repeat AND f.import_id = import AND f.email >= r.email AND f.email <= r.email ORDER BY f.email, f.n LIMIT 1
     ) first ON true
     WHERE r.import_id = import AND r.n > i.merged_through AND r.n <= up_to
@@ -70,8 +72,10 @@ BEGIN
     FROM slice s WHERE s.first_n < s.n
   )
   SELECT count(*), coalesce(array_agg(ROW(s.id, s.email, s.first_name, s.last_name, s.unsubscribed,
-    s.properties - coalesce(gone, '{}'), NULL, s.timezone)::given_contact) FILTER (WHERE s.first_n = s.n), '{}')
-  INTO rows, given FROM slice s;
+    s.properties - coalesce(gone, '{}'), NULL, s.timezone)::given_contact) FILTER (WHERE s.first_n = s.n), '{}'),
+    array_agg(s.email) FILTER (WHERE s.first_n < s.n AND s.unsubscribed
+      AND NOT ((i.options ->> 'resubscribe')::boolean AND s.first_says IS FALSE))
+  INTO rows, given, leaving FROM slice s;
   IF rows + wrong + known <> up_to - i.merged_through THEN
     outcome := 'unstaged';
     RETURN;
@@ -95,6 +99,10 @@ BEGIN
   INTO ids, created_ids, gone_ids, created_rows, updated_rows, opt_ins, opt_outs
   FROM upsert_contacts(account, i.domain_id, given, i.options ->> 'on_conflict', (i.options ->> 'resubscribe')::boolean,
     'import', import) u;
+  IF leaving IS NOT NULL THEN
+    SELECT gone_ids || array_agg(o.id), opt_outs || array_agg(o.email) INTO gone_ids, opt_outs
+    FROM opt_out_repeated(i, leaving) o;
+  END IF;
   PERFORM merge_memberships(i, ids);
   PERFORM note_imported_consents(i, NULL, 'opt_in', opt_ins);
   PERFORM note_imported_consents(i, NULL, 'opt_out', opt_outs);

@@ -1,0 +1,23 @@
+DROP FUNCTION IF EXISTS opt_out_repeated(contact_imports, text[]);
+
+-- Unsubscribes those that opt out in a record which is not merged, because its address comes earlier in the file. With the
+-- on_conflict skip, only contacts that the import has created. Returns which were subscribed.
+CREATE FUNCTION opt_out_repeated(i contact_imports, emails text[]) RETURNS TABLE (id uuid, email text)
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+  WITH leaving AS MATERIALIZED (
+    SELECT c.id FROM (SELECT DISTINCT e FROM unnest(emails) AS e ORDER BY e) g
+    CROSS JOIN LATERAL (
+      -- Ordered, as in upsert_contacts.sql.
+      SELECT * FROM contacts c
+      WHERE c.account_id = i.account_id AND c.domain_id = i.domain_id AND c.email >= g.e AND c.email <= g.e
+      ORDER BY c.email LIMIT 1 FOR NO KEY UPDATE
+    ) c
+    WHERE NOT c.unsubscribed AND (i.options ->> 'on_conflict' = 'upsert' OR c.source_id = i.id)
+  )
+  UPDATE contacts c SET unsubscribed = true, updated_at = now() FROM leaving l
+  WHERE c.account_id = i.account_id AND c.id = l.id
+  RETURNING c.id, c.email;
+END $$;
