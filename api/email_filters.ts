@@ -4,7 +4,7 @@ import { orList } from '#lib/json/requirements.ts'
 import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
 import { parseWideAddress } from '#lib/mail/wide_address.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
-import { CREATED_AFTER, CREATED_BEFORE, refuse } from '#lib/zod_fields.ts'
+import { CREATED_AFTER, CREATED_BEFORE, moment, refuse } from '#lib/zod_fields.ts'
 import type { Contact } from '#sql/contacts/contacts.ts'
 import type { EmailFilters } from '#sql/sending/search/email_list.ts'
 
@@ -32,7 +32,6 @@ const MAX_TEXT = 998
 const FOLDERS =
   '`sent`, `failed` and so on are groups of statuses. `transactional`: email of no campaign and no automation.'
 
-const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 const isUuid = (text: string) => z.guid().safeParse(text).success
 
 /** A parameter of a query string. `read` returns null for an invalid text; `requirement` follows the name of the parameter. */
@@ -54,8 +53,9 @@ export const textParameter = parameter(`must be one line of at most ${MAX_TEXT} 
   text.length <= MAX_TEXT && !/[\0\r\n]/.test(text) ? text : null,
 )
 
-const timeParameter = parameter('must be an ISO 8601 date or a timestamp with an offset', text =>
-  Time.safeParse(text).success ? new Date(text) : null,
+const timeParameter = parameter(
+  'must be an ISO 8601 date or a timestamp with an offset',
+  text => moment.safeParse(text).data ?? null,
 )
 
 /** The filters of GET /emails (contract 3.3), of which `emailFilters` makes conditions. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AskedMetrics } from '#flows/sending/metrics/read_metrics.ts'
 import { orList } from '#lib/json/requirements.ts'
 import { DIMENSIONS, GRANULARITIES, METRICS } from '#lib/sending/metrics/names.ts'
-import { refuseWhole } from '#lib/zod_fields.ts'
+import { moment, refuseWhole } from '#lib/zod_fields.ts'
 import type { Edge } from '#sql/sending/metrics/ranges.ts'
 import { parameter } from './email_filters.ts'
 
@@ -86,8 +86,9 @@ function split(text: string): string[] {
 }
 
 function readEdge(text: string): Edge | null {
-  if (z.iso.date().safeParse(text).success) return { day: text }
-  return z.iso.datetime({ offset: true }).safeParse(text).success ? { at: new Date(text) } : null
+  const { data: at } = moment.safeParse(text)
+  if (!at) return null
+  return z.iso.date().safeParse(text).success ? { day: text } : { at }
 }
 
 /** Names without a slash are left out, but for UTC: Postgres reads some of them, such as EST, in another way. */

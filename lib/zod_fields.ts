@@ -54,7 +54,29 @@ export function record<Schema extends z.ZodType>(schema: Schema) {
 export const CREATED_AFTER = 'Only what was created after this time: an ISO 8601 date or timestamp with an offset.'
 export const CREATED_BEFORE = 'Only what was created before this time: an ISO 8601 date or timestamp with an offset.'
 
-/** `2026-11-21T09:19:04Z`, with an offset, or a day, which begins at midnight UTC. */
+/**
+ * Whether Postgres can hold a time, written by `toISOString()`: a year of other than four digits, or 0000, it cannot read. It
+ * cannot read every offset either, so never give it the text of a request.
+ */
+function isStorable(text: string): boolean {
+  const at = new Date(text)
+  return at >= FIRST && at <= LAST
+}
+const FIRST = new Date('0001-01-01T00:00:00Z')
+const LAST = new Date('9999-12-31T23:59:59.999Z')
+
+/** `2026-11-21T09:19:04Z`, or with another offset. All times of requests are read by this or `moment`. */
+export function timestampField(requirement: string) {
+  return z.iso
+    .datetime({ offset: true, error: requirement })
+    .refine(isStorable, requirement)
+    .transform(text => new Date(text))
+}
+
+const MOMENT = 'must be an ISO 8601 date or a timestamp with an offset'
+
+/** A timestamp, or a day, which begins at midnight UTC. */
 export const moment = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be an ISO 8601 date or a timestamp with an offset')
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], MOMENT)
+  .refine(isStorable, MOMENT)
   .transform(value => new Date(value))

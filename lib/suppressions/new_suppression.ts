@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { now } from '#lib/clock.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
-import { counted } from '#lib/zod_fields.ts'
+import { counted, timestampField } from '#lib/zod_fields.ts'
 
 const Address = z.string().transform((text, context) => {
   const address = parseAddress(text)
@@ -13,11 +13,10 @@ const Address = z.string().transform((text, context) => {
 
 const Reason = z.enum(['bounce', 'complaint', 'manual', 'import'])
 
-const ExpiresAt = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 timestamp with an offset, such as 2027-01-31T12:00:00Z' })
-  .refine(text => new Date(text) > now(), 'must be in the future')
+const ExpiresAt = timestampField('must be an ISO 8601 timestamp with an offset, such as 2027-01-31T12:00:00Z')
+  .refine(at => at > now(), 'must be in the future')
   .nullish()
-  .transform(text => (text ? new Date(text).toISOString() : null))
+  .transform(at => at?.toISOString() ?? null)
 
 /** An address that is to get no more mail (contract 17). Without `expires_at` for good. */
 export const NewSuppression = withTwins(
