@@ -17,7 +17,7 @@ export async function* exportContacts(
     const page = await listContactsToExport(pool, place, after, PAGE)
     const lines = page.map(
       ({ email, first_name, last_name, unsubscribed, timezone, created_at, properties: values }) => {
-        const own = properties.map(({ stored_as }) => values[stored_as])
+        const own = properties.map(({ stored_as }) => (Object.hasOwn(values, stored_as) ? values[stored_as] : null))
         return toCsvLine([email, first_name, last_name, unsubscribed, timezone, created_at, ...own])
       },
     )

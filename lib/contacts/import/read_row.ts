@@ -11,10 +11,10 @@ const MAX_CELL = 2_000
 const MAX_RECORD = 1_000_000
 
 const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
-const BOOLEANS: Record<string, boolean> = {
-  ...{ true: true, t: true, yes: true, y: true, '1': true },
-  ...{ false: false, f: false, no: false, n: false, '0': false },
-}
+const BOOLEANS = new Map([
+  ...['true', 't', 'yes', 'y', '1'].map(text => [text, true] as const),
+  ...['false', 'f', 'no', 'n', '0'].map(text => [text, false] as const),
+])
 const ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u
 
 /** A record as a contact. Null: its cell is empty or there is none, and leaves the member as it is. */
@@ -71,7 +71,7 @@ function readMember(row: Row, member: Exclude<Column['member'], 'property'>, tex
     }
     case 'unsubscribed':
       if (text === '') return null
-      row.unsubscribed = BOOLEANS[text.toLowerCase()] ?? null
+      row.unsubscribed = BOOLEANS.get(text.toLowerCase()) ?? null
       return row.unsubscribed === null ? 'must be true or false' : null
     case 'timezone':
       if (text === '') return null

@@ -17,6 +17,9 @@ const ESCAPED = 6
 
 /** At most: each value stands in each part as often as the content names it. */
 export function sizesWith({ keys, sizes }: MeasuredContent, values: Record<string, string>): MeasuredContent['sizes'] {
-  const more = keys.reduce((sum, { key }) => sum + ESCAPED * Buffer.byteLength(values[key] ?? ''), 0)
+  const more = keys.reduce(
+    (sum, { key }) => sum + ESCAPED * Buffer.byteLength((Object.hasOwn(values, key) && values[key]) || ''),
+    0,
+  )
   return { html: sizes.html + more, text: sizes.text + more }
 }

@@ -83,3 +83,19 @@ t.test('POST /suppressions/import suppresses the right addresses, and an export 
   )
   shows(t, await post('/suppressions/import', { csv: 'a,b\n' }), { status: 422 })
 })
+
+t.test('a property named like a member of every object is exported as it is', async t => {
+  const stranger = await newAccount(world)
+  const keys = ['constructor', 'toString', 'hasOwnProperty', 'valueOf']
+  for (const key of keys) await post('/contact-properties', { key, type: 'string' }, stranger.key)
+  await post('/contacts', { email: 'ann@b.com' }, stranger.key)
+  await post('/contacts', { email: 'bob@b.com', properties: { constructor: 'me' } }, stranger.key)
+  const headers = { authorization: `Bearer ${stranger.key}`, 'user-agent': 'test' }
+  const response = await fetch(`${api.url}/api/contacts/export?domain=${stranger.domain}`, { headers })
+  const [header = [], ann, bob] = (await response.text()).split('\r\n').map(line => line.split(',').slice(6))
+  t.strictSame([header.toSorted(), ann], [keys.toSorted(), ['', '', '', '']])
+  t.strictSame(
+    bob,
+    header.map(key => (key === 'constructor' ? 'me' : '')),
+  )
+})
