@@ -31,7 +31,8 @@ export function preferencePage(
     `<div role="status">${statusOf(view, result)}</div>`,
     ...(result ? [undoForm(view, result)] : []),
     ...(is_unsubscribed ? (has_complained ? [] : [resubscribeForm(view, result)]) : [unsubscribeForm(view)]),
-    ...(is_unsubscribed && has_complained ? [] : [topicForm(view)]),
+    // A tick must not subscribe to everything: who wants some topics subscribes again first.
+    ...(is_unsubscribed ? [] : [topicForm(view)]),
   ]
     .filter(part => part !== '')
     .join('\n')
@@ -110,7 +111,7 @@ function unsubscribeForm({ words, token, preferences }: View): string {
 function topicForm({ words, preferences }: View): string {
   const topics = publicTopics(preferences)
   if (topics.length === 0) return ''
-  const boxes = topics.map(topic => checkbox(topic, topic.is_subscribed && !preferences.is_unsubscribed))
+  const boxes = topics.map(topic => checkbox(topic, topic.is_subscribed))
   return form(
     `${hidden('shown', topics)}<fieldset><legend>${escapeHtml(words.choose)}</legend>
 ${boxes.join('\n')}

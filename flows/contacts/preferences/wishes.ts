@@ -27,16 +27,12 @@ export function resubscribeWish(token: Token, preferences: Preferences): Wish {
 }
 
 /**
- * The wish of a form with topics: of those that it showed, the person gets the ticked ones. Others stay as they are. Who had
- * unsubscribed from everything and ticks one is subscribed again.
+ * The wish of a form with topics: of those that it showed, the person gets the ticked ones. Others stay as they are. Nothing for
+ * those who have unsubscribed from everything, as a page that was opened before may ask: a tick does not subscribe them again.
  */
 export function savedWish({ shown, ticked }: { shown: string[]; ticked: string[] }, preferences: Preferences): Wish {
-  const { is_unsubscribed } = preferences
+  if (preferences.is_unsubscribed) return {}
   const isTicked = new Set(ticked)
   const topics = publicTopics(preferences).filter(({ id }) => shown.includes(id))
-  if (is_unsubscribed && !topics.some(({ id }) => isTicked.has(id))) return {}
-  return {
-    ...(is_unsubscribed && { everything: 'opt_in' }),
-    topics: topics.map(({ id }) => ({ id, subscription: isTicked.has(id) ? 'opt_in' : 'opt_out' })),
-  }
+  return { topics: topics.map(({ id }) => ({ id, subscription: isTicked.has(id) ? 'opt_in' : 'opt_out' })) }
 }

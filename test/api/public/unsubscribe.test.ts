@@ -159,6 +159,19 @@ t.test('an address is not written to an email whose recipients were removed', as
   t.equal(rows.length, 0)
 })
 
+t.test('a page that was opened before the opt-out subscribes nobody again by its ticks', async t => {
+  const topic_id = await makeTopic(world, account, { name: 'Late news', visibility: 'public' })
+  const { id } = await post('/contacts', { email: 'stale@b.com', unsubscribed: true })
+  const { path } = await makeRecipient(world, account, 'stale@b.com')
+  const body = new URLSearchParams({ action: 'save', shown: topic_id, topic: topic_id })
+  const response = await fetch(api.url + path, { method: 'POST', body })
+  t.equal(response.status, 200)
+  const page = await response.text()
+  t.match(page, 'value="resubscribe"')
+  t.notMatch(page, 'type="checkbox"')
+  shows(t, await get(`/contacts/${id}`), { unsubscribed: true })
+})
+
 t.test('two recipients of one email do not unsubscribe each other', async t => {
   const [ann, bob] = [await post('/contacts', { email: 'ann@b.com' }), await post('/contacts', { email: 'bob@b.com' })]
   const { path } = await makeRecipient(world, account, 'ann@b.com')
