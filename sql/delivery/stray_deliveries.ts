@@ -40,3 +40,20 @@ export async function listDoubted(db: Queryable, of: Doubted, after: string | nu
     WHERE d.account_id = ${of.account_id} AND ${which} AND d.state = 'in_doubt' AND ${from} ORDER BY d.id LIMIT ${limit}
   `)
 }
+
+/**
+ * Makes due at once the deliveries of an email that wait for another attempt; returns how many. What waits for a pause or its
+ * first attempt, at the time it is scheduled for, stays as it is.
+ */
+export async function hastenDeliveries(db: Queryable, account_id: string, email_id: string): Promise<number> {
+  return db.run(sql.unsafe`
+    WITH waiting AS MATERIALIZED (
+      SELECT id FROM deliveries
+      WHERE email_id = ${email_id} AND account_id = ${account_id} AND state = 'queued' AND attempt > 0
+        AND next_at > now() AND next_at < 'infinity'
+      ORDER BY id FOR NO KEY UPDATE -- as everybody who locks several
+    )
+    UPDATE deliveries d SET next_at = now(), updated_at = now()
+    FROM waiting w WHERE d.account_id = ${account_id} AND d.id = w.id
+  `)
+}

@@ -8,6 +8,7 @@ import { uuidParam } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
 import { SEND_ERRORS, sendRequested } from '#api/send_requested.ts'
 import { type DoubtAction, decideDoubts } from '#flows/delivery/decide_doubts.ts'
+import { tryNow } from '#flows/delivery/try_now.ts'
 import { cancelEmail, rescheduleEmail } from '#flows/sending/change_schedule.ts'
 import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
 import { NewEmail, Reschedule } from '#lib/sending/new_email.ts'
@@ -33,6 +34,19 @@ function decideEmail(action: DoubtAction, summary: string, description: string) 
     return { object: 'email', id }
   })
 }
+
+/** Sends what waits for another attempt at once. */
+const tryEmailNow = operation('POST /emails/:id/try-now', {
+  id: 'tryEmailNow',
+  access: 'full',
+  params,
+  summary: 'Try an email again without waiting for its next attempt',
+  description: 'Recipients whose server has asked to try again later are tried at once.',
+  answers: { 200: refTo('email').meta({ id: 'TriedEmail' }) },
+}).handle(async (ctx, { account_id, params: { id } }) => {
+  await tryNow(ctx.pool, { account_id, id })
+  return { object: 'email', id }
+})
 
 export const emails = [
   operation('POST /emails', {
@@ -105,6 +119,7 @@ export const emails = [
     return { object: 'email', id, status: 'canceled' }
   }),
 
+  tryEmailNow,
   decideEmail('retry', 'Send an email in doubt once more', 'Its recipients may get it twice.'),
   decideEmail('release', 'Take an email in doubt for delivered', 'It is not sent again.'),
   decideEmail('drop', 'Give up an email in doubt', 'It is not sent again, and ends as `failed`.'),

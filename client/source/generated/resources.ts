@@ -219,6 +219,11 @@ export class Emails extends Resource {
     return this.call('POST', `/emails/${part(id)}/cancel`, {}, options)
   }
 
+  /** Try an email again without waiting for its next attempt. Recipients whose server has asked to try again later are tried at once. `POST /emails/{id}/try-now` */
+  tryNow(id: string, options?: Options): Promise<api.TriedEmail> {
+    return this.call('POST', `/emails/${part(id)}/try-now`, {}, options)
+  }
+
   /** Send an email in doubt once more. Its recipients may get it twice. `POST /emails/{id}/retry` */
   retry(id: string, options?: Options): Promise<api.DecidedEmail> {
     return this.call('POST', `/emails/${part(id)}/retry`, {}, options)

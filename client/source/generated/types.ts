@@ -3479,6 +3479,11 @@ export type TopicChoices = {
   }[]
 }
 
+export type TriedEmail = {
+  object: "email"
+  id: string
+}
+
 export type TriggerStep = {
   /** Unique in the automation: 1 to 100 letters, digits, `_`, `-` or `.`. */
   key: string
