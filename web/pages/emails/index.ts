@@ -1,5 +1,5 @@
 import type { Room } from '#web/request/visit.ts'
-import { email } from './email.ts'
+import { email, emailActions } from './email.ts'
 import { emails } from './emails.ts'
 
-export const emailRoom: Room = { pages: [emails, email], actions: [] }
+export const emailRoom: Room = { pages: [emails, email], actions: emailActions }

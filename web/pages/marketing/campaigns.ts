@@ -1,15 +1,15 @@
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { html } from '#web/html.ts'
-import { button, confirmButton, form } from '#web/layout/form.ts'
+import { confirmButton, form } from '#web/layout/form.ts'
 import { curl, type List } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { buttonsOf, report, sendForm } from './campaign_parts.ts'
 
 type Sent = Wire<Campaign>
-type Preview = { recipients: number; left_out: Record<string, number> }
 type Named = { id: string; name: string }
 
 const campaigns = listPage<Sent>({
@@ -53,57 +53,6 @@ ${isDraft ? await sendForm(visit, path) : await report(visit)}
 ${confirmButton(visit, `${path}/delete`, 'Delete', 'Its report is deleted too.')}`,
   }
 })
-
-function buttonsOf(visit: Visit, path: string, status: string) {
-  const acts: Record<string, string[]> = {
-    scheduled: ['cancel'],
-    queued: ['pause', 'cancel'],
-    testing: ['pause', 'cancel'],
-    paused: ['resume', 'cancel'],
-    sent: ['retry'],
-  }
-  return [...(acts[status] ?? []), 'duplicate'].map(act =>
-    button(visit, `${path}/${act}`, `${act[0]?.toUpperCase()}${act.slice(1)}`),
-  )
-}
-
-/** Who would get it and who would not, before it is sent. */
-async function sendForm(visit: Visit, path: string) {
-  const { recipients, left_out } = await visit.ask<Preview>('previewCampaignRecipients', { params: idOf(visit) })
-  const reasons = Object.entries(left_out).filter(([, number]) => number > 0)
-  return section(
-    'Send',
-    html`${facts([
-      ['Would get it', count(recipients)],
-      ...reasons.map(([reason, number]) => [`Left out: ${reason.replaceAll('_', ' ')}`, count(number)] as const),
-    ])}
-${form(visit, {
-  ...{ action: `${path}/test`, submit: 'Send a test' },
-  fields: [{ name: 'to', label: 'Test addresses', hint: 'Up to 10, with commas.', required: true }],
-})}
-${form(visit, {
-  ...{ action: `${path}/send`, submit: 'Send to everybody', isDangerous: true },
-  fields: [
-    {
-      name: 'expected_recipients',
-      label: 'Number of recipients',
-      type: 'number',
-      required: true,
-      hint: `Type ${recipients} to confirm.`,
-    },
-    { name: 'scheduled_at', label: 'When', hint: 'Empty: now. Or a time such as "tomorrow at 9am", in UTC.' },
-  ],
-})}`,
-  )
-}
-
-async function report(visit: Visit) {
-  const stats = await visit.ask<Record<string, number | string | null>>('getCampaignStats', { params: idOf(visit) })
-  const names =
-    'recipients sent delivered bounced failed complained suppressed canceled pending in_doubt unique_opened machine_opened unique_clicked machine_clicked replied unsubscribed'
-  const shown = names.split(' ').map(name => [name.replaceAll('_', ' '), count(Number(stats[name] ?? 0))] as const)
-  return section('Report', facts(shown))
-}
 
 async function fieldsOf(visit: Visit) {
   const options = async (operation: string) =>
