@@ -1,5 +1,5 @@
-/** Mail of campaigns that a process may always hold. */
-const LEAST = 125
+/** Most mail of campaigns that a process holds before it knows how fast it sends. */
+const AT_REST = 125
 /** For how many seconds it may hold mail of campaigns, at the rate of the last second. */
 const AHEAD_SECONDS = 2
 const WINDOW_MS = 1_000
@@ -10,12 +10,15 @@ const WINDOW_MS = 1_000
  */
 export class CampaignPace {
   readonly #now: () => number
+  readonly #least: number
   #held = 0
   #ended = 0
   #rate = 0
   #since: number
 
-  constructor(now = () => performance.now()) {
+  /** @param slots how many are sent at the same time: no more than these and as many again wait for a slow server */
+  constructor(slots: number, now = () => performance.now()) {
+    this.#least = Math.min(AT_REST, 2 * slots)
     this.#now = now
     this.#since = now()
   }
@@ -36,6 +39,6 @@ export class CampaignPace {
 
   /** How much more it may claim. */
   room(): number {
-    return Math.max(0, Math.floor(Math.max(LEAST, this.#rate * AHEAD_SECONDS)) - this.#held)
+    return Math.max(0, Math.floor(Math.max(this.#least, this.#rate * AHEAD_SECONDS)) - this.#held)
   }
 }

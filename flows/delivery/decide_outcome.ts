@@ -26,6 +26,7 @@ const SUPPRESSED = 'The address is on the suppression list.'
 const UNSUBSCRIBED = 'The recipient is not subscribed to the topic.'
 const LEFT = 'The recipient has unsubscribed.'
 const STOPPED = 'The automation was stopped.'
+const PAUSED = 'Sending was paused or canceled before it left.'
 
 /** Only for the simulator: it suppresses no address. */
 const NO_SUCH_USER = judgeReply('550 5.1.1 Simulated: no such user', 'rcpt')
@@ -59,6 +60,11 @@ export function decideUnsent(delivery: ClaimedDelivery, config: Config): Deliver
     case 'unknown':
       return { ...NO_SUCH_USER, reason: 'The simulator has no such mailbox.' }
   }
+}
+
+/** The result of a delivery that its fence refused: as if it had been claimed only then. */
+export function decideRefused(delivery: ClaimedDelivery, config: Config): DeliveryResult {
+  return decideUnsent(delivery, config) ?? { outcome: 'released', reason: PAUSED }
 }
 
 /** The envelope sender of one delivery: its local part names the delivery, signed (VERP). */

@@ -5,13 +5,15 @@ import type { Log } from '#lib/log.ts'
 import {
   type ClaimedDelivery,
   type DeliveryResult,
-  fenceDeliveries,
   type SettledDelivery,
   settleDeliveries,
   type Token,
 } from '#sql/delivery/deliveries.ts'
+import { fenceDeliveries, fenceWatched, type Standing } from '#sql/delivery/leases.ts'
 import type { Pool } from '#sql/pool.ts'
 import { splitOnRefusal } from '#sql/retry.ts'
+
+type Fence = 'allowed' | 'lost' | Standing
 
 /** Writes fences and results of the deliveries that a worker holds: many per commit, each caller resolved after its own. */
 export class DeliveryStore {
@@ -21,13 +23,16 @@ export class DeliveryStore {
   /** Deliveries between fence and result, with the semaphore that they hold a place of. */
   readonly #fenced = new Map<Token, Semaphore>()
   readonly #settled = new WeakSet<Token>()
-  readonly #writeFence: (token: Token) => Promise<boolean>
+  readonly #writeFence: (token: Token) => Promise<Fence>
+  readonly #writeWatchedFence: (token: Token) => Promise<Fence>
   readonly #writeResult: (result: SettledDelivery) => Promise<boolean>
 
   constructor(pool: Pool, log: Log, lease_seconds: number) {
     this.#pool = pool
     this.#lease_seconds = lease_seconds
-    this.#writeFence = coalesce(tokens => this.#fenceAll(tokens), { in_flight: 1, max_items: 100, interval_ms: 4 })
+    const together = { in_flight: 1, max_items: 100, interval_ms: 4 }
+    this.#writeFence = coalesce(tokens => this.#fenceAll(tokens), together)
+    this.#writeWatchedFence = coalesce(tokens => this.#fenceWatched(tokens), together)
     this.#writeResult = coalesce(
       results => retryUntil(this.#gaveUp.signal, log, 'results of deliveries', () => this.#settleEach(results)),
       { in_flight: 1, max_items: 100, interval_ms: 8 },
@@ -35,18 +40,19 @@ export class DeliveryStore {
   }
 
   /**
-   * Resolves to true if the final dot may be written. Waits for one of `places` first: they limit the deliveries between
-   * fence and result, without those set aside. Each token that was fenced must be settled, by the same object.
+   * Resolves to `allowed` if the final dot may be written, to `lost` if another may have the delivery by now, or to why it may
+   * no longer be sent. Waits for one of `places` first: they limit the deliveries between fence and result, without those set
+   * aside. Each token that was fenced must be settled, by the same object.
    */
-  async fence(token: Token, places: Semaphore): Promise<boolean> {
+  async fence(token: Token & { is_watched: boolean }, places: Semaphore): Promise<Fence> {
     await places.acquire()
     // Settled while it waited: nothing else would release the place.
     if (this.#settled.has(token)) {
       places.release()
-      return false
+      return 'lost'
     }
     this.#fenced.set(token, places)
-    return this.#writeFence(token)
+    return token.is_watched ? this.#writeWatchedFence(token) : this.#writeFence(token)
   }
 
   /** Releases the place of a fenced delivery that waits for a very long time. It must still be settled. */
@@ -74,10 +80,20 @@ export class DeliveryStore {
     this.#gaveUp.abort()
   }
 
-  async #fenceAll(tokens: Token[]): Promise<boolean[]> {
+  async #fenceAll(tokens: Token[]): Promise<Fence[]> {
     const allowed = await fenceDeliveries(this.#pool, tokens, this.#lease_seconds)
     const owners = new Map(allowed.map(({ id, lease_owner }) => [id, lease_owner]))
-    return tokens.map(({ id, lease_owner }) => owners.get(id) === lease_owner)
+    return tokens.map(({ id, lease_owner }) => (owners.get(id) === lease_owner ? 'allowed' : 'lost'))
+  }
+
+  async #fenceWatched(tokens: Token[]): Promise<Fence[]> {
+    const looked = await fenceWatched(this.#pool, tokens, this.#lease_seconds)
+    const found = new Map(looked.map(row => [row.id, row]))
+    return tokens.map(({ id, lease_owner }) => {
+      const row = found.get(id)
+      if (row?.lease_owner !== lease_owner) return 'lost'
+      return row.is_allowed ? 'allowed' : row
+    })
   }
 
   #settleEach(results: SettledDelivery[]): Promise<(boolean | Error)[]> {

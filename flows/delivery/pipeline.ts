@@ -26,7 +26,7 @@ const STOPPED: DeliveryResult = { outcome: 'released', reason: 'The worker stopp
 export class Pipeline {
   /** By claim, not by delivery: one whose lease was lost may still be in progress here when it is claimed again. */
   readonly held = new Set<ClaimedDelivery>()
-  readonly campaign_pace = new CampaignPace()
+  readonly campaign_pace: CampaignPace
   readonly #deps: Dependencies
   readonly #lane_finder: LaneFinder
   /** By name of the pool of slots. */
@@ -38,6 +38,7 @@ export class Pipeline {
 
   constructor(deps: Dependencies) {
     this.#deps = deps
+    this.campaign_pace = new CampaignPace(deps.transport.concurrency)
     this.#lane_finder = new LaneFinder({
       ...deps,
       whyFull: (delivery, lane, isShared) => this.#whyFull(delivery, lane, isShared),
@@ -63,10 +64,7 @@ export class Pipeline {
     if (isBulk(delivery)) this.campaign_pace.take()
     this.#queuesOf(delivery).join(delivery)
     const result = decideUnsent(delivery, this.#deps.config)
-    if (result) {
-      void this.#settle(delivery, result)
-      return
-    }
+    if (result) return void this.#settle(delivery, result)
     this.#countUnsent(delivery, 1)
     this.#lane_finder.take(delivery)
   }

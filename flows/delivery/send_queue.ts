@@ -6,7 +6,8 @@ import { letGo, type Outgoing, type Transport } from '#lib/delivery/transport.ts
 import type { Log } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
-import { isBulk, judge, judgeError, returnPath } from './decide_outcome.ts'
+import type { Standing } from '#sql/delivery/leases.ts'
+import { decideRefused, isBulk, judge, judgeError, returnPath } from './decide_outcome.ts'
 import type { DeliveryStore } from './fence_and_settle.ts'
 
 /** The services that sending needs. */
@@ -77,10 +78,15 @@ export class SendQueue {
       this.#setAside(delivery, lane)
       return true
     }
-    const outgoing = { ...this.#outgoing(prepared), onSilence }
+    let refused: DeliveryResult | null = null
+    const onRefused = (standing: Standing) => {
+      refused = decideRefused({ ...delivery, ...standing }, config)
+    }
+    const outgoing = { ...this.#outgoing(prepared, onRefused), onSilence }
     let result: DeliveryResult
     try {
-      result = judge(await transport.deliver(outgoing), delivery, config)
+      const outcome = await transport.deliver(outgoing)
+      result = refused ?? judge(outcome, delivery, config)
     } catch (error) {
       log.error({ err: error, delivery_id: delivery.id }, 'a transport failed')
       result = judgeError(error, delivery)
@@ -90,8 +96,14 @@ export class SendQueue {
     onResult(delivery, result)
   }
 
-  #outgoing({ delivery, sender, message }: Prepared): Outgoing {
+  #outgoing({ delivery, sender, message }: Prepared, onRefused: (standing: Standing) => void): Outgoing {
     const { config, secrets, store, signal } = this.#deps
+    const fence = async () => {
+      if (signal.aborted) return false
+      const answer = await store.fence(delivery, this.#fenced)
+      if (typeof answer === 'object') onRefused(answer)
+      return answer === 'allowed'
+    }
     return {
       account_id: delivery.account_id,
       delivery_id: delivery.id,
@@ -101,7 +113,7 @@ export class SendQueue {
       // The one whose slot it holds, even if its domain has another transport by now.
       transport: delivery.transport,
       message,
-      fence: async () => !signal.aborted && store.fence(delivery, this.#fenced),
+      fence,
       signal,
     }
   }

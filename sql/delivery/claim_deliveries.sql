@@ -6,7 +6,7 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 -- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
 -- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
 -- was accepted or is not subscribed to its topic, whether the contact of a campaign or an automation has left (unsubscribed
--- from everything, or was deleted), whether the run was stopped, and by which transport its domain asks to send.
+-- from everything, or was deleted), whether the run was stopped, by which transport its domain asks to send, whether its fence looks again.
 --
 -- A pause, a cancel and a stop wait for the claims of the mail that are under way; from their commit on nothing of it is
 -- claimed. The claim never waits: mail of what is being changed is left for the next one.
@@ -26,7 +26,7 @@ CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max
   bulk_busy text[] DEFAULT NULL)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
   destination text, renderer smallint, suppressed boolean, unsubscribed boolean, transport text, has_left boolean,
-  priority smallint, is_stopped boolean)
+  priority smallint, is_stopped boolean, is_watched boolean)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
   SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -145,6 +145,6 @@ BEGIN
   ), d.id = ANY (outsiders) OR d.id = ANY (leavers), CASE WHEN has_transports THEN (
     SELECT o.transport FROM emails e JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     WHERE e.account_id = d.account_id AND e.id = d.email_id
-  ) END, d.id = ANY (leavers), d.priority, d.id = ANY (stopped);
+  ) END, d.id = ANY (leavers), d.priority, d.id = ANY (stopped), coalesce(d.campaign_id, d.automation_id, d.topic_id) IS NOT NULL;
 END
 $$;

@@ -5,7 +5,7 @@ import type { ReplyClass } from '#lib/delivery/smtp_reply.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 /** Identifies a claim. Each has its own owner, since an attempt that was given back has the same number again. */
-const Token = z.object({ account_id: z.string(), id: z.string(), attempt: z.int(), lease_owner: z.string() })
+export const Token = z.object({ account_id: z.string(), id: z.string(), attempt: z.int(), lease_owner: z.string() })
 export type Token = z.infer<typeof Token>
 
 /** A delivery that this process may send. */
@@ -26,6 +26,8 @@ export const ClaimedDelivery = Token.extend({
   priority: z.int(),
   /** The transport that its domain wants. */
   transport: z.enum(['capture', 'relay', 'direct']).nullable(),
+  /** Of a campaign, an automation or a topic: what was found of it is looked at again before its dot. */
+  is_watched: z.boolean(),
 })
 export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>
 
@@ -50,7 +52,7 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
   const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
   return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
     SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, renderer, suppressed,
-      unsubscribed, has_left, is_stopped, priority, transport
+      unsubscribed, has_left, is_stopped, priority, transport, is_watched
     FROM claim_deliveries(
       ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}, ${NEWEST_RENDERER},
       ${max_campaigns}, ${sql.array(bulk_busy, 'text')}
@@ -59,46 +61,6 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
 }
 
 const Id = z.object({ id: z.string() })
-
-/** Returns which may write their final dot; a lease lost after that is in doubt (sql/delivery/fence_deliveries.sql). */
-export async function fenceDeliveries(db: Queryable, tokens: Token[], lease_seconds: number): Promise<Token[]> {
-  return db.any(sql.prepared('fence_deliveries', Token)`
-    SELECT account_id, id, attempt, lease_owner FROM fence_deliveries(${columns(tokens)}, ${lease_seconds})
-  `)
-}
-
-/** Extends leases that have not run out; returns the ids of those. */
-export async function extendLeases(db: Queryable, tokens: Token[], lease_seconds: number): Promise<string[]> {
-  const rows = await db.any(sql.type(Id)`
-    WITH mine AS MATERIALIZED (
-      SELECT d.account_id, d.id
-      FROM (
-        SELECT * FROM unnest(${columns(tokens)}) AS token(account_id, id, attempt, lease_owner) ORDER BY id
-      ) AS token
-      -- One by one in the order of ids, so that two statements cannot deadlock.
-      CROSS JOIN LATERAL (
-        SELECT * FROM deliveries d
-        WHERE d.account_id = token.account_id AND d.id = token.id AND d.attempt = token.attempt
-          AND d.lease_owner = token.lease_owner
-        FOR NO KEY UPDATE
-      ) AS d
-      WHERE d.lease_until > now()
-    )
-    UPDATE deliveries d SET lease_until = greatest(lease_until, now() + make_interval(secs => ${lease_seconds}))
-    FROM mine WHERE d.account_id = mine.account_id AND d.id = mine.id RETURNING d.id
-  `)
-  return rows.map(row => row.id)
-}
-
-/** Tokens as one array per column: `unnest` joins them again. */
-function columns(tokens: Token[]) {
-  const column = (key: keyof Token, type: string) => {
-    const values = tokens.map(token => token[key])
-    return sql.array(values, type)
-  }
-  return sql.fragment`${column('account_id', 'uuid')}, ${column('id', 'uuid')}, ${column('attempt', 'int4')},
-    ${column('lease_owner', 'uuid')}`
-}
 
 /** The result of an attempt (sql/delivery/settle_deliveries.sql explains each outcome). */
 export type DeliveryResult = {

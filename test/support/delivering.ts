@@ -15,6 +15,7 @@ export const PLAIN = {
   is_stopped: false,
   priority: 0,
   transport: null,
+  is_watched: false,
 } satisfies Partial<ClaimedDelivery>
 
 /** Stores the batch that a request waits for, as a worker would. */

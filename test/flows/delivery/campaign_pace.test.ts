@@ -3,7 +3,7 @@ import { CampaignPace } from '#flows/delivery/campaign_pace.ts'
 
 t.test('a process holds the campaign mail of two seconds, and always some', async t => {
   let now = 0
-  const pace = new CampaignPace(() => now)
+  const pace = new CampaignPace(125, () => now)
   t.equal(pace.room(), 125)
   for (let n = 0; n < 125; n++) pace.take()
   t.equal(pace.room(), 0)

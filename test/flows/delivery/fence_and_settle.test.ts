@@ -102,11 +102,11 @@ t.test('no more than so many are between fence and result, and who gives up wait
   const [first, second, third] = (await claimDeliveries(world.pool, options)) as Claimed
   const places = new Semaphore(1)
   const fences = [first, second, third].map(token => store.fence(token, places))
-  t.equal(await fences[0], true)
+  t.equal(await fences[0], 'allowed')
   await store.settle(second, { outcome: 'released', reason: 'Stopped.' })
   t.strictSame(await countStates(ids), { 'sending dot': 1, 'sending pre': 1, queued: 1 })
   await store.settle(first, { outcome: 'delivered', reply: '250 OK', via: 'relay' })
-  t.strictSame(await Promise.all(fences), [true, false, true])
+  t.strictSame(await Promise.all(fences), ['allowed', 'lost', 'allowed'])
 })
 
 t.test('one result that cannot be stored fails alone, and an outdated one is told so', async t => {
@@ -127,7 +127,7 @@ t.test('one result that cannot be stored fails alone, and an outdated one is tol
   const places = new Semaphore(10)
   const tokens = [{ ...bad }, outdated, { ...outdated, lease_owner: uuid() }]
   const fenced = tokens.map(token => store.fence(token, places))
-  t.strictSame(await Promise.all(fenced), [true, true, false], 'two claims of one delivery are told apart')
+  t.strictSame(await Promise.all(fenced), ['allowed', 'allowed', 'lost'], 'two claims of one delivery are told apart')
 })
 
 async function open(t: Test, times = TEST_TIMES) {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
-import { claimDeliveries, fenceDeliveries, type SettledDelivery, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import { claimDeliveries, type SettledDelivery, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import { fenceDeliveries } from '#sql/delivery/leases.ts'
 import { acceptEmail, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'

@@ -1,14 +1,8 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
-import {
-  claimDeliveries,
-  type DeliveryResult,
-  extendLeases,
-  fenceDeliveries,
-  settleDeliveries,
-  type Token,
-} from '#sql/delivery/deliveries.ts'
+import { claimDeliveries, type DeliveryResult, settleDeliveries, type Token } from '#sql/delivery/deliveries.ts'
+import { extendLeases, fenceDeliveries } from '#sql/delivery/leases.ts'
 import { acceptEmail } from '#test/support/sending.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
