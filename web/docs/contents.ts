@@ -18,7 +18,7 @@ export const GROUPS: Group[] = [
     ],
   },
   { name: 'Reference', entries: ['errors', 'configuration'].map(page) },
-  { name: 'Operation', entries: ['operating', 'direct'].map(page) },
+  { name: 'Operation', entries: ['dashboard', 'operating', 'direct'].map(page) },
   { name: 'Development', entries: ['architecture', 'style'].map(page) },
 ]
 
