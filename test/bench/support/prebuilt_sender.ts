@@ -9,7 +9,6 @@ const { hostname, port } = new URL(SINK_URL)
 const { html, ...email } = JSON.parse(EMAIL)
 const text = html.replace(/<[^>]+>/g, '')
 const message = await new MailComposer({ ...email, html, text }).compile().build()
-const envelope = { from: 'bench@sandbox.internal', to: 'ok@sink.internal' }
 
 async function send(connections: SMTPConnection[], count: number): Promise<number> {
   let left = count
@@ -17,7 +16,8 @@ async function send(connections: SMTPConnection[], count: number): Promise<numbe
   await Promise.all(
     connections.map(async connection => {
       const sendOne = promisify(connection.send.bind(connection))
-      while (left-- > 0) await sendOne(envelope, message)
+      // Its own each time: nodemailer writes into it.
+      while (left-- > 0) await sendOne({ from: 'bench@sandbox.internal', to: 'ok@sink.internal' }, message)
     }),
   )
   return count / ((performance.now() - start) / 1000)
