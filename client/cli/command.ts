@@ -30,6 +30,9 @@ export type Call = {
   /** The key and the server. Asked for by those that need them: some commands work without. */
   connection(): { apiKey: string; baseUrl: string }
   client(): Mailbrook
+  /** The server, for what needs no key. */
+  address(): string
+  environment: Record<string, string | undefined>
 }
 
 /** Options of every command. */

@@ -1,10 +1,13 @@
 import type { Command } from './command.ts'
 import { accountCommands } from './commands/account.ts'
 import { batchCommands } from './commands/batch.ts'
+import { doctorCommands } from './commands/doctor.ts'
 import { importCommands } from './commands/import.ts'
 import { listenCommands } from './commands/listen.ts'
 import { mcpCommands } from './commands/mcp.ts'
+import { pageCommands } from './commands/pages.ts'
 import { sendCommands } from './commands/send.ts'
+import { templateCommands } from './commands/templates.ts'
 import { toolCommands } from './commands/tools.ts'
 import { watchCommands } from './commands/watch.ts'
 import { OPERATIONS } from './generated/operations.ts'
@@ -18,6 +21,9 @@ const OWN: Command[] = [
   ...watchCommands,
   ...listenCommands,
   ...mcpCommands,
+  ...templateCommands,
+  ...doctorCommands,
+  ...pageCommands,
   ...toolCommands,
 ]
 

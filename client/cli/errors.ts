@@ -1,4 +1,4 @@
-import { MailbrookError } from '../source/index.ts'
+import { MailbrookError } from '../source/error.ts'
 
 /** The command is wrong: nothing was sent. */
 export function cliError(message: string, cause?: unknown): MailbrookError {

@@ -5,7 +5,6 @@ import { jsonOf, readText } from './input/arguments.ts'
 import { confirm } from './input/confirm.ts'
 import type { Operation, Option } from './operation.ts'
 import { exampleOf } from './print/examples.ts'
-import { saveFile } from './print/save_file.ts'
 
 const BODY: Option = {
   name: 'body',
@@ -64,7 +63,10 @@ async function runOperation(operation: Operation, call: Call): Promise<void> {
     { signal, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) },
   ]
   const result = methodOf(call, operation)(...args)
-  if (kind === 'file') return saveFile(await (result as Promise<Response>), values.output as string | undefined, output)
+  if (kind === 'file') {
+    const { saveFile } = await import('./print/save_file.ts')
+    return saveFile(await (result as Promise<Response>), values.output as string | undefined, output)
+  }
   if (kind === 'record') return output.record((await result) as object)
   const pages = result as unknown as Pages<{ id: string }>
   if (!values.all) return printPage(await pages, call)

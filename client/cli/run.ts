@@ -1,5 +1,5 @@
 import { VERSION } from '../source/generated/version.ts'
-import { Mailbrook } from '../source/index.ts'
+import type { Mailbrook } from '../source/index.ts'
 import type { Call, Command, Values } from './command.ts'
 import { COMMANDS, findCommand } from './commands.ts'
 import { cliError, exitCodeOf, shownError } from './errors.ts'
@@ -31,7 +31,10 @@ export async function run(args: string[], environment: Environment): Promise<num
     if (!command || rest.includes('--help') || rest.includes('-h')) return printHelp(output, command, args)
     const { operands, values } = readArguments(command, rest)
     output = new Output(process, values)
-    await command.run({ operands, values, output, signal: interrupted.signal, ...connect(values, environment) })
+    // Help and completion start without the library.
+    const library = await import('../source/mailbrook.ts')
+    const connected = connect(values, environment, library.Mailbrook)
+    await command.run({ operands, values, output, signal: interrupted.signal, ...connected })
     return 0
   } catch (error) {
     if (interrupted.signal.aborted) return INTERRUPTED
@@ -67,7 +70,11 @@ function wordsOf(args: string[]): string[] {
 }
 
 /** By options, the environment or a profile, in this order. The key of a profile goes to no other server by itself. */
-function connect(values: Values, environment: Environment): Pick<Call, 'client' | 'connection' | 'profiles'> {
+function connect(
+  values: Values,
+  environment: Environment,
+  Client: typeof Mailbrook,
+): Pick<Call, 'address' | 'client' | 'connection' | 'environment' | 'profiles'> {
   const profiles = new Profiles(environment)
   const { api_key, base_url, profile } = values as Record<string, string | undefined>
   const connection = () => {
@@ -79,13 +86,17 @@ function connect(values: Values, environment: Environment): Pick<Call, 'client' 
       throw cliError('There is no API key: run `mailbrook login`, set MAILBROOK_API_KEY or give `--api-key`.')
     return { apiKey: apiKey ?? (stored?.api_key as string), baseUrl: address ?? DEFAULT_URL }
   }
+  const address = () => {
+    const given = base_url ?? (profile === undefined ? environment.MAILBROOK_BASE_URL : undefined)
+    return given ?? profiles.find(profile)?.base_url ?? DEFAULT_URL
+  }
   const client = () => {
     const { timeout, retries } = values as { timeout?: number; retries?: number }
-    return new Mailbrook({
+    return new Client({
       ...connection(),
       ...(timeout === undefined ? {} : { timeout: timeout * 1000 }),
       ...(retries === undefined ? {} : { retries }),
     })
   }
-  return { profiles, connection, client }
+  return { profiles, environment, address, connection, client }
 }

@@ -1,6 +1,6 @@
-import { Mailbrook, MailbrookError } from '../../source/index.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError } from '../errors.ts'
+import { accessOf } from '../input/access.ts'
 import { readText } from '../input/arguments.ts'
 import { askSecret } from '../input/ask_secret.ts'
 
@@ -49,7 +49,10 @@ export const accountCommands: Command[] = [
     operands: [],
     options: [],
     examples: ['mailbrook whoami'],
-    run: async call => call.output.record(await describe(call.client(), call.signal)),
+    run: async ({ client, output, signal }) => {
+      const api = client()
+      output.record({ base_url: api.baseUrl, access: await accessOf(api, signal) })
+    },
   },
 ]
 
@@ -57,20 +60,9 @@ async function login({ values, output, profiles, signal }: Call): Promise<void> 
   const { base_url = DEFAULT_URL, api_key, name = 'default' } = values as Record<string, string>
   const given = api_key ?? (output.isTerminal ? await askSecret('API key: ', signal) : readText('@-'))
   const profile = { api_key: given.trim(), base_url }
+  const { Mailbrook } = await import('../../source/index.ts')
   const client = new Mailbrook({ apiKey: profile.api_key, baseUrl: base_url })
-  const { access } = await describe(client, signal)
+  const access = await accessOf(client, signal)
   profiles.save(name, profile)
   output.note(`Stored as the profile ${name} (${access} access), in ${profiles.path}`)
-}
-
-/** A sending key may not even ask what it is: its refusal says so. */
-async function describe(client: Mailbrook, signal: AbortSignal): Promise<{ base_url: string; access: string }> {
-  const base_url = client.baseUrl
-  try {
-    await client.usage.get({ signal })
-    return { base_url, access: 'full' }
-  } catch (error) {
-    if (MailbrookError.is(error, 'restricted_api_key')) return { base_url, access: 'sending' }
-    throw error
-  }
 }

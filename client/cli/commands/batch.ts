@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { MailbrookError, type NewEmail } from '../../source/index.ts'
+import { MailbrookError } from '../../source/error.ts'
+import type { NewEmail } from '../../source/index.ts'
+import { crypto, fs } from '../builtins.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError } from '../errors.ts'
 
@@ -58,7 +58,7 @@ async function runBatch(call: Call): Promise<void> {
 
 /** Lines of a file by hundreds. Empty ones count, but are no emails. */
 async function* slicesOf(path: string, from_line: number): AsyncGenerator<Line[]> {
-  const input: Readable = path === '-' ? process.stdin : createReadStream(path)
+  const input: Readable = path === '-' ? process.stdin : fs().createReadStream(path)
   const failed = new Promise<never>((_, reject) => {
     input.once('error', error => reject(cliError(`${path} cannot be read: ${error.message}`, error)))
   })
@@ -123,7 +123,7 @@ function parse(text: string): NewEmail | null {
 
 /** The same lines get the same key again. */
 function hashOf(lines: Line[]): string {
-  const hash = createHash('sha256')
+  const hash = crypto().createHash('sha256')
   for (const { text } of lines) hash.update(text).update('\n')
   return hash.digest('hex')
 }

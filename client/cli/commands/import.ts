@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MailbrookError, type NewContactImport } from '../../source/index.ts'
+import { MailbrookError } from '../../source/error.ts'
+import type { NewContactImport } from '../../source/index.ts'
 import type { Call, Command } from '../command.ts'
 import { OPERATIONS } from '../generated/operations.ts'
 import type { Operation } from '../operation.ts'

@@ -1,5 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
-import { verifyWebhook } from '../../source/index.ts'
+import { crypto } from '../builtins.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError } from '../errors.ts'
 import { follow } from '../follow.ts'
@@ -43,7 +42,7 @@ export const listenCommands: Command[] = [
 ]
 
 async function listen({ client, operands, values, output, signal }: Call): Promise<void> {
-  const { forward, secret = `whsec_${randomBytes(24).toString('base64')}` } = values as Record<
+  const { forward, secret = `whsec_${crypto().randomBytes(24).toString('base64')}` } = values as Record<
     string,
     string | undefined
   >
@@ -68,10 +67,10 @@ async function post(url: string, secret: string, payload: unknown, signal: Abort
   const headers = {
     'content-type': 'application/json',
     'x-service-timestamp': timestamp,
-    'x-service-signature': createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex'),
+    'x-service-signature': crypto().createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex'),
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`,
+    'webhook-signature': `v1,${crypto().createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`,
   }
   const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
   try {
@@ -96,5 +95,6 @@ async function verify({ values, output }: Call): Promise<void> {
       return [name.trim(), value.trim()]
     }),
   )
+  const { verifyWebhook } = await import('../../source/verify_webhook.ts')
   output.record(await verifyWebhook(readText('@-'), headers, secret, tolerance === undefined ? {} : { tolerance }))
 }

@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { MailbrookError, type NewAttachment, type NewEmail } from '../../source/index.ts'
+import { MailbrookError } from '../../source/error.ts'
+import type { NewAttachment, NewEmail } from '../../source/index.ts'
+import { fsPromises } from '../builtins.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError } from '../errors.ts'
 import { OPERATIONS } from '../generated/operations.ts'
@@ -59,9 +60,11 @@ async function runSend(call: Call): Promise<void> {
 
 async function readAttachment(given: string): Promise<NewAttachment> {
   const [, path = given, content_id] = /^(.+):([\w.-]+)$/.exec(given) ?? []
-  const content = await readFile(path).catch(error => {
-    throw cliError(`${path} cannot be read: ${error.message}`, error)
-  })
+  const content = await fsPromises()
+    .readFile(path)
+    .catch(error => {
+      throw cliError(`${path} cannot be read: ${error.message}`, error)
+    })
   return { filename: basename(path), content, ...(content_id ? { content_id } : {}) }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Campaign, type Domain, MailbrookError } from '../../source/index.ts'
+import { MailbrookError } from '../../source/error.ts'
+import type { Campaign, Domain } from '../../source/index.ts'
 import type { Call, Command } from '../command.ts'
 import { follow } from '../follow.ts'
 import { OPERATIONS } from '../generated/operations.ts'

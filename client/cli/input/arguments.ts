@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import { fs, util } from '../builtins.ts'
 import { COMMON, type Command, type Values } from '../command.ts'
 import { cliError } from '../errors.ts'
 import type { Option } from '../operation.ts'
@@ -45,7 +44,7 @@ function parse(
     ]),
   )
   try {
-    return parseArgs({ args, options: known, allowPositionals: true, allowNegative: true })
+    return util().parseArgs({ args, options: known, allowPositionals: true, allowNegative: true })
   } catch (error) {
     throw cliError(messageOf(error as Error & { code?: string }, Object.keys(known)), error)
   }
@@ -109,7 +108,7 @@ export function readText(given: string): string {
   if (given.startsWith('@@')) return given.slice(1)
   const path = given.slice(1)
   try {
-    return readFileSync(path === '-' ? 0 : path, 'utf8')
+    return fs().readFileSync(path === '-' ? 0 : path, 'utf8')
   } catch (error) {
     throw cliError(`${path === '-' ? 'The standard input' : path} cannot be read: ${(error as Error).message}`, error)
   }

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises'
 import type { Call } from '../command.ts'
 import { cliError } from '../errors.ts'
 
@@ -6,6 +5,7 @@ import { cliError } from '../errors.ts'
 export async function confirm({ values, output, signal }: Call, what: string): Promise<void> {
   if (values.yes) return
   if (!output.isTerminal) throw cliError(`\`mailbrook ${what}\` needs \`--yes\`: it cannot be undone.`)
+  const { createInterface } = await import('node:readline/promises')
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await lines.question(`mailbrook ${what}: this cannot be undone. Go on? [y/N] `, { signal })
   lines.close()

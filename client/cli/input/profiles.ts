@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fs } from '../builtins.ts'
 import { cliError } from '../errors.ts'
 
 export type Profile = { api_key: string; base_url: string }
@@ -57,7 +57,7 @@ export class Profiles {
   #read(): Stored {
     let text: string
     try {
-      text = readFileSync(this.path, 'utf8')
+      text = fs().readFileSync(this.path, 'utf8')
     } catch (error) {
       if ((error as { code?: string }).code === 'ENOENT') return { current: null, profiles: {} }
       throw cliError(`${this.path} cannot be read: ${(error as Error).message}`, error)
@@ -72,6 +72,7 @@ export class Profiles {
 
   /** By a rename: a command that reads it meanwhile has the one or the other. */
   #write(stored: Stored): void {
+    const { chmodSync, mkdirSync, renameSync, writeFileSync } = fs()
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
     const next = `${this.path}.${process.pid}`
     writeFileSync(next, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 })

@@ -64,7 +64,8 @@ function cellOf(value: unknown): string {
   return plainText(value).replaceAll('\n', ' ')
 }
 
-const segmenter = new Intl.Segmenter('en')
+/** Made when the first table is: it takes as long as half of all else. */
+let segmenter: Intl.Segmenter | undefined
 /** Letters of East Asia and emoji take two places. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u
@@ -74,6 +75,7 @@ function lengthOf(text: string): number {
 }
 
 function lettersOf(text: string): { letter: string; width: number }[] {
+  segmenter ??= new Intl.Segmenter('en')
   return Array.from(segmenter.segment(text), ({ segment }) => ({ letter: segment, width: WIDE.test(segment) ? 2 : 1 }))
 }
 

@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import type { Call, Command } from '../command.ts'
+import { cliError } from '../errors.ts'
+
+export const pageCommands: Command[] = [
+  {
+    words: ['open'],
+    summary: 'Open a page of the server in the browser',
+    description: 'Without a terminal, prints its address.',
+    operands: [{ name: 'page', description: 'Such as `emails`. Default: the first page.', isOptional: true }],
+    options: [],
+    examples: ['mailbrook open', 'mailbrook open emails'],
+    run: async call => openPage(call, urlOf(call.address(), call.operands[0] ?? '')),
+  },
+  {
+    words: ['docs'],
+    summary: 'Open the docs in the browser, or print a page of them',
+    description: 'Without a terminal, prints the page as Markdown, for programs and agents.',
+    operands: [
+      { name: 'page', description: 'Such as `sending` or `api/emails`. Default: the list of pages.', isOptional: true },
+    ],
+    options: [{ name: 'print', type: 'flag', description: 'Print the page as Markdown, also on a terminal.' }],
+    examples: ['mailbrook docs', 'mailbrook docs api/emails --print'],
+    run: readDocs,
+  },
+]
+
+function urlOf(address: string, page: string): string {
+  const url = new URL(`/${page.replace(/^\/+/, '')}`, address)
+  if (url.origin !== new URL(address).origin) throw cliError('The page must be one of the server.')
+  return url.href
+}
+
+async function readDocs(call: Call): Promise<void> {
+  const { operands, values, output, signal } = call
+  const page = operands[0] ?? ''
+  const url = urlOf(call.address(), `docs/${page}`)
+  if (canOpen(call) && !values.print) return openPage(call, url)
+  const address = page === '' ? urlOf(call.address(), 'llms.txt') : `${url}.md`
+  const response = await fetch(address, { signal })
+  if (!response.ok) throw cliError(`There is no page ${JSON.stringify(page)}: \`mailbrook docs\` lists them.`)
+  output.text(await response.text())
+}
+
+/** Somebody looks, or says which program shows pages. */
+function canOpen({ output, environment }: Call): boolean {
+  return output.isTerminal || Boolean(environment.BROWSER)
+}
+
+async function openPage(call: Call, url: string): Promise<void> {
+  if (!canOpen(call)) return call.output.text(`${url}\n`)
+  const [program = '', ...args] = call.environment.BROWSER ? [call.environment.BROWSER] : opener()
+  call.output.note(`Opening ${url}`)
+  const { spawn } = await import('node:child_process')
+  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
+  const error: Error | null = await once(child, 'spawn').then(
+    () => null,
+    error => error,
+  )
+  if (error) throw cliError(`No browser could be started: ${error.message}`, error)
+  child.unref()
+}
+
+/** The program that opens an address by what the user has chosen. */
+function opener(): string[] {
+  if (process.platform === 'darwin') return ['open']
+  // `start` takes the first text in quotes for a title.
+  return process.platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
+}

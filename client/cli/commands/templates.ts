@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import { MailbrookError } from '../../source/error.ts'
+import type { Mailbrook, NewTemplate, Template } from '../../source/index.ts'
+import { fs, fsPromises } from '../builtins.ts'
+import type { Call, Command } from '../command.ts'
+import { cliError } from '../errors.ts'
+
+/** A template as files: a folder named by its alias, or by its id if it has none. */
+const FIELDS = 'template.json'
+const HTML = 'body.html'
+const TEXT = 'body.txt'
+
+const folder = { name: 'folder', description: 'A folder with a folder for each template, named by its alias.' }
+
+export const templateCommands: Command[] = [
+  {
+    words: ['templates', 'pull'],
+    summary: 'Write all templates to files, to be kept in git',
+    description: `Each has a folder, named by its alias, with ${FIELDS}, ${HTML} and, if it has a text of its own, ${TEXT}.`,
+    operands: [folder],
+    options: [],
+    examples: ['mailbrook templates pull templates'],
+    run: pull,
+  },
+  {
+    words: ['templates', 'push'],
+    summary: 'Create and change templates from files, as `templates pull` writes them',
+    description: 'What is not in the folder stays as it is. Emails use a change once it is published.',
+    operands: [folder],
+    options: [{ name: 'publish', type: 'flag', description: 'Publish those that have changed.' }],
+    examples: ['mailbrook templates push templates', 'mailbrook templates push templates --publish'],
+    run: push,
+  },
+]
+
+async function pull({ client, operands, output, signal }: Call): Promise<void> {
+  const api = client()
+  const root = operands[0] as string
+  for await (const { id, alias } of api.templates.list({}, { signal })) {
+    // A list has no contents.
+    const template = await api.templates.get(id, { signal })
+    const name = alias ?? id
+    await fsPromises().mkdir(join(root, name), { recursive: true })
+    for (const [file, text] of Object.entries(filesOf(template))) {
+      const path = join(root, name, file)
+      if (text === null) await fsPromises().rm(path, { force: true })
+      else await fsPromises().writeFile(path, text)
+    }
+    output.items([{ name, id, status: template.status }])
+  }
+}
+
+function filesOf({ name, subject, from, reply_to, variables, html, text }: Template): Record<string, string | null> {
+  const fields = { name, subject: subject || null, from: from || null, reply_to, variables: variables.map(given) }
+  return { [FIELDS]: `${JSON.stringify(fields, null, 2)}\n`, [HTML]: html, [TEXT]: text }
+}
+
+/** A variable without what the server adds to it. */
+function given({ key, type, fallback_value }: Template['variables'][number]) {
+  return { key, type, fallback_value }
+}
+
+async function push({ client, operands, values, output, signal }: Call): Promise<void> {
+  const api = client()
+  const root = operands[0] as string
+  const entries = await fsPromises()
+    .readdir(root, { withFileTypes: true })
+    .catch(error => {
+      throw cliError(`${root} cannot be read: ${error.message}`, error)
+    })
+  const names = entries.filter(entry => entry.isDirectory() && fs().existsSync(join(root, entry.name, FIELDS)))
+  if (names.length === 0) throw cliError(`${root} has no folder with a ${FIELDS}.`)
+  // All are read before the first is sent: a mistake in a file changes nothing.
+  const files = await Promise.all(names.map(async ({ name }) => ({ name, ...(await readFiles(join(root, name))) })))
+  for (const { name, fields, found } of files) {
+    const { id, action } = await save(api, name, fields, found, signal)
+    const isPublished = values.publish === true && action !== 'unchanged'
+    if (isPublished) await api.templates.publish(id, { signal })
+    output.items([{ name, id, action: isPublished ? `${action} and published` : action }])
+  }
+}
+
+async function readFiles(path: string): Promise<{ fields: NewTemplate; found: Record<string, string | null> }> {
+  const read = (file: string) => fsPromises().readFile(join(path, file), 'utf8')
+  const found = {
+    [FIELDS]: await read(FIELDS),
+    [HTML]: await read(HTML).catch(error => {
+      throw cliError(`${join(path, HTML)} cannot be read: ${error.message}`, error)
+    }),
+    [TEXT]: fs().existsSync(join(path, TEXT)) ? await read(TEXT) : null,
+  }
+  try {
+    const fields = { ...JSON.parse(found[FIELDS] as string), html: found[HTML], text: found[TEXT] }
+    return { fields, found }
+  } catch (error) {
+    throw cliError(`${join(path, FIELDS)} must be JSON: ${(error as Error).message}`, error)
+  }
+}
+
+type Saved = { id: string; action: 'created' | 'updated' | 'unchanged' }
+
+async function save(
+  api: Mailbrook,
+  name: string,
+  fields: NewTemplate,
+  found: Record<string, string | null>,
+  signal: AbortSignal,
+): Promise<Saved> {
+  const known = await api.templates.get(name, { signal }).catch(error => {
+    if (MailbrookError.is(error, 'not_found')) return null
+    throw error
+  })
+  if (!known) {
+    const { id } = await api.templates.create({ ...fields, alias: name }, { signal })
+    return { id, action: 'created' }
+  }
+  const files = filesOf(known)
+  const isSame = (file: string) => file !== FIELDS && files[file] === found[file]
+  const isEqual = isSame(HTML) && isSame(TEXT) && sameJson(files[FIELDS], found[FIELDS])
+  if (!isEqual) await api.templates.update(known.id, fields, { signal })
+  return { id: known.id, action: isEqual ? 'unchanged' : 'updated' }
+}
+
+/** However it is indented. */
+function sameJson(one: string | null | undefined, other: string | null | undefined): boolean {
+  return JSON.stringify(JSON.parse(one ?? 'null')) === JSON.stringify(JSON.parse(other ?? 'null'))
+}
