@@ -9,6 +9,7 @@ import { CommandLine } from '#test/support/client/command_line.ts'
 import { findFreePort } from '#test/support/free_port.ts'
 import { ROOT } from '#test/support/root.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -97,7 +98,9 @@ t.test('pages are opened in the browser, or printed', async t => {
   await chmod(browser, 0o755)
   const opening = new CommandLine({ MAILBROOK_BASE_URL: api.url, XDG_CONFIG_HOME: home, BROWSER: browser })
   t.equal((await opening.run(['docs', 'sending'])).code, 0)
-  t.equal(await readFile(join(home, 'opened'), 'utf8'), `${api.url}/docs/sending\n`)
+  // The command does not wait for the browser.
+  const opened = () => readFile(join(home, 'opened'), 'utf8').catch(() => '')
+  t.equal(await waitUntil(opened, 'the browser is started'), `${api.url}/docs/sending\n`)
   const missing = new CommandLine({ MAILBROOK_BASE_URL: api.url, BROWSER: '/nonexistent' })
   shows(t, (await missing.run(['open'])).error, { name: 'cli_error', message: /^No browser could be started/ })
 })
