@@ -83,6 +83,7 @@ const foreignIds: Record<string, string[]> = {
   'POST /emails/:id/retry': [sent, scheduled],
   'POST /emails/:id/release': [sent, scheduled],
   'POST /emails/:id/drop': [sent, scheduled],
+  'POST /emails/:id/try-now': [sent, scheduled],
   'GET /emails/:id/attachments': [withFile],
   'GET /emails/:id/attachments/:attachment_id': [withFile],
   'GET /emails/:id/attachments/:attachment_id/content': [withFile],

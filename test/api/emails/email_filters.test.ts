@@ -135,8 +135,8 @@ t.test('created_after and created_before are exclusive', async t => {
   await shows(t, { created_before: late }, isBefore)
   await shows(t, { created_after: early, created_before: late }, email => isAfter(email) && isBefore(email))
   await shows(t, { created_after: early.replace('Z', '+00:00') }, isAfter)
-  for (const day of ['0000-01-01', '1970-01-01', '2001-02-03']) await shows(t, { created_after: day }, () => true)
-  for (const day of ['0000-01-01', '2001-02-03']) await shows(t, { created_before: day }, () => false, true)
+  for (const day of ['0001-01-01', '1970-01-01', '2001-02-03']) await shows(t, { created_after: day }, () => true)
+  for (const day of ['0001-01-01', '2001-02-03']) await shows(t, { created_before: day }, () => false, true)
   await shows(t, { created_before: '9999-12-31' }, () => true)
 })
 

@@ -72,7 +72,7 @@ t.test('the list is told apart by what became of events, their type and time', a
     [`status=success&limit=1&before=msg_${ids[4]}`, [ids[3]]],
     ['created_after=2020-01-01', ids],
     ['created_before=2020-01-01', []],
-    ['created_after=0000-01-01&created_before=9999-12-31T23:59:59.999Z', ids],
+    ['created_after=0001-01-01&created_before=9999-12-31T23:59:59.999Z', ids],
   ] as const) {
     t.strictSame(await idsOf(`${id}/events?${query}`), expected, query)
   }
