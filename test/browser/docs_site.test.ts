@@ -8,6 +8,9 @@ import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { GROUPS } from '#web/docs/contents.ts'
 
+// 40 pages take a busy machine more than the 30 s of tap.
+t.setTimeout(300_000)
+
 const world = await openWorld(t)
 const api = await startApi(t, world, (await newAccount(world)).key)
 const browser = await openBrowser(t)
