@@ -46,7 +46,7 @@ async function serve(ctx: Context, findSession: FindSession, run: Serve): Promis
   const visit = visitOf(ctx, session)
   try {
     requireOwnPage(ctx)
-    // What members do with their own sign-in is no change of the account.
+    // A member's own sign-in is no part of the account: view-only members may change it, too.
     if (!ctx.path.startsWith('/profile/')) requireMayChange(ctx, session.role)
     await run(visit)
   } catch (error) {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Context } from '#api/context.ts'
+import type { Request } from '#api/operations/call_operation.ts'
 import { previewEmail } from '#flows/sending/preview_email.ts'
 import { now } from '#lib/clock.ts'
 import { canonicalJson } from '#lib/json/canonical_json.ts'
 import { parse } from '#lib/json/parse.ts'
 import { NewEmail } from '#lib/sending/new_email.ts'
-import type { Request } from './call_operation.ts'
 import { type Tool, toolOf, type Values } from './tool.ts'
 
 /** Attachments are left out: an agent has no files, and addresses of files would have the server fetch what it is told to. */

@@ -1,9 +1,9 @@
 import type { Context } from '#api/context.ts'
 import { type JsonSchema, requestSchema } from '#api/openapi/json_schema.ts'
 import { simplify } from '#api/openapi/simplify.ts'
+import { callOperation, type Request } from '#api/operations/call_operation.ts'
 import type { Access, Operation } from '#api/operations/operation.ts'
 import { operations } from '#api/routes/index.ts'
-import { callOperation, type Request } from './call_operation.ts'
 
 export type Values = Record<string, unknown>
 

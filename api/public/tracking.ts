@@ -80,7 +80,7 @@ export class TrackingPages {
       keys => {
         this.#keys = keys
       },
-      () => {},
+      () => {}, // Without keys each request goes to the middleware, which asks for them again and reports why not.
     )
   }
 

@@ -42,7 +42,7 @@ export async function checkBatch(
   return { contacts, faults, skipped: items.length - faults.length - contacts.length }
 }
 
-/** What is left out because its address comes again has opted out all the same, unless what wins takes it back. */
+/** The last contact of an address wins, but keeps the opt-outs of the earlier ones unless it may take them back. */
 function withOptOuts(contact: GivenContact, before: GivenContact, may_resubscribe: boolean): GivenContact {
   const isTakenBack = may_resubscribe && contact.unsubscribed === false
   return {

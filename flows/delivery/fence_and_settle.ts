@@ -9,11 +9,11 @@ import {
   settleDeliveries,
   type Token,
 } from '#sql/delivery/deliveries.ts'
-import { fenceDeliveries, fenceWatched, type Standing } from '#sql/delivery/leases.ts'
+import { type FenceRefusal, fenceDeliveries, fenceWatched } from '#sql/delivery/leases.ts'
 import type { Pool } from '#sql/pool.ts'
 import { splitOnRefusal } from '#sql/retry.ts'
 
-type Fence = 'allowed' | 'lost' | Standing
+type Fence = 'allowed' | 'lost' | FenceRefusal
 
 /** Writes fences and results of the deliveries that a worker holds: many per commit, each caller resolved after its own. */
 export class DeliveryStore {

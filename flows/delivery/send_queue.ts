@@ -6,7 +6,7 @@ import { letGo, type Outgoing, type Transport } from '#lib/delivery/transport.ts
 import type { Log } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
-import type { Standing } from '#sql/delivery/leases.ts'
+import type { FenceRefusal } from '#sql/delivery/leases.ts'
 import { decideRefused, isBulk, judge, judgeError, returnPath } from './decide_outcome.ts'
 import type { DeliveryStore } from './fence_and_settle.ts'
 
@@ -79,8 +79,8 @@ export class SendQueue {
       return true
     }
     let refused: DeliveryResult | null = null
-    const onRefused = (standing: Standing) => {
-      refused = decideRefused({ ...delivery, ...standing }, config)
+    const onRefused = (refusal: FenceRefusal) => {
+      refused = decideRefused({ ...delivery, ...refusal }, config)
     }
     const outgoing = { ...this.#outgoing(prepared, onRefused), onSilence }
     let result: DeliveryResult
@@ -96,7 +96,7 @@ export class SendQueue {
     onResult(delivery, result)
   }
 
-  #outgoing({ delivery, sender, message }: Prepared, onRefused: (standing: Standing) => void): Outgoing {
+  #outgoing({ delivery, sender, message }: Prepared, onRefused: (refusal: FenceRefusal) => void): Outgoing {
     const { config, secrets, store, signal } = this.#deps
     const fence = async () => {
       if (signal.aborted) return false

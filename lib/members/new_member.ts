@@ -28,5 +28,5 @@ export const MemberChange = z.object({ role: Role }).meta({ id: 'MemberChange' }
 
 export const NewPassword = z.object({ password: Password })
 
-/** Who follows a link that makes a member. `email` stands in the link if somebody was invited. */
+/** The form of a link that makes a member. An invitation has the `email` already. */
 export const NewMember = z.object({ email: MemberEmail.optional(), name: MemberName, password: Password })

@@ -1,4 +1,4 @@
-/** What a member of an account may do. `owner`: everything. `admin`: all but owners. `view_only`: read. */
+/** Roles of a member in an account. `owner` may do everything, `admin` all but change owners, `view_only` only read. */
 export const ROLES = ['owner', 'admin', 'view_only'] as const
 export type Role = (typeof ROLES)[number]
 

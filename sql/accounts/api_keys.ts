@@ -3,10 +3,9 @@ import type { Role } from '#lib/members/roles.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** What a request may do, as its key says. */
+/** An API key that sends a request, with what it may do. */
 const KeyCaller = z.object({
   account_id: z.string(),
-  /** Of the key. */
   id: z.string(),
   name: z.string(),
   permission: z.enum(['full_access', 'sending_access']),
@@ -19,7 +18,7 @@ const KeyCaller = z.object({
 })
 type KeyCaller = z.infer<typeof KeyCaller>
 
-/** Who sends a request: an API key, or a member who is signed in. `id` is that of the key or the member. */
+/** The sender of a request: an API key, or a member who is signed in. `role` is null for a key. */
 export type Caller = KeyCaller & { role: Role | null }
 
 /**
@@ -102,10 +101,7 @@ export async function insertApiKey(db: Queryable, key: NewApiKey): Promise<void>
   `)
 }
 
-export async function updateApiKey(
-  db: Queryable,
-  key: Omit<NewApiKey, 'prefix' | 'hash' | 'default_domain_id'> & { default_domain_id: string | null },
-): Promise<void> {
+export async function updateApiKey(db: Queryable, key: Omit<Required<NewApiKey>, 'prefix' | 'hash'>): Promise<void> {
   await db.run(sql.unsafe`
     UPDATE api_keys SET name = ${key.name}, permission = ${key.permission}, domain_id = ${key.domain_id},
       default_domain_id = ${key.default_domain_id}, expires_at = ${key.expires_at}

@@ -25,7 +25,7 @@ const listed = {
 
 /** A run as GET /automations/:id/runs shows it. */
 export const ListedRun = z.object(listed).meta({ id: 'ListedAutomationRun' })
-type ListedRun = z.infer<typeof ListedRun>
+export type ListedRun = z.infer<typeof ListedRun>
 
 const RunStep = z
   .object({

@@ -26,7 +26,7 @@ export const ClaimedDelivery = Token.extend({
   priority: z.int(),
   /** The transport that its domain wants. */
   transport: z.enum(['capture', 'relay', 'direct']).nullable(),
-  /** Of a campaign, an automation or a topic: what was found of it is looked at again before its dot. */
+  /** True for mail of a campaign, an automation or a topic: its fence checks again whether it may be sent. */
   is_watched: z.boolean(),
 })
 export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>

@@ -40,6 +40,7 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
 #variable_conflict use_column
 DECLARE
   leavers uuid[] := find_leavers(accounts, ids);
+  outsiders uuid[] := find_outsiders(accounts, ids);
   is_closed boolean := (SELECT p.paused_at IS NOT NULL FROM platform p);
 BEGIN
   RETURN QUERY
@@ -58,9 +59,7 @@ BEGIN
         SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)
           AND (s.expires_at IS NULL OR s.expires_at > now())
       ) AS suppressed,
-      d.topic_id IS NOT NULL AND NOT EXISTS (
-        SELECT FROM topic_subscription(d.account_id, e.domain_id, lower(d.recipient), d.topic_id) AS s WHERE s.is_subscribed
-      ) AS unsubscribed,
+      d.id = ANY (outsiders) AS unsubscribed,
       d.id = ANY (leavers) AS has_left,
       d.automation_id IS NOT NULL AND NOT EXISTS (
         SELECT FROM automations a WHERE a.account_id = d.account_id AND a.id = d.automation_id

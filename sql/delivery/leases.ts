@@ -9,11 +9,11 @@ export async function fenceDeliveries(db: Queryable, tokens: Token[], lease_seco
   `)
 }
 
-const Standing = ClaimedDelivery.pick({ suppressed: true, unsubscribed: true, has_left: true, is_stopped: true })
+const FenceRefusal = ClaimedDelivery.pick({ suppressed: true, unsubscribed: true, has_left: true, is_stopped: true })
 /** Why a delivery may no longer be sent. Nothing: sending is paused, or its campaign was canceled. */
-export type Standing = z.infer<typeof Standing>
+export type FenceRefusal = z.infer<typeof FenceRefusal>
 
-const Looked = Token.extend(Standing.shape).extend({ is_allowed: z.boolean() })
+const Looked = Token.extend(FenceRefusal.shape).extend({ is_allowed: z.boolean() })
 
 /** As `fenceDeliveries`, of what is watched; returns also those that may not, with the reason. */
 export async function fenceWatched(
@@ -27,9 +27,9 @@ export async function fenceWatched(
   `)
 }
 
-/** Extends leases that have not run out; returns the ids of those. */
 const Id = z.object({ id: z.string() })
 
+/** Extends leases that have not run out; returns the ids of those. */
 export async function extendLeases(db: Queryable, tokens: Token[], lease_seconds: number): Promise<string[]> {
   const rows = await db.any(sql.type(Id)`
     WITH mine AS MATERIALIZED (

@@ -37,7 +37,7 @@ export async function listMembers(db: Queryable, account_id: string, position: P
 const Login = z.object({ id: z.string(), email: z.string(), name: z.string(), password: z.string().nullable() })
 export type Login = z.infer<typeof Login>
 
-/** What proves that a member is one. */
+/** The password of a member, by the address that the member signs in with. */
 export async function findLogin(db: Queryable, email: string): Promise<Login | null> {
   return db.maybeOne(sql.type(Login)`SELECT id, email, name, password FROM members WHERE email = ${email}`)
 }

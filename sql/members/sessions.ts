@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ROLES } from '#lib/members/roles.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** Who is signed in, with the role in the account that the session looks at. */
+/** The member who is signed in, with the role in the account that the session looks at. */
 export const Session = z.object({
   session_id: z.string(),
   member_id: z.string(),

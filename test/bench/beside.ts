@@ -1,18 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  addContacts,
   ask,
-  BASE_URL,
+  type CampaignStage,
   destinationOf,
-  Latencies,
-  PORT,
+  onCampaignStage,
   runReaches,
   startCampaign,
+  startWorker,
 } from '#test/bench/support/campaigns.ts'
 import { measureDisk } from '#test/bench/support/disk.ts'
-import { openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
-import { type Sink, startSink } from '#test/faults/support/sink.ts'
-import { EHLO } from './deliver.ts'
+import { percentile, report } from '#test/bench/support/stage.ts'
 
 const RECIPIENTS = Number(process.env.BENCH_RECIPIENTS ?? 100_000)
 /** Emails sent beside the campaign, to each kind of destination. */
@@ -21,32 +18,23 @@ const POSTS = 200
 const WARMING = Math.min(12_000, RECIPIENTS / 10)
 const TRACKED = { track_opens: true, track_clicks: true }
 
-type Ground = { stage: Stage; sink: Sink; latencies: Latencies }
-
 /** How long other mail takes beside a campaign, and the disk that each of its recipients takes. */
-export async function benchBeside(): Promise<void> {
-  const latencies = new Latencies()
-  const stage = await openStage()
-  const sink = await startSink({ discard: true, ehlo: EHLO, onMessage: latencies.note })
-  try {
-    await stage.spawn('api/server.ts', { PORT, BASE_URL })
-    await addContacts(stage, RECIPIENTS)
-    const worker = await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url, BASE_URL })
-    await measureBeside({ stage, sink, latencies })
+export function benchBeside(): Promise<void> {
+  return onCampaignStage(RECIPIENTS, async opened => {
+    const { stage } = opened
+    const worker = await startWorker(opened)
+    await measureBeside(opened)
     await measureDisk(stage, RECIPIENTS, async () => {
       const start = performance.now()
       await runReaches(stage.pool, await startCampaign(stage, TRACKED), 'finished_at IS NOT NULL')
       console.log(`  ${(RECIPIENTS / ((performance.now() - start) / 1_000)).toFixed(0)}/s from its start to its end`)
     })
     await worker.stop()
-  } finally {
-    await stage.close()
-    await sink.close()
-  }
+  })
 }
 
 /** From the request to the sink while a campaign is sent: to a destination of it, and to another. */
-async function measureBeside({ stage, sink, latencies }: Ground): Promise<void> {
+async function measureBeside({ stage, sink, latencies }: CampaignStage): Promise<void> {
   const idle: number[] = []
   for (let n = 0; n < POSTS / 4; n++) idle.push(await latencies.measure(stage, 'elsewhere.com'))
   const before = sink.messages

@@ -1,8 +1,14 @@
-import { API, addContacts, BASE_URL, PORT, runReaches, startCampaign } from '#test/bench/support/campaigns.ts'
+import {
+  API,
+  type CampaignStage,
+  onCampaignStage,
+  runReaches,
+  startCampaign,
+  startWorker,
+} from '#test/bench/support/campaigns.ts'
 import { generateLoad } from '#test/bench/support/generate_load.ts'
-import { interleave, openStage, report, type Stage } from '#test/bench/support/stage.ts'
-import { type Sink, startSink } from '#test/faults/support/sink.ts'
-import { drain, EHLO, inProcess } from './deliver.ts'
+import { interleave, report } from '#test/bench/support/stage.ts'
+import { drain, inProcess } from './deliver.ts'
 
 /** As many as leave time for three rounds. */
 const RECIPIENTS = Number(process.env.BENCH_RECIPIENTS ?? 20_000)
@@ -10,21 +16,14 @@ const PREBUILT = 20_000
 /** Emails after which a worker is as fast as it gets, more or less. */
 const WARMING = 12_000
 
-type Ground = { stage: Stage; sink: Sink }
-
 /** Recipients of a campaign per second, beside the emails of a full queue and mail that was built before. */
-export async function benchCampaign(): Promise<void> {
-  const stage = await openStage()
-  const sink = await startSink({ discard: true, ehlo: EHLO })
-  const ground = { stage, sink }
-  try {
-    await stage.spawn('api/server.ts', { PORT, BASE_URL })
-    await addContacts(stage, RECIPIENTS)
+export function benchCampaign(): Promise<void> {
+  return onCampaignStage(RECIPIENTS, async ground => {
     const figures = await interleave({
       'campaign, unsigned': () => drainCampaign(ground, 'unsigned_worker.ts'),
       'campaign, tracked and signed': () => drainCampaign(ground, 'worker.ts', TRACKED),
       'queue of single emails, signed': () => drainSingle(ground),
-      'prebuilt mail by SMTPConnection': () => inProcess('prebuilt_sender.ts', sink, PREBUILT),
+      'prebuilt mail by SMTPConnection': () => inProcess('prebuilt_sender.ts', ground.sink, PREBUILT),
     })
     const [unsigned, signed, single, prebuilt] = Object.values(figures) as [number, number, number, number]
     const part = unsigned / prebuilt
@@ -33,18 +32,16 @@ export async function benchCampaign(): Promise<void> {
     report('B6 unsigned', `${gain.toFixed(2)} x the signed drain of single emails`, '>= 1.4 x', gain >= 1.4)
     const ratio = signed / single
     report('B22 tracked and signed', `${ratio.toFixed(2)} x that drain`, '>= 0.8 x', ratio >= 0.8)
-  } finally {
-    await stage.close()
-    await sink.close()
-  }
+  })
 }
 
 const TRACKED = { track_opens: true, track_clicks: true }
 const UNTRACKED = { track_opens: false, track_clicks: false }
 
 /** Emails per second from the first to the last one, their storing included. */
-async function drainCampaign({ stage, sink }: Ground, file: string, fields: object = UNTRACKED): Promise<number> {
-  const worker = await stage.spawn(`test/bench/support/${file}`, { MAIL_TRANSPORT: sink.url, BASE_URL })
+async function drainCampaign(ground: CampaignStage, file: string, fields: object = UNTRACKED): Promise<number> {
+  const { stage, sink } = ground
+  const worker = await startWorker(ground, file)
   const first = sink.arrived(sink.messages + 1).then(() => performance.now())
   const last = sink.arrived(sink.messages + RECIPIENTS).then(() => performance.now())
   const id = await startCampaign(stage, fields)
@@ -55,8 +52,9 @@ async function drainCampaign({ stage, sink }: Ground, file: string, fields: obje
 }
 
 /** B4. */
-async function drainSingle({ stage, sink }: Ground): Promise<number> {
-  const worker = await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url, BASE_URL })
+async function drainSingle(ground: CampaignStage): Promise<number> {
+  const { stage, sink } = ground
+  const worker = await startWorker(ground)
   const warmed = sink.arrived(sink.messages + WARMING)
   await generateLoad(`${API}/emails`, stage.key, WARMING)
   await warmed

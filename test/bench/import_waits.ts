@@ -15,7 +15,7 @@ const IMPORTS = 2
 /** Longest that one slice of an import may keep others from the contacts of an account, in milliseconds. */
 const LONGEST_HOLD = 100
 
-/** Who waits, and how long, while two files are imported into one account: who writes one contact, and who unsubscribes. */
+/** How long writes of one contact and unsubscribes wait while two files are imported into one account. */
 export async function benchImportWaits(): Promise<void> {
   const stage = await openStage()
   try {

@@ -33,7 +33,7 @@ export async function benchRedirect(): Promise<void> {
     const figures = await interleave({
       'tracked links': async () => {
         const rate = await follow(WEB_PORT, file)
-        // What still waits would slow down the others.
+        // Hits that still wait would slow down the others.
         await waitForRecorder(stage)
         return rate
       },

@@ -2,17 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '#lib/ids.ts'
 import {
-  addContacts,
   ask,
-  BASE_URL,
-  Latencies,
-  PORT,
+  type CampaignStage,
+  onCampaignStage,
   runReaches,
   startCampaign,
+  startWorker,
 } from '#test/bench/support/campaigns.ts'
-import { type Child, median, openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
-import { startSink } from '#test/faults/support/sink.ts'
-import { EHLO } from './deliver.ts'
+import { type Child, median, percentile, report, type Stage } from '#test/bench/support/stage.ts'
 
 const RECIPIENTS = Number(process.env.BENCH_RECIPIENTS ?? 1_000_000)
 const ROUNDS = 3
@@ -29,14 +26,10 @@ const AB_TEST = {
 }
 
 /** How fast a campaign finds a million recipients, and how soon they get the winner of its A/B test. */
-export async function benchSnapshot(): Promise<void> {
-  const latencies = new Latencies()
-  const stage = await openStage()
-  const sink = await startSink({ discard: true, ehlo: EHLO, onMessage: latencies.note })
-  try {
-    await stage.spawn('api/server.ts', { PORT, BASE_URL })
-    await addContacts(stage, RECIPIENTS)
-    const worker = await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url, BASE_URL })
+export function benchSnapshot(): Promise<void> {
+  return onCampaignStage(RECIPIENTS, async opened => {
+    const { stage, latencies } = opened
+    const worker = await startWorker(opened)
     const rounds: { found: number; inserted: number; growth: number }[] = []
     for (let n = 1; n <= ROUNDS; n++) {
       const inserted = await insertAtOnce(stage)
@@ -52,10 +45,7 @@ export async function benchSnapshot(): Promise<void> {
     const megabytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`
     report('B14 memory', `grew by ${megabytes(growth)}`, `< ${megabytes(MOST_GROWTH)}`, growth < MOST_GROWTH)
     await measureDecision(stage, latencies)
-  } finally {
-    await stage.close()
-    await sink.close()
-  }
+  })
 }
 
 /** The baseline: the same rows in one statement. */
@@ -101,7 +91,7 @@ function memoryOf({ process: { pid } }: Child, field: 'VmRSS' | 'VmHWM'): number
 }
 
 /** The winner of a test is chosen: how long until it is, and until the rest is sent, and what that costs other mail. */
-async function measureDecision(stage: Stage, latencies: Latencies): Promise<void> {
+async function measureDecision(stage: Stage, latencies: CampaignStage['latencies']): Promise<void> {
   const { pg } = stage.pool
   await pg.query('TRUNCATE campaign_recipients')
   const id = await startCampaign(stage, { ab_test: AB_TEST })
@@ -126,7 +116,7 @@ async function measureDecision(stage: Stage, latencies: Latencies): Promise<void
   report('other mail from the decision on', times, 'p95 < 150 ms', p95 < 150)
 }
 
-async function measurePosts(stage: Stage, latencies: Latencies): Promise<number[]> {
+async function measurePosts(stage: Stage, latencies: CampaignStage['latencies']): Promise<number[]> {
   const times: number[] = []
   for (let n = 0; n < POSTS; n++) {
     times.push(await latencies.measure(stage, 'elsewhere.com'))

@@ -114,7 +114,7 @@ async function installProgram(): Promise<string> {
   return dirname(path)
 }
 
-/** What each shell prints for a line that is completed at its end. */
+/** The completions that each shell prints for a line, at its end. */
 const SHELLS: Record<string, (words: string[]) => string> = {
   bash: words => `source <(mailbrook completion bash)
 COMP_WORDS=(${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}

@@ -9,7 +9,7 @@ import { contactRows, nameOf, type Unstored } from './support/contact_rows.ts'
 /** `first` and `files`: which of the encodings. `bad` rows are wrong, as many repeat an address. `most_mb`: of RSS. */
 type Options = { rows: number; bad: number; cell_mb: number; first: number; files: number; most_mb: number }
 
-/** What Excel writes. Windows-1252 has a euro sign where other encodings have none. */
+/** The encodings that Excel writes. Windows-1252 has a euro sign where other encodings have none. */
 const ENCODINGS: [string, (text: string) => Buffer][] = [
   ['utf-8', text => Buffer.from(`\ufeff${text}`)],
   ['utf-16', text => Buffer.from(`\ufeff${text}`, 'utf16le')],

@@ -10,7 +10,7 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 /** `recipients`: of the first run. `kills`: of workers per run. */
 type Options = { runs: number; recipients: number; kills: number; web_kills: number }
 
-/** Of the contacts: so many unsubscribe before a run, and as many others join; more join while it goes on. */
+/** So many contacts unsubscribe before a run, and as many others join; more join while it goes on. */
 const SHARE = 0.05
 /** Part of a run that still has to be sent when the first of the workers dies. */
 const LEFT = 0.1

@@ -1,3 +1,4 @@
+import { documentHtml } from '#web/document.ts'
 import { type Html, html, raw } from '#web/html.ts'
 import type { Library, Page } from './library.ts'
 
@@ -12,18 +13,10 @@ type Parts = {
 
 /** A whole page. Reads well without a style, and needs no script. */
 export function layout({ title, library, current, question = '', style_url, body }: Parts): Html {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} - Mailbrook docs</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${style_url}">
-</head>
-<body>
-<a class="skip" href="#content">Skip to content</a>
+  return documentHtml({
+    title: `${title} - Mailbrook docs`,
+    style_url,
+    body: html`<a class="skip" href="#content">Skip to content</a>
 <header>
 <a class="home" href="/docs">Mailbrook docs</a>
 <a class="to-contents" href="#contents">Contents</a>
@@ -41,10 +34,8 @@ ${library.groups.map(group => groupHtml(group, current))}
 </nav>
 <footer>
 <p><a href="/llms.txt">All pages as Markdown</a>, for programs. <a href="/api/openapi.json">OpenAPI document</a>.</p>
-</footer>
-</body>
-</html>
-`
+</footer>`,
+  })
 }
 
 function groupHtml({ name, pages }: Library['groups'][number], current: string | null): Html {

@@ -16,7 +16,7 @@ const markdown = markdownIt({ html: false, linkify: false })
 const { rules } = markdown.renderer
 const { escapeHtml } = markdown.utils
 
-// Whoever has no mouse scrolls what is focused.
+// Without a mouse, only an element with the focus can be scrolled.
 rules.fence = (tokens, index) => codeBlock((tokens[index] as Token).content)
 rules.code_block = rules.fence
 rules.table_open = (tokens, index) =>
@@ -34,7 +34,7 @@ function isEmpty(tokens: Token[], index: number): boolean {
   return tokens[index + 1]?.content === ''
 }
 
-/** What a table is about: the heading before it. */
+/** The subject of a table: the heading before it. */
 function labelOf(tokens: Token[], index: number): string {
   const heading = tokens.slice(0, index).findLastIndex(({ type }) => type === 'heading_open')
   return escapeHtml(`Table: ${heading === -1 ? 'overview' : textOf(tokens[heading + 1])}`)

@@ -13,7 +13,7 @@ type Block = { text: string; snippets: Snippet[] }
 export type ResourcePage = { slug: string; title: string; description: string; blocks: Block[] }
 
 export type Reference = {
-  /** What holds for all resources, with a list of them. */
+  /** The part for all resources, with a list of them. */
   overview: string
   pages: ResourcePage[]
   /** By headings of docs/api.md: the page that has it. */

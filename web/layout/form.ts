@@ -20,7 +20,7 @@ export type Field = {
   /** One sentence below the label. */
   hint?: string
   required?: boolean
-  /** Of a select: values with their names. */
+  /** Values of a select, with their names. */
   options?: readonly (readonly [value: string, name: string])[]
   rows?: number
   autocomplete?: string

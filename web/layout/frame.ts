@@ -1,6 +1,7 @@
 import type { OwnAccount } from '#sql/members/members.ts'
 import type { Session } from '#sql/members/sessions.ts'
 import { assetUrl } from '#web/assets.ts'
+import { documentHtml } from '#web/document.ts'
 import { type Html, html, raw } from '#web/html.ts'
 import type { Problem, Shown } from '#web/request/visit.ts'
 import { hidden, problemHtml } from './form.ts'
@@ -53,24 +54,14 @@ export function plainPage(title: string, body: Html): Html {
 }
 
 function documentOf(title: string, body: Html): Html {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="turbo-cache-control" content="no-cache">
-<title>${title} - Mailbrook</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${assetUrl('dashboard.css')}">
+  return documentHtml({
+    title: `${title} - Mailbrook`,
+    style_url: assetUrl('dashboard.css'),
+    head: html`<meta name="turbo-cache-control" content="no-cache">
 <script src="${assetUrl('turbo.js')}" defer></script>
-<script src="${assetUrl('dashboard.js')}" defer></script>
-</head>
-<body>
-${body}
-</body>
-</html>
-`
+<script src="${assetUrl('dashboard.js')}" defer></script>`,
+    body,
+  })
 }
 
 function navigation(path: string): Html {

@@ -1,11 +1,12 @@
-import type { ApiKey } from '#sql/accounts/api_keys.ts'
+import { uuid } from '#api/operations/ids.ts'
+import { type ApiKey, findApiKey } from '#sql/accounts/api_keys.ts'
 import { html } from '#web/html.ts'
 import { confirmButton, type Field, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, copyable, facts, preformatted, section, time } from '#web/layout/parts.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, page, type Room, type Visit } from '#web/request/visit.ts'
-import type { Wire } from '#web/request/wire.ts'
+import { type Wire, wire } from '#web/request/wire.ts'
 import { findDomains, nameOfDomain } from './domains/own_domains.ts'
 
 type Key = Wire<ApiKey>
@@ -43,8 +44,8 @@ function expiry(expires_at: string | null) {
 }
 
 const apiKey = page('/api-keys/:id', async visit => {
-  const { data } = await visit.ask<List<Key>>('listApiKeys')
-  const key = data.find(({ id }) => id === visit.params.id)
+  const given = uuid(visit.params.id ?? '')
+  const key = given && wire(await findApiKey(visit.ctx.pool, visit.session.account_id, given))
   if (!key) return { title: 'Not found', status: 404, body: html`<p>There is no such key, or it was revoked.</p>` }
   const { id, name, prefix, created_at, last_used_at } = key
   return {

@@ -1,22 +1,22 @@
+import { SENDABLE } from '#lib/domains/domain_status.ts'
+import type { ListedEmail } from '#sql/sending/email_records.ts'
+import type { Webhook } from '#sql/webhooks/webhooks.ts'
 import { type Html, html } from '#web/html.ts'
 import { curl, empty, type List, table } from '#web/layout/list.ts'
 import { badge, count, section, time } from '#web/layout/parts.ts'
 import { page, type Room, type Visit } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+import { findDomains, type OwnDomain } from './domains/own_domains.ts'
 
 type Use = { used: number; limit: number | null }
-type Mail = { id: string; to: string[]; subject: string; status: string; created_at: string }
-type Domain = { id: string; name: string; status: string }
-type Webhook = { id: string; endpoint: string; status: string }
+type Mail = Wire<ListedEmail>
 
 const overview = page('/', async visit => {
   const { emails } = await visit.ask<{ emails: { daily: Use; monthly: Use } }>('getUsage')
   const list = async <Row>(operation: string, limit: number) =>
     (await visit.ask<List<Row>>(operation, { query: { limit: String(limit) } })).data
   const mail = await list<Mail>('listEmails', 10)
-  const needs = [
-    ...needsOfDomains(await list<Domain>('listDomains', 100)),
-    ...needsOfWebhooks(await list('listWebhooks', 100)),
-  ]
+  const needs = [...needsOfDomains(await findDomains(visit)), ...needsOfWebhooks(await list('listWebhooks', 100))]
   return {
     title: 'Overview',
     body: html`<ul class="tiles">
@@ -32,9 +32,7 @@ function shown({ used, limit }: Use): string {
   return limit === null ? count(used) : `${count(used)} of ${count(limit)}`
 }
 
-const SENDABLE = ['verified', 'partially_verified', 'partially_failed']
-
-function needsOfDomains(domains: Domain[]): Html[] {
+function needsOfDomains(domains: OwnDomain[]): Html[] {
   return domains
     .filter(({ status }) => status !== 'verified')
     .map(({ id, name, status }) => {
@@ -43,7 +41,7 @@ function needsOfDomains(domains: Domain[]): Html[] {
     })
 }
 
-function needsOfWebhooks(webhooks: Webhook[]): Html[] {
+function needsOfWebhooks(webhooks: Wire<Webhook>[]): Html[] {
   return webhooks
     .filter(({ status }) => status === 'disabled')
     .map(({ id, endpoint }) => html`The webhook <a href="/webhooks/${id}">${endpoint}</a> is disabled.`)

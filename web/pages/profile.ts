@@ -47,7 +47,7 @@ function endForm(id: string) {
   return openForm({ action: `/profile/sessions/${id}/end`, fields: [], submit: 'Sign out' }, null)
 }
 
-/** What members do with their own sign-in. View-only members may, too. */
+/** The member's own password and sessions. View-only members may change them, too. */
 export const profileRoom: Room = {
   pages: [profile],
   actions: [

@@ -1,8 +1,9 @@
 import type { Context } from '#api/context.ts'
-import { callOperation, type Request } from '#api/mcp/call_operation.ts'
+import { callOperation, type Request } from '#api/operations/call_operation.ts'
 import type { Operation } from '#api/operations/operation.ts'
 import { operations } from '#api/routes/index.ts'
 import { ApiError } from '#lib/errors.ts'
+import { wire } from './wire.ts'
 
 /**
  * Calls an operation of the API by its id, with the access, checks and answers that a request would meet. Members of the
@@ -18,7 +19,7 @@ export function createAsk(ctx: Context): Ask {
   return async <Answer>(id: string, request: Request = {}) => {
     const one = byId.get(id)
     if (!one) throw new Error(`There is no operation ${id}`)
-    return JSON.parse(JSON.stringify(await callOperation(ctx, one, request))) as Answer
+    return wire(await callOperation(ctx, one, request)) as Answer
   }
 }
 

@@ -38,7 +38,7 @@ export class Form {
     return this.#values.getAll(name).filter(value => value !== '')
   }
 
-  /** Whether a checkbox was ticked. */
+  /** True if a checkbox was ticked. */
   has(name: string): boolean {
     return this.#values.has(name)
   }

@@ -29,7 +29,7 @@ export type Done = { to: string; notice?: string }
 
 export type Page = { path: string; show(visit: Visit): Promise<Shown> }
 
-/** What a form does. `page` has that form: it is shown again with the reason if the form is refused. */
+/** The effect of a form. `page` has that form: it is shown again with the reason if the form is refused. */
 export type Action = { path: string; page: Page; act(visit: Visit, form: Form): Promise<Done | Shown> }
 
 /** Pages of a resource, with their actions. */
@@ -40,7 +40,7 @@ export function page(path: string, show: Page['show']): Page {
   return { path, show }
 }
 
-/** Declares what a form that is posted to `path` does. @throws {ApiError} in `act`, to show the page with the reason */
+/** Declares the effect of a form that is posted to `path`. @throws {ApiError} in `act`, to show the page with the reason */
 export function action(path: string, page: Page, act: Action['act']): Action {
   return { path, page, act }
 }

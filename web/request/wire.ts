@@ -6,3 +6,8 @@ export type Wire<Value> = Value extends Date
     : Value extends object
       ? { [Name in keyof Value]: Wire<Value[Name]> }
       : Value
+
+/** Makes of a record what the API would return of it. */
+export function wire<Value>(value: Value): Wire<Value> {
+  return JSON.parse(JSON.stringify(value))
+}

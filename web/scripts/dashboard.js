@@ -1,4 +1,4 @@
-// What pages gain by a script. Each of them works without it.
+// Conveniences of the pages. Each page works without this script.
 
 document.addEventListener('turbo:load', () => {
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false

@@ -35,9 +35,9 @@ async function runDoctor(call: Call): Promise<void> {
   if (server.level !== 'problem') {
     const client = call.client()
     tell(await checkVersion(client, signal))
-    const key = await checkKey(client, signal)
+    const { access, ...key } = await checkKey(client, signal)
     tell(key)
-    if (key.level === 'ok' && key.finding.includes('full')) {
+    if (access === 'full') {
       for await (const { id } of client.domains.list({}, { signal }))
         for (const finding of checkDomain(await client.domains.get(id, { signal }))) tell(finding)
     }
@@ -74,10 +74,12 @@ async function checkVersion(client: Mailbrook, signal: AbortSignal): Promise<Fin
   return { level: 'warning', check, finding, fix: `npm install -g mailbrook@${info.version}` }
 }
 
-async function checkKey(client: Mailbrook, signal: AbortSignal): Promise<Finding> {
+/** `access` is missing if the key does not work. */
+async function checkKey(client: Mailbrook, signal: AbortSignal): Promise<Finding & { access?: string }> {
   const check = 'key'
   try {
-    return { level: 'ok', check, finding: `The key works, and has ${await accessOf(client, signal)} access.` }
+    const access = await accessOf(client, signal)
+    return { level: 'ok', check, finding: `The key works, and has ${access} access.`, access }
   } catch (error) {
     if (!(error instanceof MailbrookError)) throw error
     return { level: 'problem', check, finding: error.message, fix: 'mailbrook login' }

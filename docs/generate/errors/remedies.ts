@@ -1,7 +1,7 @@
 import type { ClientErrorName } from '#client/source/error.ts'
 import type { ErrorName } from '#lib/errors.ts'
 
-/** What to do about each error of the API. */
+/** Advice for each error of the API. */
 export const REMEDIES: Record<ErrorName, string> = {
   missing_api_key:
     'Send the header `Authorization: Bearer mb_...`. Often the variable with the key is empty where the program runs.',

@@ -38,7 +38,7 @@ export class IndexEntries {
 
   #enter(): Promise<void> {
     this.#pending = 0
-    // What is not entered now is by the next one, or by whoever inserts then.
+    // A failure loses nothing: entries that stay pending are made by the next call, or by the next insert.
     this.#entering = enterPending(this.#pool)
       .catch(() => {})
       .finally(() => {

@@ -34,7 +34,7 @@ async function stageAndMerge(services: Services, leased: Leased, stopping: Abort
   const end = new AbortController()
   const ending = AbortSignal.any([stopping, end.signal])
   const progress = new StageProgress()
-  // Whichever waits for the other looks at the signal again.
+  // Staging and merging wait for each other: both look at the signal again.
   ending.addEventListener('abort', () => progress.stop(), { once: true })
   const staging = stageFile(services, leased, ending, progress).catch(error => end.abort(error))
   try {

@@ -1,14 +1,18 @@
 import { request } from 'undici'
 import { newId } from '#lib/ids.ts'
 import type { Pool } from '#sql/pool.ts'
+import { EHLO } from '#test/bench/deliver.ts'
+import { type Sink, startSink } from '#test/faults/support/sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { dropIndexes } from './many_contacts.ts'
-import type { Stage } from './stage.ts'
+import { type Child, openStage, type Stage } from './stage.ts'
 
+/** The process that serves the API. */
+export const WEB = 'workers/web.ts'
 export const PORT = '4601'
 export const API = `http://127.0.0.1:${PORT}/api`
 /** Campaigns need links that recipients can open; nobody opens these. */
-export const BASE_URL = 'https://mail.acme.com'
+const BASE_URL = 'https://mail.acme.com'
 
 /** Contacts of one commit. */
 const SLICE = 50_000
@@ -18,7 +22,7 @@ const PATIENCE_MS = 600_000
 export const destinationOf = (n: number): string => `d${n % 2 === 0 ? 0 : n % 8}.bench.com`
 
 /** Adds contacts to the sandbox domain, without their history. */
-export async function addContacts({ pool }: Pick<Stage, 'pool'>, count: number): Promise<void> {
+async function addContacts({ pool }: Pick<Stage, 'pool'>, count: number): Promise<void> {
   const makeIndexes = await dropIndexes(pool)
   for (let from = 1; from <= count; from += SLICE) {
     await pool.pg.query(
@@ -55,6 +59,31 @@ export async function ask({ key }: Stage, method: 'GET' | 'POST', path: string, 
   return json
 }
 
+/** A server with contacts, a sink, and what measures the way of an email to it. */
+export type CampaignStage = { stage: Stage; sink: Sink; latencies: Latencies }
+
+/** Opens it for a benchmark, and closes it at the end. */
+export async function onCampaignStage(contacts: number, run: (opened: CampaignStage) => Promise<void>): Promise<void> {
+  const latencies = new Latencies()
+  const stage = await openStage()
+  const sink = await startSink({ discard: true, ehlo: EHLO, onMessage: latencies.note })
+  try {
+    await stage.spawn(WEB, { PORT, BASE_URL })
+    await addContacts(stage, contacts)
+    await run({ stage, sink, latencies })
+  } finally {
+    await stage.close()
+    await sink.close()
+  }
+}
+
+export function startWorker(
+  { stage, sink }: Pick<CampaignStage, 'stage' | 'sink'>,
+  file = 'worker.ts',
+): Promise<Child> {
+  return stage.spawn(`test/bench/support/${file}`, { MAIL_TRANSPORT: sink.url, BASE_URL })
+}
+
 /** Waits until the run of a campaign is as a condition says. */
 export async function runReaches({ pg }: Pool, campaign_id: string, condition: string): Promise<void> {
   const query = `SELECT FROM campaign_runs WHERE campaign_id = $1 AND ${condition}`
@@ -62,7 +91,7 @@ export async function runReaches({ pg }: Pool, campaign_id: string, condition: s
 }
 
 /** Mail to one address, from its request to the last byte at the sink. `note` is told of what arrives there. */
-export class Latencies {
+class Latencies {
   readonly #arrivals = new Map<string, () => void>()
 
   readonly note = (rcpts: string[]): void => {

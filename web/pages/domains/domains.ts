@@ -1,3 +1,4 @@
+import type { PresentedDomain } from '#flows/domains/find_domain.ts'
 import type { ListedDomain } from '#sql/domains/columns.ts'
 import { html } from '#web/html.ts'
 import { button, confirmButton, form } from '#web/layout/form.ts'
@@ -8,18 +9,10 @@ import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
-type DnsRecord = {
-  record: string
-  name: string
-  type: string
-  value: string
-  priority?: number
-  status: string
-  problem?: string | null
-}
-type Domain = Wire<ListedDomain> & { records: DnsRecord[] }
+type Found = Wire<PresentedDomain>
+type DnsRecord = Found['records'][number]
 
-const domains = listPage<Domain>({
+const domains = listPage<Wire<ListedDomain>>({
   ...{ path: '/domains', title: 'Domains', operation: 'listDomains' },
   columns: [
     { title: 'Name', cell: ({ name }) => name },
@@ -39,7 +32,7 @@ const domains = listPage<Domain>({
     ),
 })
 
-const domain = recordPage<Domain>('/domains/:id', 'getDomain', (found, visit) => {
+const domain = recordPage<Found>('/domains/:id', 'getDomain', (found, visit) => {
   const { id, name, status, capabilities, open_tracking, click_tracking } = found
   return {
     title: name,
@@ -73,7 +66,7 @@ ${confirmButton(visit, `/domains/${id}/delete`, 'Delete', 'Email of this domain 
   }
 })
 
-function recordsOf({ name, records }: Domain) {
+function recordsOf({ name, records }: Found) {
   return table({
     caption: `Records to publish in the DNS of ${name}`,
     rows: records,
@@ -96,7 +89,7 @@ export const domainRoom: Room = {
   pages: [domains, domain],
   actions: [
     action('/domains', domains, async (visit, form) => {
-      const { id } = await visit.ask<Domain>('createDomain', { body: { name: form.text('name') } })
+      const { id } = await visit.ask<Found>('createDomain', { body: { name: form.text('name') } })
       return { to: `/domains/${id}`, notice: 'The domain is added. Publish its records, then verify it.' }
     }),
     action('/domains/:id', domain, async (visit, form) => {

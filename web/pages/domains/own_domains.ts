@@ -1,7 +1,9 @@
+import type { ListedDomain } from '#sql/domains/columns.ts'
 import type { List } from '#web/layout/list.ts'
 import type { Visit } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
 
-type OwnDomain = { id: string; name: string; status: string }
+export type OwnDomain = Wire<ListedDomain>
 
 /** The domains of the account, for forms that let one be chosen. */
 export async function findDomains(visit: Visit): Promise<OwnDomain[]> {

@@ -1,3 +1,7 @@
+import type { Automation, ListedAutomation } from '#sql/automations/definitions/automation_records.ts'
+import type { ListedRun } from '#sql/automations/runs.ts'
+import type { EventDefinition } from '#sql/events/definitions.ts'
+import type { ListedPoll, Poll } from '#sql/polls/poll_records.ts'
 import { html } from '#web/html.ts'
 import { button } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
@@ -5,36 +9,13 @@ import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, linkButton, preformatted, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { action, type Room } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
 
-type Step = { id: string; key: string; type: string; config: object }
-type Automation = {
-  id: string
-  name: string
-  status: string
-  trigger: unknown
-  limited: number
-  steps: Step[]
-  runs: Record<string, number>
-  updated_at: string
-}
-type Run = {
-  id: string
-  contact_email: string
-  status: string
-  error: string | null
-  started_at: string
-  completed_at: string | null
-}
-type EventDefinition = { id: string; name: string; schema: object | null; created_at: string }
-type Poll = {
-  id: string
-  question: string
-  responses_count: number
-  created_at: string
-  options?: { label: string; count: number }[]
-}
+type Listed = Wire<ListedAutomation>
+type Found = Wire<Automation>
+type Run = Wire<ListedRun>
 
-const automations = listPage<Automation>({
+const automations = listPage<Listed>({
   ...{
     path: '/automations',
     title: 'Automations',
@@ -49,7 +30,7 @@ const automations = listPage<Automation>({
   empty: visit => ['There are no automations yet.', curl(visit, 'GET', '/automations')],
 })
 
-const automation = recordPage<Automation>('/automations/:id', 'getAutomation', async (found, visit) => {
+const automation = recordPage<Found>('/automations/:id', 'getAutomation', async (found, visit) => {
   const runs = await visit.ask<List<Run>>('listAutomationRuns', {
     params: idOf(visit),
     query: listQuery(visit, 'status'),
@@ -66,7 +47,7 @@ const automation = recordPage<Automation>('/automations/:id', 'getAutomation', a
       },
     )} ${button(visit, `/automations/${found.id}/stop`, 'Stop all runs', { isDangerous: true })}`,
     body: html`${facts([
-      ...Object.entries(found.runs ?? {}).map(([state, number]) => [`Runs ${state}`, count(Number(number))] as const),
+      ...Object.entries(found.runs).map(([state, number]) => [`Runs ${state}`, count(number)] as const),
       ['Entries limited', found.limited ? count(found.limited) : null],
     ])}
 ${section(
@@ -93,7 +74,7 @@ ${pager(visit, runs)}`,
   }
 })
 
-const events = listPage<EventDefinition>({
+const events = listPage<Wire<EventDefinition>>({
   ...{ path: '/events', title: 'Events', operation: 'listEvents', hasPages: false },
   columns: [
     { title: 'Name', cell: ({ name }) => html`<code>${name}</code>` },
@@ -106,7 +87,7 @@ const events = listPage<EventDefinition>({
   ],
 })
 
-const polls = listPage<Poll>({
+const polls = listPage<Wire<ListedPoll>>({
   ...{ path: '/polls', title: 'Polls', operation: 'listPolls' },
   columns: [
     { title: 'Question', cell: ({ question }) => question },
@@ -116,10 +97,23 @@ const polls = listPage<Poll>({
   empty: () => ['No email or campaign has asked a question yet.'],
 })
 
-const poll = recordPage<Poll>('/polls/:id', 'getPoll', found => ({
+const poll = recordPage<Wire<Poll>>('/polls/:id', 'getPoll', found => ({
   title: found.question,
-  body: html`${facts([['Answers', count(found.responses_count)]])}
-${section('Results', preformatted(JSON.stringify(found.options ?? found, null, 2), 'Results'))}`,
+  body: html`${facts([
+    ['Sent to', count(found.sent_count)],
+    ['Answers', count(found.responses_count)],
+  ])}
+${section(
+  'Results',
+  table({
+    ...{ caption: 'Last answer of each recipient', rows: found.answers, empty: html`` },
+    columns: [
+      { title: 'Option', cell: ({ label }) => label },
+      { title: 'Recipients', cell: ({ count: number }) => count(number) },
+      { title: 'Share', cell: ({ percentage }) => `${percentage} %` },
+    ],
+  }),
+)}`,
 }))
 
 export const automationRoom: Room = {

@@ -6,7 +6,7 @@ import type { Visit } from '#web/request/visit.ts'
 
 type Preview = { recipients: number; left_out: Record<string, number> }
 
-/** What can be done with a campaign in a state. */
+/** The buttons that a campaign in a state has. */
 export function buttonsOf(visit: Visit, path: string, status: string) {
   const acts: Record<string, string[]> = {
     scheduled: ['cancel'],
@@ -20,7 +20,7 @@ export function buttonsOf(visit: Visit, path: string, status: string) {
   )
 }
 
-/** Who would get it and who would not, before it is sent. */
+/** The form that sends it, with how many would get it and why others would not. */
 export async function sendForm(visit: Visit, path: string) {
   const { recipients, left_out } = await visit.ask<Preview>('previewCampaignRecipients', { params: idOf(visit) })
   const reasons = Object.entries(left_out).filter(([, number]) => number > 0)
@@ -50,7 +50,7 @@ ${form(visit, {
   )
 }
 
-/** What came of it. */
+/** The figures of a campaign that is being sent or was sent. */
 export async function report(visit: Visit) {
   const stats = await visit.ask<Record<string, number | string | null>>('getCampaignStats', { params: idOf(visit) })
   const names =

@@ -1,4 +1,5 @@
 import type { Contact } from '#sql/contacts/contacts.ts'
+import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
 import { button, confirmButton, type Field, filters, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
@@ -10,7 +11,7 @@ import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
 type Person = Wire<Contact>
-type Mail = { id: string; subject: string; status: string; created_at: string }
+type Mail = Wire<ListedEmail>
 
 const columns = [
   { title: 'Email', cell: ({ email }: Person) => email },

@@ -1,3 +1,6 @@
+import type { Contact } from '#sql/contacts/contacts.ts'
+import type { ListedSegment, Segment } from '#sql/segments/segment_records.ts'
+import type { Topic } from '#sql/topics/topics.ts'
 import { html } from '#web/html.ts'
 import { confirmButton, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
@@ -6,20 +9,11 @@ import { badge, count, facts, preformatted, section, time } from '#web/layout/pa
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { findDomains } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
 
-type Segment = {
-  id: string
-  name: string
-  filter: object
-  rules: object | null
-  contacts_count: number | null
-  counted_at: string | null
-  created_at: string
-}
-type Topic = { id: string; name: string; description: string | null; default_subscription: string; visibility: string }
-type Person = { id: string; email: string; unsubscribed: boolean }
+type Person = Wire<Contact>
 
-const segments = listPage<Segment>({
+const segments = listPage<Wire<ListedSegment>>({
   ...{ path: '/segments', title: 'Segments', operation: 'listSegments' },
   columns: [
     { title: 'Name', cell: ({ name }) => name },
@@ -51,7 +45,7 @@ const segments = listPage<Segment>({
     ),
 })
 
-const segment = recordPage<Segment>('/segments/:id', 'getSegment', async (found, visit) => {
+const segment = recordPage<Wire<Segment>>('/segments/:id', 'getSegment', async (found, visit) => {
   const members = await visit.ask<List<Person>>('listSegmentContacts', { params: idOf(visit), query: listQuery(visit) })
   return {
     title: found.name,
@@ -76,7 +70,7 @@ ${confirmButton(visit, `/segments/${found.id}/delete`, 'Delete', 'Its contacts s
   }
 })
 
-const topics = listPage<Topic>({
+const topics = listPage<Wire<Topic>>({
   ...{ path: '/topics', title: 'Topics', operation: 'listTopics', hasPages: false },
   columns: [
     { title: 'Name', cell: ({ name }) => name },
@@ -115,7 +109,7 @@ export const segmentRoom: Room = {
   actions: [
     action('/segments', segments, async (visit, form) => {
       const body = { name: form.text('name'), domain: form.text('domain'), rules: form.json('rules') }
-      const { id } = await visit.ask<Segment>('createSegment', { body })
+      const { id } = await visit.ask<Wire<Segment>>('createSegment', { body })
       return { to: `/segments/${id}`, notice: 'The segment is created.' }
     }),
     action('/segments/:id/delete', segment, async visit => {

@@ -1,3 +1,4 @@
+import type { ListedWebhookEvent } from '#sql/webhooks/history.ts'
 import type { Webhook } from '#sql/webhooks/webhooks.ts'
 import { html } from '#web/html.ts'
 import { button, confirmButton, type Field, form } from '#web/layout/form.ts'
@@ -10,7 +11,7 @@ import { action, type Room, type Shown, type Visit } from '#web/request/visit.ts
 import type { Wire } from '#web/request/wire.ts'
 
 type Hook = Wire<Webhook>
-type Event = { id: string; type: string; created_at: string; status: string }
+type Event = Wire<ListedWebhookEvent>
 type Secret = { id: string; signing_secret: string }
 
 const webhooks = listPage<Hook>({
