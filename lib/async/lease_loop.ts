@@ -64,8 +64,9 @@ export abstract class LeaseLoop<Id> {
     return this.#claim(ids)
   }
 
-  /** Starts looking for due work without being told of it. */
+  /** Starts looking for due work without being told of it. Changes nothing if it has started. */
   start(): void {
+    if (this.#timers.length > 0) return
     const { poll_ms, heartbeat_ms } = this.#times
     this.#timers = [setInterval(() => this.look(), poll_ms), setInterval(() => this.#beat(), heartbeat_ms)]
   }

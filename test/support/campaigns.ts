@@ -79,9 +79,6 @@ export async function queueCampaign(
   return { account_id: account.id, campaign_id: id }
 }
 
-/** Their senders look for due mail by themselves. */
-const started = new WeakSet<TestWork>()
-
 /** Runs the job of a campaign and sends what it stores, again and again until the campaign has the status. */
 export async function sendUntil(work: CampaignWork, campaign: QueuedCampaign, status = 'sent'): Promise<void> {
   const isThere = async () => (await readCampaign(work, campaign)).status === status
@@ -97,8 +94,7 @@ export async function sendUntilTrue(
   isThere: () => Promise<boolean>,
   what: string,
 ): Promise<void> {
-  if (!started.has(work)) work.sender.start()
-  started.add(work)
+  work.sender.start()
   await waitUntil(async () => {
     await send_campaign(campaign, work)
     await work.sender.idle()

@@ -77,6 +77,7 @@ t.test('polls and extends leases until the stop, whatever fails', async t => {
   work.error = new Error('Postgres is away')
   await t.rejects(work.offer(['a']), work.error)
   work.start()
+  work.start() // its timers would go on after the stop if they were set twice
   await sleep(200)
   const count = (name: string) => work.calls.filter(call => call === name).length
   t.ok(count('claim all') > 2 && count('extend') > 2, work.calls.join())
