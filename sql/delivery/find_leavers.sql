@@ -3,15 +3,21 @@ DROP FUNCTION IF EXISTS find_outsiders(uuid[], uuid[]);
 
 -- Which of these deliveries of campaigns and automations are to contacts that were deleted or, unless the mail is
 -- transactional, have unsubscribed from everything. Mail of a campaign to an address that was never a contact has none to leave.
+-- Each row is looked up by itself: a join may also be made by the account alone, while little is known about the tables.
 CREATE FUNCTION find_leavers(accounts uuid[], ids uuid[]) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN ARRAY(
-    SELECT d.id FROM unnest(accounts, ids) AS w(account_id, id)
-    JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
-    JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+    SELECT w.id FROM unnest(accounts, ids) AS w(account_id, id)
+    CROSS JOIN LATERAL (
+      SELECT d.email_id, d.automation_id, d.campaign_id, d.priority FROM deliveries d
+      WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0
+    ) d
+    CROSS JOIN LATERAL (
+      SELECT e.contact_id FROM emails e WHERE e.account_id = w.account_id AND e.id = d.email_id OFFSET 0
+    ) e
     WHERE (d.automation_id IS NOT NULL OR d.campaign_id IS NOT NULL AND e.contact_id IS NOT NULL) AND NOT EXISTS (
-      SELECT FROM contacts c WHERE c.account_id = e.account_id AND c.id = e.contact_id
-        AND NOT (c.unsubscribed AND d.priority > 0)
+      SELECT FROM contacts c WHERE c.account_id = w.account_id AND c.id = e.contact_id
+        AND NOT (c.unsubscribed AND d.priority > 0) OFFSET 0
     )
   );
 END

@@ -99,10 +99,16 @@ DECLARE
   left_over new_event[];
 BEGIN
   SELECT array_agg(l.id) INTO found FROM (
-    SELECT c.id FROM (SELECT DISTINCT e.account_id, e.domain_id, e.contact_id FROM unnest(events) AS e) w
-    JOIN contacts c ON c.account_id = w.account_id AND c.id = w.contact_id AND c.domain_id = w.domain_id
-    JOIN domains d ON d.account_id = c.account_id AND d.id = c.domain_id
-    ORDER BY c.id FOR KEY SHARE OF c, d
+    SELECT c.id FROM (
+      SELECT DISTINCT e.contact_id, e.account_id, e.domain_id FROM unnest(events) AS e ORDER BY e.contact_id
+    ) w
+    CROSS JOIN LATERAL (
+      SELECT c.id FROM contacts c WHERE c.account_id = w.account_id AND c.id = w.contact_id AND c.domain_id = w.domain_id
+      FOR KEY SHARE
+    ) c
+    CROSS JOIN LATERAL (
+      SELECT FROM domains d WHERE d.account_id = w.account_id AND d.id = w.domain_id FOR KEY SHARE
+    ) d
   ) l;
   SELECT array_agg(e ORDER BY e.position) INTO left_over FROM unnest(events) AS e WHERE e.contact_id = ANY (found);
   RETURN left_over;

@@ -1,10 +1,9 @@
-DROP FUNCTION IF EXISTS have_automations(uuid[], text[]);
-DROP FUNCTION IF EXISTS tell_automations(new_event[]);
+DROP FUNCTION IF EXISTS have_automations(uuid[], text[]), tell_automations(new_event[]);
 DROP FUNCTION IF EXISTS tell_contacts(uuid, text, uuid[], uuid, integer);
 DROP FUNCTION IF EXISTS tell_deliveries(delivery_change[]);
 DROP FUNCTION IF EXISTS tell_opens_and_clicks(hit_group[], hit_group[]);
 DROP FUNCTION IF EXISTS tell_reply(uuid, uuid, uuid);
-DROP FUNCTION IF EXISTS email_happening(emails, text, jsonb, uuid);
+DROP FUNCTION IF EXISTS email_happening(emails, text, jsonb, uuid), contact_of(emails, text), email_of(uuid, uuid);
 
 -- Events of ours, such as email.opened: they start automations and wake runs in the commit of what they tell of.
 
@@ -17,8 +16,8 @@ CREATE FUNCTION have_automations(accounts uuid[], names text[]) RETURNS boolean 
   )
 $$;
 
--- Stores events that start an automation, or that a run of the contact waits for or may come to wait for; no others. What the
--- quota has no room for is counted, not started. events: in their order; their positions are given here.
+-- Stores events that start an automation, or that a run of the contact waits for or may come to wait for. What the quota has no
+-- room for is counted, not started. events: in their order; their positions are given here.
 CREATE FUNCTION tell_automations(events new_event[]) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -63,9 +62,20 @@ CREATE FUNCTION email_happening(e emails, event text, more jsonb, contact uuid) 
     'automation_id', e.automation_id)) || more, CASE WHEN e.automation_id IS NULL THEN 0 ELSE 1 + coalesce((
       SELECT r.depth FROM runs_of(e.account_id, contact) AS r WHERE r.automation_id = e.automation_id AND EXISTS (
         SELECT FROM automation_run_steps s
-        WHERE s.account_id = r.account_id AND s.run_id = r.id AND s.output ->> 'email_id' = e.id::text
+        WHERE s.account_id = r.account_id AND s.run_id = r.id AND s.output ->> 'email_id' = e.id::text OFFSET 0
       ) LIMIT 1
     ), 0) END, e.automation_id, NULL, NULL)::new_event
+$$;
+
+-- Each is looked up by itself: while little is known about the tables, a join may be made by the account alone. For the order
+-- of a range only the index of addresses fits.
+CREATE FUNCTION contact_of(e emails, recipient text) RETURNS SETOF contacts LANGUAGE sql STABLE AS $$
+  SELECT * FROM contacts c WHERE c.account_id = e.account_id AND c.domain_id = e.domain_id
+    AND c.email BETWEEN lower(recipient) AND lower(recipient) ORDER BY c.email LIMIT 1
+$$;
+
+CREATE FUNCTION email_of(account uuid, email uuid) RETURNS SETOF emails LANGUAGE sql STABLE AS $$
+  SELECT * FROM emails e WHERE e.account_id = account AND e.id = email OFFSET 0
 $$;
 
 -- email.delivered and email.bounced, of recipients that are contacts of the domain that sent.
@@ -78,8 +88,8 @@ BEGIN
     SELECT email_happening(e, 'email.' || c.state, jsonb_strip_nulls(jsonb_build_object('email', p.email,
       'bounce', CASE c.state WHEN 'bounced' THEN coalesce(c.bounce, undetermined_bounce(c.reason)) END)), p.id)
     FROM unnest(changes) AS c
-    JOIN emails e ON e.account_id = c.account_id AND e.id = c.email_id
-    JOIN contacts p ON p.account_id = e.account_id AND p.domain_id = e.domain_id AND p.email = lower(c.recipient)
+    CROSS JOIN LATERAL email_of(c.account_id, c.email_id) AS e
+    CROSS JOIN LATERAL contact_of(e, c.recipient) AS p
     WHERE c.state IN ('delivered', 'bounced') ORDER BY c.id
   ));
 END
@@ -103,10 +113,15 @@ BEGIN
       )
       ORDER BY n.account_id, n.delivery_id, n.type, n.link, n.first_id
     ) g
-    JOIN tracking_hits t ON t.account_id = g.account_id AND t.delivery_id = g.delivery_id AND t.id = g.first_id
-    JOIN deliveries d ON d.account_id = g.account_id AND d.id = g.delivery_id
-    JOIN emails e ON e.account_id = g.account_id AND e.id = g.email_id
-    JOIN contacts p ON p.account_id = e.account_id AND p.domain_id = e.domain_id AND p.email = lower(d.recipient)
+    CROSS JOIN LATERAL (
+      SELECT t.id, t.created_at, t.url FROM tracking_hits t
+      WHERE t.account_id = g.account_id AND t.delivery_id = g.delivery_id AND t.id = g.first_id OFFSET 0
+    ) t
+    CROSS JOIN LATERAL (
+      SELECT d.recipient FROM deliveries d WHERE d.account_id = g.account_id AND d.id = g.delivery_id OFFSET 0
+    ) d
+    CROSS JOIN LATERAL email_of(g.account_id, g.email_id) AS e
+    CROSS JOIN LATERAL contact_of(e, d.recipient) AS p
     ORDER BY t.created_at, t.id
   ));
 END

@@ -1,4 +1,7 @@
 import t from 'tap'
+import { z } from 'zod'
+import { sql } from '#sql/pool.ts'
+import { recordHits } from '#sql/tracking/hits.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { storeAutomation, waitFor } from '#test/support/automation_runs.ts'
@@ -137,6 +140,28 @@ t.test('email.opened and email.clicked tell of people, once for each email and l
   await record(world, [makeHit(await makeTracked(world, account), null)])
   t.strictSame(await entered(opened), ['reader@b.com'])
   shows(t, await runsOf(world, clicked), [{ payload: { link: email.urls[0] } }, { payload: { link: email.urls[2] } }])
+})
+
+t.test('opens of an account with many contacts read each row once', async t => {
+  const many = await newAccount(world)
+  await storeAutomation(world, many, [], { trigger: 'email.opened' })
+  const emails = Array.from({ length: 400 }, (_, n) => `p${n}@many.com`)
+  await addContacts(world, many, emails)
+  const mails = await Promise.all(emails.slice(0, 40).map(to => makeTracked(world, many, { to })))
+  const rows = await world.pool.transaction(async tx => {
+    await recordHits(
+      tx,
+      mails.map(mail => makeHit(mail, null)),
+    )
+    return tx.one(sql.type(z.object({ contacts: z.int(), deliveries: z.int() }))`
+      SELECT sum(r.rows) FILTER (WHERE relname = 'contacts')::integer AS contacts,
+        sum(r.rows) FILTER (WHERE relname = 'deliveries')::integer AS deliveries
+      FROM pg_stat_xact_user_tables CROSS JOIN LATERAL (SELECT seq_tup_read + idx_tup_fetch AS rows) r
+    `)
+  })
+  t.ok(rows.contacts < 10 * mails.length && rows.deliveries < 10 * mails.length, JSON.stringify(rows))
+  const { rowCount } = await pg.query('SELECT FROM automation_runs WHERE account_id = $1', [many.id])
+  t.equal(rowCount, mails.length)
 })
 
 t.test('email.replied tells of the contact that has answered', async t => {
