@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { advanceRuns } from '#flows/automations/engine/advance_runs.ts'
 import { Advancer, AUTOMATION_TIMES } from '#flows/automations/engine/advancer.ts'
+import { benchRunPages } from '#test/bench/support/run_pages.ts'
+import { benchSends } from '#test/bench/support/run_sends.ts'
 import { interleave, openStage, report, type Stage } from '#test/bench/support/stage.ts'
 import { fillRuns, storeAutomation, type TestConnection, type TestStep } from '#test/support/automation_runs.ts'
 import { newAccount } from '#test/support/world.ts'
@@ -9,15 +11,19 @@ import { newAccount } from '#test/support/world.ts'
 const WAITING = Number(process.env.WAITING ?? 200_000)
 const COUNT = 10_000
 const SINGLE = 500
-const SENDS = 3_000
 const CONNECTIONS = 10
 /** Delays that end one after the other, within so many seconds. */
-const DELAYS = 2_000
-const SPREAD_SECONDS = 8
+const DELAYS = 10_000
+const SPREAD_SECONDS = 20
+/** For the time that it takes to store them. */
+const AHEAD_SECONDS = 10
 
-type Place = { id: string; domain_id: string; domain: string }
+type Place = { id: string; domain_id: string }
 
-/** Runs advanced per second, in sets by one connection, beside a transaction for each by ten; and how late delays end. */
+/**
+ * Runs advanced per second, in sets by one connection, beside a transaction for each by ten; how late delays end; what pages of
+ * runs take; and runs that send per second, beside emails in batches.
+ */
 export async function benchAutomations(): Promise<void> {
   const stage = await openStage()
   try {
@@ -48,8 +54,9 @@ export async function benchAutomations(): Promise<void> {
     })
     const [sets, single] = Object.values(figures) as [number, number]
     report('B18 runs advanced', `${(sets / single).toFixed(1)} times one each`, '>= 8', sets / single >= 8)
-    await benchSends(stage, account)
     await benchLateness(stage, account)
+    await benchRunPages(stage, account)
+    await benchSends(stage, account)
   } finally {
     await stage.close()
   }
@@ -80,31 +87,17 @@ async function countAdvanced({ pool }: Stage, automation: string): Promise<numbe
   return (await pool.pg.query(query, [automation])).rows[0].count
 }
 
-/** Runs with a step that sends: they add the acceptance of an email, which `bench accept` measures by itself. */
-async function benchSends(stage: Stage, account: Place): Promise<void> {
-  const html = `<p>Hello {{first_name|you}}</p>${'<p>A paragraph of a newsletter.</p>'.repeat(100)}`
-  const send = { type: 'send_email', config: { from: `hi@${account.domain}`, subject: 'Hello', html } }
-  const automation = await storeAutomation(stage, account, [{ type: 'delay', config: { duration: '1 day' } }, send])
-  await fillRuns(stage, account, automation, SENDS, 'now()')
-  const began = performance.now()
-  await advanceRuns(stage)
-  const seconds = (performance.now() - began) / 1_000
-  const query = 'SELECT count(*)::int AS count FROM emails WHERE automation_id = $1'
-  const { count } = (await stage.pool.pg.query(query, [automation])).rows[0]
-  report('emails sent by runs', `${(count / seconds).toFixed(0)}/s`, 'all of them', count === SENDS)
-}
-
 /** Delays that end one after the other while a worker polls and many others wait. */
 async function benchLateness(stage: Stage, account: Place): Promise<void> {
   const automation = await storeAutomation(stage, account, [{ type: 'delay', config: { duration: '1 day' } }])
-  const due = `now() + make_interval(secs => 1 + ${SPREAD_SECONDS} * random() + 0 * length(p.email))`
+  const due = `now() + make_interval(secs => ${AHEAD_SECONDS} + ${SPREAD_SECONDS} * random() + 0 * length(p.email))`
   await fillRuns(stage, account, automation, DELAYS, due)
   await stage.pool.pg.query('CREATE TABLE due AS SELECT id, wait_until FROM automation_runs WHERE automation_id = $1', [
     automation,
   ])
   const advancer = new Advancer(stage)
   advancer.start()
-  await sleep((SPREAD_SECONDS + 3) * 1_000)
+  await sleep((AHEAD_SECONDS + SPREAD_SECONDS + 3) * 1_000)
   await advancer.stop()
   const { rows } = await stage.pool.pg.query(
     `SELECT percentile_cont(0.99) WITHIN GROUP (ORDER BY extract(epoch FROM coalesce(r.completed_at, now()) - d.wait_until)) AS p99
