@@ -3,15 +3,15 @@ import { BASE_URL } from './campaign_caller.ts'
 import type { Supervised } from './child.ts'
 import type { SinkProcess, Stage } from './stage.ts'
 
-/** The processes that automations need: a web process with a client, two workers, and a sink for their mail. */
-export type AutomationProcesses = { ask: Ask; workers: [Supervised, Supervised]; sink: SinkProcess }
+/** The processes that automations need: a web process at `url` with a client, two workers, and a sink for their mail. */
+export type AutomationProcesses = { url: string; ask: Ask; workers: [Supervised, Supervised]; sink: SinkProcess }
 
 export async function startAutomations(stage: Stage): Promise<AutomationProcesses> {
   const sink = await stage.startSink()
   const { url } = await stage.startWeb({ BASE_URL, LOG_LEVEL: 'info' })
   const environment = { BASE_URL, MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'fatal' }
   const supervise = () => stage.supervise('test/faults/support/worker.ts', environment)
-  return { ask: callerOf(url, stage), workers: [supervise(), supervise()], sink }
+  return { url, ask: callerOf(url, stage), workers: [supervise(), supervise()], sink }
 }
 
 /** Sends an event of a contact. */

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { followAutomation } from '#test/faults/follow_automation.ts'
 import { stopAutomations } from '#test/faults/stop_automations.ts'
+import { stormAutomations } from '#test/faults/storm_automations.ts'
 import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
 t.test('an automation that is edited and stopped lets no run go on, and no mail leave', async t => {
@@ -13,5 +14,14 @@ t.test(
   async t => {
     const stage = await openTestStage(t)
     passes(t, await followAutomation(stage, { people: 16, timeout_seconds: 6 }))
+  },
+)
+
+t.test(
+  'automations that start each other come to an end, and a contact with a storm of events starts ten runs',
+  async t => {
+    const stage = await openTestStage(t)
+    const { report } = await stormAutomations(stage, { seconds: 2, events_per_second: 100, loops_per_second: 2 })
+    passes(t, report)
   },
 )

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { storeAutomation } from '#test/support/automation_runs.ts'
+import { addContacts } from '#test/support/campaigns.ts'
+import { newAccount, type TestAccount } from '#test/support/world.ts'
+import { callerOf } from './api_caller.ts'
+import type { Stage } from './stage.ts'
+
+/** An account with two automations that an event starts, which their own emails cause. */
+export type Loop = { account: TestAccount; event: string; mailbox: string }
+
+/** `sent`: events that were accepted. `refused`: all others. `enrolled`: runs that they say to have started. */
+export type Pings = { sent: number; refused: number; enrolled: number }
+
+const PING = 'page.viewed'
+const BUSY = 'busy@b.com'
+
+/** Each email of one automation is opened, which starts the other; and the same with deliveries. */
+export async function makeLoops(stage: Stage): Promise<Loop[]> {
+  return [await makeLoop(stage, 'email.opened', 'opened'), await makeLoop(stage, 'email.delivered', 'delivered')]
+}
+
+async function makeLoop(stage: Stage, event: string, mailbox: string): Promise<Loop> {
+  const account = await newAccount(stage)
+  await stage.pool.pg.query('UPDATE domains SET open_tracking = true WHERE id = $1', [account.domain_id])
+  for (const subject of ['One', 'Two']) {
+    const config = { from: `hi@${account.domain}`, subject, html: '<p>Hello</p>' }
+    await storeAutomation(stage, account, [{ type: 'send_email', config }], { trigger: event })
+  }
+  return { account, event, mailbox }
+}
+
+/** Emails to so many new contacts of a loop, with which it begins. */
+export async function enterLoop(stage: Stage, url: string, { account, mailbox }: Loop, count: number): Promise<void> {
+  const emails = Array.from({ length: count }, () => `${mailbox}+${serial++}@${stage.config.SIMULATOR_DOMAIN}`)
+  await addContacts(stage, account, emails)
+  const mail = { from: `hi@${account.domain}`, subject: 'Begin', html: '<p>Hello</p>' }
+  await callerOf(url, { account })(
+    'POST',
+    '/emails/batch',
+    emails.map(to => ({ ...mail, to })),
+  )
+}
+let serial = 0
+
+/** An automation whose runs wait for the event that starts them, and look at each one; returns its id. */
+export async function makePinged(stage: Stage): Promise<string> {
+  const filter_rule = { type: 'rule', field: 'event.page', operator: 'eq', value: 'never' }
+  await addContacts(stage, stage.account, [BUSY])
+  const wait = { type: 'wait_for_event', config: { event_name: PING, filter_rule, timeout: '1 day' } }
+  return storeAutomation(stage, stage.account, [wait], { trigger: PING })
+}
+
+const CONNECTIONS = 64
+const TICK_MS = 10
+/** More are not sent while so many wait for their answer: a client of such a kind has no more connections. */
+const MOST_WAITING = 512
+
+/** Sends so many events per second of one contact, for so long. */
+export async function ping(stage: Stage, url: string, per_second: number, seconds: number): Promise<Pings> {
+  const agent = new Agent({ connections: CONNECTIONS })
+  const { domain, key } = stage.account
+  const headers = { authorization: `Bearer ${key}`, 'user-agent': 'storm', 'content-type': 'application/json' }
+  const pings: Pings = { sent: 0, refused: 0, enrolled: 0 }
+  const waiting = new Set<Promise<void>>()
+  const send = async (n: number) => {
+    const body = JSON.stringify({ event: PING, domain, email: BUSY, payload: { page: `/${n}` } })
+    const answer = await request(`${url}/api/events/send`, { method: 'POST', headers, body, dispatcher: agent })
+    const { enrolled = 0 } = (await answer.body.json()) as { enrolled?: number }
+    if (answer.statusCode === 202) pings.sent++
+    else pings.refused++
+    pings.enrolled += enrolled
+  }
+  const began = performance.now()
+  for (let n = 0, passed = 0; passed < seconds; passed = (performance.now() - began) / 1_000) {
+    for (; n < passed * per_second && waiting.size < MOST_WAITING; n++) {
+      const sending: Promise<void> = send(n).finally(() => waiting.delete(sending))
+      waiting.add(sending)
+    }
+    await sleep(TICK_MS)
+  }
+  await Promise.all(waiting)
+  await agent.close()
+  return pings
+}
