@@ -1,5 +1,6 @@
 -- Types of several files' functions, which go with them. First of all files: a type must be there before another holds it.
-DROP TYPE IF EXISTS quota_request, quota_decision, delivery_change, announcement, email_event, given_contact CASCADE;
+DROP TYPE IF EXISTS quota_request, quota_decision, delivery_change, announcement, email_event, given_contact,
+  import_part CASCADE;
 
 -- One email and how many it counts for: one for each recipient.
 CREATE TYPE quota_request AS (
@@ -66,4 +67,13 @@ CREATE TYPE given_contact AS (
   properties jsonb,
   do_not_track boolean,
   timezone text
+);
+
+-- Records of an import that follow each other (sql/contacts/import/merge_import_part.sql).
+CREATE TYPE import_part AS (
+  rows bigint,           -- all that are staged
+  given given_contact[], -- those to merge
+  leaving text[],        -- addresses that opt out in a record that is not merged
+  wrong bigint,
+  known bigint           -- repeated addresses that were noted when they were staged, as releases before did
 );

@@ -23,7 +23,7 @@ export class IndexEntries {
     this.#pool = pool
   }
 
-  /** Rows were merged, at most so many. */
+  /** So many rows were merged. */
   async add(rows: number): Promise<void> {
     this.#pending += rows
     if (this.#pending >= TOO_MANY) await this.#entering

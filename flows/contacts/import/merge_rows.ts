@@ -8,13 +8,8 @@ import { IndexEntries } from './index_entries.ts'
 import type { Leased } from './stage_file.ts'
 import type { StageProgress } from './stage_progress.ts'
 
-/** Records of the first slice, and of the smallest and the largest. */
-const SLICE = 500
-const SMALLEST = 20
-const LARGEST = 2_000
-
-/** A slice shall have the lock for so long: nobody waits for more than 100 ms. */
-const HELD_MS = 50
+/** Most records of a slice. It mostly ends before, by the time that it takes (merge_import_slice.sql). */
+const SLICE = 4_000
 
 /** While a slice waits for the lock, others wait behind it: it gives up soon, and lets them pass before it asks again. */
 const WAIT_MS = 50
@@ -37,7 +32,7 @@ export async function mergeRows(
 ): Promise<Merged> {
   const entries = new IndexEntries(pool)
   let extended_at = performance.now()
-  for (let slice = SLICE; ; ) {
+  for (let merged = leased.merged_through; ; ) {
     stopping.throwIfAborted()
     const chunks = progress?.chunks ?? 0
     // Changes of the row of the import are made here, between slices, each of which has it to itself.
@@ -47,12 +42,12 @@ export async function mergeRows(
       await extendImportLeases(pool, [leased], leased.seconds)
       extended_at = performance.now()
     }
-    const { outcome, held_ms, through } = await mergeNext(pool, leased, slice, stopping)
+    const { outcome, through } = await mergeNext(pool, leased, stopping)
     progress?.merge(through)
     switch (outcome) {
       case 'merged':
-        await entries.add(slice)
-        slice = nextSize(slice, held_ms)
+        await entries.add(through - merged)
+        merged = through
         break
       case 'ahead':
         // Without anybody who stages them there is nothing to wait for: the rows were lost.
@@ -68,19 +63,14 @@ export async function mergeRows(
   }
 }
 
-async function mergeNext(pool: Pool, leased: Leased, slice: number, stopping: AbortSignal): Promise<MergedSlice> {
+async function mergeNext(pool: Pool, leased: Leased, stopping: AbortSignal): Promise<MergedSlice> {
   for (;;) {
     try {
-      return await retryConflicts(() => mergeSlice(pool, leased, slice, WAIT_MS))
+      return await retryConflicts(() => mergeSlice(pool, leased, SLICE, WAIT_MS))
     } catch (error) {
       if (!isLockTimeout(error)) throw error
     }
     await sleep(PAUSE_MS * (0.5 + Math.random()))
     stopping.throwIfAborted()
   }
-}
-
-function nextSize(slice: number, held_ms: number): number {
-  const wanted = (slice * HELD_MS) / Math.max(held_ms, 1)
-  return Math.round(Math.min(Math.max(wanted, slice / 2, SMALLEST), slice * 1.5, LARGEST))
 }

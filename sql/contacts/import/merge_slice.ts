@@ -2,10 +2,9 @@ import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 import type { OwnedImport } from './leases.ts'
 
-/** `held_ms`: so long the slice had the account's contact lock. `through`: the last record that is merged. */
+/** `through`: the last record that is merged. */
 const MergedSlice = z.object({
   outcome: z.enum(['merged', 'done', 'ahead', 'lost', 'unstaged', 'orphaned']),
-  held_ms: z.number(),
   through: z.int(),
 })
 export type MergedSlice = z.infer<typeof MergedSlice>
@@ -18,6 +17,6 @@ export async function mergeSlice(
   wait_ms: number,
 ): Promise<MergedSlice> {
   return db.one(sql.type(MergedSlice)`
-    SELECT outcome, held_ms, through FROM merge_import_slice(${account_id}, ${id}, ${owner}, ${slice}, ${wait_ms})
+    SELECT outcome, through FROM merge_import_slice(${account_id}, ${id}, ${owner}, ${slice}, ${wait_ms})
   `)
 }

@@ -53,8 +53,8 @@ export async function stageChunk(pool: Pool, owned: Owned, { copy, faults }: Sta
   })
 }
 
-/** So long others may have to wait for the table of all staged rows to be emptied. */
-const EMPTY_MS = 100
+/** So long others may have to wait for the table of all staged rows to be emptied: after 1 s a vacuum gives way. */
+const EMPTY_MS = 1_500
 
 /**
  * Removes the staged rows of an import that is merged: at once, if no other is under way, else some at a time, which takes

@@ -3,9 +3,12 @@ import pg from 'pg'
 
 const EVERY_MS = 3
 
+type Look = { at: number; holder: string | null }
+
 /**
- * Looks, until `isOver`, who has an account's contact lock to itself. Returns for each transaction that was seen with it how
- * many milliseconds it had it at most: from the look before the first that found it there to the look after the last.
+ * Looks, until `isOver`, who has an account's contact lock to itself. Returns how many milliseconds each transaction that was
+ * seen with it had it: from the middle between the first look that found it there and the one before, to the middle between
+ * the last such look and the one after.
  */
 export async function watchContactLock(
   database_url: string,
@@ -14,35 +17,39 @@ export async function watchContactLock(
 ): Promise<number[]> {
   const client = new pg.Client({ connectionString: database_url })
   await client.connect()
-  const holds: number[] = []
-  let held: { by: string; since: number } | null = null
-  let before = performance.now()
+  const looks: Look[] = []
   try {
     while (!isOver()) {
-      const by = await holderOf(client, account_id)
-      const now = performance.now()
-      if (held && held.by !== by) {
-        holds.push(now - held.since)
-        held = null
-      }
-      if (by !== null) held ??= { by, since: before }
-      before = now
+      looks.push(await look(client, account_id))
       await sleep(EVERY_MS)
     }
   } finally {
     await client.end()
   }
+  return holdsOf(looks)
+}
+
+function holdsOf(looks: Look[]): number[] {
+  const middle = (n: number) => ((looks[n - 1] as Look).at + (looks[n] as Look).at) / 2
+  const holds: number[] = []
+  for (let n = 1, since = 0; n < looks.length; n++) {
+    const [before, now] = [looks[n - 1]?.holder, looks[n]?.holder]
+    if (before === now) continue
+    if (before && since > 0) holds.push(middle(n) - since)
+    since = middle(n)
+  }
   return holds
 }
 
-/** The key of sql/contacts/lock_contacts.sql; pg_locks shows its halves. */
-async function holderOf(client: pg.Client, account_id: string): Promise<string | null> {
-  const { rows } = await client.query<{ holder: string }>({
-    name: 'holder',
-    text: `SELECT virtualtransaction AS holder FROM pg_locks, hashtextextended('contacts ' || $1, 0) AS key
-      WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted
-        AND (classid::bigint << 32 | objid::bigint) = key`,
+/** By the server's clock. The key is that of sql/contacts/lock_contacts.sql; pg_locks shows its halves. */
+async function look(client: pg.Client, account_id: string): Promise<Look> {
+  const { rows } = await client.query<Look>({
+    name: 'look',
+    text: `SELECT extract(epoch FROM clock_timestamp())::float * 1000 AS at, (
+        SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted
+          AND (classid::bigint << 32 | objid::bigint) = hashtextextended('contacts ' || $1, 0)
+      ) AS holder`,
     values: [account_id],
   })
-  return rows[0]?.holder ?? null
+  return rows[0] as Look
 }

@@ -1,0 +1,65 @@
+DROP FUNCTION IF EXISTS read_import_part(contact_imports, bigint, bigint, text[]);
+DROP FUNCTION IF EXISTS merge_import_part(contact_imports, import_part);
+
+-- Reads the records of an import after one number up to another. Of several with the same address it gives the first one, and
+-- notes the others as skipped. gone: properties to leave out.
+CREATE FUNCTION read_import_part(i contact_imports, after bigint, up_to bigint, gone text[]) RETURNS import_part
+LANGUAGE plpgsql AS $$
+DECLARE
+  part import_part;
+BEGIN
+  SELECT count(*) FILTER (WHERE e.outcome = 'failed'), count(*) FILTER (WHERE e.outcome = 'skipped')
+  INTO part.wrong, part.known
+  FROM import_errors e WHERE e.account_id = i.account_id AND e.import_id = i.id AND e.n > after AND e.n <= up_to;
+  WITH slice AS MATERIALIZED (
+    SELECT r.*, coalesce(first.n, r.n) AS first_n, first.line AS first_line, first.unsubscribed AS first_says FROM import_rows r
+    LEFT JOIN LATERAL (
+      -- Ordered, so that no plan reads more than the rows of the address.
+      SELECT f.n, f.line, f.unsubscribed FROM import_rows f
+      WHERE r.may_repeat AND f.import_id = i.id AND f.email >= r.email AND f.email <= r.email ORDER BY f.email, f.n LIMIT 1
+    ) first ON true
+    WHERE r.import_id = i.id AND r.n > after AND r.n <= up_to
+  ), noted AS (
+    INSERT INTO import_errors (account_id, import_id, n, line, email, outcome, message)
+    SELECT i.account_id, i.id, s.n, s.line, s.email, 'skipped', 'The address is on line ' || s.first_line || ' already.'
+    FROM slice s WHERE s.first_n < s.n
+  )
+  SELECT count(*), coalesce(array_agg(ROW(s.id, s.email, s.first_name, s.last_name, s.unsubscribed,
+    s.properties - coalesce(gone, '{}'), NULL, s.timezone)::given_contact) FILTER (WHERE s.first_n = s.n), '{}'),
+    array_agg(s.email) FILTER (WHERE s.first_n < s.n AND s.unsubscribed
+      AND NOT ((i.options ->> 'resubscribe')::boolean AND s.first_says IS FALSE))
+  INTO part.rows, part.given, part.leaving FROM slice s;
+  RETURN part;
+END $$;
+
+-- Writes contacts of an import with what follows from them. Returns how many were created and updated; an unchanged one
+-- counts as updated.
+CREATE FUNCTION merge_import_part(i contact_imports, part import_part, OUT created bigint, OUT updated bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  ids uuid[];
+  created_ids uuid[];
+  gone_ids uuid[];
+  opt_ins text[];
+  opt_outs text[];
+BEGIN
+  SELECT array_agg(u.id), array_agg(u.id) FILTER (WHERE u.outcome = 'created'),
+    array_agg(u.id) FILTER (WHERE u.unsubscribed AND NOT u.was_unsubscribed), count(*) FILTER (WHERE u.outcome = 'created'),
+    count(*) FILTER (WHERE u.outcome IN ('updated', 'unchanged')),
+    array_agg(u.email) FILTER (WHERE u.was_unsubscribed AND NOT u.unsubscribed),
+    array_agg(u.email) FILTER (WHERE u.unsubscribed AND u.was_unsubscribed IS NOT TRUE)
+  INTO ids, created_ids, gone_ids, created, updated, opt_ins, opt_outs
+  FROM upsert_contacts(i.account_id, i.domain_id, part.given, i.options ->> 'on_conflict', (i.options ->> 'resubscribe')::boolean,
+    'import', i.id) u;
+  IF part.leaving IS NOT NULL THEN
+    SELECT gone_ids || array_agg(o.id), opt_outs || array_agg(o.email) INTO gone_ids, opt_outs
+    FROM opt_out_repeated(i, part.leaving) o;
+  END IF;
+  PERFORM merge_memberships(i, ids);
+  PERFORM note_imported_consents(i, NULL, 'opt_in', opt_ins);
+  PERFORM note_imported_consents(i, NULL, 'opt_out', opt_outs);
+  IF (i.options ->> 'trigger_automations')::boolean THEN
+    PERFORM tell_contacts(i.account_id, 'contact.created', created_ids, NULL, NULL);
+    PERFORM tell_contacts(i.account_id, 'contact.unsubscribed', gone_ids, NULL, NULL);
+  END IF;
+END $$;
