@@ -34,15 +34,19 @@ export async function signIn(
   client: Client,
 ): Promise<string> {
   const email = given.email.trim().toLowerCase()
-  const { isAllowed, reset_s } = await services.countTries(`${client.client_address} ${email}`.slice(0, 400))
-  if (!isAllowed) {
-    const headers = { 'retry-after': String(reset_s) }
-    throw new ApiError('rate_limit_exceeded', `Too many tries. Try again in ${reset_s} seconds.`, { headers })
-  }
+  await countTry(services.countTries, `${client.client_address} ${email}`.slice(0, 400))
   const member = await findLogin(services.pool, email)
   const isRight = await isPassword(given.password, member?.password ?? null)
   if (!member || !isRight) throw new ApiError('validation_error', WRONG)
   return startSession(services, member.id, client)
+}
+
+/** @throws {ApiError} `rate_limit_exceeded` after five tries within a minute */
+export async function countTry(countTries: CountUse, key: string): Promise<void> {
+  const { isAllowed, reset_s } = await countTries(key)
+  if (isAllowed) return
+  const headers = { 'retry-after': String(reset_s) }
+  throw new ApiError('rate_limit_exceeded', `Too many tries. Try again in ${reset_s} seconds.`, { headers })
 }
 
 /** Returns the token of the session, for the cookie. @throws {ApiError} if the member belongs to no account any more */

@@ -28,5 +28,7 @@ export const MemberChange = z.object({ role: Role }).meta({ id: 'MemberChange' }
 
 export const NewPassword = z.object({ password: Password })
 
+export const NewPasskey = z.object({ name: z.string().trim().min(1).max(100).describe('Name of the passkey.') })
+
 /** The form of a link that makes a member. An invitation has the `email` already. */
 export const NewMember = z.object({ email: MemberEmail.optional(), name: MemberName, password: Password })

@@ -94,7 +94,8 @@ export function problemHtml({ error }: Problem): Html {
 <p>${field ? html`<a href="#${field}">${error.message}</a>` : error.message}</p></div>`
 }
 
-function fieldHtml(field: Field, prefix: string, problem: Problem | null): Html {
+/** A label, its control and its hint. */
+export function fieldHtml(field: Field, prefix: string, problem: Problem | null): Html {
   const { name, label, type = 'text', hint } = field
   const id = `${prefix}${name}`
   const isWrong = problem?.error.message.match(/`(\w+)/)?.[1] === name

@@ -1,13 +1,16 @@
+import { addPasskey, relyingParty } from '#flows/members/passkeys.ts'
 import { changePassword } from '#flows/members/sessions.ts'
 import { parse } from '#lib/json/parse.ts'
-import { NewPassword } from '#lib/members/new_member.ts'
+import { NewPasskey, NewPassword } from '#lib/members/new_member.ts'
 import { MIN_PASSWORD_LENGTH } from '#lib/members/password.ts'
+import { deletePasskey, listPasskeys, type Passkey } from '#sql/members/passkeys.ts'
 import { deleteSession, deleteSessions, listSessions, type OpenSession } from '#sql/members/sessions.ts'
 import { html } from '#web/html.ts'
 import { type Field, openForm } from '#web/layout/form.ts'
 import { table } from '#web/layout/list.ts'
 import { facts, section, time } from '#web/layout/parts.ts'
-import { action, page, type Room } from '#web/request/visit.ts'
+import { passkeyForm } from '#web/layout/passkey_form.ts'
+import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 
 const PASSWORDS: Field[] = [
   { name: 'old_password', label: 'Old password', type: 'password', autocomplete: 'current-password' },
@@ -17,7 +20,8 @@ const PASSWORDS: Field[] = [
   },
 ]
 
-const profile = page('/profile', async ({ ctx, session, problem }) => {
+const profile = page('/profile', async visit => {
+  const { ctx, session, problem } = visit
   const sessions = await listSessions(ctx.pool, session.member_id)
   const columns = [
     { title: 'Signed in', cell: ({ created_at }: OpenSession) => time(created_at.toISOString()) },
@@ -35,6 +39,7 @@ const profile = page('/profile', async ({ ctx, session, problem }) => {
       ['Role', session.role.replace('_', '-')],
     ])}
 ${section('Password', openForm({ action: '/profile/password', submit: 'Change password', fields: PASSWORDS }, problem))}
+${await passkeys(visit)}
 ${section(
   'Sessions',
   html`${table({ caption: 'Where you are signed in', rows: sessions, columns, empty: html`` })}
@@ -43,11 +48,31 @@ ${openForm({ action: '/profile/sessions/end', fields: [], submit: 'Sign out ever
   }
 })
 
+async function passkeys({ ctx, session, problem }: Visit) {
+  if (!relyingParty(ctx.config.BASE_URL)) return html``
+  const columns = [
+    { title: 'Name', cell: ({ name }: Passkey) => name },
+    { title: 'Added', cell: ({ created_at }: Passkey) => time(created_at.toISOString()) },
+    { title: 'Last used', cell: ({ last_used_at }: Passkey) => (last_used_at ? time(last_used_at.toISOString()) : '') },
+    { title: 'Remove', cell: ({ id }: Passkey) => removeForm(id) },
+  ]
+  const rows = await listPasskeys(ctx.pool, session.member_id)
+  const empty = html`<p>You have no passkeys. With one you sign in by your device, without a password.</p>`
+  const fields = [{ name: 'name', label: 'Name of the passkey', value: 'Passkey', required: true }]
+  const paths = { action: '/profile/passkeys', options: '/profile/passkeys/options' }
+  const add = passkeyForm({ ...paths, ask: 'create', fields, submit: 'Add a passkey' }, problem)
+  return section('Passkeys', html`${table({ caption: 'Your passkeys', rows, columns, empty })}${add}`)
+}
+
+function removeForm(id: string) {
+  return openForm({ action: `/profile/passkeys/${id}/delete`, fields: [], submit: 'Remove' }, null)
+}
+
 function endForm(id: string) {
   return openForm({ action: `/profile/sessions/${id}/end`, fields: [], submit: 'Sign out' }, null)
 }
 
-/** The member's own password and sessions. View-only members may change them, too. */
+/** The member's own password, passkeys and sessions. View-only members may change them, too. */
 export const profileRoom: Room = {
   pages: [profile],
   actions: [
@@ -56,6 +81,15 @@ export const profileRoom: Room = {
       const passwords = { old_password: form.raw('old_password'), new_password: password }
       await changePassword(ctx.pool, session, passwords)
       return { to: '/profile', notice: 'Your password is changed.' }
+    }),
+    action('/profile/passkeys', profile, async ({ ctx, session }, form) => {
+      const { name } = parse(NewPasskey, { name: form.text('name') })
+      await addPasskey(ctx, session, { name, credential: form.raw('credential') })
+      return { to: '/profile', notice: 'The passkey is added.' }
+    }),
+    action('/profile/passkeys/:id/delete', profile, async ({ ctx, session, params }) => {
+      await deletePasskey(ctx.pool, session.member_id, params.id ?? '')
+      return { to: '/profile', notice: 'The passkey is removed.' }
     }),
     action('/profile/sessions/end', profile, async ({ ctx, session }) => {
       await deleteSessions(ctx.pool, session.member_id, session.session_id)

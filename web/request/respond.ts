@@ -23,6 +23,12 @@ export function respondHtml(ctx: Context, page: Html | string, status = 200): vo
   ctx.body = String(page)
 }
 
+/** Responds to a script of a page. */
+export function respondJson(ctx: Context, body: object): void {
+  ctx.set('cache-control', 'no-store')
+  ctx.body = body
+}
+
 /** Sends the browser to another page, by GET. */
 export function redirect(ctx: Context, path: string): void {
   ctx.status = 303

@@ -4,6 +4,9 @@ document.addEventListener('turbo:load', () => {
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false
   for (const time of document.querySelectorAll('time[datetime]')) time.title = new Date(time.dateTime).toLocaleString()
   document.getElementById('problem')?.focus()
+  if (globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) {
+    for (const form of document.querySelectorAll('[data-passkey]')) form.hidden = false
+  }
 })
 
 document.addEventListener('turbo:render', () => document.getElementById('problem')?.focus())
@@ -35,4 +38,33 @@ function moveToRow(step) {
   const links = [...document.querySelectorAll('tbody th a')]
   const at = links.indexOf(document.activeElement)
   links[Math.min(Math.max(at + step, 0), links.length - 1)]?.focus()
+}
+
+// Before Turbo sends such a form, the browser is asked for a passkey.
+document.addEventListener(
+  'submit',
+  event => {
+    const form = event.target
+    if (!form.dataset.passkey || form.credential.value) return
+    event.preventDefault()
+    event.stopImmediatePropagation()
+    askForPasskey(form)
+  },
+  true,
+)
+
+async function askForPasskey(form) {
+  const status = form.querySelector('[role=status]')
+  status.textContent = ''
+  try {
+    const options = await (await fetch(form.dataset.options)).json()
+    const credential =
+      form.dataset.passkey === 'create'
+        ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
+        : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) })
+    form.credential.value = JSON.stringify(credential)
+    form.requestSubmit()
+  } catch (error) {
+    status.textContent = `No passkey was used: ${error.message}`
+  }
 }

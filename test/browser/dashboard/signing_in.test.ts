@@ -2,6 +2,7 @@ import t from 'tap'
 import { createSetupLink } from '#flows/members/member_links.ts'
 import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
+import { newMember, PASSWORD } from '#test/support/members.ts'
 
 t.setTimeout(300_000)
 const dashboard = await openDashboard(t)
@@ -64,4 +65,54 @@ t.test('a wrong password is refused, and after five tries also the right one', a
   }
   for (let n = 0; n < 5; n++) t.equal(await trial(`wrong ${n}`), 'The address or the password is wrong.')
   t.match(await trial('correct horse battery'), /^Too many tries. Try again in \d+ seconds.$/)
+})
+
+t.test('a member adds a passkey, signs in by it once for each challenge, and removes it', async t => {
+  // Browsers have no passkeys for IP addresses.
+  const site = api.url.replace('127.0.0.1', 'localhost')
+  world.config.BASE_URL = site
+  t.teardown(() => {
+    world.config.BASE_URL = api.url
+  })
+  const page = await dashboard.open({ baseURL: site })
+  const client = await page.context().newCDPSession(page)
+  await client.send('WebAuthn.enable')
+  const authenticator = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true } as const
+  await client.send('WebAuthn.addVirtualAuthenticator', {
+    options: { ...authenticator, hasUserVerification: true, isUserVerified: true },
+  })
+  const { email } = await newMember(world, account.id, 'view_only')
+  await page.goto('/login')
+  await page.fill('[name=email]', email)
+  await page.fill('[name=password]', PASSWORD)
+  await page.click('button:text("Sign in")')
+  await page.waitForSelector('h1:text("Overview")')
+  await page.goto('/profile')
+  await page.fill('#passkey-name', 'My laptop')
+  await page.click('button:text("Add a passkey")')
+  await page.waitForSelector('text=The passkey is added.')
+  t.strictSame(await findBarriers(page), [])
+
+  await page.click('summary')
+  await page.click('button:text("Sign out")')
+  await page.waitForSelector('h1:text("Sign in")')
+  const posted = page.waitForRequest(request => request.method() === 'POST')
+  await page.click('button:text("Use a passkey")')
+  await page.waitForSelector('h1:text("Overview")')
+  const answer = (await posted).postData() as string
+  t.equal((await page.request.post('/login/passkey', replay(answer))).status(), 422, 'an answer is good once')
+  t.equal((await page.request.post('/login/passkey', replay('credential={}'))).status(), 422)
+
+  await page.goto('/profile')
+  await page.click('form[action*="passkeys"] button:text("Remove")')
+  await page.waitForSelector('text=The passkey is removed.')
+  await page.click('summary')
+  await page.click('button:text("Sign out")')
+  await page.waitForSelector('h1:text("Sign in")')
+  await page.click('button:text("Use a passkey")')
+  t.match(await page.textContent('[role=alert] p'), 'The passkey is unknown')
+
+  function replay(data: string) {
+    return { data, headers: { 'content-type': 'application/x-www-form-urlencoded', origin: site, accept: 'text/html' } }
+  }
 })

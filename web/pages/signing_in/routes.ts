@@ -3,6 +3,7 @@ import { clientAddress } from '#api/client_address.ts'
 import type { Context, Services, State } from '#api/context.ts'
 import { readSession, requireOwnPage, setSessionCookie } from '#api/middleware/session.ts'
 import { acceptInvitation, followLink, openLink } from '#flows/members/member_links.ts'
+import { createUseChallenge, optionsToAdd, optionsToSignIn, signInByPasskey } from '#flows/members/passkeys.ts'
 import { type Client, createCountTries, type FindSession, signIn, startSession } from '#flows/members/sessions.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { ApiError } from '#lib/errors.ts'
@@ -13,24 +14,41 @@ import type { MemberLink } from '#sql/members/member_links.ts'
 import { deleteSession, setSessionAccount } from '#sql/members/sessions.ts'
 import { type Form, readForm } from '#web/request/form.ts'
 import { leaveNotice } from '#web/request/notice.ts'
-import { ownPath, redirect, respondHtml } from '#web/request/respond.ts'
+import { ownPath, redirect, respondHtml, respondJson } from '#web/request/respond.ts'
 import type { Problem } from '#web/request/visit.ts'
 import { badLinkPage, forgotPage, joinPage, signInPage } from './views.ts'
 
 /** Pages for people who are not signed in yet, and the ways in and out. */
 export function signingIn(router: Router<State, Services>, foundation: Foundation, findSession: FindSession): void {
-  const services = { ...foundation, countTries: createCountTries(foundation) }
+  const services = {
+    ...{ ...foundation, countTries: createCountTries(foundation) },
+    useChallenge: createUseChallenge(foundation),
+  }
   router.get('/login', async ctx => {
     if (await readSession(ctx, findSession)) return redirect(ctx, ownPath(textOf(ctx.query.next)))
-    respondHtml(ctx, await signInPage(textOf(ctx.query.next), null))
+    respondHtml(ctx, await signInPage(ctx, textOf(ctx.query.next), null))
   })
-  router.post('/login', async ctx => {
-    const show = (problem: Problem) => signInPage(problem.form.text('next'), problem)
-    await tryForm(ctx, show, async form => {
-      const given = { email: form.text('email'), password: form.raw('password') }
-      setSessionCookie(ctx, await signIn(services, given, clientOf(ctx)))
+  const enter = (ctx: Context, start: (form: Form) => Promise<string>) => {
+    const show = (problem: Problem) => signInPage(ctx, problem.form.text('next'), problem)
+    return tryForm(ctx, show, async form => {
+      setSessionCookie(ctx, await start(form))
       redirect(ctx, ownPath(form.text('next')))
     })
+  }
+  router.post('/login', ctx =>
+    enter(ctx, form => {
+      const given = { email: form.text('email'), password: form.raw('password') }
+      return signIn(services, given, clientOf(ctx))
+    }),
+  )
+  router.post('/login/passkey', ctx =>
+    enter(ctx, form => signInByPasskey(services, form.raw('credential'), clientOf(ctx))),
+  )
+  router.get('/login/passkey', async ctx => respondJson(ctx, await optionsToSignIn(ctx)))
+  router.get('/profile/passkeys/options', async ctx => {
+    const session = await readSession(ctx, findSession)
+    if (!session) return redirect(ctx, '/login')
+    respondJson(ctx, await optionsToAdd(ctx, session))
   })
   router.get('/login/forgot', async ctx => respondHtml(ctx, await forgotPage()))
   router.get('/join/:token', ctx => showLink(ctx, findSession))

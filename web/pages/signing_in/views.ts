@@ -1,8 +1,11 @@
+import type { Context } from '#api/context.ts'
+import { relyingParty } from '#flows/members/passkeys.ts'
 import { MIN_PASSWORD_LENGTH } from '#lib/members/password.ts'
 import type { MemberLink } from '#sql/members/member_links.ts'
 import { html } from '#web/html.ts'
 import { hidden, openForm, problemHtml } from '#web/layout/form.ts'
 import { plainPage } from '#web/layout/frame.ts'
+import { passkeyForm } from '#web/layout/passkey_form.ts'
 import type { Problem } from '#web/request/visit.ts'
 
 const NEW_PASSWORD = {
@@ -14,13 +17,15 @@ const NEW_PASSWORD = {
   required: true,
 } as const
 
-export async function signInPage(next: string, problem: Problem | null): Promise<string> {
+export async function signInPage({ config }: Context, next: string, problem: Problem | null): Promise<string> {
+  const passkey = { action: '/login/passkey', options: '/login/passkey', ask: 'get', submit: 'Use a passkey' } as const
   const fields = [
     { name: 'email', label: 'Email address', type: 'email', autocomplete: 'username', required: true },
     { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true },
   ] as const
   const body = html`${problem ? problemHtml(problem) : ''}
 ${openForm({ action: '/login', fields: [...fields], submit: 'Sign in', extra: hidden('next', next) }, problem)}
+${relyingParty(config.BASE_URL) ? passkeyForm({ ...passkey, extra: hidden('next', next) }, null) : ''}
 <p><a href="/login/forgot">Forgot your password?</a></p>`
   return String(await plainPage('Sign in', body))
 }

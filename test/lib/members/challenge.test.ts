@@ -1,0 +1,33 @@
+import t from 'tap'
+import { now, setClock } from '#lib/clock.ts'
+import { CHALLENGE_SECONDS, createChallenge, isChallenge } from '#lib/members/challenge.ts'
+import { createSecrets } from '#lib/secrets.ts'
+
+const KEY = 'a secret key of more than 32 characters'
+const secrets = createSecrets(KEY)
+const challenge = createChallenge(secrets, 'add 1')
+const text = Buffer.from(challenge).toString('base64url')
+
+t.test('a challenge is known for its purpose alone, on each server of the same secret', async t => {
+  t.ok(isChallenge(createSecrets(KEY), 'add 1', text))
+  t.notOk(isChallenge(secrets, 'add 2', text))
+  t.notOk(isChallenge(createSecrets(`${KEY}!`), 'add 1', text))
+})
+
+t.test('a challenge that was changed anywhere, or cut, is unknown', async t => {
+  for (let at = 0; at < challenge.length; at++) {
+    const changed = Buffer.from(challenge)
+    changed[at] = (changed[at] as number) ^ 1
+    t.notOk(isChallenge(secrets, 'add 1', changed.toString('base64url')), `byte ${at}`)
+  }
+  for (const wrong of ['', text.slice(0, -2), `${text}AA`]) t.notOk(isChallenge(secrets, 'add 1', wrong))
+})
+
+t.test('a challenge expires', async t => {
+  const made_at = now().getTime()
+  t.teardown(() => setClock(Date.now(), performance.now()))
+  setClock(made_at + (CHALLENGE_SECONDS - 5) * 1_000, performance.now())
+  t.ok(isChallenge(secrets, 'add 1', text))
+  setClock(made_at + (CHALLENGE_SECONDS + 5) * 1_000, performance.now())
+  t.notOk(isChallenge(secrets, 'add 1', text))
+})
