@@ -117,11 +117,17 @@ export async function revokeOwnApiKey(db: Queryable, account_id: string, id: str
   return count > 0
 }
 
-/** By id or by hash; answers whether a key was found that was not revoked yet. */
-export async function revokeApiKey(db: Queryable, id: string | null, hash: Buffer | null): Promise<boolean> {
-  const count = await db.run(sql.unsafe`
+const OwnedKey = z.object({ account_id: z.string(), id: z.string() })
+
+/** By id or by hash; returns null if there is no such key that was not revoked yet. */
+export async function revokeApiKey(
+  db: Queryable,
+  id: string | null,
+  hash: Buffer | null,
+): Promise<z.infer<typeof OwnedKey> | null> {
+  return db.maybeOne(sql.type(OwnedKey)`
     UPDATE api_keys SET revoked_at = now()
     WHERE revoked_at IS NULL AND (id = ${id}::uuid OR hash = ${hash ? sql.binary(hash) : null})
+    RETURNING account_id, id
   `)
-  return count > 0
 }

@@ -7,6 +7,7 @@ import type { Queryable } from '#sql/pool.ts'
 import {
   accountNamed,
   type Command,
+  changes,
   clearable,
   type Option,
   optional,
@@ -22,20 +23,21 @@ const BRAND_OPTIONS: Option[] = ['brand-name', 'brand-color', 'brand-logo-url']
 
 /** Accounts and what their plans allow. */
 export const accountCommands: Record<string, Command> = {
-  'account create': takes(0, ['name', 'plan'], async ({ pool }, values) => {
+  'account create': changes(0, ['name', 'plan'], async ({ pool }, values) => {
     const plan = await planOf(pool, optional(values, 'plan') ?? 'unlimited')
     const account = { id: newId(), name: required(values, 'name'), plan: plan.name }
     if (await findAccount(pool, account.name)) throw new UsageError(`There is an account ${account.name} already.`)
     await insertAccount(pool, account)
     console.log(account.id)
+    return { account_id: account.id, target: account.name }
   }),
 
-  'account update': takes(
+  'account update': changes(
     1,
     ['plan', 'add-credits', 'postal-address', ...BRAND_OPTIONS],
     async ({ pool }, values, [name]) => {
       if (!name) throw new UsageError('Which account?')
-      const { id } = await accountNamed(pool, name)
+      const { id, name: target } = await accountNamed(pool, name)
       const plan = optional(values, 'plan')
       const credits = wholeNumber(values, 'add-credits')
       const address = clearable(values, 'postal-address')
@@ -48,6 +50,7 @@ export const accountCommands: Record<string, Command> = {
         if (address !== undefined) await setPostalAddress(tx, id, readPostalAddress(address))
       })
       console.log(id)
+      return { account_id: id, target }
     },
   ),
 

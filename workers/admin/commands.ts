@@ -17,6 +17,7 @@ import { switchCommands } from './switches.ts'
 import {
   accountOf,
   type Command,
+  changes,
   domainNamed,
   listLimit,
   optional,
@@ -67,7 +68,7 @@ export const commands: Record<string, Command> = {
   ...memberCommands,
   ...reportCommands,
 
-  'key create': takes(
+  'key create': changes(
     0,
     ['account', 'name', 'sending-only', 'domain', 'default-domain', 'expires'],
     async ({ pool, secrets }, values) => {
@@ -86,15 +87,18 @@ export const commands: Record<string, Command> = {
         expires_at: expiry(values),
       })
       console.log(key)
+      return { account_id: account.id, target: name }
     },
   ),
 
-  'key revoke': takes(1, [], async ({ pool, secrets }, _values, [key]) => {
+  'key revoke': changes(1, [], async ({ pool, secrets }, _values, [key]) => {
     if (!key) throw new UsageError('Which key?')
     const hash = isWellFormedApiKey(key) ? hashApiKey(key, secrets.pepper) : null
     if (!hash && !isUuid(key)) throw new UsageError('A key is given whole (mb_...) or by its id.')
-    if (!(await revokeApiKey(pool, hash ? null : key, hash))) throw new UsageError('There is no such key in use.')
+    const revoked = await revokeApiKey(pool, hash ? null : key, hash)
+    if (!revoked) throw new UsageError('There is no such key in use.')
     console.log('revoked')
+    return { account_id: revoked.account_id, target: revoked.id }
   }),
 
   'token-key add': takes(0, [], async foundation => {
@@ -102,13 +106,14 @@ export const commands: Record<string, Command> = {
     console.error('It signs new links 10 minutes from now. Links that were sent stay good.')
   }),
 
-  'domain add': takes(1, ['account', 'verified'], async (foundation, values, [name]) => {
+  'domain add': changes(1, ['account', 'verified'], async (foundation, values, [name]) => {
     if (!name) throw new UsageError('Which domain?')
     const account = await accountOf(foundation.pool, values)
     const is_trusted = Boolean(values.verified)
     const domain = await createDomain(foundation, { account_id: account.id, name, is_trusted })
     console.log(domain.id)
     adviseKeys(domain.name, domain.dkim_keys)
+    return { account_id: account.id, target: domain.name }
   }),
 
   'captured list': takes(0, ['limit'], async ({ pool }, values) => {

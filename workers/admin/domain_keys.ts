@@ -2,14 +2,15 @@ import { activateTrustedKeys, rotateDkimKeys } from '#flows/domains/rotate_dkim_
 import { type DkimAlgorithm, dkimRecordValue } from '#lib/mail/dkim.ts'
 import { listDkimKeys } from '#sql/domains/dkim_keys.ts'
 import { findKeyedDomain } from '#sql/domains/dkim_rotation.ts'
-import { accountOf, type Command, domainNamed, takes, UsageError } from './values.ts'
+import { accountOf, type Command, changes, domainNamed, UsageError } from './values.ts'
 
 export const domainKeyCommands: Record<string, Command> = {
-  'domain rotate': takes(1, ['account', 'now'], async (foundation, values, [name]) => {
+  'domain rotate': changes(1, ['account', 'now'], async (foundation, values, [name]) => {
     const { pool } = foundation
     if (!name) throw new UsageError('Which domain?')
     const domain = await domainNamed(pool, await accountOf(pool, values), name)
     const owner = { account_id: domain.account_id, domain_id: domain.id }
+    const changed = { account_id: domain.account_id, target: domain.name }
     if (values.now) {
       // Whoever is not trusted is not believed here either: mail would be signed with keys that nobody can find.
       const keyed = await findKeyedDomain(pool, owner)
@@ -17,7 +18,7 @@ export const domainKeyCommands: Record<string, Command> = {
       if (!(await activateTrustedKeys(foundation, owner)))
         throw new UsageError('It has no new keys: first without --now.')
       console.log('rotated')
-      return
+      return changed
     }
     await rotateDkimKeys(foundation, owner, 'operator')
     const keys = await listDkimKeys(pool, owner.account_id, owner.domain_id)
@@ -26,6 +27,7 @@ export const domainKeyCommands: Record<string, Command> = {
       domain.name,
       keys.filter(key => key.state === 'staged'),
     )
+    return changed
   }),
 }
 

@@ -4,7 +4,9 @@ import { findPlatform, pausePlatform, resumePlatform, setWarmUp } from '#sql/saf
 import {
   accountNamed,
   accountOf,
+  type Changed,
   type Command,
+  changes,
   domainNamed,
   optional,
   printable,
@@ -45,14 +47,14 @@ export const switchCommands: Record<string, Command> = {
     console.log(per_day === '0' ? 'off' : `${Number(per_day)} on the first day`)
   }),
 
-  'account pause': takes(1, ['reason'], async ({ pool }, values, [name]) =>
+  'account pause': changes(1, ['reason'], async ({ pool }, values, [name]) =>
     pause(pool, await account(pool, name), values),
   ),
-  'account resume': takes(1, [], async ({ pool }, _values, [name]) => resume(pool, await account(pool, name))),
-  'domain pause': takes(1, ['account', 'reason'], async ({ pool }, values, [name]) =>
+  'account resume': changes(1, [], async ({ pool }, _values, [name]) => resume(pool, await account(pool, name))),
+  'domain pause': changes(1, ['account', 'reason'], async ({ pool }, values, [name]) =>
     pause(pool, await domain(pool, name, values), values),
   ),
-  'domain resume': takes(1, ['account'], async ({ pool }, values, [name]) =>
+  'domain resume': changes(1, ['account'], async ({ pool }, values, [name]) =>
     resume(pool, await domain(pool, name, values)),
   ),
 }
@@ -61,23 +63,28 @@ function since(time: Date, by: string, reason: string | null): string {
   return `since ${time.toISOString()} by ${by}${reason ? `: ${printable(reason)}` : ''}`
 }
 
-async function pause(pool: Pool, party: Party, values: Values): Promise<void> {
+type NamedParty = Party & { name: string }
+
+async function pause(pool: Pool, { name, ...party }: NamedParty, values: Values): Promise<Changed> {
   await pauseParty(pool, party, { paused_by: 'operator', reason: optional(values, 'reason') ?? null })
   console.log('paused')
+  return { account_id: party.account_id, target: name }
 }
 
-async function resume(pool: Pool, party: Party): Promise<void> {
+async function resume(pool: Pool, { name, ...party }: NamedParty): Promise<Changed> {
   await pool.transaction(tx => resumeParty(tx, party))
   console.log('resumed')
+  return { account_id: party.account_id, target: name }
 }
 
-async function account(pool: Pool, name: string | undefined): Promise<Party> {
-  if (!name) throw new UsageError('Which account?')
-  return { account_id: (await accountNamed(pool, name)).id, domain_id: null }
+async function account(pool: Pool, given: string | undefined): Promise<NamedParty> {
+  if (!given) throw new UsageError('Which account?')
+  const { id, name } = await accountNamed(pool, given)
+  return { account_id: id, domain_id: null, name }
 }
 
-async function domain(pool: Pool, name: string | undefined, values: Values): Promise<Party> {
-  if (!name) throw new UsageError('Which domain?')
-  const { account_id, id } = await domainNamed(pool, await accountOf(pool, values), name)
-  return { account_id, domain_id: id }
+async function domain(pool: Pool, given: string | undefined, values: Values): Promise<NamedParty> {
+  if (!given) throw new UsageError('Which domain?')
+  const { account_id, id, name } = await domainNamed(pool, await accountOf(pool, values), given)
+  return { account_id, domain_id: id, name }
 }

@@ -10,7 +10,10 @@ export class UsageError extends Error {}
 
 export type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
 
-type Run = (foundation: Foundation, values: Values, words: string[]) => Promise<void>
+/** What a command has changed of an account, for the audit log. */
+export type Changed = { account_id: string; target: string }
+
+type Run<Result> = (foundation: Foundation, values: Values, words: string[]) => Promise<Result>
 
 const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
@@ -34,8 +37,22 @@ export const options = {
 export type Option = keyof typeof options
 
 /** `words`: how many follow its name; `options`: those it knows. */
-export type Command = { words: number; options: Option[]; run: Run }
-export const takes = (words: number, options: Option[], run: Run): Command => ({ words, options, run })
+export type Command = { words: number; options: Option[]; run: Run<Changed[]> }
+
+/** A command that changes nothing of a single account. */
+export const takes = (words: number, options: Option[], run: Run<void>): Command => ({
+  ...{ words, options },
+  run: async (...given) => {
+    await run(...given)
+    return []
+  },
+})
+
+/** A command that returns what it has changed. */
+export const changes = (words: number, options: Option[], run: Run<Changed | Changed[]>): Command => ({
+  ...{ words, options },
+  run: async (...given) => [await run(...given)].flat(),
+})
 
 export function optional(values: Values, name: string): string | undefined {
   const value = values[name]

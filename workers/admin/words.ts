@@ -1,4 +1,6 @@
+import { userInfo } from 'node:os'
 import { parseArgs } from 'node:util'
+import { writeAudit } from '#flows/members/write_audit.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { ApiError, StartupError } from '#lib/errors.ts'
 import { commands, USAGE } from './commands.ts'
@@ -15,7 +17,21 @@ export function readCommand(words: string[]): (foundation: Foundation) => Promis
   const foreign = Object.keys(values).filter(option => !command.options.some(known => known === option))
   const [unknown] = [...foreign.map(option => `--${option}`), ...rest.slice(command.words)]
   if (unknown !== undefined) throw new UsageError(`${name} takes no ${unknown}`)
-  return foundation => command.run(foundation, values, rest)
+  return async foundation => {
+    for (const { account_id, target } of await command.run(foundation, values, rest)) {
+      const operator = { actor: 'operator', actor_id: null, actor_name: userName(), client_address: null } as const
+      await writeAudit(foundation.pool, { ...operator, account_id, action: name, target })
+    }
+  }
+}
+
+/** Of the operating system. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'operator' // a container need not name its user
+  }
 }
 
 /** What an operator is told: of what nobody expected all there is. */

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os'
 import t from 'tap'
 import { routesOf } from '#api/operations/router.ts'
 import { operations } from '#api/routes/index.ts'
@@ -5,6 +6,7 @@ import { startApi } from '#test/support/api.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
+import { readCommand } from '#workers/admin/words.ts'
 
 const world = await openWorld(t)
 const [mine, theirs] = [await newAccount(world), await newAccount(world)]
@@ -123,4 +125,43 @@ t.test('the audit log says who changed what', async t => {
     { actor: 'api_key', actor_name: 'full', action: 'deleteTopic', target: `/topics/${body.id}` },
     { actor: 'member', actor_id: member.id, actor_name: member.email, action: 'createTopic', target: '/topics' },
   ])
+})
+
+t.test('the audit log says what commands of an operator changed, and never a whole key', async t => {
+  const account = await newAccount(world)
+  const member = await newMember(world, account.id, 'owner')
+  const { rows: named } = await world.pool.pg.query('SELECT name FROM accounts WHERE id = $1', [account.id])
+  const printed = t.capture(console, 'log')
+  t.capture(console, 'error')
+  const run = (...words: string[]) => readCommand(words)(world)
+  await run('account', 'pause', account.id, '--reason', 'Unpaid')
+  await run('account', 'resume', account.id)
+  await run('domain', 'pause', account.domain, '--account', account.id)
+  await run('domain', 'transport', account.domain, 'capture', '--account', account.id)
+  await run('key', 'create', '--account', account.id, '--name', 'Ours')
+  const key = printed.args().at(-1)?.[0] as string
+  const { rows } = await world.pool.pg.query(`SELECT id FROM api_keys WHERE account_id = $1 AND name = 'Ours'`, [
+    account.id,
+  ])
+  await run('key', 'revoke', key)
+  await run('member', 'reset', member.email)
+  await run('account', 'update', account.id, '--add-credits', '1')
+  const { body } = await askAs(member, 'GET', '/audit-log')
+  const operator = { actor: 'operator', actor_id: null, actor_name: userInfo().username, client_address: null }
+  shows(
+    t,
+    body.data,
+    [
+      ['account pause', named[0].name],
+      ['account resume', named[0].name],
+      ['domain pause', account.domain],
+      ['domain transport', account.domain],
+      ['key create', 'Ours'],
+      ['key revoke', rows[0].id],
+      ['member reset', member.email],
+      ['account update', named[0].name],
+    ]
+      .map(([action, target]) => ({ ...operator, action, target }))
+      .reverse(),
+  )
 })
