@@ -12,6 +12,7 @@ import { wholeQuery } from '#api/operations/queries.ts'
 import { contactPlace } from '#flows/contacts/contact_domain.ts'
 import { createImport, storeCsv } from '#flows/contacts/import/create_import.ts'
 import { exportRecordErrors } from '#flows/contacts/import/export_errors.ts'
+import { showImport } from '#flows/contacts/import/show_import.ts'
 import type { ContactPlace } from '#flows/contacts/join_groups.ts'
 import { ImportForm, NewAudienceImport, NewImport } from '#lib/contacts/import/new_import.ts'
 import { orNotFound } from '#lib/errors.ts'
@@ -22,8 +23,6 @@ import { listRecordErrors, RecordError } from '#sql/contacts/import/record_error
 
 const params = { id: uuidParam('Import') }
 
-/** The first errors of the file are shown with it. */
-const SHOWN_ERRORS = 100
 const ImportWithErrors = ContactImport.extend({
   errors: z.array(RecordError).describe('The first 100 records that were not stored.'),
 }).meta({ id: 'ContactImport' })
@@ -84,9 +83,7 @@ export const contactImports = [
     summary: 'Get an import of contacts, with the first 100 errors of its file',
     answers: { 200: ImportWithErrors },
   }).handle(async (ctx, { account_id, params: { id } }) => {
-    const found = orNotFound('Import', await findImport(ctx.pool, account_id, id))
-    const { data } = await listRecordErrors(ctx.pool, { account_id, id }, { limit: SHOWN_ERRORS })
-    return { ...found, errors: data }
+    return orNotFound('Import', await showImport(ctx.pool, account_id, id))
   }),
 
   operation('GET /contacts/imports/:id/errors', {

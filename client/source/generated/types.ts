@@ -946,6 +946,8 @@ export type ContactImport = {
   ignored_columns: string[]
   /** Why the file was not read to its end. */
   error: string | null
+  /** True once more than 100,000 records were skipped: repeated addresses are then counted, and not listed. */
+  errors_cut: boolean
   created_at: string
   /** When the import ended. */
   completed_at: string | null
@@ -1942,6 +1944,8 @@ export type ListedContactImport = {
   ignored_columns: string[]
   /** Why the file was not read to its end. */
   error: string | null
+  /** True once more than 100,000 records were skipped: repeated addresses are then counted, and not listed. */
+  errors_cut: boolean
   created_at: string
   /** When the import ended. */
   completed_at: string | null

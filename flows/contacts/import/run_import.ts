@@ -1,9 +1,9 @@
 import { announce } from '#flows/webhooks/announce.ts'
-import { findImport } from '#sql/contacts/import/imports.ts'
 import { endImport } from '#sql/contacts/import/leases.ts'
 import { clearStage, dropStage } from '#sql/contacts/import/staging.ts'
 import type { Pool } from '#sql/pool.ts'
 import { type Merged, mergeRows } from './merge_rows.ts'
+import { showImport } from './show_import.ts'
 import { type Leased, type Services, stageFile } from './stage_file.ts'
 import { StageProgress } from './stage_progress.ts'
 
@@ -51,7 +51,7 @@ export async function endRun(pool: Pool, leased: Leased, error: string | null): 
   await dropStage(pool, id)
   await pool.transaction(async tx => {
     if (!(await endImport(tx, leased, error))) return
-    const data = async () => (await findImport(tx, account_id, id)) as object
+    const data = async () => (await showImport(tx, account_id, id)) as object
     await announce(tx, [{ account_id, type: 'contact_import.completed', data }])
   })
 }

@@ -16,6 +16,8 @@ const CHUNK_LENGTH = 1_000_000
 const AHEAD = 30_000
 /** Characters that are made bytes at a time. */
 const PIECE = 64 * 1024
+/** Records that may be wrong: each is kept with its fault, and a file of nothing else would fill the disk. */
+const MAX_FAULTS = 100_000
 
 export type Services = { pool: Pool; blobs: Blobs }
 /** `seconds`: how long a lease lasts unless it is extended. */
@@ -34,6 +36,7 @@ export async function stageFile(
 ): Promise<void> {
   const { account_id, id, blob_id, options, merged_through } = leased
   let records = 0
+  let faults = 0
   let error: string | null = null
   let chunk = new Chunk()
   const seen = new SeenAddresses()
@@ -53,6 +56,10 @@ export async function stageFile(
         chunk.add(toCopyLine(id, { ...row, n, line, id: newId(), may_repeat: seen.add(row.email) }))
       // The faults of records that are merged are kept.
       else if (n > merged_through) chunk.addFault({ n, line, email: shownEmail(cells, options.columns), message: row })
+      if (typeof row === 'string' && ++faults === MAX_FAULTS) {
+        error = `The file was not read any further than line ${line}: 100,000 of its records are wrong.`
+        break
+      }
       if (!chunk.isFull) continue
       stopping.throwIfAborted()
       await store()

@@ -31,6 +31,11 @@ export const ContactImport = z
     records: z.int().nullable().describe('Records of the file. Null until they are counted.'),
     ignored_columns: z.array(z.string()).describe('Columns of the file that mean nothing.'),
     error: z.string().nullable().describe('Why the file was not read to its end.'),
+    errors_cut: z
+      .boolean()
+      .describe(
+        'True once more than 100,000 records were skipped: repeated addresses are then counted, and not listed.',
+      ),
     created_at: z.date(),
     completed_at: z.date().nullable().describe('When the import ended.'),
   })
@@ -40,7 +45,8 @@ export type ContactImport = z.infer<typeof ContactImport>
 const columns = sql.fragment`
   'contact_import' AS object, id, domain_id, audience_id, status, json_build_object('total', created + updated + skipped + failed,
     'created', created, 'updated', updated, 'skipped', skipped, 'failed', failed) AS counts, records,
-  options -> 'ignored_columns' AS ignored_columns, error, created_at, completed_at
+  options -> 'ignored_columns' AS ignored_columns, error, skipped > 100000 AS errors_cut,
+  created_at, completed_at
 `
 
 export async function listImports(

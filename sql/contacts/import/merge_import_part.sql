@@ -22,7 +22,7 @@ BEGIN
   ), noted AS (
     INSERT INTO import_errors (account_id, import_id, n, line, email, outcome, message)
     SELECT i.account_id, i.id, s.n, s.line, s.email, 'skipped', 'The address is on line ' || s.first_line || ' already.'
-    FROM slice s WHERE s.first_n < s.n
+    FROM slice s WHERE s.first_n < s.n AND i.skipped < 100000
   )
   SELECT count(*), coalesce(array_agg(ROW(s.id, s.email, s.first_name, s.last_name, s.unsubscribed,
     s.properties - coalesce(gone, '{}'), NULL, s.timezone)::given_contact) FILTER (WHERE s.first_n = s.n), '{}'),

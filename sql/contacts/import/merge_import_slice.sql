@@ -6,7 +6,7 @@ DROP FUNCTION IF EXISTS merge_import_slice(uuid, uuid, uuid, integer, integer);
 -- the lock wait behind it. Tells no webhook.
 --
 -- If several records have the same address, the first one is merged. The others are noted as skipped, but their opt-outs hold
--- (opt_out_repeated.sql).
+-- (opt_out_repeated.sql). After 100,000 skipped records they are counted alone, so that no file fills the disk with notes.
 --
 -- A slice has at most so many records, and ends when it has had the lock for 35 ms. It is merged in parts, each as large as
 -- the one before says that there is time for: nobody is to wait for more than 100 ms, and on a busy machine a record takes

@@ -175,7 +175,8 @@ t.test('the errors of an import come as a CSV file without formulas', async t =>
 
 t.test('webhooks are told once of a whole import', async t => {
   await post('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['*'] })
-  const { id } = await imports.ofText('email\nhook1@b.com\nhook2@b.com\nhook1@b.com\n')
+  const { id, errors } = await imports.ofText('email\nhook1@b.com\nhook2@b.com\nhook1@b.com\n')
+  t.equal(errors.length, 1)
   const { rows } = await pg.query(
     `SELECT type, convert_from(body, 'UTF8')::json -> 'data' AS data FROM webhook_events WHERE account_id = $1`,
     [account.id],
@@ -183,7 +184,7 @@ t.test('webhooks are told once of a whole import', async t => {
   shows(t, rows, [
     {
       type: 'contact_import.completed',
-      data: { id, status: 'completed', counts: { total: 3, created: 2, skipped: 1 } },
+      data: { id, status: 'completed', counts: { total: 3, created: 2, skipped: 1 }, errors },
     },
   ])
 })
@@ -206,4 +207,18 @@ t.test('a quote that is not closed ends an import where it stands, and what was 
     error: 'The file cannot be read from line 3 on: a quote in the record is not closed.',
     errors: [{ row: 2, line: 3, message: 'A quote in the record is not closed.' }],
   })
+})
+
+t.test('an import ends at its 100,000th wrong record, so that no file fills the disk with errors', async t => {
+  const csv = `email\nfirst@b.org\n${'x\n'.repeat(100_000)}last@b.org\n`
+  const { id: _, errors, ...ended } = await imports.ofText(csv)
+  shows(t, ended, {
+    status: 'failed',
+    counts: { total: 100_001, created: 1, failed: 100_000 },
+    records: 100_001,
+    error: 'The file was not read any further than line 100002: 100,000 of its records are wrong.',
+    errors_cut: false,
+  })
+  t.equal(errors.length, 100)
+  shows(t, await get('/contacts/first@b.org'), { email: 'first@b.org' })
 })

@@ -82,6 +82,15 @@ t.test('a file is staged only a little ahead of what is merged of it, also when 
   await t.rejects(staging, { message: 'stopped' })
 })
 
+t.test('repeated addresses are only counted after 100,000 skipped records', async t => {
+  const leased = await lease('cut', 10)
+  await pool.pg.query('UPDATE contact_imports SET skipped = 100000 WHERE id = $1', [leased.id])
+  await runImport(services, leased, signal)
+  const { body } = await api.request('GET', `/api/contacts/imports/${leased.id}`)
+  const { counts, errors_cut, errors } = body as unknown as Record<string, unknown>
+  t.match({ counts, errors_cut, errors }, { counts: { created: 9, skipped: 100_001 }, errors_cut: true, errors: [] })
+})
+
 t.test('rows that are gone are found missing', async t => {
   const leased = await lease('b')
   const progress = new StageProgress()
