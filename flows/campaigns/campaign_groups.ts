@@ -17,6 +17,19 @@ export async function requireSenderDomain(tx: Tx, account_id: string, { domain }
 
 type Named = Pick<CampaignFields, 'domain_id' | 'audience_id' | 'segment_id' | 'topic_id'>
 
+type GivenGroups = { audience_id?: string | null | undefined; segment_id?: string | null | undefined }
+
+/** Reads a segment that is named as an audience, as the `resend` package does. Beside another segment it stays what it is. */
+export async function readAudience<Given extends GivenGroups>(
+  tx: Tx,
+  account_id: string,
+  given: Given,
+): Promise<Given> {
+  const { audience_id: id, segment_id } = given
+  if (!id || (segment_id ?? id) !== id || (await findAudience(tx, account_id, id))) return given
+  return (await findSegment(tx, account_id, id)) ? { ...given, audience_id: null, segment_id: id } : given
+}
+
 /** Checks what a campaign names: its audience, its segment and its topic. @throws {ApiError} 404; 422 for another domain's */
 export async function requireGroups(tx: Tx, account_id: string, named: Named): Promise<void> {
   const { domain_id, audience_id, segment_id, topic_id } = named

@@ -14,7 +14,7 @@ import {
 } from '#sql/campaigns/campaigns.ts'
 import { findNewestRun } from '#sql/campaigns/report/runs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
-import { requireGroups, requireSenderDomain, requireTemplateId } from './campaign_groups.ts'
+import { readAudience, requireGroups, requireSenderDomain, requireTemplateId } from './campaign_groups.ts'
 import { checkTiming, NO_TIMING } from './timing/check_timing.ts'
 import { requireSame } from './timing/later_runs.ts'
 
@@ -43,7 +43,7 @@ const NOTHING: Omit<CampaignFields, 'domain_id' | 'from'> = {
 export async function insertDraft(tx: Tx, { account_id, source_id }: Author, given: NewCampaign): Promise<Campaign> {
   const domain_id = await requireSenderDomain(tx, account_id, given.from)
   const before = { ...NOTHING, domain_id, from: formatAddress(given.from) }
-  const fields = await checked(tx, account_id, merge(before, given))
+  const fields = await checked(tx, account_id, merge(before, await readAudience(tx, account_id, given)))
   return insertCampaign(tx, { account_id, id: newId(), source_id }, fields)
 }
 
@@ -55,7 +55,8 @@ export async function changeCampaign(pool: Pool, campaign: CampaignId, change: C
     if (!before) throw notFound('Campaign')
     if (before.status !== 'draft') throw notDraft(before, 'changed')
     const { domain } = change.from ?? (parseAddress(before.from) as Address)
-    const merged = merge({ ...before, domain_id: await requireSenderDomain(tx, account_id, { domain }) }, change)
+    const domain_id = await requireSenderDomain(tx, account_id, { domain })
+    const merged = merge({ ...before, domain_id }, await readAudience(tx, account_id, change))
     await requireSame(tx, campaign, before, merged)
     await updateCampaign(tx, campaign, await checked(tx, account_id, merged))
   })

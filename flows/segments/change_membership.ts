@@ -4,12 +4,10 @@ import { announceContacts } from '#sql/contacts/contact_changes.ts'
 import type { ContactRef } from '#sql/contacts/contacts.ts'
 import { addToSegments } from '#sql/contacts/memberships.ts'
 import type { Pool, Queryable, Tx } from '#sql/pool.ts'
-import { isFound } from '#sql/segments/compile.ts'
-import { isInSegments, keepSegment, removeMember } from '#sql/segments/contact_segments.ts'
-import { LOOK } from '#sql/segments/look.ts'
+import { keepSegment, removeMember } from '#sql/segments/contact_segments.ts'
 import type { Segment } from '#sql/segments/segment_records.ts'
 import { findSegment } from '#sql/segments/segments.ts'
-import { loadTerms } from '#sql/segments/terms.ts'
+import { isInSegment } from './is_in_segment.ts'
 
 type Named = { account_id: string; ref: ContactRef; segment_id: string }
 type Membership = { contact_id: string; segment_id: string }
@@ -55,11 +53,7 @@ async function writeMembership(
 }
 
 async function notByHand(db: Queryable, account_id: string, contact_id: string, segment: Segment): Promise<ApiError> {
-  const terms = await loadTerms(db, { account_id, domain_id: segment.audience_id }, [segment])
-  const [isIn] = await isInSegments(db, account_id, contact_id, [
-    { id: segment.id, isFound: isFound(segment, terms, LOOK.atFew) },
-  ])
-  const message = isIn
+  const message = (await isInSegment(db, account_id, contact_id, segment))
     ? 'The contact was not added to the segment by hand: it matches by filter.'
     : 'The contact is not in the segment.'
   return new ApiError('not_found', message)

@@ -1,5 +1,5 @@
-import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, type NamedContact, segmentFilter } from '#api/contact_ref.ts'
-import type { Context } from '#api/context.ts'
+import { z } from 'zod'
+import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, segmentFilter } from '#api/contact_ref.ts'
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
@@ -7,10 +7,15 @@ import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { changeContact, leaveAudience } from '#flows/contacts/change_contact.ts'
 import { saveContact } from '#flows/contacts/save_contact.ts'
+import { leaveSegment } from '#flows/segments/change_membership.ts'
+import { refInGroup, requireContactGroup } from '#flows/segments/contact_group.ts'
 import { ContactChange, NewAudienceContact } from '#lib/contacts/new_contact.ts'
-import { orNotFound } from '#lib/errors.ts'
-import { findAudience } from '#sql/contacts/audiences.ts'
+import { ApiError, orNotFound } from '#lib/errors.ts'
 import { Contact, findContact, findContactIds, listContacts } from '#sql/contacts/contacts.ts'
+
+const RemovedContact = deleted('contact')
+  .extend({ contact: z.string().describe('The same as `id`.') })
+  .meta({ id: 'RemovedContact' })
 
 const audience = { audience_id: uuidParam('Audience') }
 const params = { ...audience, id: contactParam }
@@ -28,9 +33,11 @@ export const audienceContacts = [
     answers: { 201: Contact, 200: Contact },
     errors: ['missing_required_field', ...CONTACT_WRITE_ERRORS],
   }).handle(async (ctx, { account_id, params: { audience_id }, body }) => {
-    const { domain_id } = await requireAudience(ctx, account_id, audience_id)
-    const place = { account_id, domain_id, audience_id }
-    const { is_new, contact } = await saveContact(ctx.pool, place, body(), apiOrigin(ctx))
+    const group = await requireContactGroup(ctx.pool, account_id, audience_id)
+    const place = { account_id, domain_id: group.domain_id, audience_id: 'segment' in group ? null : audience_id }
+    const given = body()
+    const segments = 'segment' in group ? [...(given.segments ?? []), group.segment.id] : given.segments
+    const { is_new, contact } = await saveContact(ctx.pool, place, { ...given, segments }, apiOrigin(ctx))
     ctx.status = is_new ? 201 : 200
     return contact
   }),
@@ -43,9 +50,15 @@ export const audienceContacts = [
     query: wholeQuery({ segment_id: segmentFilter }),
     answers: { 200: listOf(Contact) },
   }).handle(async (ctx, { account_id, params: { audience_id }, query }) => {
-    const { domain_id } = await requireAudience(ctx, account_id, audience_id)
+    const group = await requireContactGroup(ctx.pool, account_id, audience_id)
+    const { domain_id } = group
     const { filters, position } = query()
     const { segment_id } = filters
+    if ('segment' in group) {
+      if (segment_id)
+        throw new ApiError('validation_error', '`segment_id` needs an audience in the path, not a segment.')
+      return ctx.listSegmentContacts({ account_id, segment_id: group.segment.id }, position)
+    }
     if (segment_id) return ctx.listSegmentContacts({ account_id, segment_id, domain_id, audience_id }, position)
     const named = audience_id === domain_id ? { domain_id } : { domain_id, audience_id }
     return listContacts(ctx.pool, account_id, named, position)
@@ -58,7 +71,12 @@ export const audienceContacts = [
     summary: 'Get a contact of an audience',
     answers: { 200: Contact },
   }).handle(async (ctx, { account_id, params }) => {
-    const ref = await refIn(ctx, account_id, params)
+    const ref = await refInGroup(
+      ctx.pool,
+      account_id,
+      await requireContactGroup(ctx.pool, account_id, params.audience_id),
+      params.id,
+    )
     return orNotFound('Contact', await findContact(ctx.pool, account_id, ref))
   }),
 
@@ -72,7 +90,12 @@ export const audienceContacts = [
     answers: { 200: changed('contact') },
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params, body }) => {
-    const ref = await refIn(ctx, account_id, params)
+    const ref = await refInGroup(
+      ctx.pool,
+      account_id,
+      await requireContactGroup(ctx.pool, account_id, params.audience_id),
+      params.id,
+    )
     orNotFound('Contact', await findContactIds(ctx.pool, account_id, ref))
     const { domain: _, ...fields } = body()
     return { object: 'contact', id: await changeContact(ctx.pool, { account_id, ref }, fields, apiOrigin(ctx)) }
@@ -83,21 +106,18 @@ export const audienceContacts = [
     access: 'full',
     params,
     summary: 'Take a contact out of an audience',
-    description: 'It stays a contact of the domain. Taken out of the default audience, it is deleted.',
-    answers: { 200: deleted('contact').extend({}).meta({ id: 'RemovedContact' }) },
+    description:
+      'It stays a contact of the domain. Taken out of the default audience, it is deleted. In place of an audience, these ' +
+      'routes take a segment too: only a contact that was added to it by hand can be taken out.',
+    answers: { 200: RemovedContact },
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params }) => {
-    const id = await leaveAudience(ctx.pool, { account_id, ref: await refIn(ctx, account_id, params) })
-    return { object: 'contact', id, deleted: true }
+    const group = await requireContactGroup(ctx.pool, account_id, params.audience_id)
+    const ref = await refInGroup(ctx.pool, account_id, group, params.id)
+    const id =
+      'segment' in group
+        ? (await leaveSegment(ctx.pool, { account_id, ref, segment_id: group.segment.id })).contact_id
+        : await leaveAudience(ctx.pool, { account_id, ref: { ...ref, audience_id: group.audience_id } })
+    return { object: 'contact', id, contact: id, deleted: true }
   }),
 ]
-
-async function requireAudience(ctx: Context, account_id: string, id: string) {
-  return orNotFound('Audience', await findAudience(ctx.pool, account_id, id))
-}
-
-/** A contact only if it is in the audience. */
-async function refIn(ctx: Context, account_id: string, named: { audience_id: string; id: NamedContact }) {
-  const { domain_id } = await requireAudience(ctx, account_id, named.audience_id)
-  return { ...named.id, domain_id, audience_id: named.audience_id }
-}

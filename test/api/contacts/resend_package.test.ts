@@ -12,7 +12,7 @@ const key = await createApiKey(world.pool, world.secrets, {
   default_domain_id: account.domain_id,
 })
 const api = await startApi(t, world, key)
-const { contacts, contactProperties, usage } = new Resend(key, { baseUrl: `${api.url}/api` })
+const { broadcasts, contacts, contactProperties, usage } = new Resend(key, { baseUrl: `${api.url}/api` })
 
 t.test('the resend package keeps contact properties', async t => {
   const made = await contactProperties.create({ key: 'plan', type: 'string', fallbackValue: 'free' })
@@ -47,6 +47,39 @@ t.test('the resend package keeps the contacts of an audience', async t => {
   const id = (await contacts.create({ audienceId, email: 'bob@b.com' })).data?.id as string
   shows(t, (await contacts.get({ audienceId, email: 'bob@b.com' })).data as object, { id, first_name: null })
   shows(t, await contacts.update({ audienceId, id, firstName: 'Bob' }), { data: { object: 'contact', id } })
-  shows(t, (await contacts.remove({ audienceId, id })).data as object, { id, deleted: true })
+  shows(t, (await contacts.remove({ audienceId, id })).data as object, { id, contact: id, deleted: true })
   shows(t, (await contacts.get(id)).data as object, { first_name: 'Bob' })
+})
+
+t.test('the resend package takes a segment for an audience, for contacts and for broadcasts', async t => {
+  const { body: segment } = await api.request('POST', '/api/segments', {
+    body: { name: 'Beta', domain: account.domain, filter: { status: 'members_only' } },
+  })
+  const audienceId = segment.id
+  const id = (await contacts.create({ audienceId, email: 'cy@b.com' })).data?.id as string
+  shows(t, (await contacts.segments.list({ contactId: id })).data as object, { data: [{ id: audienceId }, {}] })
+  shows(t, (await contacts.get({ audienceId, email: 'cy@b.com' })).data as object, { id })
+  shows(t, await contacts.get({ audienceId, email: 'bob@b.com' }), { error: { message: 'Contact not found' } })
+  shows(t, await contacts.update({ audienceId, email: 'bob@b.com', firstName: 'B' }), { error: { statusCode: 404 } })
+  shows(t, await contacts.update({ audienceId, id, firstName: 'Cy' }), { data: { object: 'contact', id } })
+  shows(t, (await api.request('GET', `/api/audiences/${audienceId}/contacts`)).body, {
+    data: [{ id, first_name: 'Cy' }],
+  })
+  const both = `/api/audiences/${audienceId}/contacts?segment_id=${audienceId}`
+  shows(t, await api.request('GET', both), { status: 422 })
+
+  const content = { from: `Acme <a@${account.domain}>`, subject: 'Hi', html: '<p>Hi</p>' }
+  const made = await broadcasts.create({ ...content, audienceId })
+  const broadcast = made.data?.id as string
+  shows(t, (await broadcasts.get(broadcast)).data as object, { audience_id: null, segment_id: audienceId })
+  const general = account.domain_id
+  await broadcasts.update(broadcast, { segmentId: general })
+  await broadcasts.update(broadcast, { audienceId })
+  shows(t, (await broadcasts.get(broadcast)).data as object, { audience_id: null, segment_id: audienceId })
+  shows(t, await broadcasts.create({ ...content, audienceId: broadcast }), { error: { message: 'Audience not found' } })
+
+  const removed = { id, contact: id, deleted: true }
+  shows(t, (await contacts.remove({ audienceId, id })).data as object, removed)
+  shows(t, await contacts.get({ audienceId, id }), { error: { statusCode: 404 } })
+  shows(t, (await contacts.get(id)).data as object, { first_name: 'Cy' })
 })

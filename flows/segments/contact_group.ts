@@ -1,0 +1,33 @@
+import { notFound, orNotFound } from '#lib/errors.ts'
+import { findAudience } from '#sql/contacts/audiences.ts'
+import { type ContactRef, findContactIds } from '#sql/contacts/contacts.ts'
+import type { Queryable } from '#sql/pool.ts'
+import type { Segment } from '#sql/segments/segment_records.ts'
+import { findSegment } from '#sql/segments/segments.ts'
+import { isInSegment } from './is_in_segment.ts'
+
+/** An audience, or a segment in its place: what the `resend` package calls an audience is a segment. */
+export type ContactGroup = { domain_id: string } & ({ audience_id: string } | { segment: Segment })
+
+/** @throws {ApiError} 404 if the id is neither an audience's nor a segment's */
+export async function requireContactGroup(db: Queryable, account_id: string, id: string): Promise<ContactGroup> {
+  const audience = await findAudience(db, account_id, id)
+  if (audience) return { domain_id: audience.domain_id, audience_id: audience.id }
+  const segment = orNotFound('Audience', await findSegment(db, account_id, id))
+  return { domain_id: segment.audience_id, segment }
+}
+
+/** Names a contact so that it is found only if it is in the group. @throws {ApiError} 404 if it is not in the segment */
+export async function refInGroup(
+  db: Queryable,
+  account_id: string,
+  group: ContactGroup,
+  named: { id: string } | { email: string },
+): Promise<ContactRef> {
+  const { domain_id } = group
+  if ('audience_id' in group) return { ...named, domain_id, audience_id: group.audience_id }
+  const found = orNotFound('Contact', await findContactIds(db, account_id, { ...named, domain_id }))
+  const isIn = found.domain_id === domain_id && (await isInSegment(db, account_id, found.id, group.segment))
+  if (!isIn) throw notFound('Contact')
+  return { id: found.id }
+}
