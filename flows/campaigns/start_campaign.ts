@@ -76,7 +76,7 @@ async function sendDraft(
   const ab_warnings = draft.ab_test && is_test ? await listAbWarnings(tx, checked.addressed, draft.ab_test) : []
   const complaints = describeComplaints(await readDomainFigures(tx, { account_id, domain_id: draft.domain_id }))
   const warnings = [
-    ...listWarnings(checked.frozen, checked.postal_address),
+    ...listWarnings(checked.frozen, checked.postal_address, checked.addressed),
     ...ab_warnings,
     ...(complaints ? [complaints] : []),
   ]

@@ -21,13 +21,27 @@ export function refuseVariableSchemes(html: string): void {
   }
 }
 
-/** Returns what a sender should know of the content of a campaign, as sentences. */
-export function listContentWarnings({ html }: Source, postal_address: string | null): string[] {
+/** Returns what a sender should know of the frozen content of a campaign, as sentences. */
+export function listContentWarnings({ html, text }: Source, postal_address: string | null): string[] {
   const bytes = Buffer.byteLength(html ?? '')
   return [
     ...(bytes > CLIPPED_AT
       ? [`The html has ${Math.ceil(bytes / 1024)} KB: Gmail hides what is beyond ${CLIPPED_AT / 1024} KB.`]
       : []),
-    ...(postal_address ? [] : ['There is no postal address for the footer, which the law of many countries requires.']),
+    ...addressWarnings([html, text], postal_address),
   ]
+}
+
+function addressWarnings(parts: (string | null)[], postal_address: string | null): string[] {
+  if (!postal_address) return ['There is no postal address for the footer, which the law of many countries requires.']
+  if (parts.some(part => part && lettersOf(part).includes(lettersOf(postal_address)))) return []
+  return [
+    'The postal address is left out: with a link of its own to unsubscribe, the content gets no footer. The law of many countries ' +
+      'requires the address, so write it into the content.',
+  ]
+}
+
+/** A text without tags, entities, spaces and punctuation, in which an address is found however it is set. */
+function lettersOf(source: string): string {
+  return source.replace(/<[^<>]*>|&#?\w+;|[^\p{L}\p{N}<>&]|[<>&]/gu, '').toLowerCase()
 }

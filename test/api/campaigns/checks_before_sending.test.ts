@@ -109,6 +109,28 @@ t.test('what recipients may object to is told, and sent all the same', async t =
     'The html has 104 KB: Gmail hides what is beyond 102 KB.',
     'There is no plain-text part, which spam filters expect.',
   ])
+  const link = '<a href="{{unsubscribe_url}}">Unsubscribe</a>'
+  const [left_out = '', ...others] = await warningsOf({ html: link })
+  t.match(left_out, /^The postal address is left out: with a link of its own to unsubscribe/)
+  t.strictSame(others, [])
+  t.strictSame(await warningsOf({ html: `1 Main&nbsp;Street,<br>\n<b>BERLIN</b> ${link}` }), [])
+})
+
+t.test('a segment without conditions is warned of, for all contacts of the domain get the campaign', async t => {
+  const made = async (fields: object) => {
+    const { body } = await post('/segments', { name: newId(), domain: account.domain, ...fields })
+    await post(`/contacts/p1@b.com/segments/${body.id}?domain=${account.domain}`)
+    return body.id
+  }
+  const warningsOf = async (segment_id: string) =>
+    (
+      (await send(await createDraft(api, account, { audience_id: null, segment_id }))).body as unknown as {
+        warnings: string[]
+      }
+    ).warnings
+  t.match(await warningsOf(await made({})), [/^The segment has no conditions, and so all contacts of the domain\. /])
+  t.strictSame(await warningsOf(await made({ filter: { status: 'members_only' } })), [])
+  t.strictSame(await warningsOf(account.domain_id), [])
 })
 
 t.test('POST /campaigns/:id/send warns when recipients of the domain complain', async t => {
