@@ -63,6 +63,12 @@ t.test('templates are written to files, and what changes in them is pushed', asy
 
 t.test('doctor tells of the server, the key and the DNS records', async t => {
   await addDomain(world.pool, world.secrets, { account_id: account.id, id: newId(), name: 'new.com', status: 'failed' })
+  await addDomain(world.pool, world.secrets, {
+    account_id: account.id,
+    id: newId(),
+    name: 'half.com',
+    status: 'partially_verified',
+  })
   const { code, lines, error } = await shell.run(['doctor'])
   t.equal(code, 1)
   t.match(error, { name: 'problems_found', message: '1 problem was found.' })
@@ -73,6 +79,7 @@ t.test('doctor tells of the server, the key and the DNS records', async t => {
       'ok server',
       'ok version',
       'ok key',
+      'warning domain half.com',
       'problem domain new.com',
       'warning domain new.com',
       `ok domain ${account.domain}`,

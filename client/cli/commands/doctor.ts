@@ -86,6 +86,9 @@ async function checkKey(client: Mailbrook, signal: AbortSignal): Promise<Finding
   }
 }
 
+/** Statuses of a domain that mail can be sent from although records are missing. */
+const SENDABLE = ['partially_verified', 'partially_failed']
+
 /** One finding if it is verified, and else one for each record that DNS does not have. */
 function checkDomain({ id, name, status, records }: Domain): Finding[] {
   const check = `domain ${name}`
@@ -93,7 +96,14 @@ function checkDomain({ id, name, status, records }: Domain): Finding[] {
   const missing = records.filter(record => record.status !== 'verified')
   const again = `mailbrook domains verify ${id} --wait`
   return [
-    { level: 'problem', check, finding: `It is \`${status}\`: nothing can be sent from it.`, fix: again },
+    SENDABLE.includes(status)
+      ? {
+          level: 'warning',
+          check,
+          finding: `It is \`${status}\`: mail is sent from it, but records are missing.`,
+          fix: again,
+        }
+      : { level: 'problem', check, finding: `It is \`${status}\`: nothing can be sent from it.`, fix: again },
     ...missing.map(({ record, type, name, value, status, problem }) => ({
       ...{
         level: 'warning' as const,
