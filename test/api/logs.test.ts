@@ -33,6 +33,14 @@ t.test('a failure is logged in one line with its method and path, and neither ke
   for (const secret of [canary, account.key, SECRET_KEY]) t.notMatch(line, secret)
 })
 
+t.test('a refusal for the moment, by what the account itself does, is no failure in the log', async t => {
+  lines.length = 0
+  const importOne = () => api.request('POST', '/api/contacts/imports', { body: { csv: 'email\nann@b.com' } })
+  for (let n = 0; n < 5; n++) await importOne()
+  t.equal((await importOne()).body.name, 'contacts_busy')
+  t.strictSame(lines, [])
+})
+
 t.test('a line break in a path is none in the log', async t => {
   lines.length = 0
   await world.pool.pg.query('ALTER TABLE emails RENAME TO gone')
