@@ -15,8 +15,8 @@ import { recordHits, type TrackingHit } from '#sql/tracking/hits.ts'
 const PIXEL = /\/t\/o\/([\w-]+)\.gif/
 const LINK = /\/t\/c\/([\w-]+)\/([\w-]+)/
 
-/** As a hit has it that no request made. */
-const PLAYED = { class: 'human', rule: 'simulator', ip: null, user_agent: 'Mailbrook simulator' } as const
+/** As a hit has it, from this machine, since no request has made it. */
+const PLAYED = { class: 'human', rule: 'simulator', ip: '127.0.0.1', user_agent: 'Mailbrook simulator' } as const
 
 /** Emails whose hits are recorded in one statement. */
 const MAX_EMAILS = 100

@@ -52,5 +52,6 @@ export async function removeTopic(pool: Pool, account_id: string, id: string): P
 type TopicEventType = 'topic.created' | 'topic.updated' | 'topic.deleted'
 
 async function announceTopic(tx: Tx, account_id: string, type: TopicEventType, topic: Topic): Promise<void> {
-  await announce(tx, [{ account_id, type, data: () => topic }])
+  // `deleted` as Resend's events of topics have it.
+  await announce(tx, [{ account_id, type, data: () => ({ ...topic, deleted: type === 'topic.deleted' }) }])
 }

@@ -62,6 +62,9 @@ t.test('the simulator opens and clicks what is tracked', async t => {
     )
     shows(t, await readEmail(world, account, id), { status: 'delivered', last_event: mailbox })
   }
+  // Webhooks tell it of every open and click.
+  const { rows } = await world.pool.pg.query('SELECT DISTINCT host(ip) AS ip FROM tracking_hits')
+  t.strictSame(rows, [{ ip: '127.0.0.1' }])
 })
 
 t.test('the suppression list does not concern the simulator', async t => {
