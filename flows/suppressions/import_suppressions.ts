@@ -1,3 +1,4 @@
+import { isEmailName } from '#lib/contacts/import/map_columns.ts'
 import { ApiError } from '#lib/errors.ts'
 import { HeaderError, readHeader } from '#lib/files/csv/header.ts'
 import { readRecords, UnreadableError } from '#lib/files/csv/read_records.ts'
@@ -64,7 +65,9 @@ export async function importSuppressions(
 function findColumns(csv: string): { columns: Columns; delimiter: string } {
   try {
     const { names, delimiter } = readHeader(csv.slice(0, HEAD_BYTES))
-    const indexes = COLUMNS.map(column => [column, names.findIndex(name => name.toLowerCase() === column)] as const)
+    const isNamed = (column: string, name: string) =>
+      name.toLowerCase() === column || (column === 'email' && isEmailName(name))
+    const indexes = COLUMNS.map(column => [column, names.findIndex(name => isNamed(column, name))] as const)
     const columns: Columns = Object.fromEntries(indexes.filter(([, index]) => index !== -1))
     if (columns.email === undefined) throw new HeaderError('The header must have a column `email`.')
     return { columns, delimiter }

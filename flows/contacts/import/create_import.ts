@@ -102,9 +102,12 @@ async function resolveProperties(
       throw invalid(`\`column_map.properties.${key}.type\` must be ${found.type}, which the property has.`)
     }
     const property = found ?? (may_create ? await addProperty(pool, account_id, column) : null)
-    if (property) {
+    const isTaken = resolved.columns.some(
+      ({ stored_as }) => stored_as !== undefined && stored_as === property?.stored_as,
+    )
+    if (property && !isTaken) {
       resolved.columns.push({ index, name, member: 'property', stored_as: property.stored_as, type: property.type })
-    } else if (is_asked) {
+    } else if (is_asked && !property) {
       throw invalid(`\`column_map.properties\` has the key ${shownKey(column)}, which is not a contact property.`)
     } else {
       resolved.ignored.push(name)

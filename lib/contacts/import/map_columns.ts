@@ -17,6 +17,11 @@ const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'timezone']
 /** Other names of the column of the address. */
 const EMAIL_NAMES = new Set(['email', 'e_mail', 'email_address'])
 
+/** Tells whether a column of this name has addresses. */
+export function isEmailName(name: string): boolean {
+  return EMAIL_NAMES.has(keyOf(name))
+}
+
 /**
  * Says what the columns of a file hold: by the map, and else by the names in the header. What the map names is not looked for
  * by its name. Of several columns of a name the first is read. @throws {ColumnError}
@@ -53,10 +58,11 @@ function withNamed(names: string[], { members, properties }: Mapped): Mapped {
   const used = indexesOf(all)
   const seen = new Set([...members.map(({ member }) => member), ...properties.map(({ key }) => key.toLowerCase())])
   for (const [index, name] of names.entries()) {
-    const key = EMAIL_NAMES.has(keyOf(name)) ? 'email' : keyOf(name)
+    const key = isEmailName(name) ? 'email' : keyOf(name)
     if (key === '' || used.has(index) || seen.has(key)) continue
-    seen.add(key)
     const member = MEMBERS.find(one => one === key)
+    // Keys of properties may differ in the case of letters alone: whoever looks them up tells whether two columns are the same.
+    if (member) seen.add(key)
     if (member) all.members.push({ index, name, member })
     else all.properties.push({ index, name, key, type: null, is_asked: false })
   }

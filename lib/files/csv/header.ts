@@ -5,6 +5,9 @@ import { HEAD_BYTES } from './text_encoding.ts'
 export const DELIMITERS = [',', ';', '\t', '|'] as const
 type Delimiter = (typeof DELIMITERS)[number]
 
+/** A first line that tells Excel the delimiter. */
+const SEP_LINE = /^"?sep=([,;\t|])"?[ \t]*(?:\r\n|\n|\r)/i
+
 export type Header = { delimiter: Delimiter; names: string[] }
 
 /** The file has no header that can be read. The message says why, as a sentence. */
@@ -16,10 +19,11 @@ export class HeaderError extends Error {}
  * @throws {HeaderError}
  */
 export function readHeader(head: string, given?: Delimiter): Header {
-  const text = head.replace(/^\s*[\r\n]/, '')
+  const text = head.replace(/^\s*[\r\n]/, '').replace(SEP_LINE, '')
   if (text.trim() === '') throw new HeaderError('The file is empty.')
   const line = firstLine(text)
-  const delimiter = given ?? guessDelimiter(line)
+  const named = DELIMITERS.find(one => one === SEP_LINE.exec(head.trimStart())?.[1])
+  const delimiter = given ?? named ?? guessDelimiter(line)
   const [names = []] = parse(line, { ...RECORD_OPTIONS, delimiter, to: 1 }) as string[][]
   if (names.length > MAX_COLUMNS) throw new HeaderError(`The file has more than ${MAX_COLUMNS} columns.`)
   return { delimiter, names: names.map(name => name.trim()) }

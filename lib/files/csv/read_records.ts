@@ -95,7 +95,8 @@ class RecordParser {
     for (const cells of this.#parsed.splice(0)) {
       const line = this.#line
       this.#line += 1 + countBreaks(cells)
-      if (!isBlank(cells) && ++this.#n > 0) yield { n: this.#n, line, cells }
+      if (isBlank(cells) || (this.#n < 0 && isSeparatorLine(cells))) continue
+      if (++this.#n > 0) yield { n: this.#n, line, cells }
     }
   }
 }
@@ -116,6 +117,11 @@ function messageOf(error: unknown, encoding: string): string | null {
 
 function isBlank(cells: string[]): boolean {
   return cells.every(cell => cell.trim() === '')
+}
+
+/** The first line of a file for Excel, `sep=;`, is no header. */
+function isSeparatorLine(cells: string[]): boolean {
+  return /^sep=[,;\t|]?\s*$/i.test(cells.join(''))
 }
 
 /** Line breaks in quoted cells. */

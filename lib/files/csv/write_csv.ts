@@ -1,8 +1,8 @@
 type Cell = string | number | boolean | Date | null | undefined
 
-/** A spreadsheet takes a cell that begins so for a formula. */
-const FORMULA = /^[=+\-@\t\r]/
-const ESCAPED = /^'(?=[=+\-@\t\r])/
+/** A spreadsheet takes a cell that begins so for a formula, but for a `'`, which is doubled so that it can be told from ours. */
+const FORMULA = /^'*[=+\-@\t\r]/
+const ESCAPED = /^'(?='*[=+\-@\t\r])/
 const SPECIAL = /[",\r\n]/
 
 /** A line of a CSV file (RFC 4180). Text that would be a formula gets a `'` before it, which spreadsheets do not show. */

@@ -28,7 +28,7 @@ t.test('GET /contacts/export gives a file that an import reads as it was', async
       timezone: 'Asia/Tokyo',
       properties: { note: 'two\r\n"lines", and more', seats: -5 },
     },
-    { email: 'plain@b.com', last_name: 'O\u2019Neil', unsubscribed: true },
+    { email: 'plain@b.com', first_name: "'=a", last_name: 'O\u2019Neil', unsubscribed: true },
   ]
   await post('/contacts/batch', { contacts })
   const { type, text } = await download(`/contacts/export?domain=${account.domain}`)
@@ -38,7 +38,7 @@ t.test('GET /contacts/export gives a file that an import reads as it was', async
     text.replaceAll(/[^,]+Z/g, 'T'),
     'email,first_name,last_name,unsubscribed,timezone,created_at,note,seats\r\n' +
       `'=1+1@b.com,'@SUM(A1),,false,Asia/Tokyo,T,"two\r\n""lines"", and more",-5\r\n` +
-      'plain@b.com,,O\u2019Neil,true,,T,,\r\n',
+      "plain@b.com,''=a,O\u2019Neil,true,,T,,\r\n",
   )
   t.ok(created)
 
@@ -60,7 +60,8 @@ t.test('GET /contacts/export gives a file that an import reads as it was', async
 })
 
 t.test('POST /suppressions/import suppresses the right addresses, and an export has them', async t => {
-  const csv = 'Email;Reason;Expires_At\nann@b.com;bounce;\nwrong;;\nBob@b.com;;2199-01-01T00:00:00Z\nann@b.com;;\n'
+  const csv =
+    'Email Address;Reason;Expires_At\nann@b.com;bounce;\nwrong;;\nBob@b.com;;2199-01-01T00:00:00Z\nann@b.com;;\n'
   const { status, body } = await post('/suppressions/import', { csv })
   t.equal(status, 200)
   shows(t, body, {

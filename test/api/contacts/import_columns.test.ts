@@ -54,7 +54,7 @@ t.test('`create_properties` makes keys of all names that have letters, beside a 
     .map(name => `"${name}"`)
     .join(';')}\na@b.com;1;2;3;4;5;6;7;8;9;10\n`
   const ended = await imports.ofText(csv, { column_map: { email: 'Mail' }, create_properties: true })
-  shows(t, ended, { counts: { created: 1, failed: 0 }, ignored_columns: ['Phone, mobile', '電話', 'created_at'] })
+  shows(t, ended, { counts: { created: 1, failed: 0 }, ignored_columns: ['電話', 'Phone, mobile', 'created_at'] })
   const made = { strasse: '1', phone_mobile: '2', birthday_mm_dd: '3', '100': '4', prenom: '5', ['x'.repeat(50)]: '6' }
   shows(t, await get('/contacts/a@b.com'), { properties: { ...made, plan: '10' } })
   t.strictSame(await keys(), [...Object.keys(made), 'alias', 'plan'].sort())
@@ -69,4 +69,22 @@ t.test('a key that the request asks for and that cannot be one is refused', asyn
     statusCode: 422,
     message: '`column_map.properties` has the key "Phone (mobile)", which cannot be that of a contact property.',
   })
+})
+
+t.test('columns of properties whose keys differ in the case of letters are read as an export writes them', async t => {
+  for (const key of ['tier', 'Tier'])
+    await api.request('POST', '/api/contact-properties', { body: { key, type: 'string' } })
+  const ended = await imports.ofText('email,tier,Tier,TIER\ncase@b.com,low,high,none\n')
+  shows(t, ended, { counts: { created: 1 }, ignored_columns: ['TIER'] })
+  shows(t, await get('/contacts/case@b.com'), { properties: { tier: 'low', Tier: 'high' } })
+  const reserved = await api.request('POST', '/api/contact-properties', { body: { key: 'Email', type: 'string' } })
+  shows(t, reserved, { status: 422, body: { message: '`key` is reserved.' } })
+})
+
+t.test('a first line that tells Excel the delimiter is no header', async t => {
+  const { ignored_columns: _, ...ended } = Object(
+    await imports.ofText('sep=;\r\nemail;first_name\r\nsep@b.com;"A, B"\r\nbad;\r\n'),
+  )
+  shows(t, ended, { counts: { created: 1, failed: 1 }, errors: [{ row: 2, line: 4 }] })
+  shows(t, await get('/contacts/sep@b.com'), { first_name: 'A, B' })
 })
