@@ -6,7 +6,7 @@ import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { requireDomain } from '#flows/contacts/contact_domain.ts'
 import { changeTopic, createTopic, removeTopic } from '#flows/topics/change_topic.ts'
-import { orNotFound } from '#lib/errors.ts'
+import { ApiError, orNotFound } from '#lib/errors.ts'
 import { NewTopic, TopicChange } from '#lib/topics/new_topic.ts'
 import { findOwnDomain } from '#sql/domains/own_domains.ts'
 import { findTopic, listTopics, Topic } from '#sql/topics/topics.ts'
@@ -24,8 +24,12 @@ export const topics = [
     answers: { 201: Topic },
     errors: ['missing_required_field', 'not_found', TAKEN],
   }).handle(async (ctx, { account_id, body }) => {
-    const { domain_id: id = null, ...topic } = body()
-    const domain_id = id && orNotFound('Domain', await findOwnDomain(ctx.pool, account_id, { id }))
+    const { domain_id: id = null, domain = null, ...topic } = body()
+    const named = domain === null ? null : await requireDomain(ctx.pool, { caller: ctx.state.caller, domain })
+    const domain_id = id ? orNotFound('Domain', await findOwnDomain(ctx.pool, account_id, { id })) : named
+    if (named !== null && named !== domain_id) {
+      throw new ApiError('validation_error', '`domain` and `domain_id` must be the same domain.')
+    }
     return createTopic(ctx.pool, { ...topic, account_id, domain_id })
   }),
 

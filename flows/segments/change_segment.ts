@@ -80,8 +80,9 @@ export async function removeSegment(pool: Pool, account_id: string, id: string):
   })
 }
 
-/** Members that are left out stay as they are. */
+/** Members that are left out stay as they are. Null is the filter that finds everybody, as it is for a new segment. */
 function changedFilter(filter: Filter, change: FilterChange | null | undefined): Filter {
+  if (change === null) return NO_FILTER
   const { status, email_contains, property_filters, engagement } = change ?? {}
   return {
     status: status ?? filter.status,

@@ -7,7 +7,7 @@ import type { ListedSegment } from '#sql/segments/segment_records.ts'
 import { listCriteria, listSegmentsById } from '#sql/segments/segments.ts'
 import { loadTerms } from '#sql/segments/terms.ts'
 
-/** Segments that are evaluated by one statement: each has up to 40 conditions, and names segments with as many. */
+/** Segments that are evaluated by one statement: each has up to 50 conditions, and names segments with as many. */
 const BATCH = 20
 
 type OfContact = { account_id: string; domain_id: string; contact_id: string }

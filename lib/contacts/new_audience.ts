@@ -19,4 +19,9 @@ export const NewAudience = withTwins(
 ).meta({ id: 'NewAudience' })
 
 /** The body of PATCH /audiences/:id. */
-export const AudienceChange = z.object({ name: GroupName.describe(NAME) }).meta({ id: 'AudienceChange' })
+export const AudienceChange = z
+  .object({
+    name: GroupName.describe(NAME),
+    domain: z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {}, description: 'Cannot be changed.' }),
+  })
+  .meta({ id: 'AudienceChange' })

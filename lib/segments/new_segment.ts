@@ -96,9 +96,9 @@ export type FilterChange = z.output<typeof FilterChange>
 
 const RULES =
   'Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or ' +
-  '`{not: ...}` of such, up to 5 levels deep and with up to 40 conditions, of which each with `contains` counts as three.'
+  '`{not: ...}` of such, up to 5 levels deep and with up to 50 conditions, of which each with `contains` counts as three.'
 const criteria = {
-  filter: FilterChange.nullish().describe('Conditions, all of which a contact must meet.'),
+  filter: FilterChange.nullish().describe('Conditions, all of which a contact must meet. Null: none.'),
   rules: RulesField.nullish().describe(RULES),
 }
 
@@ -111,6 +111,11 @@ const NoAudience = z
 const NAME = 'One line of 1 to 255 characters. Unique among the segments of the domain.'
 const DOMAIN = 'Name or id of the domain. Default: that of the API key.'
 
+const Fixed = z
+  .undefined({ error: 'cannot be changed' })
+  .optional()
+  .meta({ not: {}, description: 'Cannot be changed.' })
+
 /** The body of POST /segments. */
 export const NewSegment = withTwins(
   z.object({
@@ -122,8 +127,8 @@ export const NewSegment = withTwins(
 ).meta({ id: 'NewSegment' })
 export type NewSegment = z.output<typeof NewSegment>
 
-/** The body of PATCH /segments/:id. What is left out stays; `rules` that are null are removed. */
-export const SegmentChange = withTwins(z.object({ name: GroupName.optional().describe(NAME), ...criteria })).meta({
-  id: 'SegmentChange',
-})
+/** The body of PATCH /segments/:id. What is left out stays; a `filter` and `rules` that are null are removed. */
+export const SegmentChange = withTwins(
+  z.object({ name: GroupName.optional().describe(NAME), domain: Fixed, audience_id: Fixed, ...criteria }),
+).meta({ id: 'SegmentChange' })
 export type SegmentChange = z.output<typeof SegmentChange>

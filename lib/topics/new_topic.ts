@@ -37,6 +37,7 @@ export const NewTopic = withTwins(
       .guid()
       .nullish()
       .describe('Id of the domain whose contacts have it. Default: contacts of every domain.'),
+    domain: z.string().nullish().describe('Name or id of that domain, in place of `domain_id`.'),
   }),
 ).meta({ id: 'NewTopic' })
 

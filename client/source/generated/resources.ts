@@ -131,7 +131,7 @@ export class AudienceContacts extends Resource {
     return this.call('PATCH', `/audiences/${part(audience_id)}/contacts/${part(id)}`, { body }, options)
   }
 
-  /** Take a contact out of an audience. It stays a contact of the domain. Taken out of the default audience, it is deleted. `DELETE /audiences/{audience_id}/contacts/{id}` */
+  /** Take a contact out of an audience. It stays a contact of the domain. Taken out of the default audience, it is deleted. In place of an audience, these routes take a segment too: only a contact that was added to it by hand can be taken out. `DELETE /audiences/{audience_id}/contacts/{id}` */
   delete(audience_id: string, id: string, options?: Options): Promise<api.RemovedContact> {
     return this.call('DELETE', `/audiences/${part(audience_id)}/contacts/${part(id)}`, {}, options)
   }

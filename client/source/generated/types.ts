@@ -2770,9 +2770,9 @@ export type NewSegment = {
   name: string
   /** Name or id of the domain. Default: that of the API key. */
   domain?: string | null
-  /** Conditions, all of which a contact must meet. */
+  /** Conditions, all of which a contact must meet. Null: none. */
   filter?: NewSegmentFilter | null
-  /** Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or `{not: ...}` of such, up to 5 levels deep and with up to 40 conditions, of which each with `contains` counts as three. */
+  /** Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or `{not: ...}` of such, up to 5 levels deep and with up to 50 conditions, of which each with `contains` counts as three. */
   rules?: Record<string, unknown> | null
 }
 
@@ -2840,6 +2840,8 @@ export type NewTopic = {
   visibility?: "public" | "private"
   /** Id of the domain whose contacts have it. Default: contacts of every domain. */
   domain_id?: string | null
+  /** Name or id of that domain, in place of `domain_id`. */
+  domain?: string | null
 }
 
 export type NewWebhook = {
@@ -3101,6 +3103,8 @@ export type RemovedContact = {
   object: "contact"
   id: string
   deleted: true
+  /** The same as `id`. */
+  contact: string
 }
 
 export type RemovedSuppressions = {
@@ -3206,9 +3210,9 @@ export type Segment = {
 export type SegmentChange = {
   /** One line of 1 to 255 characters. Unique among the segments of the domain. */
   name?: string
-  /** Conditions, all of which a contact must meet. */
+  /** Conditions, all of which a contact must meet. Null: none. */
   filter?: NewSegmentFilter | null
-  /** Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or `{not: ...}` of such, up to 5 levels deep and with up to 40 conditions, of which each with `contains` counts as three. */
+  /** Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or `{not: ...}` of such, up to 5 levels deep and with up to 50 conditions, of which each with `contains` counts as three. */
   rules?: Record<string, unknown> | null
 }
 

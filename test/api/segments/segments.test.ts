@@ -57,6 +57,12 @@ t.test('POST /segments creates a segment whose contacts its filter finds', async
     ...{ object: 'segment', id: body.id },
   })
   shows(t, await get(`/segments/${body.id}`), { filter: { ...DEFAULTS, status: 'subscribed', email_contains: 'ACME' } })
+  await patch(`/segments/${body.id}`, { filter: null })
+  shows(t, await get(`/segments/${body.id}`), { filter: DEFAULTS })
+  for (const fixed of ['domain', 'audience_id']) {
+    const refused = await patch(`/segments/${body.id}`, { [fixed]: domain_id })
+    shows(t, refused, { status: 422, body: { message: `\`${fixed}\` cannot be changed.` } })
+  }
   t.strictSame((await remove(`/segments/${body.id}`)).body, { object: 'segment', id: body.id, deleted: true })
   shows(t, await get(`/segments/${body.id}`), { message: 'Segment not found' })
 })

@@ -47,10 +47,10 @@ t.test('a topic is created, changed, listed and deleted, and webhooks are told',
   }
   shows(t, await get(`/topics/${id}`), { statusCode: 404 })
   shows(t, await told(), [
-    { type: 'topic.created', data: record },
-    { type: 'topic.updated', data: now },
-    { type: 'topic.updated', data: { ...now, name: 'Newer' } },
-    { type: 'topic.deleted', data: { ...now, name: 'Newer' } },
+    { type: 'topic.created', data: { ...record, deleted: false } },
+    { type: 'topic.updated', data: { ...now, deleted: false } },
+    { type: 'topic.updated', data: { ...now, name: 'Newer', deleted: false } },
+    { type: 'topic.deleted', data: { ...now, name: 'Newer', deleted: true } },
   ])
 })
 
@@ -168,4 +168,20 @@ t.test('a deleted topic takes the choices about it along', async t => {
   await remove_leftovers(rows[0].payload, openWork(t, world, 'capture'))
   const left = await world.pool.pg.query('SELECT FROM contact_topics WHERE topic_id = $1', [topic])
   t.equal(left.rowCount, 0)
+})
+
+t.test('POST /topics takes the domain by its name or id, as other routes do', async t => {
+  const topic = { default_subscription: 'opt_in' }
+  const { domain, domain_id } = account
+  shows(t, (await post('/topics', { ...topic, name: 'By name', domain })).body, { domain_id })
+  shows(t, (await post('/topics', { ...topic, name: 'By both', domain: domain_id, domain_id })).body, { domain_id })
+  await addDomain(world.pool, world.secrets, {
+    account_id: account.id,
+    id: newId(),
+    name: 'topics.org',
+    status: 'verified',
+  })
+  const both = await post('/topics', { ...topic, name: 'Neither', domain: 'topics.org', domain_id })
+  shows(t, both, { status: 422, body: { message: '`domain` and `domain_id` must be the same domain.' } })
+  shows(t, await post('/topics', { ...topic, name: 'Foreign', domain: 'nowhere.org' }), { status: 422 })
 })
