@@ -21,8 +21,8 @@ const SLICE_LENGTH = 500_000
 
 export type SavedBatch = {
   counts: { total: number; created: number; updated: number; skipped: number; failed: number }
-  /** In the order of the request, each address once. */
-  contacts: { id: string; email: string }[]
+  /** In the order of the request, each address once. `skipped`: fields that were not applied. */
+  contacts: { id: string; email: string; skipped?: 'unsubscribed'[] }[]
   faults: BatchFault[]
 }
 
@@ -47,7 +47,7 @@ export async function saveBatch(
     await countApart(tx)
     return storeSlices(tx, place, contacts, batch, { origin, until: performance.now() + max_ms })
   })
-  const byAddress = new Map(saved.map(({ email, id }) => [email, { id, email }]))
+  const byAddress = new Map(saved.map(contact => [contact.email, contact]))
   const count = (...outcomes: UpsertedContact['outcome'][]) =>
     saved.filter(({ outcome }) => outcomes.includes(outcome)).length
   return {
@@ -55,9 +55,14 @@ export async function saveBatch(
       ...{ total: items.length, created: count('created'), updated: count('updated', 'unchanged') },
       ...{ skipped: skipped + count('skipped'), failed: faults.length },
     },
-    contacts: contacts.map(({ email }) => byAddress.get(email) as { id: string; email: string }),
+    contacts: contacts.map(given => shownContact(given, byAddress.get(given.email) as UpsertedContact)),
     faults,
   }
+}
+
+function shownContact({ unsubscribed: given }: GivenContact, { id, email, unsubscribed, outcome }: UpsertedContact) {
+  const isKept = given === false && unsubscribed && outcome !== 'skipped'
+  return { id, email, ...(isKept && { skipped: ['unsubscribed' as const] }) }
 }
 
 type Terms = { origin: ConsentOrigin; until: number }

@@ -1,3 +1,4 @@
+import type { ContactPlace } from '#flows/contacts/join_groups.ts'
 import { notFound, orNotFound } from '#lib/errors.ts'
 import { findAudience } from '#sql/contacts/audiences.ts'
 import { type ContactRef, findContactIds } from '#sql/contacts/contacts.ts'
@@ -15,6 +16,18 @@ export async function requireContactGroup(db: Queryable, account_id: string, id:
   if (audience) return { domain_id: audience.domain_id, audience_id: audience.id }
   const segment = orNotFound('Audience', await findSegment(db, account_id, id))
   return { domain_id: segment.audience_id, segment }
+}
+
+/** Where contacts are put that are to be in the group: into the audience, or into the segment beside other `segments`. */
+export function placeInGroup(
+  account_id: string,
+  group: ContactGroup,
+  segments: string[] | null | undefined,
+): { place: ContactPlace; segments: string[] } {
+  const { domain_id } = group
+  if ('audience_id' in group) return { place: { account_id, ...group }, segments: segments ?? [] }
+  const place = { account_id, domain_id, audience_id: null }
+  return { place, segments: [...(segments ?? []), group.segment.id] }
 }
 
 /** Names a contact so that it is found only if it is in the group. @throws {ApiError} 404 if it is not in the segment */

@@ -8,7 +8,7 @@ import { wholeQuery } from '#api/operations/queries.ts'
 import { changeContact, leaveAudience } from '#flows/contacts/change_contact.ts'
 import { saveContact } from '#flows/contacts/save_contact.ts'
 import { leaveSegment } from '#flows/segments/change_membership.ts'
-import { refInGroup, requireContactGroup } from '#flows/segments/contact_group.ts'
+import { placeInGroup, refInGroup, requireContactGroup } from '#flows/segments/contact_group.ts'
 import { ContactChange, NewAudienceContact } from '#lib/contacts/new_contact.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
 import { Contact, findContact, findContactIds, listContacts } from '#sql/contacts/contacts.ts'
@@ -34,9 +34,8 @@ export const audienceContacts = [
     errors: ['missing_required_field', ...CONTACT_WRITE_ERRORS],
   }).handle(async (ctx, { account_id, params: { audience_id }, body }) => {
     const group = await requireContactGroup(ctx.pool, account_id, audience_id)
-    const place = { account_id, domain_id: group.domain_id, audience_id: 'segment' in group ? null : audience_id }
     const given = body()
-    const segments = 'segment' in group ? [...(given.segments ?? []), group.segment.id] : given.segments
+    const { place, segments } = placeInGroup(account_id, group, given.segments)
     const { is_new, contact } = await saveContact(ctx.pool, place, { ...given, segments }, apiOrigin(ctx))
     ctx.status = is_new ? 201 : 200
     return contact

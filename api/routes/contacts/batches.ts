@@ -7,10 +7,9 @@ import { uuidParam } from '#api/operations/params.ts'
 import { contactPlace } from '#flows/contacts/contact_domain.ts'
 import type { ContactPlace } from '#flows/contacts/join_groups.ts'
 import { saveBatch } from '#flows/contacts/save_batch.ts'
+import { placeInGroup, requireContactGroup } from '#flows/segments/contact_group.ts'
 import { AudienceContactBatch, ContactBatch, UncheckedBatch } from '#lib/contacts/contact_batch.ts'
-import { orNotFound } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
-import { findAudience } from '#sql/contacts/audiences.ts'
 import { ImportCounts } from '#sql/contacts/import/imports.ts'
 
 const SavedBatch = z
@@ -18,7 +17,16 @@ const SavedBatch = z
     object: z.literal('contact_batch'),
     ...ImportCounts.shape,
     data: z
-      .array(z.object({ id: z.string(), email: z.string().describe('The address, in lower case.') }))
+      .array(
+        z.object({
+          id: z.string(),
+          email: z.string().describe('The address, in lower case.'),
+          skipped: z
+            .array(z.literal('unsubscribed'))
+            .optional()
+            .describe('Fields that were not applied: `unsubscribed: false` of a contact that has unsubscribed.'),
+        }),
+      )
       .describe('The contacts in the order of the request, each address once.'),
     errors: z
       .array(
@@ -63,8 +71,10 @@ export const contactBatches = [
     body: contactsJson(AudienceContactBatch),
     errors: ['missing_required_field', ...CONTACT_WRITE_ERRORS],
   }).handle(async (ctx, { account_id, params: { audience_id } }) => {
-    const { domain_id } = orNotFound('Audience', await findAudience(ctx.pool, account_id, audience_id))
-    return answer(ctx, { account_id, domain_id, audience_id }, parse(UncheckedBatch, ctx.state.body))
+    const group = await requireContactGroup(ctx.pool, account_id, audience_id)
+    const batch = parse(UncheckedBatch, ctx.state.body)
+    const { place, segments } = placeInGroup(account_id, group, batch.segments)
+    return answer(ctx, place, { ...batch, segments })
   }),
 ]
 

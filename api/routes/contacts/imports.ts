@@ -14,10 +14,10 @@ import { createImport, storeCsv } from '#flows/contacts/import/create_import.ts'
 import { exportRecordErrors } from '#flows/contacts/import/export_errors.ts'
 import { showImport } from '#flows/contacts/import/show_import.ts'
 import type { ContactPlace } from '#flows/contacts/join_groups.ts'
+import { placeInGroup, requireContactGroup } from '#flows/segments/contact_group.ts'
 import { ImportForm, NewAudienceImport, NewImport } from '#lib/contacts/import/new_import.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
-import { findAudience } from '#sql/contacts/audiences.ts'
 import { ContactImport, findImport, ImportStatus, listImports } from '#sql/contacts/import/imports.ts'
 import { listRecordErrors, RecordError } from '#sql/contacts/import/record_errors.ts'
 
@@ -61,8 +61,10 @@ export const contactImports = [
     answers: { 201: ImportWithErrors },
     errors,
   }).handle(async (ctx, { account_id, params: { audience_id }, body }) => {
-    const { domain_id } = orNotFound('Audience', await findAudience(ctx.pool, account_id, audience_id))
-    return begin(ctx, { account_id, domain_id, audience_id }, readGiven(ctx, body))
+    const group = await requireContactGroup(ctx.pool, account_id, audience_id)
+    const { form, csv } = readGiven(ctx, body)
+    const { place, segments } = placeInGroup(account_id, group, form.segments)
+    return begin(ctx, place, { form: { ...form, segments }, csv })
   }),
 
   operation('GET /contacts/imports', {

@@ -20,7 +20,13 @@ const membership = {
   segment_id: z.string().describe('Id of the segment.'),
 }
 const Membership = z.object(membership).meta({ id: 'ContactSegment' })
-const DeletedMembership = z.object({ ...membership, deleted: z.literal(true) }).meta({ id: 'DeletedContactSegment' })
+const DeletedMembership = z
+  .object({
+    ...membership,
+    audienceId: z.string().describe('The same as `segment_id`, as the `resend` package names it.'),
+    deleted: z.literal(true),
+  })
+  .meta({ id: 'DeletedContactSegment' })
 
 export const contactSegments = [
   operation('GET /contacts/:id/segments', {
@@ -68,6 +74,7 @@ export const contactSegments = [
   }).handle(async (ctx, { account_id, params, query }) => {
     const ref = await contactRef(ctx, params.id, query().domain)
     const membership = await leaveSegment(ctx.pool, { account_id, ref, segment_id: params.segment_id })
-    return { object: 'contact_segment', id: membership.segment_id, ...membership, deleted: true }
+    const { segment_id: id } = membership
+    return { object: 'contact_segment', id, ...membership, audienceId: id, deleted: true }
   }),
 ]

@@ -1274,6 +1274,8 @@ export type DeletedContactSegment = {
   contact_id: string
   /** Id of the segment. */
   segment_id: string
+  /** The same as `segment_id`, as the `resend` package names it. */
+  audienceId: string
   deleted: true
 }
 
@@ -3176,6 +3178,8 @@ export type SavedContacts = {
     id: string
     /** The address, in lower case. */
     email: string
+    /** Fields that were not applied: `unsubscribed: false` of a contact that has unsubscribed. */
+    skipped?: "unsubscribed"[]
   }[]
   /** The contacts that were left out. */
   errors: {

@@ -68,9 +68,11 @@ t.test('the last of equal addresses wins in POST /contacts/batch', async t => {
 t.test('POST /contacts/batch subscribes nobody again but with `resubscribe`', async t => {
   await post('/contacts', { email: 'out@b.com', unsubscribed: true })
   const contacts = [{ email: 'out@b.com', unsubscribed: false, first_name: 'O' }]
-  shows(t, (await batch(contacts)).body, { updated: 1 })
+  shows(t, (await batch(contacts)).body, { updated: 1, data: [{ email: 'out@b.com', skipped: ['unsubscribed'] }] })
   shows(t, await get('/contacts/out@b.com'), { unsubscribed: true, first_name: 'O' })
-  shows(t, (await batch(contacts, { resubscribe: true })).body, { updated: 1 })
+  const { body } = await batch(contacts, { resubscribe: true })
+  shows(t, body, { updated: 1 })
+  t.strictSame(body.data, [{ id: body.data[0]?.id, email: 'out@b.com' }])
   shows(t, await get('/contacts/out@b.com'), {
     unsubscribed: false,
     consents: [{ subscription: 'opt_in' }, { subscription: 'opt_out' }],

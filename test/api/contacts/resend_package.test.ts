@@ -2,6 +2,7 @@ import { Resend } from 'resend'
 import t from 'tap'
 import { createApiKey } from '#flows/accounts/create_api_key.ts'
 import { startApi } from '#test/support/api.ts'
+import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -12,6 +13,7 @@ const key = await createApiKey(world.pool, world.secrets, {
   default_domain_id: account.domain_id,
 })
 const api = await startApi(t, world, key)
+const { importer } = openWork(t, world)
 const { broadcasts, contacts, contactProperties, usage } = new Resend(key, { baseUrl: `${api.url}/api` })
 
 t.test('the resend package keeps contact properties', async t => {
@@ -65,8 +67,22 @@ t.test('the resend package takes a segment for an audience, for contacts and for
   shows(t, (await api.request('GET', `/api/audiences/${audienceId}/contacts`)).body, {
     data: [{ id, first_name: 'Cy' }],
   })
+  const bulk = `/api/audiences/${audienceId}/contacts`
+  const batch = await api.request('POST', `${bulk}/batch`, { body: { contacts: [{ email: 'dan@b.com' }] } })
+  shows(t, batch, { status: 200, body: { created: 1 } })
+  const { body: queued } = await api.request('POST', `${bulk}/import`, { body: { csv: 'email\neve@b.com' } })
+  await importer.offer([queued.id])
+  await importer.idle()
+  shows(t, (await contacts.list({ audienceId })).data as object, {
+    data: [{ email: 'eve@b.com' }, { email: 'dan@b.com' }, { id }],
+  })
   const both = `/api/audiences/${audienceId}/contacts?segment_id=${audienceId}`
   shows(t, await api.request('GET', both), { status: 422 })
+
+  const named = { contactId: id, segmentId: audienceId }
+  const left = { id: audienceId, audienceId, deleted: true }
+  shows(t, (await contacts.segments.remove(named)).data as object, left)
+  shows(t, await contacts.segments.add(named), { error: null })
 
   const content = { from: `Acme <a@${account.domain}>`, subject: 'Hi', html: '<p>Hi</p>' }
   const made = await broadcasts.create({ ...content, audienceId })
