@@ -21,7 +21,7 @@ const CRITERIA = `Contacts are in it that its filter and its rules find, and tho
 Conditions of \`rules\` by their \`field\`:
 
 * \`email\`, \`first_name\`, \`last_name\`: \`eq\`, \`contains\` in any case, and \`exists\` for names.
-* \`created_at\`: \`before\` and \`after\` a time, or \`within_days\`.
+* \`created_at\`: \`before\` and \`after\` a date or a timestamp, or \`within_days\` up to 3,660.
 * \`unsubscribed\`: \`eq\` with \`true\` or \`false\`.
 * \`properties.<key>\`: \`eq\`, \`contains\` and \`exists\`, or for numbers \`eq\`, \`gt\`, \`gte\`, \`lt\`, \`lte\` and \`exists\`.
   \`exists\` looks at own values, the others at fallback values too.

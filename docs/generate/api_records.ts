@@ -27,6 +27,7 @@ export class Records {
   show(name: string, heading: string): string {
     const schema = this.#schemas[name] as Schema
     if (schema.items) return `A ${typeOf(schema, this.refer)}.`
+    if (schema.anyOf) return `One of: ${typeOf(schema, this.refer)}.`
     const link = `[${name}](#${anchorOf(heading)})`
     this.#links.set(name, link)
     return this.#tableOf(schema, link)
