@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { continueCampaign, suspendCampaign } from '#flows/campaigns/stop_campaign.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { addContacts, figuresOf, queueCampaign, sendUntil, setStatus } from '#test/support/campaigns.ts'
@@ -94,13 +95,14 @@ for (const [what, reason, change] of LEAVES) {
 
 t.test('an email that waited for a connection when its campaign was paused leaves once it is resumed', async t => {
   const { account, campaign, sink, work, address } = await beginCampaign(t)
-  await setStatus(world, campaign, 'paused')
+  await suspendCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
   sink.speak()
   await work.sender.idle()
   t.equal(sink.messages, 1)
   t.match(await readDelivery(account, address), { state: 'queued', attempt: 0 })
 
-  await setStatus(world, campaign, 'queued')
+  // Which also brings back what polls have put off meanwhile.
+  await continueCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
   await sendUntil(work, campaign)
   t.equal(sink.messages, 2)
   t.strictSame(await figuresOf(world, campaign), { recipients: 2, sent: 2, delivered: 2 })
