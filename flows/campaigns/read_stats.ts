@@ -34,7 +34,7 @@ export const CampaignStats = z
     bounced: z.int().describe('The address does not exist, or refuses mail.'),
     complained: z.int().describe('Reported as spam; they are delivered too.'),
     failed: z.int().describe('Could not be delivered for another reason.'),
-    suppressed: z.int().describe('Left out: unsubscribed, suppressed, reserved, mailed recently or not engaged.'),
+    suppressed: z.int().describe('Left out, for a reason that the list of recipients tells.'),
     canceled: z.int().describe('Canceled before it was sent.'),
     pending: z.int().describe('Still to be sent, or in doubt.'),
     in_doubt: z.int().describe('The connection broke at the end, so that it may have arrived.'),

@@ -54,7 +54,9 @@ const listed = {
     .int()
     .nullable()
     .describe('Contacts who were sent campaigns for so many days and opened none are left out; null: nobody.'),
-  recipients_count: z.int().describe('Contacts that it is sent to, in the latest run. 0 until all of them are found.'),
+  recipients_count: z
+    .int()
+    .describe('Contacts that it is sent to, in the latest run, without those left out. 0 until all of them are found.'),
   scheduled_at: z
     .date()
     .nullable()

@@ -1,3 +1,4 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { runOf } from './report/run_of.ts'
@@ -40,6 +41,13 @@ export async function readFigures(
     ) f
   `)
   return figures
+}
+
+/** How many a run is sent to, without those who were left out. `key`: three values, account_id, campaign_id and run. */
+export function sentTo(key: FragmentSqlToken): FragmentSqlToken {
+  return sql.fragment`(
+    SELECT coalesce(sum(CASE n.name WHEN 'recipients' THEN n.count ELSE -n.count END), 0)::bigint FROM campaign_counts n
+    WHERE (n.account_id, n.campaign_id, n.run) = (${key}) AND n.name IN ('recipients', 'excluded', 'suppressed'))`
 }
 
 const DomainFigures = z.object({ sent: z.int(), complained: z.int() })

@@ -377,7 +377,7 @@ export type Campaign = {
   skip_if_mailed_within_hours: number | null
   /** Contacts who were sent campaigns for so many days and opened none are left out; null: nobody. */
   exclude_unengaged_days: number | null
-  /** Contacts that it is sent to, in the latest run. 0 until all of them are found. */
+  /** Contacts that it is sent to, in the latest run, without those left out. 0 until all of them are found. */
   recipients_count: number
   /** When it is sent, or was to be sent. Of one that recurs: the next run, or the one that is going on. */
   scheduled_at: string | null
@@ -627,7 +627,7 @@ export type CampaignRun = {
   started_at: string
   /** When nothing of it was left to send. */
   finished_at: string | null
-  /** Contacts that it is sent to, and those who were left out. */
+  /** Contacts that it is sent to, without those who were left out. */
   recipients_count: number
   /** Runs that were due before this one was finished, and that do not take place. */
   skipped: number
@@ -660,7 +660,7 @@ export type CampaignStats = {
   complained: number
   /** Could not be delivered for another reason. */
   failed: number
-  /** Left out: unsubscribed, suppressed, reserved, mailed recently or not engaged. */
+  /** Left out, for a reason that the list of recipients tells. */
   suppressed: number
   /** Canceled before it was sent. */
   canceled: number
@@ -1164,7 +1164,7 @@ export type CreatedCampaign = {
   skip_if_mailed_within_hours: number | null
   /** Contacts who were sent campaigns for so many days and opened none are left out; null: nobody. */
   exclude_unengaged_days: number | null
-  /** Contacts that it is sent to, in the latest run. 0 until all of them are found. */
+  /** Contacts that it is sent to, in the latest run, without those left out. 0 until all of them are found. */
   recipients_count: number
   /** When it is sent, or was to be sent. Of one that recurs: the next run, or the one that is going on. */
   scheduled_at: string | null
@@ -1911,7 +1911,7 @@ export type ListedCampaign = {
   skip_if_mailed_within_hours: number | null
   /** Contacts who were sent campaigns for so many days and opened none are left out; null: nobody. */
   exclude_unengaged_days: number | null
-  /** Contacts that it is sent to, in the latest run. 0 until all of them are found. */
+  /** Contacts that it is sent to, in the latest run, without those left out. 0 until all of them are found. */
   recipients_count: number
   /** When it is sent, or was to be sent. Of one that recurs: the next run, or the one that is going on. */
   scheduled_at: string | null

@@ -70,6 +70,16 @@ export type RecipientFilter = {
   email?: string | undefined
 }
 
+/** Who left after the email was stored has a delivery that says why (flows/delivery/decide_outcome.ts). */
+const reason = sql.fragment`
+  CASE WHEN e.status = 'suppressed' THEN (
+    SELECT CASE d.reason
+      WHEN unsent_reason(true, false) THEN 'reserved_domain' WHEN unsent_reason(false, true) THEN 'not_subscribed_to_topic'
+      WHEN 'The recipient has unsubscribed.' THEN CASE WHEN c.id IS NULL THEN 'deleted' ELSE 'unsubscribed' END
+      ELSE 'suppressed' END
+    FROM deliveries d WHERE d.account_id = e.account_id AND d.email_id = e.id LIMIT 1
+  ) ELSE r.reason END`
+
 const bounceType = sql.fragment`
   CASE WHEN e.status = 'bounced' THEN coalesce((
     SELECT lower(v.data -> 'bounce' ->> 'type') FROM email_events v
@@ -100,7 +110,7 @@ export async function listRecipients(
         SELECT 'campaign_recipient' AS object, r.contact_id AS id, c.id AS contact_id,
           coalesce(r.email, c.email, '') AS email,
           CASE r.state WHEN 'p' THEN 'pending' WHEN 'm' THEN 'mailed' WHEN 'x' THEN 'excluded' ELSE 'canceled' END AS state,
-          r.reason, r.email_id, e.status, r.opens, r.clicks, ${countOf(filter)} AS count, ${clickedLinks} AS clicked_links,
+          ${reason} AS reason, r.email_id, e.status, r.opens, r.clicks, ${countOf(filter)} AS count, ${clickedLinks} AS clicked_links,
           ${bounceType} AS bounce_type, r.sent_at, r.first_opened_at AS opened_at,
           r.first_clicked_at AS clicked_at, r.replied_at, r.unsubscribed_at
         FROM campaign_recipients r

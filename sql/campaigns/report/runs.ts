@@ -3,6 +3,7 @@ import type { Position } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { CampaignStatus } from '../campaign_records.ts'
 import type { CampaignId } from '../campaigns.ts'
+import { sentTo } from '../counts.ts'
 
 const RunStatus = CampaignStatus.extract(['queued', 'testing', 'paused', 'sent', 'canceled', 'failed'])
 
@@ -16,7 +17,7 @@ export const CampaignRun = z
     scheduled_at: z.date().nullable().describe('When it was due; null: it was sent at once.'),
     started_at: z.date().describe('When sending began.'),
     finished_at: z.date().nullable().describe('When nothing of it was left to send.'),
-    recipients_count: z.int().describe('Contacts that it is sent to, and those who were left out.'),
+    recipients_count: z.int().describe('Contacts that it is sent to, without those who were left out.'),
     skipped: z.int().describe('Runs that were due before this one was finished, and that do not take place.'),
   })
   .meta({ id: 'CampaignRun' })
@@ -33,10 +34,8 @@ export async function listRuns(
   const rows = await db.any(sql.type(CampaignRun)`
     SELECT 'campaign_run' AS object, u.run::text AS id, u.run,
       CASE WHEN u.finished_at IS NULL THEN g.status ELSE coalesce(u.outcome, g.status) END AS status,
-      u.scheduled_at, u.created_at AS started_at, u.finished_at, (
-        SELECT coalesce(sum(n.count), 0)::bigint FROM campaign_counts n
-        WHERE n.account_id = u.account_id AND n.campaign_id = u.campaign_id AND n.run = u.run AND n.name = 'recipients'
-      ) AS recipients_count, u.skipped
+      u.scheduled_at, u.created_at AS started_at, u.finished_at,
+      ${sentTo(sql.fragment`u.account_id, u.campaign_id, u.run`)} AS recipients_count, u.skipped
     FROM campaign_runs u JOIN campaigns g ON g.account_id = u.account_id AND g.id = u.campaign_id
     WHERE u.account_id = ${account_id} AND u.campaign_id = ${id} AND ${where} ORDER BY ${order} LIMIT ${limit + 1}
   `)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import { sentTo } from '../counts.ts'
 import type { RunId } from './runs.ts'
 
 type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
@@ -75,11 +76,15 @@ export async function setSkipped(tx: Tx, { account_id, campaign_id, run }: RunId
   `)
 }
 
-/** Nothing of a run is left to do: it keeps the status of its campaign. */
+/** Nothing of a run is left to do: it keeps the status of its campaign, which counts those who were left out meanwhile. */
 export async function closeRun(tx: Tx, { account_id, campaign_id, run }: RunId): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaign_runs u SET finished_at = now(), outcome = g.status FROM campaigns g
     WHERE u.account_id = ${account_id} AND u.campaign_id = ${campaign_id} AND u.run = ${run}
       AND g.account_id = u.account_id AND g.id = u.campaign_id
+  `)
+  await tx.run(sql.unsafe`
+    UPDATE campaigns g SET recipients_count = ${sentTo(sql.fragment`g.account_id, g.id, ${run}`)}
+    WHERE g.account_id = ${account_id} AND g.id = ${campaign_id}
   `)
 }

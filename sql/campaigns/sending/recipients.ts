@@ -3,6 +3,7 @@ import { sql, type Tx } from '#sql/pool.ts'
 import { LOOK } from '#sql/segments/look.ts'
 import { variantOf } from '../ab/variant_of.ts'
 import { type Addressed, isAddressed, leftOut } from '../addressed.ts'
+import { sentTo } from '../counts.ts'
 import { contactsAhead, type DueTimes, zoneRows } from './due_times.ts'
 import type { Run, RunId } from './runs.ts'
 
@@ -11,9 +12,9 @@ const Found = z.object({ last: z.string().nullable(), looked: z.int(), inserted:
 const NO_ZONES: DueTimes = { other: '', zones: [] }
 
 /**
- * Looks at the next `limit` contacts of the domain, in the order of ids, and stores those that are recipients, with those that
- * would be if their address were not suppressed or reserved, and they were not mailed recently or unengaged. Contacts that were added after the start are none. While the
- * domain warms up, those are due first who opened or clicked last: mailbox providers judge a new sender by its first mail.
+ * Looks at the next `limit` contacts of the domain, in the order of ids, and stores those that it is for: who gets none has a row
+ * too, with the reason. Contacts that were added after the start have none. While the domain warms up, those are due first who
+ * opened or clicked last: mailbox providers judge a new sender by its first mail.
  */
 export async function insertRecipients(
   tx: Tx,
@@ -44,7 +45,7 @@ export async function insertRecipients(
       SELECT ${account_id}::uuid, ${campaign_id}::uuid, ${run}::integer, f.id, f.email,
         CASE WHEN f.reason IS NULL THEN 'p' ELSE 'x' END::"char", f.reason, coalesce(f.variant, 0),
         CASE WHEN f.variant IS NULL THEN 'infinity' ELSE f.due_at END
-      FROM found f WHERE f.reason IS NULL OR f.reason IN ('suppressed', 'reserved_domain', 'mailed_recently', 'unengaged')
+      FROM found f
       RETURNING state
     )
     SELECT (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS last, (SELECT count(*) FROM looked) AS looked,
@@ -65,10 +66,8 @@ export async function updateCursor(
   `)
   if (!is_found) return
   await tx.run(sql.unsafe`
-    UPDATE campaigns SET updated_at = now(), recipients_count = (
-      SELECT coalesce(sum(c.count), 0) FROM campaign_counts c
-      WHERE c.account_id = ${account_id} AND c.campaign_id = ${campaign_id} AND c.run = ${run} AND c.name = 'recipients')
-    WHERE account_id = ${account_id} AND id = ${campaign_id}
+    UPDATE campaigns g SET updated_at = now(), recipients_count = ${sentTo(sql.fragment`g.account_id, g.id, ${run}`)}
+    WHERE g.account_id = ${account_id} AND g.id = ${campaign_id}
   `)
 }
 

@@ -25,13 +25,19 @@ async function suppressions({ campaign_id }: { campaign_id: string }) {
 t.test('who leaves between acceptance and claim gets nothing', async t => {
   const account = await newAccount(world)
   const topic_id = await makeTopic(world, account, { name: 'News' })
-  const [, left, out, deleted] = await addContacts(world, account, people(4))
+  const [, left, out, deleted, gone] = await addContacts(world, account, people(5))
+  const [before] = await addContacts(world, account, ['p5@b.com'])
+  await pool.pg.query(`INSERT INTO contact_topics VALUES ($1, $2, $3, 'opt_out')`, [account.id, before, topic_id])
   const campaign = await queueCampaign(world, account, { topic_id })
   const work = openWork(t, world, 'capture')
   await send_campaign(campaign, work)
   await pool.pg.query('UPDATE contacts SET unsubscribed = true WHERE id = $1', [left])
   await pool.pg.query(`INSERT INTO contact_topics VALUES ($1, $2, $3, 'opt_out')`, [account.id, out, topic_id])
   await pool.pg.query('DELETE FROM contacts WHERE id = $1', [deleted])
+  await pool.pg.query(
+    `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'p4@b.com', 'manual')`,
+    [account.id],
+  )
   await sendUntil(work, campaign)
 
   const has_left = { state: 'suppressed', reason: 'The recipient has unsubscribed.' }
@@ -40,8 +46,21 @@ t.test('who leaves between acceptance and claim gets nothing', async t => {
     { recipient: 'p1@b.com', ...has_left },
     { recipient: 'p2@b.com', state: 'suppressed', reason: 'The recipient is not subscribed to the topic.' },
     { recipient: 'p3@b.com', ...has_left },
+    { recipient: 'p4@b.com', state: 'suppressed', reason: 'The address is on the suppression list.' },
   ])
-  t.strictSame(await figuresOf(world, campaign), { recipients: 4, sent: 1, delivered: 1, suppressed: 3 })
+  t.strictSame(await figuresOf(world, campaign), { recipients: 6, excluded: 1, sent: 1, delivered: 1, suppressed: 4 })
+  const api = await startApi(t, world, account.key)
+  const { body } = await api.request('GET', `/api/campaigns/${campaign.campaign_id}/recipients?type=suppressed`)
+  shows(t, body.data, [
+    { id: before, state: 'excluded', reason: 'not_subscribed_to_topic', status: null },
+    { id: gone, state: 'mailed', reason: 'suppressed', status: 'suppressed' },
+    { id: deleted, state: 'mailed', reason: 'deleted', status: 'suppressed' },
+    { id: out, state: 'mailed', reason: 'not_subscribed_to_topic', status: 'suppressed' },
+    { id: left, state: 'mailed', reason: 'unsubscribed', status: 'suppressed' },
+  ])
+  const { body: runs } = await api.request('GET', `/api/campaigns/${campaign.campaign_id}/runs`)
+  shows(t, runs, { data: [{ run: 1, recipients_count: 1 }] })
+  shows(t, await readCampaign(world, campaign), { recipients_count: 1 })
 })
 
 t.test('who leaves before the email is stored has a row that says why', async t => {
