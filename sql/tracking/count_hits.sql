@@ -27,9 +27,12 @@ BEGIN
     SELECT ROW(h.account_id, h.campaign_id, h.run, h.variant, f.name, sum(h.sign * f.figure))::campaign_move
     FROM (SELECT -1 AS sign, w.* FROM unnest(was) AS w UNION ALL SELECT 1, n.* FROM unnest(now_is) AS n) h
     CROSS JOIN LATERAL (VALUES
-      ('opened', h.opens), ('unique_opened', (h.opens > 0)::integer), ('mpp_opened', h.mpp_opens),
-      ('machine_opened', h.machine_opens), ('clicked', h.clicks), ('unique_clicked', (h.clicks > 0)::integer),
-      ('machine_clicked', h.machine_clicks)
+      ('opened', h.opens), ('unique_opened', (h.opens > 0)::integer),
+      -- Recipients of whom no more is known.
+      ('mpp_opened', (h.opens = 0 AND h.mpp_opens > 0)::integer),
+      ('machine_opened', (h.opens = 0 AND h.mpp_opens = 0 AND h.machine_opens > 0)::integer),
+      ('clicked', h.clicks), ('unique_clicked', (h.clicks > 0)::integer),
+      ('machine_clicked', (h.clicks = 0 AND h.machine_clicks > 0)::integer)
     ) AS f(name, figure)
     GROUP BY h.account_id, h.campaign_id, h.run, h.variant, f.name
   ));

@@ -1,4 +1,5 @@
 DROP FUNCTION IF EXISTS find_bursts(tracking_hit[]);
+DROP FUNCTION IF EXISTS find_machine_opens(tracking_hit[]);
 DROP FUNCTION IF EXISTS count_links(uuid, uuid);
 
 -- Classes clicks as a machine's that follow each other as no person clicks: 3 links of an email within 10 seconds, or both of
@@ -53,6 +54,28 @@ BEGIN
   FROM unnest(accounts, deliveries, bursts) AS b(account_id, delivery_id, bursts)
   WHERE t.account_id = b.account_id AND t.delivery_id = b.delivery_id AND t.type = 'click' AND t.class <> 'machine'
     AND t.rule <> 'simulator' AND t.created_at <@ b.bursts;
+END
+$$;
+
+-- Classes opens as a machine's whose client follows links of the email as a machine does, within a minute of it: a scanner
+-- fetches the images too, with the name of a browser.
+CREATE FUNCTION find_machine_opens(given tracking_hit[]) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  WITH scanners AS MATERIALIZED (
+    SELECT t.account_id, t.delivery_id, t.ip, t.user_agent,
+      range_agg(tstzrange(t.created_at - interval '60 seconds', t.created_at + interval '60 seconds', '[]')) AS around
+    FROM (SELECT DISTINCT account_id, delivery_id FROM unnest(given)) w
+    CROSS JOIN LATERAL (
+      SELECT * FROM tracking_hits h WHERE h.account_id = w.account_id AND h.delivery_id = w.delivery_id OFFSET 0
+    ) t
+    -- Not `prefetch`: that is the browser of a person.
+    WHERE t.type = 'click' AND t.class = 'machine' AND t.rule IN ('burst', 'early', 'head', 'isbot')
+    GROUP BY t.account_id, t.delivery_id, t.ip, t.user_agent
+  )
+  UPDATE tracking_hits t SET class = 'machine', rule = 'beside_clicks' FROM scanners s
+  WHERE t.account_id = s.account_id AND t.delivery_id = s.delivery_id AND t.type = 'open' AND t.class = 'human'
+    AND t.rule <> 'simulator' AND t.ip = s.ip AND t.user_agent = s.user_agent AND t.created_at <@ s.around;
 END
 $$;
 

@@ -33,6 +33,7 @@ BEGIN
   FROM unnest(hits) AS h
   ON CONFLICT DO NOTHING;
   PERFORM find_bursts(hits);
+  PERFORM find_machine_opens(hits);
   after := group_hits(hits);
 
   PERFORM count_hits(before, after);

@@ -104,7 +104,7 @@ async function compareFigures(stage: Stage, campaign: TrackedCampaign, report: R
        FROM tracking_hits h GROUP BY h.email_id
      )
      SELECT sum(greatest(h.opens, (h.clicks > 0)::integer))::integer AS opened, sum(h.clicks)::integer AS clicked,
-       sum(h.machine_clicks)::integer AS machine_clicked, (count(*) FILTER (WHERE h.opens + h.clicks > 0))::integer AS unique_opened,
+       (count(*) FILTER (WHERE h.clicks = 0 AND h.machine_clicks > 0))::integer AS machine_clicked, (count(*) FILTER (WHERE h.opens + h.clicks > 0))::integer AS unique_opened,
        (count(*) FILTER (WHERE h.clicks > 0))::integer AS unique_clicked,
        (count(*) FILTER (WHERE r.clicks <> h.clicks OR (r.first_opened_at IS NULL) <> (h.opens + h.clicks = 0)))::integer AS wrong
      FROM hits h JOIN campaign_recipients r USING (email_id)`,

@@ -33,12 +33,12 @@ t.test('HEAD and a program that fetches every link are machines, a person later 
     await Promise.all(Array.from({ length: 100 }, () => ask(api.url + path, 'HEAD')))
   }
   await waitForHits(world, email, 600)
-  t.strictSame(await readFigures(world, campaign), { machine_clicked: 500, machine_opened: 100 })
+  t.strictSame(await readFigures(world, campaign), { machine_clicked: 1, machine_opened: 1 })
 
   const scanned = await makeTracked(world, account, { campaign, links: 5, delivered_ago: 1 })
   await Promise.all(scanned.click_paths.map(path => ask(api.url + path)))
   await waitForHits(world, scanned, 5)
-  t.strictSame(await readFigures(world, campaign), { machine_clicked: 505, machine_opened: 100 })
+  t.strictSame(await readFigures(world, campaign), { machine_clicked: 2, machine_opened: 1 })
   // The contacts with their choices and consents.
   t.strictSame(
     (await readState(world, account)).slice(0, 4).map(rows => (rows as unknown[]).length),
@@ -51,7 +51,7 @@ t.test('HEAD and a program that fetches every link are machines, a person later 
   await ask(api.url + (person.click_paths[3] as string))
   await waitForHits(world, person, 2)
   t.strictSame(await readFigures(world, campaign), {
-    ...{ clicked: 1, machine_clicked: 505, machine_opened: 100, opened: 1, unique_clicked: 1, unique_opened: 1 },
+    ...{ clicked: 1, machine_clicked: 2, machine_opened: 1, opened: 1, unique_clicked: 1, unique_opened: 1 },
   })
 })
 

@@ -66,7 +66,7 @@ t.test('hits of a campaign move its figures, and those of its links, recipient a
     makeHit(email, 0, 0, { class: 'machine' }),
   ])
   t.strictSame(await readFigures(world, campaign), {
-    ...{ clicked: 1, machine_clicked: 1, mpp_opened: 1, opened: 2, unique_clicked: 1, unique_opened: 1 },
+    ...{ clicked: 1, opened: 2, unique_clicked: 1, unique_opened: 1 },
   })
   const [opened_at, clicked_at] = [first.created_at, click.created_at]
   t.strictSame(await readRecipient(email), {
@@ -90,7 +90,7 @@ t.test('a click of a person is an open too', async t => {
   const email = await makeTracked(world, account, { campaign })
   const click = makeHit(email, 0, -5_000)
   await record(world, [click, makeHit(email, null, -9_000, { class: 'machine' })])
-  const figures = { clicked: 1, machine_opened: 1, opened: 1, unique_clicked: 1, unique_opened: 1 }
+  const figures = { clicked: 1, opened: 1, unique_clicked: 1, unique_opened: 1 }
   t.strictSame(await readFigures(world, campaign), figures)
   shows(t, await readRecipient(email), { opens: 1, first_opened_at: click.created_at })
   await record(world, [makeHit(email, null)])
@@ -130,7 +130,7 @@ t.test('a click within 3 seconds of the delivery is a machine, and so is one bef
     (await readHits(world, late)).map(hit => [hit.type, hit.class, hit.rule]),
     [
       ['click', 'machine', 'early'],
-      ['open', 'human', 'default'],
+      ['open', 'machine', 'beside_clicks'],
       ['click', 'human', 'default'],
     ],
   )
@@ -173,7 +173,7 @@ t.test('a burst of clicks is a machine, and what was counted of it is taken back
   t.strictSame(await readFigures(world, campaign), { clicked: 2, opened: 1, unique_clicked: 1, unique_opened: 1 })
   t.equal(await readLastEvent(email), 'clicked')
   await record(world, [makeHit(email, 2, -36_000), makeHit(email, null, -36_000, { class: 'machine' })])
-  t.strictSame(await readFigures(world, campaign), { machine_clicked: 3, machine_opened: 1 })
+  t.strictSame(await readFigures(world, campaign), { machine_clicked: 1, machine_opened: 1 })
   t.strictSame(
     (await readHits(world, email)).map(({ class: name, rule }) => [name, rule]),
     [...Array(3).fill(['machine', 'burst']), ['machine', 'default']],
@@ -194,7 +194,7 @@ t.test('a burst of clicks is a machine, and what was counted of it is taken back
   // Later on, a person clicks.
   await record(world, [makeHit(email, 0)])
   t.strictSame(await readFigures(world, campaign), {
-    ...{ clicked: 1, machine_clicked: 3, machine_opened: 1, opened: 1, unique_clicked: 1, unique_opened: 1 },
+    ...{ clicked: 1, opened: 1, unique_clicked: 1, unique_opened: 1 },
   })
   t.equal(await readLastEvent(email), 'clicked')
   const told = (await readWebhookEvents(world, own)) as {
@@ -207,6 +207,29 @@ t.test('a burst of clicks is a machine, and what was counted of it is taken back
     ),
     ['human 0', 'human 1', 'machine 0', 'machine 1', 'machine 2', 'human 0'],
   )
+})
+
+t.test('an open by the client of a burst is a machine, whichever comes first', async t => {
+  const campaign = await makeCampaign(world, account)
+  const scanner = { ip: '198.51.100.9' }
+  const scan = (email: TrackedEmail) => [0, 1, 2].map(link => makeHit(email, link, link - 20_000, scanner))
+  const first = await makeTracked(world, account, { campaign })
+  await record(world, [makeHit(first, null, -50_000, scanner)])
+  t.strictSame(await readFigures(world, campaign), { opened: 1, unique_opened: 1 })
+  await record(world, scan(first))
+  t.strictSame(await readFigures(world, campaign), { machine_clicked: 1, machine_opened: 1 })
+  t.equal(await readLastEvent(first), 'delivered')
+
+  const last = await makeTracked(world, account, { campaign })
+  await record(world, scan(last))
+  await record(world, [makeHit(last, null, -15_000, scanner)])
+  t.strictSame(await readFigures(world, campaign), { machine_clicked: 2, machine_opened: 2 })
+  // A person beside it, and the same client a while later.
+  const later = await makeTracked(world, account, { campaign, delivered_ago: 600 })
+  await record(world, [...scan(later), makeHit(later, null, -15_000), makeHit(later, null, -200_000, scanner)])
+  t.strictSame(await readFigures(world, campaign), {
+    ...{ machine_clicked: 3, machine_opened: 2, opened: 2, unique_opened: 1 },
+  })
 })
 
 t.test('engagement of a contact goes back to its other emails after a burst', async t => {
