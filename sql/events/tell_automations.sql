@@ -95,34 +95,34 @@ BEGIN
 END
 $$;
 
--- email.opened and email.clicked: the first of a person on a delivery, and on each of its links.
+-- email.opened and email.clicked: the first of a person on a delivery, and on each of its links. Who clicks without loading the
+-- images has opened it too.
 CREATE FUNCTION tell_opens_and_clicks(before hit_group[], after hit_group[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT have_automations(ARRAY(SELECT DISTINCT g.account_id FROM unnest(after) AS g), '{email.opened,email.clicked}') THEN
     RETURN;
   END IF;
   PERFORM tell_automations(ARRAY(
-    SELECT email_happening(e, 'email.' || event_of_hit(g.type), jsonb_strip_nulls(jsonb_build_object('email', p.email,
-      'link', t.url)), p.id)
+    SELECT email_happening(e, 'email.' || g.event, jsonb_strip_nulls(jsonb_build_object('email', p.email,
+      'link', CASE g.event WHEN 'clicked' THEN t.url END)), p.id)
     FROM (
-      SELECT DISTINCT ON (n.account_id, n.delivery_id, n.type, n.link) n.* FROM unnest(after) AS n
+      SELECT DISTINCT ON (n.account_id, n.delivery_id, v.event, v.of_link) n.*, v.event FROM unnest(after) AS n
+      CROSS JOIN LATERAL (VALUES ('opened', NULL), (event_of_hit(n.type), n.link)) AS v(event, of_link)
       WHERE is_by_person(n.class) AND NOT EXISTS (
         SELECT FROM unnest(before) AS b
-        WHERE b.account_id = n.account_id AND b.delivery_id = n.delivery_id AND b.type = n.type
-          AND b.link IS NOT DISTINCT FROM n.link AND is_by_person(b.class)
+        WHERE b.account_id = n.account_id AND b.delivery_id = n.delivery_id AND is_by_person(b.class)
+          AND (v.event = 'opened' OR b.type = 'click' AND b.link IS NOT DISTINCT FROM n.link)
       )
-      ORDER BY n.account_id, n.delivery_id, n.type, n.link, n.first_id
+      ORDER BY n.account_id, n.delivery_id, v.event, v.of_link, n.type DESC, n.first_id
     ) g
     CROSS JOIN LATERAL (
       SELECT t.id, t.created_at, t.url FROM tracking_hits t
       WHERE t.account_id = g.account_id AND t.delivery_id = g.delivery_id AND t.id = g.first_id OFFSET 0
     ) t
-    CROSS JOIN LATERAL (
-      SELECT d.recipient FROM deliveries d WHERE d.account_id = g.account_id AND d.id = g.delivery_id OFFSET 0
-    ) d
+    CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.account_id = g.account_id AND d.id = g.delivery_id OFFSET 0) d
     CROSS JOIN LATERAL email_of(g.account_id, g.email_id) AS e
     CROSS JOIN LATERAL contact_of(e, d.recipient) AS p
-    ORDER BY t.created_at, t.id
+    ORDER BY t.created_at, t.id, g.event DESC
   ));
 END
 $$;
