@@ -1,5 +1,6 @@
 import { scheduleError } from '#flows/sending/errors.ts'
 import type { CampaignSending, NewCampaign } from '#lib/campaigns/new_campaign.ts'
+import { writtenNames } from '#lib/contents/campaign/recipient_values.ts'
 import { compile } from '#lib/contents/render_content.ts'
 import { listTrackedLinks } from '#lib/contents/track_part.ts'
 import { notFound } from '#lib/errors.ts'
@@ -130,5 +131,11 @@ async function keepLinks(
   variant: number,
 ): Promise<void> {
   const compiled = await compile(parts, { has_values: true, is_personal: true, tracking: TRACKED })
-  await insertCampaignLinks(tx, run, variant, compiled.html ? listTrackedLinks(compiled.html) : [])
+  const links = compiled.html ? listTrackedLinks(compiled.html) : []
+  await insertCampaignLinks(
+    tx,
+    run,
+    variant,
+    links.map(({ link, url }) => ({ link, url: writtenNames(url) })),
+  )
 }

@@ -24,6 +24,7 @@ export type ValuedRecipient = {
 }
 
 const CONTACT = 'contact.'
+const PROPERTIES = 'contact.properties.'
 /** Names a key of a contact as nobody else writes it. */
 const RENAMED = CONTACT.repeat(3)
 
@@ -58,6 +59,11 @@ export function nameBareKeys({ html, text }: Source): Source {
     return renamed + source.slice(end)
   }
   return { html: rename(html), text: rename(text) }
+}
+
+/** Returns a piece of such a source with the names that people wrote. */
+export function writtenNames(text: string): string {
+  return text.replaceAll(`{{${RENAMED}`, '{{')
 }
 
 /**
@@ -99,7 +105,9 @@ function slotsOf(source: string | null): Placeholder[] {
   return found.filter(({ key }) => personalLink(key, LONGEST_LINKS) === undefined)
 }
 
+/** The key of a contact without `contact.` or `contact.properties.`, as rules and steps name its fields. */
 function withoutScope(key: string): string {
+  if (key.startsWith(PROPERTIES)) return key.slice(PROPERTIES.length)
   return key.startsWith(CONTACT) ? withoutScope(key.slice(CONTACT.length)) : key
 }
 

@@ -96,8 +96,8 @@ t.test('values come in the order of the contract', async t => {
 t.test('a fallback of a placeholder beats that of a property, also where others have none', async t => {
   const contact = { property_fallbacks: { town: '{"Rome"}' } }
   const source = {
-    html: '<p>{{town}} {{{town}}} {{town|Bonn}} {{contact.town}}',
-    text: '{{contact.town|Bern}} {{unsubscribe_url}}',
+    html: '<p>{{town}} {{{town}}} {{town|Bonn}} {{contact.properties.town}}',
+    text: '{{{contact.properties.town|Bern}}} {{unsubscribe_url}}',
   }
   const made = make(source, {}, contact)
   t.equal(made.html, '<p>{&quot;Rome&quot;} {"Rome"} Bonn {&quot;Rome&quot;}')
