@@ -1,7 +1,7 @@
 import type { Log } from '#lib/log.ts'
 import { setDecideAt } from '#sql/campaigns/ab/decision.ts'
 import { countUnfinished, findRest } from '#sql/campaigns/sending/finish.ts'
-import { addSendJob, listDueRuns, lockRun, moveRun, type Run } from '#sql/campaigns/sending/runs.ts'
+import { addSendJob, listDueRuns, lockRun, moveRun, type Run, setWaitReason } from '#sql/campaigns/sending/runs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import { decideByFigures } from '../ab/decide_winner.ts'
@@ -11,6 +11,7 @@ import { failRun, finishRun } from './finish_run.ts'
 import { judgeRun } from './judge_run.ts'
 import { releaseLocally } from './local_due_times.ts'
 import { sendSlice } from './send_slice.ts'
+import { reasonOf } from './wait_reasons.ts'
 
 /** Emails of one campaign that are stored ahead of being sent. */
 const AHEAD = 10_000
@@ -62,8 +63,12 @@ async function act(tx: Tx, { config, log, slice, ahead = AHEAD }: Services, run:
   }
   if (await judgeRun(tx, run)) return null
   if ((await releaseLocally(tx, run, slice ?? RELEASED)) > 0) return { in_seconds: 0 }
+  if (run.paused && (await waitsForOperator(tx, run, run.paused))) return { in_seconds: LATER_SECONDS }
   const room = ahead - (await countUnfinished(tx, run, ahead))
-  if (room <= 0) return { in_seconds: SOON_SECONDS }
+  if (room <= 0) {
+    await setWaitReason(tx, run, null)
+    return { in_seconds: SOON_SECONDS }
+  }
   const sent = await sendSlice(tx, run, Math.min(slice ?? SLICE, room), config.SIMULATOR_DOMAIN)
   if (!sent) return failRun(tx, run, 'The content of the campaign was deleted.')
   if (sent.wait) return sent.wait
@@ -75,6 +80,14 @@ async function act(tx: Tx, { config, log, slice, ahead = AHEAD }: Services, run:
   // All who are due have their email: the others wait for the winner.
   if (has_pending && run.ab_test && run.decided_variant === null) return waitForWinner(tx, run, run.ab_test)
   return { in_seconds: LATER_SECONDS }
+}
+
+/** What is stored waits too while the operator has paused sending: the campaign says so, unless nothing of it is left. */
+async function waitsForOperator(tx: Tx, run: Run, paused: NonNullable<Run['paused']>): Promise<boolean> {
+  const { has_pending, has_unfinished } = await findRest(tx, run)
+  if (!has_pending && !has_unfinished) return false
+  await setWaitReason(tx, run, reasonOf(paused))
+  return true
 }
 
 /** Bounces of what is on its way are judged meanwhile. */

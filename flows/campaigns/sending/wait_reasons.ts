@@ -20,6 +20,9 @@ const REASONS: Partial<Record<RefusedEmail['fault'], string>> = {
 
 /** A campaign goes on by itself once the reason is gone. */
 export function waitOf({ fault, detail }: RefusedEmail): Wait {
-  const reason = REASONS[fault] ?? 'This server cannot send at the moment.'
-  return { reason, in_seconds: Math.min(detail.retry_after ?? RETRY_SECONDS, MAX_SECONDS) }
+  return { reason: reasonOf(fault), in_seconds: Math.min(detail.retry_after ?? RETRY_SECONDS, MAX_SECONDS) }
+}
+
+export function reasonOf(fault: RefusedEmail['fault']): string {
+  return REASONS[fault] ?? 'This server cannot send at the moment.'
 }

@@ -36,6 +36,8 @@ const Run = SentCampaign.extend({
   /** Null: it was sent at once. */
   scheduled_at: z.date().nullable(),
   has_domain: z.boolean(),
+  /** Who sends nothing until the operator resumes it. */
+  paused: z.enum(['platform_paused', 'account_paused', 'domain_paused']).nullable(),
   poll_id: z.string().nullable(),
   /** The contact up to which recipients were found; null: none yet. */
   cursor: z.string().nullable(),
@@ -69,7 +71,11 @@ export async function lockRun(tx: Tx, { account_id, campaign_id }: Campaign): Pr
       CASE WHEN g.ab_test IS NOT NULL AND u.run = 1 THEN
         g.ab_test - 'enabled' || jsonb_build_object('variants', jsonb_array_length(g.ab_test -> 'variants')) END AS ab_test,
       (SELECT p.id FROM polls p WHERE p.account_id = g.account_id AND p.campaign_id = g.id) AS poll_id,
-      EXISTS (SELECT FROM domains o WHERE o.account_id = g.account_id AND o.id = g.domain_id) AS has_domain
+      EXISTS (SELECT FROM domains o WHERE o.account_id = g.account_id AND o.id = g.domain_id) AS has_domain,
+      CASE WHEN (SELECT paused_at FROM platform) IS NOT NULL THEN 'platform_paused'
+        WHEN EXISTS (SELECT FROM accounts a WHERE a.id = g.account_id AND a.paused_at IS NOT NULL) THEN 'account_paused'
+        WHEN EXISTS (SELECT FROM domains o WHERE o.account_id = g.account_id AND o.id = g.domain_id AND o.paused_at IS NOT NULL)
+          THEN 'domain_paused' END AS paused
     FROM campaigns g
     JOIN campaign_runs u ON u.account_id = g.account_id AND u.campaign_id = g.id AND u.run = (
       SELECT max(run) FROM campaign_runs m WHERE m.account_id = g.account_id AND m.campaign_id = g.id)

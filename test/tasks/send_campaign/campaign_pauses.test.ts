@@ -88,6 +88,29 @@ t.test('a quota takes what it has room for, and the rest goes on by itself', asy
   t.strictSame(await figuresOf(world, campaign), { recipients: 5, sent: 5, delivered: 5 })
 })
 
+t.test('a pause by the operator is told while all emails are stored already, until it ends', async t => {
+  const account = await newAccount(world)
+  await addMany(account, { delivered: 3 })
+  const campaign = await queueCampaign(world, account)
+  const work = openWork(t, world, 'capture')
+  await send_campaign(campaign, work)
+  const pauses = [
+    ['platform', 'true', 'Sending is paused on this server.'],
+    ['accounts', 'id = $1', 'Sending is paused for this account.'],
+    ['domains', 'account_id = $1', 'Sending is paused for the domain.'],
+  ] as const
+  const ids = (where: string) => (where.includes('$1') ? [account.id] : [])
+  for (const [table, where, pause_reason] of pauses) {
+    await pool.pg.query(`UPDATE ${table} SET paused_at = now() WHERE ${where}`, ids(where))
+    await send_campaign(campaign, work)
+    shows(t, await readCampaign(world, campaign), { status: 'queued', pause_reason })
+    await pool.pg.query(`UPDATE ${table} SET paused_at = NULL WHERE ${where}`, ids(where))
+    await send_campaign(campaign, work)
+    shows(t, await readCampaign(world, campaign), { status: 'queued', pause_reason: null })
+  }
+  await sendUntil(work, campaign)
+})
+
 t.test('a domain that warms up gets what it may send each day, first to those who opened or clicked last', async t => {
   const account = await newAccount(world)
   await pool.pg.query('UPDATE platform SET warm_up_per_day = 2')
