@@ -4,7 +4,7 @@ import { ratesOf } from '#lib/sending/metrics/rates.ts'
 import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { findCampaign } from '#sql/campaigns/campaigns.ts'
 import { readFigures } from '#sql/campaigns/counts.ts'
-import { listLinks } from '#sql/campaigns/report/links.ts'
+import { listTopLinks } from '#sql/campaigns/report/links.ts'
 import type { RunRef } from '#sql/campaigns/report/run_of.ts'
 import type { Queryable } from '#sql/pool.ts'
 
@@ -64,7 +64,7 @@ export async function readStats(db: Queryable, campaign: RunRef): Promise<Campai
   const counted = await readFigures(db, {
     ...{ account_id: campaign.account_id, campaign_id: campaign.id, run: campaign.run },
   })
-  const links = await listLinks(db, campaign, TOP, true)
+  const links = await listTopLinks(db, campaign, TOP)
   const figure = (name: string) => counted[name] ?? 0
   const suppressed = figure('suppressed') + figure('excluded')
   const [recipients, sent, delivered] = [figure('recipients'), figure('sent'), figure('delivered')]

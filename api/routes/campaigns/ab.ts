@@ -4,7 +4,6 @@ import { uuidParam } from '#api/operations/params.ts'
 import { chooseByHand } from '#flows/campaigns/ab/decide_winner.ts'
 import { CampaignAb, readAb } from '#flows/campaigns/ab/read_ab.ts'
 import { AbWinner } from '#lib/campaigns/new_campaign.ts'
-import { MovedCampaign } from './actions.ts'
 import { requireCampaign } from './campaigns.ts'
 
 const params = { id: uuidParam('Campaign') }
@@ -12,6 +11,7 @@ const params = { id: uuidParam('Campaign') }
 export const campaignAb = [
   operation('GET /campaigns/:id/ab', {
     id: 'getCampaignAb',
+    aliases: ['/broadcasts/:id/ab'],
     access: 'full',
     params,
     summary: 'Get the A/B test of a campaign',
@@ -20,15 +20,17 @@ export const campaignAb = [
 
   operation('POST /campaigns/:id/ab/winner', {
     id: 'chooseCampaignWinner',
+    aliases: ['/broadcasts/:id/ab/winner'],
     access: 'full',
     params,
     summary: 'Choose the winner of an A/B test by hand',
     description: 'All who have no email yet get this variant. Only until there is a winner.',
     body: json(AbWinner),
-    answers: { 200: MovedCampaign },
+    answers: { 200: CampaignAb },
     errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
-    return { object: 'campaign', id, status: await chooseByHand(ctx.pool, { account_id, id }, body().variant) }
+    await chooseByHand(ctx.pool, { account_id, id }, body().variant)
+    return readAb(ctx.pool, { account_id, id })
   }),
 ]

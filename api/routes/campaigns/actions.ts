@@ -10,10 +10,10 @@ import { continueCampaign, retryCampaign, stopCampaign, suspendCampaign } from '
 import { DOUBT_ACTIONS, decideDoubts } from '#flows/delivery/decide_doubts.ts'
 import { CampaignSending, CampaignTest } from '#lib/campaigns/new_campaign.ts'
 import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
+import type { Tx } from '#sql/pool.ts'
 import { CAMPAIGN_SEND_ERRORS, requireCampaign, Warnings } from './campaigns.ts'
 
 const params = { id: uuidParam('Campaign') }
-
 const SentCampaign = refTo('campaign')
   .extend({
     status: z.enum(['queued', 'testing', 'scheduled']).describe('Its new status.'),
@@ -22,7 +22,7 @@ const SentCampaign = refTo('campaign')
   })
   .meta({ id: 'SentCampaign' })
 
-export const MovedCampaign = refTo('campaign')
+const MovedCampaign = refTo('campaign')
   .extend({ status: CampaignStatus.describe('Its new status.') })
   .meta({ id: 'MovedCampaign' })
 
@@ -56,10 +56,9 @@ export const campaignActions = [
     errors: CAMPAIGN_SEND_ERRORS,
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
-    const sending = body() ?? {}
-    const sent = await answerRequested(ctx, `/campaigns/${id}/send`, tx =>
-      sendCampaign(tx, ctx.config, { account_id, id }, sending),
-    )
+    const [sending, campaign] = [body() ?? {}, { account_id, id }]
+    const send = (tx: Tx) => sendCampaign(tx, ctx.config, campaign, sending)
+    const sent = await answerRequested(ctx, `/campaigns/${id}/send`, send)
     return { object: 'campaign', id, ...sent }
   }),
 
@@ -79,6 +78,7 @@ export const campaignActions = [
 
   operation('POST /campaigns/:id/pause', {
     id: 'pauseCampaign',
+    aliases: ['/broadcasts/:id/pause'],
     access: 'full',
     params,
     summary: 'Pause a campaign',
@@ -92,6 +92,7 @@ export const campaignActions = [
 
   operation('POST /campaigns/:id/resume', {
     id: 'resumeCampaign',
+    aliases: ['/broadcasts/:id/resume'],
     access: 'full',
     params,
     summary: 'Resume a paused campaign',
@@ -104,6 +105,7 @@ export const campaignActions = [
 
   operation('POST /campaigns/:id/retry', {
     id: 'retryCampaign',
+    aliases: ['/broadcasts/:id/retry'],
     access: 'full',
     params,
     summary: 'Send a campaign again to those whose email failed',
@@ -116,6 +118,7 @@ export const campaignActions = [
 
   operation('POST /campaigns/:id/test', {
     id: 'testCampaign',
+    aliases: ['/broadcasts/:id/test'],
     access: 'full',
     isSend: true,
     params,
@@ -132,6 +135,7 @@ export const campaignActions = [
 
   operation('POST /campaigns/:id/in-doubt', {
     id: 'decideCampaignDoubts',
+    aliases: ['/broadcasts/:id/in-doubt'],
     access: 'full',
     params,
     summary: 'Decide all emails in doubt of a campaign',

@@ -24,8 +24,6 @@ import { requireCampaign } from './campaigns.ts'
 
 const params = { id: uuidParam('Campaign') }
 
-const MAX_LINKS = 1_000
-
 /** The greatest that a number of a run can be. */
 const MAX_RUN = 2_147_483_647
 
@@ -57,6 +55,7 @@ const recipientFilters = {
 export const campaignReports = [
   operation('GET /campaigns/:id/stats', {
     id: 'getCampaignStats',
+    aliases: ['/broadcasts/:id/stats'],
     access: 'full',
     params,
     summary: 'Get the figures of a campaign',
@@ -68,6 +67,7 @@ export const campaignReports = [
 
   operation('GET /campaigns/:id/runs', {
     id: 'listCampaignRuns',
+    aliases: ['/broadcasts/:id/runs'],
     access: 'full',
     params,
     summary: 'List the runs of a campaign, newest first',
@@ -81,6 +81,7 @@ export const campaignReports = [
 
   operation('GET /campaigns/:id/engagement', {
     id: 'getCampaignEngagement',
+    aliases: ['/broadcasts/:id/engagement'],
     access: 'full',
     params,
     summary: 'Get who opened, clicked and replied',
@@ -96,12 +97,11 @@ export const campaignReports = [
     access: 'full',
     params,
     summary: 'List the links of a campaign, most clicked first',
-    description: 'The first 1,000.',
-    query: ofRun,
+    query: wholeQuery({ run }),
     answers: { 200: listOf(CampaignLink) },
   }).handle(async (ctx, { account_id, params: { id }, query }) => {
-    const links = await listLinks(ctx.pool, await requireRun(ctx, { account_id, id }, () => query().run), MAX_LINKS + 1)
-    return { object: 'list', has_more: links.length > MAX_LINKS, data: links.slice(0, MAX_LINKS) }
+    const ref = await requireRun(ctx, { account_id, id }, () => query().filters.run)
+    return listLinks(ctx.pool, ref, query().position)
   }),
 
   operation('GET /campaigns/:id/recipients', {
@@ -122,6 +122,7 @@ export const campaignReports = [
 
   operation('GET /campaigns/:id/recipients/preview', {
     id: 'previewCampaignRecipients',
+    aliases: ['/broadcasts/:id/recipients/preview'],
     access: 'full',
     params,
     summary: 'Count who would get a campaign now',

@@ -592,9 +592,9 @@ export class Campaigns extends Resource {
     return this.call('GET', `/campaigns/${part(id)}/engagement`, { query }, options)
   }
 
-  /** List the links of a campaign, most clicked first. The first 1,000. `GET /campaigns/{id}/clicked-links` */
-  clickedLinks(id: string, query: api.ListCampaignLinksQuery = {}, options?: Options): Promise<api.ListOfCampaignLinks> {
-    return this.call('GET', `/campaigns/${part(id)}/clicked-links`, { query }, options)
+  /** List the links of a campaign, most clicked first. `GET /campaigns/{id}/clicked-links` */
+  clickedLinks(id: string, query: api.ListCampaignLinksQuery = {}, options?: Options): Pages<api.CampaignLink> {
+    return this.pages(`/campaigns/${part(id)}/clicked-links`, query, options)
   }
 
   /** List the recipients of a campaign. Also contacts who were left out, with the reason. Empty before the campaign is sent. `GET /campaigns/{id}/recipients` */
@@ -613,7 +613,7 @@ export class Campaigns extends Resource {
   }
 
   /** Choose the winner of an A/B test by hand. All who have no email yet get this variant. Only until there is a winner. `POST /campaigns/{id}/ab/winner` */
-  chooseWinner(id: string, body: api.AbWinner, options?: Options): Promise<api.MovedCampaign> {
+  chooseWinner(id: string, body: api.AbWinner, options?: Options): Promise<api.CampaignAb> {
     return this.call('POST', `/campaigns/${part(id)}/ab/winner`, { body }, options)
   }
 }

@@ -405,8 +405,8 @@ export type CampaignAb = {
   object: "campaign_ab"
   /** Id of the campaign. */
   campaign_id: string
-  /** `pending`: not sent yet. `testing`: there is no winner yet. */
-  status: "pending" | "testing" | "decided" | "canceled" | (string & {})
+  /** `pending`: not sent yet. `testing`: there is no winner yet. `ended`: all recipients were in the test, so there is none. */
+  status: "pending" | "testing" | "decided" | "canceled" | "ended" | (string & {})
   /** The rate by which the winner is chosen. */
   winner_metric: "open_rate" | "click_rate" | (string & {})
   /** Share of the recipients that the variants are tried on. */
@@ -1789,14 +1789,6 @@ export type ListOfAttachments = {
   has_more: boolean
   /** The items of this page. */
   data: Attachment[]
-}
-
-export type ListOfCampaignLinks = {
-  object: "list"
-  /** True if there are more items beyond this page. */
-  has_more: boolean
-  /** The items of this page. */
-  data: CampaignLink[]
 }
 
 export type ListOfContactEvents = {
@@ -4014,6 +4006,12 @@ export type GetCampaignEngagementQuery = {
 }
 
 export type ListCampaignLinksQuery = {
+  /** Number of items per page. Default: all, up to 1,000. */
+  limit?: number
+  /** Id of an item. The page begins after it. */
+  after?: string
+  /** Id of an item. The page ends before it. */
+  before?: string
   /** Number of a run of a campaign that recurs. Default: the newest. */
   run?: number
 }

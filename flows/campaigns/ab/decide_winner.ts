@@ -8,7 +8,7 @@ import {
   readVariantFigures,
   type VariantFiguresByNumber,
 } from '#sql/campaigns/ab/variants.ts'
-import type { Campaign, CampaignStatus } from '#sql/campaigns/campaign_records.ts'
+import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, lockCampaign } from '#sql/campaigns/campaigns.ts'
 import { addSendJob } from '#sql/campaigns/sending/runs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
@@ -35,12 +35,12 @@ export function judgeVariants(
 }
 
 /**
- * Chooses the winner by hand, until there is one; returns the status of the campaign after that.
+ * Chooses the winner by hand, until there is one.
  *
  * @throws {ApiError} 404; 422 if the campaign has no test, or no such variant, or its test does not wait for a winner
  */
-export async function chooseByHand(pool: Pool, campaign: CampaignId, key: string): Promise<CampaignStatus> {
-  return pool.transaction(async tx => {
+export async function chooseByHand(pool: Pool, campaign: CampaignId, key: string): Promise<void> {
+  await pool.transaction(async tx => {
     const found = orNotFound('Campaign', await lockCampaign(tx, campaign))
     const test = requireTest(found)
     if (found.status !== 'testing' && found.status !== 'paused') {
@@ -61,7 +61,6 @@ export async function chooseByHand(pool: Pool, campaign: CampaignId, key: string
       throw new ApiError('validation_error', 'The A/B test has a winner already.')
     }
     await addSendJob(tx, { account_id: campaign.account_id, campaign_id: campaign.id })
-    return found.status === 'testing' ? 'queued' : found.status
   })
 }
 

@@ -10,7 +10,7 @@ import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { judgeVariants, requireTest } from './decide_winner.ts'
 
-const AbStatus = z.enum(['pending', 'testing', 'decided', 'canceled'])
+const AbStatus = z.enum(['pending', 'testing', 'decided', 'canceled', 'ended'])
 
 const Variant = z
   .object({
@@ -30,7 +30,9 @@ export const CampaignAb = z
   .object({
     object: z.literal('campaign_ab'),
     campaign_id: z.string().describe('Id of the campaign.'),
-    status: AbStatus.describe('`pending`: not sent yet. `testing`: there is no winner yet.'),
+    status: AbStatus.describe(
+      '`pending`: not sent yet. `testing`: there is no winner yet. `ended`: all recipients were in the test, so there is none.',
+    ),
     winner_metric: WinnerMetric.describe('The rate by which the winner is chosen.'),
     test_percentage: z.int().describe('Share of the recipients that the variants are tried on.'),
     wait_hours: z.int().describe('Hours from the last email of the test until the winner is chosen.'),
@@ -81,5 +83,6 @@ export async function readAb(db: Queryable, campaign: CampaignId): Promise<Campa
 function statusOf({ status }: Campaign, decision: Decision | null): CampaignAb['status'] {
   if (!decision) return 'pending'
   if (decision.decided_variant !== null) return 'decided'
+  if (decision.is_finished && (decision.outcome ?? status) === 'sent') return 'ended'
   return status === 'canceled' || status === 'failed' ? 'canceled' : 'testing'
 }

@@ -9,13 +9,17 @@ const Decision = z.object({
   decided_at: z.date().nullable(),
   decided_by: z.enum(['automatic', 'manual']).nullable(),
   decided_confidence: z.number().nullable(),
+  is_finished: z.boolean(),
+  /** Null of a run that ended before outcomes were kept. */
+  outcome: z.enum(['sent', 'canceled', 'failed']).nullable(),
 })
 export type Decision = z.infer<typeof Decision>
 
 /** Null before the campaign is sent. */
 export async function findDecision(db: Queryable, { account_id, id }: CampaignId): Promise<Decision | null> {
   return db.maybeOne(sql.type(Decision)`
-    SELECT decide_at, decided_variant, decided_at, decided_by, decided_confidence FROM campaign_runs
+    SELECT decide_at, decided_variant, decided_at, decided_by, decided_confidence,
+      finished_at IS NOT NULL AS is_finished, outcome FROM campaign_runs
     WHERE account_id = ${account_id} AND campaign_id = ${id} AND run = 1
   `)
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Page, Position } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { type RunRef, runOf } from './run_of.ts'
 
@@ -14,19 +15,38 @@ export const CampaignLink = z
   .meta({ id: 'CampaignLink' })
 export type CampaignLink = z.infer<typeof CampaignLink>
 
-/** Lists those of a run. Those that were clicked most come first. */
+const links = (campaign: RunRef) => sql.fragment`
+  SELECT 'campaign_link' AS object, md5(url)::uuid AS id, url, sum(clicks)::bigint AS clicks,
+    sum(unique_clicks)::bigint AS unique_clicks,
+    row_number() OVER (ORDER BY sum(clicks) DESC, sum(unique_clicks) DESC, min(variant), min(link)) AS place
+  FROM campaign_links WHERE account_id = ${campaign.account_id} AND campaign_id = ${campaign.id} AND run = ${runOf(campaign)}
+  GROUP BY url`
+
+/** Those of a run that were clicked, most clicked first. */
+export async function listTopLinks(db: Queryable, campaign: RunRef, limit: number): Promise<CampaignLink[]> {
+  return db.any(sql.type(CampaignLink)`
+    SELECT l.object, l.id, l.url, l.clicks, l.unique_clicks FROM (${links(campaign)}) l
+    WHERE l.clicks > 0 ORDER BY l.place LIMIT ${limit}
+  `)
+}
+
+/** Lists those of a run, most clicked first. A cursor that names none of them has nothing behind it. */
 export async function listLinks(
   db: Queryable,
   campaign: RunRef,
-  limit: number,
-  isClicked = false,
-): Promise<CampaignLink[]> {
-  const least = isClicked ? 1 : 0
-  return db.any(sql.type(CampaignLink)`
-    SELECT 'campaign_link' AS object, md5(url)::uuid AS id, url, sum(clicks)::bigint AS clicks,
-      sum(unique_clicks)::bigint AS unique_clicks
-    FROM campaign_links WHERE account_id = ${campaign.account_id} AND campaign_id = ${campaign.id} AND run = ${runOf(campaign)}
-    GROUP BY url HAVING sum(clicks) >= ${least}
-    ORDER BY sum(clicks) DESC, sum(unique_clicks) DESC, min(variant), min(link) LIMIT ${limit}
+  { limit, after, before }: Position,
+): Promise<Page<CampaignLink>> {
+  const cursor = sql.fragment`(SELECT c.place FROM links c WHERE c.id = ${after ?? before ?? null})`
+  const where = after
+    ? sql.fragment`l.place > ${cursor}`
+    : before
+      ? sql.fragment`l.place < ${cursor}`
+      : sql.fragment`true`
+  const rows = await db.any(sql.type(CampaignLink)`
+    WITH links AS MATERIALIZED (${links(campaign)})
+    SELECT l.object, l.id, l.url, l.clicks, l.unique_clicks FROM links l
+    WHERE ${where} ORDER BY ${before ? sql.fragment`l.place DESC` : sql.fragment`l.place`} LIMIT ${limit + 1}
   `)
+  const data = rows.slice(0, limit)
+  return { object: 'list', has_more: rows.length > limit, data: before ? data.reverse() : data }
 }

@@ -166,20 +166,13 @@ const foreignIds: Record<string, string[]> = {
   'GET /logs/:id': logs.slice(0, 1),
 }
 
-/** Each of its routes, and the name that the resend package has for some. */
+/** Each of its routes, and the same by the name that the resend package has for campaigns. */
 function campaignRoutes(): Record<string, string[]> {
-  const shared = [
-    ...['GET ', 'PATCH ', 'DELETE ', 'POST /send', 'POST /cancel', 'POST /duplicate', 'GET /recipients'],
-    'GET /clicked-links',
-  ]
-  const own = [
-    ...['POST /pause', 'POST /resume', 'POST /retry', 'POST /test', 'GET /recipients/preview', 'GET /stats'],
-    ...['GET /engagement', 'POST /in-doubt', 'GET /ab', 'POST /ab/winner', 'GET /runs'],
-  ]
   const routes = [
-    ...[...shared, ...own].map(route => route.replace(' ', ' /campaigns/:id')),
-    ...shared.map(route => route.replace(' ', ' /broadcasts/:id')),
-  ]
+    ...['GET ', 'PATCH ', 'DELETE ', 'POST /send', 'POST /cancel', 'POST /duplicate', 'GET /recipients'],
+    ...['GET /clicked-links', 'POST /pause', 'POST /resume', 'POST /retry', 'POST /test', 'GET /recipients/preview'],
+    ...['GET /stats', 'GET /engagement', 'POST /in-doubt', 'GET /ab', 'POST /ab/winner', 'GET /runs'],
+  ].flatMap(route => ['campaigns', 'broadcasts'].map(name => route.replace(' ', ` /${name}/:id`)))
   return Object.fromEntries(routes.map(route => [route, [ofThem.campaign, theirs.domain_id]]))
 }
 

@@ -86,7 +86,10 @@ t.test('a small test is sent with a warning, and one with fewer recipients than 
     status: 422,
     body: { message: '`variant` must be one of `A`, `blue`.' },
   })
-  shows(t, await ask('POST', `/${id}/ab/winner`, { variant: 'blue' }), { status: 200, body: { status: 'queued' } })
+  shows(t, await ask('POST', `/${id}/ab/winner`, { variant: 'blue' }), {
+    status: 200,
+    body: { object: 'campaign_ab', campaign_id: id, status: 'decided', winner: 'blue', decided_by: 'manual' },
+  })
   shows(t, (await ask('GET', `/${id}/ab`)).body, { status: 'decided', winner: 'blue', decided_by: 'manual' })
   shows(t, await ask('POST', `/${id}/ab/winner`, { variant: 'A' }), {
     status: 422,

@@ -66,6 +66,15 @@ t.test('top_links are the 20 that were clicked most, one for each URL', async t 
   ])
   const { data } = await get(`/campaigns/${id}/clicked-links`)
   t.equal(data.length, 25)
+  const ids = data.map(link => link.id)
+  const lists = async (filter: string, has_more: boolean, page: string[]) =>
+    shows(t, await get(`/broadcasts/${id}/clicked-links?${filter}`), { has_more, data: page.map(id => ({ id })) })
+  await lists('limit=10', true, ids.slice(0, 10))
+  await lists(`limit=15&after=${ids[9]}`, false, ids.slice(10))
+  await lists(`limit=4&before=${ids[9]}`, true, ids.slice(5, 9))
+  await lists(`limit=20&before=${ids[9]}`, false, ids.slice(0, 9))
+  await lists(`after=${newId()}`, false, [])
+  t.equal((await api.request('GET', `/api/campaigns/${id}/clicked-links?after=nope`)).status, 422)
 })
 
 t.test('GET /campaigns/:id/engagement lists who opened, clicked and replied, newest first', async t => {

@@ -37,6 +37,15 @@ t.test('POST /campaigns/:id/send queues a draft with its content, its run and on
   shows(t, jobs, [{ identifier: 'send_campaign', payload: { account_id: account.id, campaign_id: id } }])
 })
 
+t.test('links of a campaign are listed with their placeholders as they were written', async t => {
+  const html =
+    '{{first_name|friend}} <a href="https://acme.com/{{first_name}}">x</a> <a href="https://acme.com/{{ id|1 }}">y</a>'
+  const id = await createDraft(api, account, { html })
+  await send(id)
+  const { body } = await api.request('GET', `/api/broadcasts/${id}/clicked-links`)
+  shows(t, body.data, [{ url: 'https://acme.com/{{first_name}}' }, { url: 'https://acme.com/{{ id|1 }}' }])
+})
+
 t.test('a campaign is sent once, however many ask at the same moment', async t => {
   const id = await createDraft(api, account)
   const answers = await Promise.all(Array.from({ length: 8 }, () => send(id)))

@@ -143,6 +143,11 @@ t.test('a test of all recipients ends without a winner', async t => {
   await api.request('POST', `/api/campaigns/${id}/send`, {})
   const campaign = { account_id: account.id, campaign_id: id }
   await sendUntil(openWork(t, world, 'capture'), campaign)
+  shows(t, (await api.request('GET', `/api/campaigns/${id}/ab`)).body, {
+    status: 'ended',
+    winner: null,
+    decide_at: null,
+  })
   const { Red = 0, Blue = 0 } = await subjectsOf(campaign)
   t.equal(Red + Blue, 30)
   t.ok(Red > 0 && Blue > 0)
