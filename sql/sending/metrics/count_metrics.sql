@@ -10,7 +10,7 @@ DROP FUNCTION IF EXISTS countable_moves(metric_move[]);
 -- delivered           the same, without those that bounced or failed after that: they leave the quarter they are counted in
 -- delivery_delayed    the first time that it was put off
 -- bounced_*           it bounced, at once or by a later report, by the type of the bounce
--- failed, suppressed  it ended so
+-- failed, suppressed  it ended so; a campaign that is retried takes back those that failed
 -- complained          a complaint came; those are delivered too
 -- opened, clicked     every open and click of a person. A click of somebody who has no open is one
 -- unique_*            the first of them

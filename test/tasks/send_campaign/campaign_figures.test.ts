@@ -1,4 +1,5 @@
 import t from 'tap'
+import { retryCampaign } from '#flows/campaigns/stop_campaign.ts'
 import { changePreferences } from '#flows/contacts/preferences/change_preferences.ts'
 import { newId } from '#lib/ids.ts'
 import { insertReply } from '#sql/receiving/replies.ts'
@@ -103,6 +104,35 @@ t.test('what becomes known later moves the figures too, each once', async t => {
     ...{ recipients: 4, sent: 4, delivered: 3, bounced: 1, complained: 1, replied: 1, unsubscribed: 1 },
   })
 })
+
+t.test(
+  'a recipient whose email failed counts once in the metrics too, however often a campaign is retried',
+  async t => {
+    const account = await newAccount(world)
+    await addContacts(world, account, ['ann@b.com', 'bob@b.com'])
+    const campaign = await queueCampaign(world, account)
+    const work = openWork(t, world, 'capture')
+    const failed = async () => {
+      const query = 'SELECT sum(failed)::integer AS failed FROM email_metrics WHERE account_id = $1'
+      return (await pool.pg.query(query, [account.id])).rows[0].failed
+    }
+    for (let n = 0; n < 2; n++) {
+      await sendUntil(work, campaign)
+      const { rows } = await pool.pg.query(
+        `SELECT id AS delivery_id, account_id, email_id FROM deliveries WHERE account_id = $1 AND recipient = 'ann@b.com'
+       ORDER BY email_id DESC LIMIT 1`,
+        [account.id],
+      )
+      const report = { ...rows[0], outcome: 'failed' as const, suppression_id: null }
+      const none = { reason: 'Said so.', reply: null, class: null, bounce: null }
+      await pool.transaction(tx => applyReportedOutcome(tx, { ...report, ...none }))
+      t.equal(await failed(), 1)
+      shows(t, await figuresOf(world, campaign), { failed: 1 })
+      await retryCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
+      t.equal(await failed(), 0)
+    }
+  },
+)
 
 t.test('a campaign without recipients is sent at once', async t => {
   const account = await newAccount(world)
