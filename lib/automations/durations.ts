@@ -5,8 +5,8 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const SECONDS: Record<string, number> = { second: 1, minute: MINUTE, hour: HOUR, day: DAY, week: 7 * DAY }
 
-/** In seconds: 366 days, for a year to be one. */
-const LONGEST = 366 * DAY
+/** In seconds. */
+const LONGEST = 365 * DAY
 /** In characters. */
 const MAX_TEXT = 100
 
