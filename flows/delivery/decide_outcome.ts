@@ -82,7 +82,7 @@ export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Confi
     case 'failed':
       return known(outcome)
     case 'in_doubt':
-      return { ...outcome, delay: RESEND_AFTER_SECONDS, hold: isHeld(isBulk(delivery), config) }
+      return { ...outcome, delay: RESEND_AFTER_SECONDS, hold: isHeld(delivery, config) }
     default:
       return outcome
   }
@@ -93,9 +93,9 @@ export function isBulk({ priority }: Pick<ClaimedDelivery, 'priority'>): boolean
   return priority > 0
 }
 
-/** Tells whether mail in doubt waits for a person. */
-export function isHeld(is_bulk: boolean, { IN_DOUBT, IN_DOUBT_CAMPAIGNS }: Config): boolean {
-  return (is_bulk ? IN_DOUBT_CAMPAIGNS : IN_DOUBT) === 'hold'
+/** Tells whether mail in doubt waits for a person. That of an automation is one email to one person, like a single one. */
+export function isHeld({ is_campaign }: { is_campaign: boolean }, { IN_DOUBT, IN_DOUBT_CAMPAIGNS }: Config): boolean {
+  return (is_campaign ? IN_DOUBT_CAMPAIGNS : IN_DOUBT) === 'hold'
 }
 
 /** The stored fields of a refusal. */

@@ -18,7 +18,7 @@ export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Pro
           outcome: 'in_doubt',
           reason: 'Its worker died while the receiver’s answer was awaited.',
           delay: RESEND_AFTER_SECONDS,
-          hold: isHeld(stray.is_bulk, config),
+          hold: isHeld(stray, config),
         }
       : { outcome: 'lost', reason: 'Its worker died before it was sent.' },
   )

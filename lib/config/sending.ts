@@ -43,7 +43,7 @@ export const sending = {
     .enum(['hold', 'resend'])
     .default('hold')
     .describe(
-      'The same for emails of campaigns. Decisions about what is held: `POST /campaigns/:id/in-doubt`, or the command `campaign in-doubt`.',
+      'The same for emails of campaigns; those of automations are like single emails. Decisions about what is held: `POST /campaigns/:id/in-doubt`, or the command `campaign in-doubt`.',
     ),
   SIMULATOR_DOMAIN: domain
     .default('simulator.internal')

@@ -26,7 +26,7 @@ CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max
   bulk_busy text[] DEFAULT NULL)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, email_id uuid, recipient text,
   destination text, renderer smallint, suppressed boolean, unsubscribed boolean, transport text, has_left boolean,
-  priority smallint, is_stopped boolean, is_watched boolean)
+  priority smallint, is_stopped boolean, is_watched boolean, is_campaign boolean)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
   SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -145,6 +145,6 @@ BEGIN
   ), d.id = ANY (outsiders) OR d.id = ANY (leavers), CASE WHEN has_transports THEN (
     SELECT o.transport FROM emails e JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     WHERE e.account_id = d.account_id AND e.id = d.email_id
-  ) END, d.id = ANY (leavers), d.priority, d.id = ANY (stopped), coalesce(d.campaign_id, d.automation_id, d.topic_id) IS NOT NULL;
+  ) END, d.id = ANY (leavers), d.priority, d.id = ANY (stopped), coalesce(d.campaign_id, d.automation_id, d.topic_id) IS NOT NULL, d.campaign_id IS NOT NULL;
 END
 $$;

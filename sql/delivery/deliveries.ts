@@ -28,6 +28,7 @@ export const ClaimedDelivery = Token.extend({
   transport: z.enum(['capture', 'relay', 'direct']).nullable(),
   /** True for mail of a campaign, an automation or a topic: its fence checks again whether it may be sent. */
   is_watched: z.boolean(),
+  is_campaign: z.boolean(),
 })
 export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>
 
@@ -52,7 +53,7 @@ export async function claimDeliveries(db: Queryable, options: ClaimOptions): Pro
   const emails = email_ids ? sql.fragment`${sql.array(email_ids, 'uuid')}` : sql.fragment`NULL`
   return db.any(sql.prepared(email_ids ? 'claim_deliveries_of' : 'claim_deliveries', ClaimedDelivery)`
     SELECT account_id, id, attempt, lease_owner, email_id, recipient, destination, renderer, suppressed,
-      unsubscribed, has_left, is_stopped, priority, transport, is_watched
+      unsubscribed, has_left, is_stopped, priority, transport, is_watched, is_campaign
     FROM claim_deliveries(
       ${lease_owner}, ${lease_seconds}, ${limit}, ${sql.array(busy_destinations, 'text')}, ${emails}, ${NEWEST_RENDERER},
       ${max_campaigns}, ${sql.array(bulk_busy, 'text')}

@@ -16,6 +16,7 @@ export const PLAIN = {
   priority: 0,
   transport: null,
   is_watched: false,
+  is_campaign: false,
 } satisfies Partial<ClaimedDelivery>
 
 /** Stores the batch that a request waits for, as a worker would. */

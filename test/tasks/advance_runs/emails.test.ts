@@ -1,6 +1,7 @@
 import PostalMime from 'postal-mime'
 import t, { type Test } from 'tap'
 import { clear_runs } from '#tasks/clear_runs.ts'
+import { startSink } from '#test/faults/support/sink.ts'
 import { startApi } from '#test/support/api.ts'
 import { passTime, readRun, startRuns, storeAutomation, type TestStep } from '#test/support/automation_runs.ts'
 import { addContacts } from '#test/support/campaigns.ts'
@@ -81,6 +82,17 @@ t.test('an email of marketing has a footer and headers to unsubscribe by', async
   const { body } = await api.request('GET', '/api/emails?folder=automations')
   shows(t, body.data, [{ id: email.id, automation_id: sent.automation_id, contact_id: sent.contact_id }])
   t.strictSame((await api.request('GET', '/api/emails?folder=transactional')).body.data, [])
+})
+
+t.test('an email in doubt is sent once more by itself, as a single one is', async t => {
+  const sent = await run(t, domain => [send(domain)], { contact: { email: 'drop-post-dot@b.com' } })
+  const sink = await startSink()
+  t.teardown(() => sink.close())
+  const work = openWork(t, world, sink.url)
+  await work.sender.offer((await sent.emails()).map(({ id }) => id))
+  await work.sender.idle()
+  const query = `SELECT state, next_at > now() AS is_due_later FROM deliveries WHERE account_id = $1`
+  shows(t, (await pool.pg.query(query, [sent.account.id])).rows, [{ state: 'in_doubt', is_due_later: true }])
 })
 
 t.test('an email of a transactional automation has neither', async t => {
