@@ -12,9 +12,10 @@ const Found = z.object({ last: z.string().nullable(), looked: z.int(), inserted:
 const NO_ZONES: DueTimes = { other: '', zones: [] }
 
 /**
- * Looks at the next `limit` contacts of the domain, in the order of ids, and stores those that it is for: who gets none has a row
- * too, with the reason. Contacts that were added after the start have none. While the domain warms up, those are due first who
- * opened or clicked last: mailbox providers judge a new sender by its first mail.
+ * Looks at the next `limit` contacts of the domain, in the order of ids, and stores those that it is for: who of them gets none
+ * has a row too, with the reason. Who is unsubscribed or not subscribed to the topic has none, since a topic that hardly anybody
+ * has chosen would have a row of everybody else, at each run; nor have contacts that were added after the start. While the domain
+ * warms up, those are due first who opened or clicked last: mailbox providers judge a new sender by its first mail.
  */
 export async function insertRecipients(
   tx: Tx,
@@ -45,7 +46,7 @@ export async function insertRecipients(
       SELECT ${account_id}::uuid, ${campaign_id}::uuid, ${run}::integer, f.id, f.email,
         CASE WHEN f.reason IS NULL THEN 'p' ELSE 'x' END::"char", f.reason, coalesce(f.variant, 0),
         CASE WHEN f.variant IS NULL THEN 'infinity' ELSE f.due_at END
-      FROM found f
+      FROM found f WHERE f.reason IS NULL OR f.reason NOT IN ('unsubscribed', 'not_subscribed_to_topic')
       RETURNING state
     )
     SELECT (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS last, (SELECT count(*) FROM looked) AS looked,
