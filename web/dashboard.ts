@@ -28,6 +28,9 @@ export function dashboardRouter(foundation: Foundation): Router<State, Services>
   for (const page of rooms.flatMap(({ pages }) => pages)) {
     router.get(page.path, (ctx, next) => (isForPeople(ctx) ? serve(ctx, findSession, showing(page)) : next()))
   }
+  for (const file of rooms.flatMap(({ files = [] }) => files)) {
+    router.get(file.path, (ctx, next) => (isForPeople(ctx) ? serve(ctx, findSession, file.send) : next()))
+  }
   for (const action of rooms.flatMap(({ actions }) => actions)) {
     router.post(action.path, (ctx, next) => (isForPeople(ctx) ? serve(ctx, findSession, acting(action)) : next()))
   }

@@ -32,8 +32,11 @@ export type Page = { path: string; show(visit: Visit): Promise<Shown> }
 /** The effect of a form. `page` has that form: it is shown again with the reason if the form is refused. */
 export type Action = { path: string; page: Page; act(visit: Visit, form: Form): Promise<Done | Shown> }
 
-/** Pages of a resource, with their actions. */
-export type Room = { pages: Page[]; actions: Action[] }
+/** Something without the frame: the content of a mail, or a file to be saved. */
+export type File = { path: string; send(visit: Visit): Promise<void> }
+
+/** Pages of a resource, with their actions and files. */
+export type Room = { pages: Page[]; actions: Action[]; files?: File[] }
 
 /** Declares a page. `path` has parameters as routes do: `/emails/:id`. */
 export function page(path: string, show: Page['show']): Page {
@@ -43,4 +46,9 @@ export function page(path: string, show: Page['show']): Page {
 /** Declares the effect of a form that is posted to `path`. @throws {ApiError} in `act`, to show the page with the reason */
 export function action(path: string, page: Page, act: Action['act']): Action {
   return { path, page, act }
+}
+
+/** Declares a file, for members who are signed in. @throws {ApiError} in `send`, to show a page with the reason */
+export function file(path: string, send: File['send']): File {
+  return { path, send }
 }

@@ -1,76 +1,102 @@
+import { buffer } from 'node:stream/consumers'
+import { orNotFound } from '#lib/errors.ts'
+import { parseAddress } from '#lib/mail/address.ts'
+import { findStoredAttachment } from '#sql/sending/attachments.ts'
 import type { Email } from '#sql/sending/email_records.ts'
-import { html } from '#web/html.ts'
-import { button } from '#web/layout/form.ts'
+import { type Html, html } from '#web/html.ts'
+import { form } from '#web/layout/form.ts'
 import { table } from '#web/layout/list.ts'
-import { badge, count, facts, preformatted, section, time } from '#web/layout/parts.ts'
+import { badge, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { action, type Visit } from '#web/request/visit.ts'
+import { mailContent } from '#web/pages/mail/content.ts'
+import { respondMail } from '#web/pages/mail/preview.ts'
+import { file, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { why } from './why.ts'
 
 type Shown = Wire<Email>
 type Event = Shown['events'][number]
 
 /** One email, and first of all why it has not arrived. */
 export const email = recordPage<Shown>('/emails/:id', 'getEmail', (found, visit) => {
-  const { subject, status, from, to, cc, created_at, html: markup, text, attachments, events } = found
+  const { id, subject, status, message_id, headers, attachments } = found
   return {
     title: subject || '(no subject)',
     actions: badge(status),
     body: html`${why(found, visit)}
-${facts([
-  ['From', from],
-  ['To', to.join(', ')],
-  ['Copies', cc.join(', ')],
-  ['Created', time(created_at)],
-  ['Attachments', attachments.length ? count(attachments.length) : null],
-])}
-${section(
-  'What happened',
-  table({
+${head(found)}
+${section('What happened', happened(found))}
+${mailContent(visit, {
+  ...{ path: `/emails/${id}`, html: found.html, text: found.text, headers: { 'Message-ID': message_id, ...headers } },
+  files: attachments.map(one => ({
+    name: one.filename,
+    path: one.size === null ? null : `/api/emails/${id}/attachments/${one.id}/content`,
+    size: one.size,
+  })),
+})}
+${suppress(visit, found)}`,
+  }
+})
+
+/** The HTML of an email, for its frame. */
+export const emailPreview = file('/emails/:id/preview', async visit => {
+  const found = await visit.ask<Shown>('getEmail', { params: idOf(visit) })
+  const { account_id } = visit.session
+  const inlines = found.attachments.map(one => ({
+    ...one,
+    read: async () => {
+      const stored = await findStoredAttachment(visit.ctx.pool, { account_id, id: found.id }, one.id)
+      return buffer(visit.ctx.blobs.read(account_id, orNotFound('Attachment', stored).blob_id))
+    },
+  }))
+  await respondMail(visit, orNotFound('Email', found.html), inlines)
+})
+
+function head({ from, to, cc, bcc, reply_to, tags, ...times }: Shown): Html {
+  return facts([
+    ['From', from],
+    ['To', to.join(', ')],
+    ['Cc', cc.join(', ')],
+    ['Bcc', bcc.join(', ')],
+    ['Reply-To', reply_to.join(', ')],
+    ['Created', time(times.created_at)],
+    ['Scheduled', times.scheduled_at && time(times.scheduled_at)],
+    ['Sent', times.sent_at && time(times.sent_at)],
+    ['Tags', tags.map(({ name, value }) => `${name}: ${value}`).join(', ')],
+  ])
+}
+
+function happened({ events }: Shown): Html {
+  return table({
     ...{ caption: 'Events, oldest first', rows: events, empty: html`<p>Nothing yet.</p>` },
     columns: [
       { title: 'Event', cell: ({ type }: Event) => badge(type) },
       { title: 'When', cell: ({ created_at }: Event) => time(created_at) },
       { title: 'Recipient', cell: ({ recipient }: Event) => recipient ?? '' },
-      { title: 'Reply of the server', cell: ({ reply, reason }: Event) => reply ?? reason ?? '' },
+      { title: 'Details', cell: detailsOf },
     ],
-  }),
-)}
-${text ? section('Text', preformatted(text, 'Text of the email')) : ''}
-${markup ? section('HTML source', preformatted(markup, 'HTML of the email')) : ''}`,
-  }
-})
-
-/** Recipients that are not settled, each with its reason, and what can be done about it. */
-function why({ id, status, queue = [] }: Shown, visit: Visit) {
-  const isDelayed = queue.some(({ state, attempts }) => state === 'queued' && attempts > 0)
-  const isHeld = queue.some(({ state }) => state === 'held' || state === 'in_doubt')
-  const isScheduled = status === 'scheduled'
-  if (queue.length === 0 && !isScheduled) return ''
-  return html`<div class="why"><h2>Why it has not arrived</h2>
-<ul>${queue.map(
-    ({ recipient, reason, attempts, next_attempt_at, last_reply }) => html`<li>${recipient}: ${reason}
-${attempts > 0 ? html` Tried ${attempts} times.` : ''}${next_attempt_at ? html` Next attempt: ${time(next_attempt_at)}.` : ''}
-${last_reply ? html` The server said: <code>${last_reply}</code>` : ''}</li>`,
-  )}</ul>
-${isDelayed ? button(visit, `/emails/${id}/try-now`, 'Try now') : ''}
-${isScheduled ? button(visit, `/emails/${id}/cancel`, 'Cancel') : ''}
-${isHeld ? ['retry', 'release', 'drop'].map(act => button(visit, `/emails/${id}/${act}`, NAMES[act] as string)) : ''}</div>`
+  })
 }
 
-const NAMES: Record<string, string> = { retry: 'Send once more', release: 'Take it for delivered', drop: 'Give it up' }
-
-const acts: Record<string, [operation: string, notice: string]> = {
-  'try-now': ['tryEmailNow', 'It is being tried.'],
-  cancel: ['cancelEmail', 'The email is canceled.'],
-  retry: ['retryEmail', 'The email is sent once more.'],
-  release: ['releaseEmail', 'The email is taken for delivered.'],
-  drop: ['dropEmail', 'The email is given up.'],
+/** The reply of the server, the reason of a failure, or the reply that somebody wrote. */
+function detailsOf({ reply, reason, via, received_email_id }: Event): Html | string {
+  if (typeof received_email_id === 'string') return html`<a href="/received/${received_email_id}">Read the reply</a>`
+  if (reply) return html`<code>${reply}</code>`
+  return reason ?? (via ? `by ${via}` : '')
 }
 
-export const emailActions = Object.entries(acts).map(([act, [operation, notice]]) =>
-  action(`/emails/:id/${act}`, email, async visit => {
-    await visit.ask(operation, { params: idOf(visit) })
-    return { to: `/emails/${idOf(visit).id}`, notice }
-  }),
-)
+function suppress(visit: Visit, { id, to, cc, bcc }: Shown): Html {
+  if (!visit.mayChange) return html``
+  const addresses = [...new Set([...to, ...cc, ...bcc].map(addressOf))].map(one => [one, one] as const)
+  return section(
+    'Suppress a recipient',
+    form(visit, {
+      ...{ action: `/emails/${id}/suppress`, submit: 'Suppress', isDangerous: true },
+      fields: [{ name: 'email', label: 'Address that is sent nothing any more', type: 'select', options: addresses }],
+    }),
+  )
+}
+
+function addressOf(recipient: string): string {
+  return parseAddress(recipient)?.address ?? recipient
+}

@@ -1,39 +1,89 @@
 import type { ListedEmail } from '#sql/sending/email_records.ts'
-import { html } from '#web/html.ts'
-import { filters } from '#web/layout/form.ts'
-import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
+import { listDoubtedEmails } from '#sql/sending/search/doubted_emails.ts'
+import { type Html, html } from '#web/html.ts'
+import { type Field, filters, hidden } from '#web/layout/form.ts'
+import { type Column, curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, linkButton, time } from '#web/layout/parts.ts'
 import { page, type Visit } from '#web/request/visit.ts'
-import type { Wire } from '#web/request/wire.ts'
+import { type Wire, wire } from '#web/request/wire.ts'
 
 type Row = Wire<ListedEmail>
 
-const FOLDERS = 'all sent scheduled outbox failed canceled transactional campaigns automations'
+/** Emails with a recipient in doubt, which is no folder of the API. */
+const IN_DOUBT = 'in doubt'
+const FOLDERS = `all sent scheduled outbox failed canceled transactional campaigns automations`.split(' ')
+const STATUSES =
+  'scheduled queued sent delivered delivery_delayed bounced complained failed canceled suppressed opened clicked'
 
-const columns = [
-  { title: 'To', cell: ({ to }: Row) => (to.length > 1 ? `${to[0]} and ${to.length - 1} more` : (to[0] ?? '')) },
-  { title: 'Subject', cell: ({ subject }: Row) => subject },
-  { title: 'Status', cell: ({ status }: Row) => badge(status) },
-  { title: 'Created', cell: ({ created_at }: Row) => time(created_at) },
+const FILTERS: Field[] = [
+  { name: 'q', label: 'Text', type: 'search' },
+  {
+    ...{ name: 'folder', label: 'Folder', type: 'select' },
+    options: [...FOLDERS, IN_DOUBT].map(name => [name, name] as const),
+  },
+  {
+    ...{ name: 'status', label: 'Status', type: 'select' },
+    options: [['', 'any'], ...STATUSES.split(' ').map(name => [name, name.replaceAll('_', ' ')] as const)],
+  },
+  { name: 'domain', label: 'Domain' },
+  { name: 'tag', label: 'Tag' },
+  { name: 'created_after', label: 'After', type: 'date' },
+  { name: 'created_before', label: 'Before', type: 'date' },
 ]
+
+const columns: Column<Row>[] = [
+  { title: 'To', cell: ({ to }) => (to.length > 1 ? `${to[0]} and ${to.length - 1} more` : (to[0] ?? '')) },
+  { title: 'Subject', cell: ({ subject }) => subject },
+  { title: 'Status', cell: ({ status }) => badge(status) },
+  { title: 'Created', cell: ({ created_at }) => time(created_at) },
+]
+
+const selection: Column<Row> = {
+  title: 'Select',
+  cell: ({ id, to, subject }) =>
+    html`<input type="checkbox" name="id" value="${id}" aria-label="Select ${subject} to ${to[0] ?? ''}">`,
+}
 
 /** All email that the account has sent or is going to send. */
 export const emails = page('/emails', async visit => {
-  const list = await visit.ask<List<Row>>('listEmails', { query: listQuery(visit, 'q', 'folder') })
+  const list = await find(visit)
   const body = { from: 'Acme <hello@acme.com>', to: ['anna@example.org'], subject: 'Hello', html: '<p>It works.</p>' }
   const nothing = empty('No email was found. This sends one:', curl(visit, 'POST', '/emails', body))
+  const rows = table({
+    ...{
+      caption: 'Sent emails, newest first',
+      rows: list.data,
+      link: ({ id }: Row) => `/emails/${id}`,
+      empty: nothing,
+    },
+    columns: visit.mayChange ? [...columns, selection] : columns,
+  })
   return {
     title: 'Emails',
     actions: linkButton('/docs/sending', 'How to send'),
-    body: html`${search(visit)}
-${table({ caption: 'Sent emails, newest first', columns, rows: list.data, link: ({ id }) => `/emails/${id}`, empty: nothing })}
+    body: html`${filters(visit, '/emails', FILTERS)}
+${visit.mayChange && list.data.length > 0 ? bulk(visit, rows) : rows}
 ${pager(visit, list)}`,
   }
 })
 
-function search(visit: Visit) {
-  return filters(visit, '/emails', [
-    { name: 'q', label: 'Text', type: 'search' },
-    { name: 'folder', label: 'Folder', type: 'select', options: FOLDERS.split(' ').map(name => [name, name] as const) },
-  ])
+async function find(visit: Visit): Promise<List<Row>> {
+  const { folder, ...query } = listQuery(visit, ...FILTERS.map(({ name }) => name))
+  if (folder !== IN_DOUBT) {
+    return visit.ask<List<Row>>('listEmails', { query: folder ? { ...query, folder } : query })
+  }
+  const { after, before } = query
+  return wire(await listDoubtedEmails(visit.ctx.pool, visit.session.account_id, { limit: 50, after, before }))
+}
+
+/** What can be done with the emails that are ticked. */
+function bulk({ query }: Visit, rows: Html): Html {
+  const button = (act: string, name: string) => html`<button name="act" value="${act}">${name}</button> `
+  return html`<form method="post" action="/emails/selected" class="bulk">
+${hidden('back', String(new URLSearchParams(query)))}
+${rows}
+<fieldset><legend>With the selected emails</legend>
+${button('cancel', 'Cancel scheduled')}${button('try-now', 'Try delayed now')}${button('retry', 'Send once more if in doubt')}
+${button('release', 'Take for delivered if in doubt')}<button class="danger" name="act" value="drop">Give up if in doubt</button>
+</fieldset></form>`
 }

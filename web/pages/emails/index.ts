@@ -1,5 +1,6 @@
 import type { Room } from '#web/request/visit.ts'
-import { email, emailActions } from './email.ts'
+import { emailActions } from './actions.ts'
+import { email, emailPreview } from './email.ts'
 import { emails } from './emails.ts'
 
-export const emailRoom: Room = { pages: [emails, email], actions: emailActions }
+export const emailRoom: Room = { pages: [emails, email], actions: emailActions, files: [emailPreview] }

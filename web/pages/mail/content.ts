@@ -1,0 +1,60 @@
+import { type Html, html } from '#web/html.ts'
+import { preformatted, section } from '#web/layout/parts.ts'
+import type { Visit } from '#web/request/visit.ts'
+import { hasRemoteImages, SANDBOX } from './preview.ts'
+
+export type Mail = {
+  /** Path of its page, below which `/preview` has the HTML alone. */
+  path: string
+  html: string | null | undefined
+  text: string | null | undefined
+  headers: Record<string, string> | null | undefined
+  /** `path` is null for a file that is not stored. */
+  files: { name: string; path: string | null; size: number | null }[]
+  /** The message as it was sent or as it came; null if it is not stored. */
+  raw?: string | null
+}
+
+/** The content of a mail: its HTML in a frame, its text, its source, its headers and its files. */
+export function mailContent(visit: Visit, { path, html: source, text, headers, files, raw }: Mail): Html {
+  const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`)
+  return html`${section(
+    'Content',
+    html`${source ? frameOf(visit, path, source) : ''}
+${text ? part('Text', !source, preformatted(text, 'Text of the email')) : ''}
+${source ? part('Source', false, preformatted(source, 'HTML of the email as it is written')) : ''}
+${lines.length > 0 ? part('Headers', false, preformatted(lines.join('\n'), 'Headers of the email')) : ''}
+${source || text ? '' : html`<p>It has neither HTML nor text, or they are no longer stored.</p>`}
+${raw ? html`<p><a href="${raw}" download>Download the message (.eml)</a></p>` : ''}`,
+  )}
+${files.length > 0 ? section('Attachments', attachments(files)) : ''}`
+}
+
+function frameOf({ query }: Visit, path: string, source: string): Html {
+  const isShowing = query.images === '1'
+  const note = isShowing
+    ? html`<p>Remote images are shown this once. The sender can see when and from which network the email was opened.</p>`
+    : html`<p><a href="${path}?images=1" data-turbo-prefetch="false">Show remote images</a>, which tells the sender that the email was opened.</p>`
+  return html`${hasRemoteImages(source) ? note : ''}
+<iframe title="HTML of the email" sandbox="${SANDBOX}" src="${path}/preview${isShowing ? '?images=1' : ''}"></iframe>`
+}
+
+function part(name: string, isOpen: boolean, body: Html): Html {
+  return isOpen
+    ? html`<details class="part" open><summary>${name}</summary>${body}</details>`
+    : html`<details class="part"><summary>${name}</summary>${body}</details>`
+}
+
+function attachments(files: Mail['files']): Html {
+  return html`<ul>${files.map(
+    ({ name, path, size }) =>
+      html`<li>${path ? html`<a href="${path}" download>${name}</a>` : name} (${path ? sizeOf(size) : 'not stored'})</li>`,
+  )}</ul>`
+}
+
+/** The size of a file in words. */
+function sizeOf(bytes: number | null): string {
+  if (bytes === null) return 'not fetched yet'
+  if (bytes < 1_000) return `${bytes} bytes`
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
