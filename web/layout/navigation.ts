@@ -2,6 +2,7 @@
 export const NAVIGATION = [
   { path: '/', name: 'Overview' },
   { path: '/emails', name: 'Emails' },
+  { path: '/received', name: 'Received' },
   { path: '/campaigns', name: 'Campaigns' },
   { path: '/automations', name: 'Automations' },
   { path: '/contacts', name: 'Contacts' },

@@ -10,15 +10,18 @@ const MARKS: Record<string, [mark: string, tone: string]> = {
 }
 
 const TONES: Record<string, keyof typeof MARKS> = {
-  ...tones('good', 'delivered sent opened clicked verified enabled published completed subscribed success active pass'),
-  ...tones('bad', 'bounced complained failed disabled rejected fail error expired'),
+  ...tones(
+    'good',
+    'delivered sent opened clicked verified enabled published completed subscribed success active pass interested',
+  ),
+  ...tones('bad', 'bounced complained failed disabled rejected fail error expired not_interested'),
   ...tones(
     'wait',
     'queued scheduled sending deferred pending running processing testing in_progress not_started draft',
   ),
   ...tones(
     'note',
-    'in_doubt suppressed canceled paused partially_verified partially_failed temporary_failure skipped unsubscribed',
+    'in_doubt suppressed canceled paused gray unread processing_failed partially_verified partially_failed temporary_failure skipped unsubscribed',
   ),
 }
 
@@ -26,11 +29,11 @@ function tones(tone: string, words: string): Record<string, string> {
   return Object.fromEntries(words.split(' ').map(word => [word, tone]))
 }
 
-/** A state as a word with a mark. */
-export function badge(state: string | null | undefined): Html {
+/** A state as a word with a mark, or as other words. */
+export function badge(state: string | null | undefined, words?: string): Html {
   if (!state) return html`<span class="badge plain">none</span>`
   const [mark, tone] = MARKS[TONES[state.toLowerCase()] ?? 'plain'] as [string, string]
-  return html`<span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${state.replaceAll('_', ' ')}</span>`
+  return html`<span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${words ?? state.replaceAll('_', ' ')}</span>`
 }
 
 /** A time in UTC; the script adds that of the reader. `missing` stands for null. */

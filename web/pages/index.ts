@@ -11,11 +11,12 @@ import { templateRoom } from './marketing/templates.ts'
 import { memberRoom } from './members/members.ts'
 import { overviewRoom } from './overview.ts'
 import { profileRoom } from './profile.ts'
+import { receivedRoom } from './received/index.ts'
 import { settingsRoom } from './settings.ts'
 import { webhookRoom } from './webhooks/webhooks.ts'
 
 /** All pages of the dashboard. */
 export const rooms: Room[] = [
-  ...[overviewRoom, emailRoom, campaignRoom, automationRoom, contactRoom, segmentRoom, templateRoom],
+  ...[overviewRoom, emailRoom, receivedRoom, campaignRoom, automationRoom, contactRoom, segmentRoom, templateRoom],
   ...[domainRoom, webhookRoom, apiKeyRoom, memberRoom, auditRoom, settingsRoom, profileRoom],
 ]

@@ -4,6 +4,7 @@ import { startSink } from '#test/faults/support/sink.ts'
 import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { startForbidden } from '#test/support/http/fetching.ts'
+import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 
@@ -34,6 +35,14 @@ function styleOf(element: unknown): string[] {
   return [color, fontWeight]
 }
 
+function widthOf(image: unknown): number {
+  return (image as { naturalWidth: number }).naturalWidth
+}
+
+/** Keeps the paths that Turbo would fetch ahead of a click. */
+const notePrefetches = `globalThis.prefetched = []
+document.addEventListener('turbo:before-prefetch', ({ target }) => prefetched.push(target.pathname))`
+
 t.test('a hostile email runs nothing and calls nobody, and keeps its styles', async t => {
   const { port, heard } = await startForbidden(t)
   const attachments = [{ filename: 'pixel.gif', content: PIXEL, content_id: 'pixel' }]
@@ -44,10 +53,7 @@ t.test('a hostile email runs nothing and calls nobody, and keeps its styles', as
   t.strictSame(await findBarriers(owner), [])
   const frame = owner.frameLocator('iframe[title="HTML of the email"]')
   t.strictSame(await frame.locator('#a').evaluate(styleOf), ['rgb(1, 2, 3)', '700'])
-  t.equal(
-    await frame.locator('#inline').evaluate(image => (image as unknown as { naturalWidth: number }).naturalWidth),
-    1,
-  )
+  t.equal(await frame.locator('#inline').evaluate(widthOf), 1)
   await frame.locator('#link').click()
   await frame.locator('#go').click()
   t.strictSame([heard(), owner.context().pages().length], [0, 1])
@@ -64,6 +70,7 @@ t.test('a hostile email runs nothing and calls nobody, and keeps its styles', as
   await owner.waitForSelector('text=Remote images are shown this once.')
   await waitUntil(() => heard() > 0, 'images are loaded once they are asked for')
   t.equal(await owner.evaluate('globalThis.pwned'), undefined)
+  await owner.goto('/')
   faults.length = 0
 })
 
@@ -88,6 +95,68 @@ t.test('emails in doubt are found, and released together', async t => {
   await owner.waitForSelector('.notice:text("Done with 2 of 2 emails.")')
   t.equal(await owner.locator('tbody tr').count(), 0)
   for (const id of ids) t.equal((await readEmail(world, account, id)).status, 'delivered')
+})
+
+t.test('an email that comes in is unread until it is opened, and is answered', async t => {
+  const work = openWork(t, world)
+  const html = '<p id="hello">Hello <img src="cid:pixel"></p>'
+  const attachments = [{ filename: 'pixel.gif', content: Buffer.from(PIXEL, 'base64'), cid: 'pixel' }]
+  const raw = await compose({ from: 'Ann <ann@y.com>', subject: 'A question', text: 'Hello', html, attachments })
+  const id = await receive(work, account, raw)
+  const isRead = async () => {
+    const { rows } = await world.pool.pg.query(
+      'SELECT read_at IS NOT NULL AS read FROM received_emails WHERE id = $1',
+      [id],
+    )
+    return rows[0].read
+  }
+  const viewer = await dashboard.signIn('view_only')
+  await viewer.goto('/received')
+  await viewer.click('a:text("Ann")')
+  await viewer.waitForSelector('h1:text("A question")')
+  t.equal(await isRead(), false, 'a view-only member reads without marking')
+  t.equal(await viewer.locator('main form[method=post]').count(), 0)
+
+  await owner.goto('/received')
+  t.strictSame(await findBarriers(owner), [])
+  t.match(await owner.textContent('tbody tr'), /Ann.*unread.*A question/s)
+  const ahead = await owner.request.get(`/received/${id}`, {
+    headers: { accept: 'text/html', 'x-sec-purpose': 'prefetch' },
+  })
+  t.strictSame([ahead.status(), await isRead()], [200, false], 'what Turbo fetches ahead is not opened')
+  await owner.evaluate(notePrefetches)
+  await owner.hover('a:text("Ann")')
+  await owner.hover('nav a:text("Domains")')
+  t.strictSame(await owner.evaluate('prefetched'), ['/domains'], 'Turbo fetches other pages ahead, and not this one')
+  await owner.click('a:text("Ann")')
+  await owner.waitForSelector('h1:text("A question")')
+  t.equal(await isRead(), true)
+  t.strictSame(await findBarriers(owner), [])
+  const image = owner.frameLocator('iframe').locator('#hello img')
+  t.equal(await image.evaluate(widthOf), 1)
+  t.match(await (await owner.request.get(`/api/emails/receiving/${id}/raw`)).text(), /^Subject: A question/m)
+
+  await owner.fill('#from', 'no address')
+  await owner.fill('#text', 'Thank you')
+  await owner.click('button:text("Reply")')
+  await owner.waitForSelector('[role=alert] a[href="#from"]')
+  t.equal(await owner.inputValue('#text'), 'Thank you')
+  await owner.fill('#from', `me@${account.domain}`)
+  await owner.click('button:text("Reply")')
+  await owner.waitForSelector('h1:text("Re: A question")')
+  t.match(await owner.textContent('.facts'), /To *Ann <ann@y.com>/)
+
+  await owner.goto(`/received/${id}`)
+  t.match(await owner.textContent('section:has(h2:text("Thread"))'), /Re: A question.*sent/s)
+  await owner.fill('#to', 'bob@y.com')
+  await owner.fill('#note', 'See below')
+  await owner.click('button:text("Forward")')
+  await owner.waitForSelector('h1:text("Fwd: A question")')
+  await owner.goto(`/received/${id}`)
+  await owner.click('summary:text("Delete")')
+  await owner.click('button:text("Delete")')
+  await owner.waitForSelector('.notice:text("The email is deleted.")')
+  t.equal((await owner.request.get(`/received/${id}`, { headers: { accept: 'text/html' } })).status(), 404)
 })
 
 t.test('no page had a fault', async t => t.strictSame(faults, []))

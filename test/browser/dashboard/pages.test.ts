@@ -2,13 +2,16 @@ import t from 'tap'
 import type { Role } from '#lib/members/roles.ts'
 import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
+import { compose, receive } from '#test/support/receiving.ts'
+import { openWork } from '#test/support/sending.ts'
 import { rooms } from '#web/pages/index.ts'
 
 const HOSTILE = '"><img src=x onerror="pwned=1">\u202Eevil 😀'
 
 t.setTimeout(300_000)
 const dashboard = await openDashboard(t)
-const { api, account } = dashboard
+const { world, api, account } = dashboard
+const work = openWork(t, world)
 const ids = await fill()
 
 /** Paths of the pages, with ids of what the account has. */
@@ -34,7 +37,9 @@ async function fill(): Promise<Record<string, string>> {
   await post('/events', { name: HOSTILE })
   const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'signed.up' } }]
   const { body } = await api.request('GET', '/api/polls')
+  const mail = { subject: HOSTILE, html: '<p>Hello</p>', attachments: [{ filename: HOSTILE, content: 'x' }] }
   return {
+    received: await receive(work, account, await compose({ from: { name: HOSTILE, address: 'ann@y.com' }, ...mail })),
     ...{ segments, contacts, emails, domains: account.domain_id, polls: body.data[0]?.id as string },
     templates: await post('/templates', { name: HOSTILE, ...content }),
     campaigns: await post('/campaigns', { from, name: HOSTILE, segment_id: segments, ...content }),

@@ -1,0 +1,64 @@
+import type { ListedReceivedEmail } from '#sql/receiving/received_email_list.ts'
+import { html } from '#web/html.ts'
+import { type Field, filters } from '#web/layout/form.ts'
+import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
+import { badge, linkButton, time } from '#web/layout/parts.ts'
+import { page, type Visit } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+import { failedChecks } from './verdicts.ts'
+
+type Row = Wire<ListedReceivedEmail>
+
+const FILTERS: Field[] = [
+  { name: 'q', label: 'Text', type: 'search' },
+  {
+    ...{ name: 'read', label: 'Read', type: 'select' },
+    options: [
+      ['', 'all'],
+      ['false', 'unread'],
+      ['true', 'read'],
+    ],
+  },
+  {
+    ...{ name: 'category', label: 'Reply', type: 'select' },
+    options: ['', 'interested', 'neutral', 'not_interested', 'none'].map(
+      name => [name, name.replace('_', ' ') || 'all'] as const,
+    ),
+  },
+  { name: 'domain', label: 'Domain' },
+  { name: 'from', label: 'From' },
+]
+
+const columns: Column<Row>[] = [
+  { title: 'From', cell: ({ from, from_name, mail_from }) => from_name || from || mail_from || '(no sender)' },
+  {
+    title: 'Subject',
+    cell: ({ subject, read }) => html`${read ? '' : html`${badge('unread')} `}${subject || '(no subject)'}`,
+  },
+  { title: 'Reply', cell: ({ category }) => (category ? badge(category) : '') },
+  { title: 'Checks', cell: ({ verdicts }) => failedChecks(verdicts) },
+  { title: 'Received', cell: ({ created_at }) => time(created_at) },
+]
+
+/** The inbox of the account. Turbo fetches no page of it ahead of the click, since a page that is opened counts as read. */
+export const received = page('/received', async visit => {
+  const query = listQuery(visit, ...FILTERS.map(({ name }) => name))
+  const list = await visit.ask<List<Row>>('listReceivedEmails', { query })
+  const rows = { caption: 'Received emails, newest first', columns, rows: list.data, link: linkTo }
+  return {
+    title: 'Received',
+    actions: linkButton('/docs/receiving', 'How to receive'),
+    body: html`${filters(visit, '/received', FILTERS)}
+<div data-turbo-prefetch="false">${table({ ...rows, empty: empty('No email was found. This brings one:', bring(visit)) })}</div>
+${pager(visit, list)}`,
+  }
+})
+
+const linkTo = ({ id }: Row) => `/received/${id}`
+
+/** A command that sends an email to this server. */
+function bring({ ctx: { config } }: Visit): string {
+  const to = 'anna@sandbox.internal'
+  return `printf 'From: bob@example.org\\nTo: ${to}\\nSubject: Hi\\n\\nHello!\\n' |
+  curl smtp://${new URL(config.BASE_URL).hostname}:${config.SMTP_PORT} --mail-from bob@example.org --mail-rcpt ${to} -T -`
+}
