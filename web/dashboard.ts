@@ -29,7 +29,8 @@ export function dashboardRouter(foundation: Foundation): Router<State, Services>
     router.get(page.path, (ctx, next) => (isForPeople(ctx) ? serve(ctx, findSession, showing(page)) : next()))
   }
   for (const file of rooms.flatMap(({ files = [] }) => files)) {
-    router.get(file.path, (ctx, next) => (isForPeople(ctx) ? serve(ctx, findSession, file.send) : next()))
+    // Whatever type a browser asks for: it saves files, and shows others in frames.
+    router.get(file.path, (ctx, next) => (ctx.get('authorization') ? next() : serve(ctx, findSession, file.send)))
   }
   for (const action of rooms.flatMap(({ actions }) => actions)) {
     router.post(action.path, (ctx, next) => (isForPeople(ctx) ? serve(ctx, findSession, acting(action)) : next()))

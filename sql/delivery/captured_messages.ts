@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 export type CapturedMessage = { account_id: string; delivery_id: string; mail_from: string; message: Buffer }
@@ -75,5 +76,51 @@ export async function findCapturedMessage(db: Queryable, id: string): Promise<z.
     FROM captured_messages c JOIN deliveries d ON d.account_id = c.account_id AND d.id = c.delivery_id
     WHERE c.delivery_id = ${id} OR d.email_id = ${id}
     ORDER BY c.delivery_id LIMIT 1
+  `)
+}
+
+const OwnListed = Listed.extend({ email_id: z.string(), from: z.string() })
+export type OwnListedMessage = z.infer<typeof OwnListed>
+
+/** For the members of an account, newest first. */
+export async function listOwnCapturedMessages(
+  db: Queryable,
+  account_id: string,
+  position: Position,
+): Promise<Page<OwnListedMessage>> {
+  return readPage(position, (where, order, limit) =>
+    db.any(sql.type(OwnListed)`
+      SELECT c.id, c.created_at, d.recipient, e.id AS email_id, e.sender AS "from", e.subject, length(c.message) AS size
+      FROM (
+        SELECT * FROM (
+          SELECT delivery_id AS id, created_at, message FROM captured_messages WHERE account_id = ${account_id}
+        ) own
+        WHERE ${where} ORDER BY ${order} LIMIT ${limit}
+      ) c
+      JOIN deliveries d ON d.account_id = ${account_id} AND d.id = c.id
+      JOIN emails e ON e.account_id = ${account_id} AND e.id = d.email_id
+      ORDER BY ${order}
+    `),
+  )
+}
+
+const OwnFound = Found.extend({ id: z.string(), email_id: z.string(), created_at: z.date() })
+export type OwnCapturedMessage = z.infer<typeof OwnFound>
+
+/** As `findCapturedMessage`, of an account. */
+export async function findOwnCapturedMessage(
+  db: Queryable,
+  account_id: string,
+  id: string,
+): Promise<OwnCapturedMessage | null> {
+  return db.maybeOne(sql.type(OwnFound)`
+    SELECT d.id, d.email_id, d.recipient, c.mail_from, c.message, c.created_at
+    FROM (
+      SELECT id, email_id, recipient FROM deliveries WHERE account_id = ${account_id} AND id = ${id}
+      UNION ALL
+      SELECT id, email_id, recipient FROM deliveries WHERE account_id = ${account_id} AND email_id = ${id}
+    ) d
+    JOIN captured_messages c ON c.account_id = ${account_id} AND c.delivery_id = d.id
+    ORDER BY d.id LIMIT 1
   `)
 }

@@ -26,7 +26,7 @@ export function frame({ shown, path, session, accounts, notice, problem, isCaptu
     html`<a class="skip" href="#main">Skip to content</a>
 <header class="top">
 <a class="brand" href="/">Mailbrook</a>
-${isCaptured ? html`<span class="badge captured">Captured: nothing leaves this machine</span>` : ''}
+${isCaptured ? html`<a class="badge captured" href="/captured">Captured: nothing leaves this machine</a>` : ''}
 <form class="search" role="search" action="/emails">
 <label class="hidden" for="top-search">Search emails</label>
 <input id="top-search" name="q" type="search" placeholder="Search emails" maxlength="200" data-key="/">
@@ -36,7 +36,7 @@ ${memberMenu(session, accounts)}
 </header>
 <div class="sides">
 <nav aria-label="Main">
-${navigation(path)}
+${navigation(path, isCaptured)}
 </nav>
 <main id="main" tabindex="-1">
 <div class="heading"><h1>${title}</h1>${actions ?? ''}</div>
@@ -64,10 +64,10 @@ function documentOf(title: string, body: Html): Html {
   })
 }
 
-function navigation(path: string): Html {
+function navigation(path: string, isCaptured: boolean): Html {
   const current = groupOf(path)
   return html`<ul>
-${NAVIGATION.map(
+${NAVIGATION.filter(({ isOfCapture }) => isCaptured || !isOfCapture).map(
   ({ path: entry, name }) =>
     html`<li><a href="${entry}"${raw(entry === current ? ' aria-current="page"' : '')}>${name}</a></li>`,
 )}

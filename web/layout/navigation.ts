@@ -1,7 +1,10 @@
-/** Entries of the main navigation. A page belongs to the entry that its path begins with. */
-export const NAVIGATION = [
+/** An entry of the main navigation. A page belongs to the entry that its path begins with. */
+type Entry = { path: string; name: string /** Only where nothing leaves the machine. */; isOfCapture?: true }
+
+export const NAVIGATION: readonly Entry[] = [
   { path: '/', name: 'Overview' },
   { path: '/emails', name: 'Emails' },
+  { path: '/captured', name: 'Captured', isOfCapture: true },
   { path: '/received', name: 'Received' },
   { path: '/campaigns', name: 'Campaigns' },
   { path: '/automations', name: 'Automations' },
@@ -17,7 +20,7 @@ export const NAVIGATION = [
   { path: '/members', name: 'Members' },
   { path: '/audit-log', name: 'Audit log' },
   { path: '/settings', name: 'Settings' },
-] as const
+]
 
 /** The path of the entry that a page belongs to. */
 export function groupOf(path: string): string {

@@ -1,6 +1,7 @@
 import type { Room } from '#web/request/visit.ts'
 import { apiKeyRoom } from './api_keys.ts'
 import { auditRoom } from './audit_log.ts'
+import { capturedRoom } from './captured/index.ts'
 import { domainRoom } from './domains/domains.ts'
 import { emailRoom } from './emails/index.ts'
 import { automationRoom } from './marketing/automations.ts'
@@ -17,6 +18,16 @@ import { webhookRoom } from './webhooks/webhooks.ts'
 
 /** All pages of the dashboard. */
 export const rooms: Room[] = [
-  ...[overviewRoom, emailRoom, receivedRoom, campaignRoom, automationRoom, contactRoom, segmentRoom, templateRoom],
+  ...[
+    overviewRoom,
+    emailRoom,
+    capturedRoom,
+    receivedRoom,
+    campaignRoom,
+    automationRoom,
+    contactRoom,
+    segmentRoom,
+    templateRoom,
+  ],
   ...[domainRoom, webhookRoom, apiKeyRoom, memberRoom, auditRoom, settingsRoom, profileRoom],
 ]

@@ -6,6 +6,7 @@ import { curl, empty, type List, table } from '#web/layout/list.ts'
 import { badge, count, section, time } from '#web/layout/parts.ts'
 import { page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { newestCaptured } from './captured/captured.ts'
 import { findDomains, type OwnDomain } from './domains/own_domains.ts'
 
 type Use = { used: number; limit: number | null }
@@ -24,6 +25,7 @@ const overview = page('/', async visit => {
 <li>Emails in 30 days <strong>${shown(emails.monthly)}</strong></li>
 </ul>
 ${needs.length > 0 ? section('Needs you', html`<ul>${needs.map(need => html`<li>${need}</li>`)}</ul>`) : ''}
+${await newestCaptured(visit)}
 ${section('Newest emails', newest(mail, visit))}`,
   }
 })

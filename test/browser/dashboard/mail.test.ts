@@ -7,6 +7,7 @@ import { startForbidden } from '#test/support/http/fetching.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
+import { newAccount } from '#test/support/world.ts'
 
 t.setTimeout(300_000)
 const dashboard = await openDashboard(t)
@@ -72,6 +73,43 @@ t.test('a hostile email runs nothing and calls nobody, and keeps its styles', as
   t.equal(await owner.evaluate('globalThis.pwned'), undefined)
   await owner.goto('/')
   faults.length = 0
+})
+
+t.test('the first email that is sent is captured, and is read from the overview', async t => {
+  const attachments = [
+    { filename: 'pixel.gif', content: PIXEL, content_id: 'pixel' },
+    { filename: 'notes.html', content: Buffer.from('<script>1</script>').toString('base64') },
+  ]
+  const html = '<p id="hello">It works. <img src="cid:pixel"></p>'
+  const id = await acceptEmail(world, account, { to: 'Ann <ann@y.com>', subject: 'First', html, attachments })
+  const work = openWork(t, world)
+  await send_emails({ email_ids: [id] }, work)
+  await work.sender.idle()
+  await owner.goto('/')
+  await owner.click('section:has(h2:text("Captured")) a:text("ann@y.com")')
+  await owner.waitForSelector('h1:text("First")')
+  t.match(await owner.textContent('.facts'), /To *Ann <ann@y.com>.*Recipient *ann@y.com/s)
+  t.equal(await owner.frameLocator('iframe').locator('#hello img').evaluate(widthOf), 1)
+  const [raw, file] = await Promise.all(
+    ['Download the message (.eml)', 'notes.html'].map(async text =>
+      owner.request.get((await owner.getAttribute(`a:text("${text}")`, 'href')) as string),
+    ),
+  )
+  t.match(await raw?.text(), /^DKIM-Signature: .*^Subject: First\r$/ms)
+  t.match(file?.headers(), { 'content-disposition': /^attachment/, 'content-security-policy': /^sandbox/ })
+  await owner.click('a:text("Its email")')
+  await owner.click('a:text("Read the captured message")')
+  await owner.waitForSelector('a:text("Its email")')
+
+  const other = await newAccount(world)
+  const theirs = await acceptEmail(world, other)
+  await send_emails({ email_ids: [theirs] }, work)
+  await work.sender.idle()
+  for (const path of ['', '/preview', '/raw', '/files/0']) {
+    t.equal((await owner.request.get(`/captured/${theirs}${path}`, { headers: { accept: 'text/html' } })).status(), 404)
+  }
+  await owner.goto('/captured')
+  t.strictSame(await owner.locator('tbody th').allTextContents(), ['ann@y.com'])
 })
 
 t.test('emails in doubt are found, and released together', async t => {

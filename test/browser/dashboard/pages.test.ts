@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Role } from '#lib/members/roles.ts'
+import { send_emails } from '#tasks/send_emails.ts'
 import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { compose, receive } from '#test/support/receiving.ts'
@@ -33,6 +34,8 @@ async function fill(): Promise<Record<string, string>> {
   const segments = await post('/segments', { name: HOSTILE, domain })
   const contacts = await post('/contacts', { email: 'anna@acme.org', first_name: HOSTILE, domain })
   const emails = await post('/emails', { from, to: ['anna@acme.org'], poll, ...content })
+  await send_emails({ email_ids: [emails] }, work)
+  await work.sender.idle()
   await post('/topics', { name: HOSTILE, default_subscription: 'opt_in' })
   await post('/events', { name: HOSTILE })
   const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'signed.up' } }]
@@ -40,7 +43,7 @@ async function fill(): Promise<Record<string, string>> {
   const mail = { subject: HOSTILE, html: '<p>Hello</p>', attachments: [{ filename: HOSTILE, content: 'x' }] }
   return {
     received: await receive(work, account, await compose({ from: { name: HOSTILE, address: 'ann@y.com' }, ...mail })),
-    ...{ segments, contacts, emails, domains: account.domain_id, polls: body.data[0]?.id as string },
+    ...{ segments, contacts, emails, captured: emails, domains: account.domain_id, polls: body.data[0]?.id as string },
     templates: await post('/templates', { name: HOSTILE, ...content }),
     campaigns: await post('/campaigns', { from, name: HOSTILE, segment_id: segments, ...content }),
     automations: await post('/automations', { name: HOSTILE, domain, steps, connections: [] }),

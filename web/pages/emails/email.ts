@@ -6,7 +6,7 @@ import type { Email } from '#sql/sending/email_records.ts'
 import { type Html, html } from '#web/html.ts'
 import { form } from '#web/layout/form.ts'
 import { table } from '#web/layout/list.ts'
-import { badge, facts, section, time } from '#web/layout/parts.ts'
+import { badge, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { mailContent } from '#web/pages/mail/content.ts'
 import { respondMail } from '#web/pages/mail/preview.ts'
@@ -24,6 +24,7 @@ export const email = recordPage<Shown>('/emails/:id', 'getEmail', (found, visit)
     title: subject || '(no subject)',
     actions: badge(status),
     body: html`${why(found, visit)}
+${found.events.some(({ via }) => via === 'capture') ? html`<p>${linkButton(`/captured/${id}`, 'Read the captured message')}</p>` : ''}
 ${head(found)}
 ${section('What happened', happened(found))}
 ${mailContent(visit, {

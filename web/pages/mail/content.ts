@@ -53,7 +53,7 @@ function attachments(files: Mail['files']): Html {
 }
 
 /** The size of a file in words. */
-function sizeOf(bytes: number | null): string {
+export function sizeOf(bytes: number | null): string {
   if (bytes === null) return 'not fetched yet'
   if (bytes < 1_000) return `${bytes} bytes`
   return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`

@@ -1,0 +1,51 @@
+import { listOwnCapturedMessages, type OwnListedMessage } from '#sql/delivery/captured_messages.ts'
+import { type Html, html } from '#web/html.ts'
+import { type Column, curl, empty, listQuery, pager, table } from '#web/layout/list.ts'
+import { section, time } from '#web/layout/parts.ts'
+import { sizeOf } from '#web/pages/mail/content.ts'
+import { page, type Visit } from '#web/request/visit.ts'
+import { type Wire, wire } from '#web/request/wire.ts'
+
+type Row = Wire<OwnListedMessage>
+
+const NEWEST = 5
+
+const columns: Column<Row>[] = [
+  { title: 'To', cell: ({ recipient }) => recipient },
+  { title: 'Subject', cell: ({ subject }) => subject || '(no subject)' },
+  { title: 'From', cell: ({ from }) => from },
+  { title: 'Size', cell: ({ size }) => sizeOf(size) },
+  { title: 'Captured', cell: ({ created_at }) => time(created_at) },
+]
+
+/** Messages that were stored instead of sent: one for each recipient. */
+export const captured = page('/captured', async visit => {
+  const { after, before } = listQuery(visit)
+  const list = await find(visit, { limit: 50, after, before })
+  return { title: 'Captured', body: html`${tableOf(visit, list.data)}${pager(visit, list)}` }
+})
+
+/** For the overview: where a newcomer sees the first email. Empty where mail leaves the machine, or none was sent. */
+export async function newestCaptured(visit: Visit): Promise<Html> {
+  if (visit.ctx.config.MAIL_TRANSPORT !== 'capture') return html``
+  const { data } = await find(visit, { limit: NEWEST })
+  return data.length > 0 ? section('Captured', tableOf(visit, data)) : html``
+}
+
+async function find(visit: Visit, position: Parameters<typeof listOwnCapturedMessages>[2]) {
+  return wire(await listOwnCapturedMessages(visit.ctx.pool, visit.session.account_id, position))
+}
+
+function tableOf(visit: Visit, rows: Row[]): Html {
+  const from = 'Mailbrook <hello@sandbox.internal>'
+  const body = { from, to: ['anna@example.org'], subject: 'Hello', html: '<p>It works.</p>' }
+  return table({
+    ...{
+      caption: 'Messages that were not sent, newest first',
+      columns,
+      rows,
+      link: ({ id }: Row) => `/captured/${id}`,
+    },
+    empty: empty('No message was captured. This sends one:', curl(visit, 'POST', '/emails', body)),
+  })
+}
