@@ -8,7 +8,8 @@ type ListPage<Row> = {
   title: string
   /** Id of the operation that lists the rows. */
   operation: string
-  columns: Column<Row>[]
+  /** By the visit where they depend on what the member may do. */
+  columns: Column<Row>[] | ((visit: Visit) => Column<Row>[])
   filters?: readonly Field[]
   /** Sentence in place of an empty list, and the command that fills it. */
   empty: (visit: Visit) => [sentence: string, command?: string]
@@ -24,7 +25,11 @@ export function listPage<Row extends { id: string }>(parts: ListPage<Row>): Page
   const { path, title, operation, columns, filters: fields = [], hasPages = true } = parts
   return page(path, async visit => {
     const list = await visit.ask<List<Row>>(operation, { query: listQuery(visit, ...fields.map(({ name }) => name)) })
-    const rows = { caption: `${title}, newest first`, columns, rows: list.data, empty: empty(...parts.empty(visit)) }
+    const shown = typeof columns === 'function' ? columns(visit) : columns
+    const rows = {
+      ...{ caption: `${title}, newest first`, columns: shown },
+      ...{ rows: list.data, empty: empty(...parts.empty(visit)) },
+    }
     return {
       title,
       ...(parts.actions ? { actions: parts.actions } : {}),

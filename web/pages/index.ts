@@ -4,6 +4,7 @@ import { auditRoom } from './audit_log.ts'
 import { capturedRoom } from './captured/index.ts'
 import { domainRoom } from './domains/domains.ts'
 import { emailRoom } from './emails/index.ts'
+import { logRoom } from './logs.ts'
 import { automationRoom } from './marketing/automations.ts'
 import { campaignRoom } from './marketing/campaigns.ts'
 import { contactRoom } from './marketing/contacts.ts'
@@ -14,6 +15,7 @@ import { overviewRoom } from './overview.ts'
 import { profileRoom } from './profile.ts'
 import { receivedRoom } from './received/index.ts'
 import { settingsRoom } from './settings.ts'
+import { suppressionRoom } from './suppressions.ts'
 import { webhookRoom } from './webhooks/webhooks.ts'
 
 /** All pages of the dashboard. */
@@ -29,5 +31,5 @@ export const rooms: Room[] = [
     segmentRoom,
     templateRoom,
   ],
-  ...[domainRoom, webhookRoom, apiKeyRoom, memberRoom, auditRoom, settingsRoom, profileRoom],
+  ...[domainRoom, suppressionRoom, webhookRoom, logRoom, apiKeyRoom, memberRoom, auditRoom, settingsRoom, profileRoom],
 ]

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
@@ -11,7 +13,7 @@ import { newAccount } from '#test/support/world.ts'
 
 t.setTimeout(300_000)
 const dashboard = await openDashboard(t)
-const { world, account, faults } = dashboard
+const { world, account, api, faults } = dashboard
 const owner = await dashboard.signIn('owner')
 
 /** A picture of one pixel. */
@@ -195,6 +197,57 @@ t.test('an email that comes in is unread until it is opened, and is answered', a
   await owner.click('button:text("Delete")')
   await owner.waitForSelector('.notice:text("The email is deleted.")')
   t.equal((await owner.request.get(`/received/${id}`, { headers: { accept: 'text/html' } })).status(), 404)
+})
+
+t.test('addresses are suppressed one by one and from a file, and removed', async t => {
+  await owner.goto('/suppressions')
+  await owner.fill('#email', 'no address')
+  await owner
+    .locator('form.fields[action="/suppressions"]')
+    .evaluate(element => ((element as { noValidate: boolean }).noValidate = true))
+  await owner.click('button:text("Suppress")')
+  await owner.waitForSelector('[role=alert] a[href="#email"]')
+  await owner.fill('#email', 'ann@y.com')
+  await owner.click('button:text("Suppress")')
+  await owner.waitForSelector('.notice:text("ann@y.com is suppressed.")')
+  await owner.fill('#csv', 'email,reason\nbob@y.com,complaint\nann@y.com,manual\nnobody,manual')
+  await owner.click('button:text("Import")')
+  await owner.waitForSelector('h1:text("Imported suppressions")')
+  t.match(await owner.textContent('main'), 'Of 3 records, 1 were added, 1 were suppressed already, and\n1 are wrong.')
+  t.match(await owner.textContent('tbody'), /4.*nobody.*must be an address/s)
+  t.strictSame(await findBarriers(owner), [])
+  await owner.click('a:text("All suppressions")')
+  await owner.selectOption('#filter-reason', 'complaint')
+  await owner.click('button:text("Filter")')
+  await owner.waitForURL(/reason=complaint/)
+  t.strictSame(await owner.locator('tbody th').allTextContents(), ['bob@y.com'])
+  await owner.click('button:text("Remove")')
+  await owner.waitForSelector('.notice:text("The address is sent email again.")')
+  t.strictSame(await owner.locator('tbody th').allTextContents(), ['ann@y.com'])
+  const file = await owner.request.get((await owner.getAttribute('a:text("Export")', 'href')) as string)
+  t.match(await file.text(), /^email,reason.*ann@y\.com,manual/s)
+})
+
+t.test('a request in the log is found, with a command that repeats it', async t => {
+  const body = { from: 'nobody', to: ["o'hara@y.com"], subject: 'x', html: 'x' }
+  t.equal((await api.request('POST', '/api/emails', { body })).status, 422)
+  await owner.goto('/logs')
+  await owner.selectOption('#filter-method', 'POST')
+  await owner.selectOption('#filter-status', '4xx')
+  await owner.click('button:text("Filter")')
+  await owner.waitForURL(/status=4xx/)
+  await waitUntil(async () => {
+    await owner.reload()
+    return (await owner.locator('tbody tr').count()) > 0
+  }, 'the request is in the log')
+  await owner.click('a:text("POST /emails")')
+  await owner.waitForSelector('h1:text("POST /emails")')
+  t.match(await owner.textContent('section:has(h2:text("Response"))'), /"name": "validation_error"|"message"/)
+  const command = (await owner.textContent('.copyable code')) as string
+  t.match(command, `curl -X POST ${api.url}/api/emails`)
+  const run = promisify(execFile)
+  const { stdout } = await run('sh', ['-c', command.replace('mb_...', account.key)])
+  t.match(JSON.parse(stdout), { statusCode: 422 })
 })
 
 t.test('no page had a fault', async t => t.strictSame(faults, []))

@@ -5,6 +5,7 @@ import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { openWork } from '#test/support/sending.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { rooms } from '#web/pages/index.ts'
 
 const HOSTILE = '"><img src=x onerror="pwned=1">\u202Eevil 😀'
@@ -40,8 +41,11 @@ async function fill(): Promise<Record<string, string>> {
   await post('/events', { name: HOSTILE })
   const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'signed.up' } }]
   const { body } = await api.request('GET', '/api/polls')
+  await post('/suppressions', { email: `${'x'.repeat(60)}@${'y'.repeat(60)}.com` })
+  const [log] = await waitUntil(async () => (await api.request('GET', '/api/logs')).body.data, 'the log has requests')
   const mail = { subject: HOSTILE, html: '<p>Hello</p>', attachments: [{ filename: HOSTILE, content: 'x' }] }
   return {
+    logs: log?.id as string,
     received: await receive(work, account, await compose({ from: { name: HOSTILE, address: 'ann@y.com' }, ...mail })),
     ...{ segments, contacts, emails, captured: emails, domains: account.domain_id, polls: body.data[0]?.id as string },
     templates: await post('/templates', { name: HOSTILE, ...content }),

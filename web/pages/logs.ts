@@ -1,0 +1,65 @@
+import type { ListedLog, LogRecord } from '#sql/request_log/logs.ts'
+import { html } from '#web/html.ts'
+import { curl } from '#web/layout/list.ts'
+import { listPage } from '#web/layout/list_page.ts'
+import { badge, copyable, facts, preformatted, section, time } from '#web/layout/parts.ts'
+import { recordPage } from '#web/layout/record_page.ts'
+import type { Room } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
+const CLASSES = ['2xx', '3xx', '4xx', '5xx']
+
+const answered = (status: number) => badge(status < 400 ? 'success' : 'error', String(status))
+
+const logs = listPage<Wire<ListedLog>>({
+  ...{ path: '/logs', title: 'Logs', operation: 'listLogs' },
+  filters: [
+    {
+      ...{ name: 'method', label: 'Method', type: 'select' },
+      options: [['', 'all'], ...METHODS.map(name => [name, name] as const)],
+    },
+    {
+      ...{ name: 'status', label: 'Status', type: 'select' },
+      options: [['', 'all'], ...CLASSES.map(name => [name, name] as const)],
+    },
+    { name: 'endpoint', label: 'Path begins with', placeholder: '/emails' },
+    { name: 'q', label: 'Path or client contains', type: 'search' },
+    { name: 'created_after', label: 'After', type: 'date' },
+    { name: 'created_before', label: 'Before', type: 'date' },
+  ],
+  columns: [
+    { title: 'Request', cell: ({ method, endpoint }) => `${method} ${endpoint}` },
+    { title: 'Status', cell: ({ response_status }) => answered(response_status) },
+    { title: 'Client', cell: ({ user_agent }) => user_agent },
+    { title: 'When', cell: ({ created_at }) => time(created_at) },
+  ],
+  empty: visit => ['No request was found. This makes one:', curl(visit, 'GET', '/emails')],
+})
+
+const log = recordPage<Wire<LogRecord>>('/logs/:id', 'getLog', (found, visit) => {
+  const { method, endpoint, response_status, user_agent, created_at, request_body, response_body } = found
+  const sent = request_body !== null && typeof request_body === 'object' ? request_body : undefined
+  return {
+    title: `${method} ${endpoint}`,
+    actions: answered(response_status),
+    body: html`${facts([
+      ['When', time(created_at)],
+      ['Client', user_agent],
+    ])}
+${section('Request', bodyOf(request_body, 'Body of the request'))}
+${section('Response', bodyOf(response_body, 'Body of the response'))}
+${section(
+  'As curl',
+  html`<p>${copyable(curl(visit, method, endpoint, sent), 'as curl')}</p>
+<p>Secrets, the query and contents of files are not in the log: fill them in.</p>`,
+)}`,
+  }
+})
+
+function bodyOf(body: unknown, label: string) {
+  if (body === null) return html`<p>None, or none in JSON.</p>`
+  return preformatted(JSON.stringify(body, null, 2), label)
+}
+
+export const logRoom: Room = { pages: [logs, log], actions: [] }
