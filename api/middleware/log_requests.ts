@@ -114,12 +114,12 @@ export function logRequests(requestLog: RequestLog): Middleware {
   return async (ctx, next) => {
     const created_at = now().toISOString()
     await next()
-    if (!ctx.state.caller || isOfLogs(ctx)) return
+    if (!ctx.state.caller || !isLogged(ctx)) return
     requestLog.add({
       account_id: ctx.state.caller.account_id,
       created_at,
       method: ctx.method,
-      endpoint: ctx.path.slice('/api'.length) || '/',
+      endpoint: ctx.path.replace(/^\/api(?=\/|$)/i, '') || '/',
       response_status: ctx.status,
       user_agent: ctx.get('user-agent'),
       request_body: ctx.state.body,
@@ -128,7 +128,8 @@ export function logRequests(requestLog: RequestLog): Middleware {
   }
 }
 
-/** Reading the log does not make it longer. */
-function isOfLogs({ method, path }: Context): boolean {
-  return (method === 'GET' || method === 'HEAD') && /^\/api\/logs(?:\/|$)/i.test(path)
+/** Pages for people are no part of the API, and reading the log does not make it longer. */
+function isLogged({ method, path }: Context): boolean {
+  if (!/^\/(?:api|mcp)(?:\/|$)/i.test(path)) return false
+  return (method !== 'GET' && method !== 'HEAD') || !/^\/api\/logs(?:\/|$)/i.test(path)
 }

@@ -47,15 +47,19 @@ export function curl(visit: Visit, method: string, path: string, body?: object):
   return `${head} \\\n  -H 'Content-Type: application/json' -d '${json}'`
 }
 
-/** Links to the pages before and after this one, by cursors. */
-export function pager<Row extends { id: string }>(visit: Visit, { has_more, data }: List<Row>): Html {
+/** Links to the pages before and after this one, by cursors. `path`: of the page, where a form of it leads elsewhere. */
+export function pager<Row extends { id: string }>(
+  visit: Visit,
+  { has_more, data }: List<Row>,
+  path: string = visit.ctx.path,
+): Html {
   const { after, before } = visit.query
   const [first, last] = [data[0], data.at(-1)]
   const hasNewer = before ? has_more : Boolean(after)
   const hasOlder = before ? true : has_more
   const link = (cursor: 'after' | 'before', id: string) => {
     const { after, before, ...others } = visit.query
-    return `${visit.ctx.path}?${new URLSearchParams({ ...others, [cursor]: id })}`
+    return `${path}?${new URLSearchParams({ ...others, [cursor]: id })}`
   }
   if (!first || !last || (!hasNewer && !hasOlder)) return html``
   return html`<nav class="pager" aria-label="Pages">

@@ -35,7 +35,7 @@ export function listPage<Row extends { id: string }>(parts: ListPage<Row>): Page
       ...(parts.actions ? { actions: parts.actions } : {}),
       body: html`${fields.length > 0 ? filters(visit, path, fields) : ''}
 ${hasPages ? table({ ...rows, link: ({ id }: Row) => `${path}/${id}` }) : table(rows)}
-${pager(visit, list)}
+${pager(visit, list, path)}
 ${(await parts.below?.(visit)) ?? ''}`,
     }
   })

@@ -1,5 +1,6 @@
 import { SENDABLE } from '#lib/domains/domain_status.ts'
 import type { ListedEmail } from '#sql/sending/email_records.ts'
+import { listDoubtedEmails } from '#sql/sending/search/doubted_emails.ts'
 import type { Webhook } from '#sql/webhooks/webhooks.ts'
 import { type Html, html } from '#web/html.ts'
 import { curl, empty, type List, table } from '#web/layout/list.ts'
@@ -17,7 +18,11 @@ const overview = page('/', async visit => {
   const list = async <Row>(operation: string, limit: number) =>
     (await visit.ask<List<Row>>(operation, { query: { limit: String(limit) } })).data
   const mail = await list<Mail>('listEmails', 10)
-  const needs = [...needsOfDomains(await findDomains(visit)), ...needsOfWebhooks(await list('listWebhooks', 100))]
+  const needs = [
+    ...(await needsOfDoubts(visit)),
+    ...needsOfDomains(await findDomains(visit)),
+    ...needsOfWebhooks(await list('listWebhooks', 100)),
+  ]
   return {
     title: 'Overview',
     body: html`<ul class="tiles">
@@ -32,6 +37,12 @@ ${section('Newest emails', newest(mail, visit))}`,
 
 function shown({ used, limit }: Use): string {
   return limit === null ? count(used) : `${count(used)} of ${count(limit)}`
+}
+
+async function needsOfDoubts({ ctx, session }: Visit): Promise<Html[]> {
+  const { data } = await listDoubtedEmails(ctx.pool, session.account_id, { limit: 1 })
+  if (data.length === 0) return []
+  return [html`<a href="/emails?folder=in+doubt">Emails are in doubt</a>: they may have arrived, and somebody decides.`]
 }
 
 function needsOfDomains(domains: OwnDomain[]): Html[] {
