@@ -12,7 +12,7 @@ import { frame, plainPage } from './layout/frame.ts'
 import { rooms } from './pages/index.ts'
 import { signingIn } from './pages/signing_in/routes.ts'
 import { createAsk } from './request/ask.ts'
-import { readForm } from './request/form.ts'
+import { EMPTY_FORM, readForm } from './request/form.ts'
 import { leaveNotice, takeNotice } from './request/notice.ts'
 import { redirect, respondHtml } from './request/respond.ts'
 import type { Action, Page, Shown, Visit } from './request/visit.ts'
@@ -81,8 +81,9 @@ function showing(page: Page): Serve {
 
 function acting({ page, act }: Action): Serve {
   return async visit => {
-    const form = await readForm(visit.ctx)
+    let form = EMPTY_FORM
     try {
+      form = await readForm(visit.ctx)
       const done = await act(visit, form)
       if ('body' in done) return await respond(visit, done)
       if (done.notice) leaveNotice(visit.ctx, done.notice)

@@ -16,6 +16,7 @@ export type Field = {
     | 'textarea'
     | 'select'
     | 'checkbox'
+    | 'file'
   value?: string | boolean | null | undefined
   /** One sentence below the label. */
   hint?: string
@@ -23,6 +24,8 @@ export type Field = {
   /** Values of a select, with their names. */
   options?: readonly (readonly [value: string, name: string])[]
   rows?: number
+  /** Kinds of files that may be chosen. */
+  accept?: string
   autocomplete?: string
   placeholder?: string
 }
@@ -48,7 +51,8 @@ export function form(visit: Visit, parts: FormParts): Html {
 /** A form for everybody. */
 export function openForm(parts: FormParts, problem: Problem | null): Html {
   const { action, fields, submit, isSecret, isDangerous, prefix = '', extra } = parts
-  return html`<form method="post" action="${action}" class="fields"${raw(isSecret ? ' data-turbo="false"' : '')}>
+  const hasFile = fields.some(({ type }) => type === 'file')
+  return html`<form method="post" action="${action}" class="fields"${given('enctype', hasFile ? 'multipart/form-data' : '')}${raw(isSecret ? ' data-turbo="false"' : '')}>
 ${fields.map(field => fieldHtml(field, prefix, problem))}
 ${extra ?? ''}
 <p><button${raw(isDangerous ? ' class="danger"' : '')}>${submit}</button></p>
@@ -116,11 +120,12 @@ function textOf({ name, type, value }: Field, problem: Problem | null): string {
 }
 
 function control(
-  { type = 'text', options = [], rows = 8, autocomplete, placeholder }: Field,
+  { type = 'text', options = [], rows = 8, autocomplete, placeholder, accept }: Field,
   attributes: Html,
   value: string,
 ): Html {
   const more = html`${given('autocomplete', autocomplete)}${given('placeholder', placeholder)}`
+  if (type === 'file') return html`<input type="file" ${attributes}${given('accept', accept)}>`
   // The line break after the tag is not part of the value.
   if (type === 'textarea') return html`<textarea ${attributes} rows="${rows}"${more}>\n${value}</textarea>`
   if (type === 'select') {

@@ -20,7 +20,7 @@ type Framed = {
 
 /** A page of the dashboard, with navigation around it. */
 export function frame({ shown, path, session, accounts, notice, problem, isCaptured }: Framed): Html {
-  const { title, body, actions } = shown
+  const { title, body, actions, isLive } = shown
   return documentOf(
     title,
     html`<a class="skip" href="#main">Skip to content</a>
@@ -45,21 +45,29 @@ ${problem ? problemHtml(problem) : ''}
 ${body}
 </main>
 </div>`,
+    isLive ? LIVE : html``,
   )
 }
+
+/** Shown anew every few seconds: by the script, which keeps what is focused and the place on the page, or without it. */
+const LIVE = html`<meta name="turbo-refresh-method" content="morph">
+<meta name="turbo-refresh-scroll" content="preserve">
+<meta name="live" content="yes">
+<noscript><meta http-equiv="refresh" content="3"></noscript>`
 
 /** A page without navigation, for people who are not signed in. */
 export function plainPage(title: string, body: Html): Html {
   return documentOf(title, html`<main id="main" class="plain"><h1>${title}</h1>${body}</main>`)
 }
 
-function documentOf(title: string, body: Html): Html {
+function documentOf(title: string, body: Html, head = html``): Html {
   return documentHtml({
     title: `${title} - Mailbrook`,
     style_url: assetUrl('dashboard.css'),
     head: html`<meta name="turbo-cache-control" content="no-cache">
 <script src="${assetUrl('turbo.js')}" defer></script>
-<script src="${assetUrl('dashboard.js')}" defer></script>`,
+<script src="${assetUrl('dashboard.js')}" defer></script>
+${head}`,
     body,
   })
 }

@@ -1,5 +1,10 @@
 /** An entry of the main navigation. A page belongs to the entry that its path begins with. */
-type Entry = { path: string; name: string /** Only where nothing leaves the machine. */; isOfCapture?: true }
+type Entry = {
+  path: string
+  name: string /** Only where nothing leaves the machine. */
+  isOfCapture?: true /** How paths of more pages begin that belong to it. */
+  others?: readonly string[]
+}
 
 export const NAVIGATION: readonly Entry[] = [
   { path: '/', name: 'Overview' },
@@ -8,7 +13,7 @@ export const NAVIGATION: readonly Entry[] = [
   { path: '/received', name: 'Received' },
   { path: '/campaigns', name: 'Campaigns' },
   { path: '/automations', name: 'Automations' },
-  { path: '/contacts', name: 'Contacts' },
+  { path: '/contacts', name: 'Contacts', others: ['/imports', '/audiences', '/contact-properties'] },
   { path: '/segments', name: 'Segments' },
   { path: '/topics', name: 'Topics' },
   { path: '/templates', name: 'Templates' },
@@ -26,5 +31,6 @@ export const NAVIGATION: readonly Entry[] = [
 
 /** The path of the entry that a page belongs to. */
 export function groupOf(path: string): string {
-  return `/${path.split('/')[1] ?? ''}`
+  const first = `/${path.split('/')[1] ?? ''}`
+  return NAVIGATION.find(({ others }) => others?.includes(first))?.path ?? first
 }

@@ -5,9 +5,12 @@ import { capturedRoom } from './captured/index.ts'
 import { domainRoom } from './domains/domains.ts'
 import { emailRoom } from './emails/index.ts'
 import { logRoom } from './logs.ts'
+import { audienceRoom } from './marketing/audiences.ts'
 import { automationRoom } from './marketing/automations.ts'
 import { campaignRoom } from './marketing/campaigns.ts'
 import { contactRoom } from './marketing/contacts.ts'
+import { importRoom } from './marketing/imports.ts'
+import { propertyRoom } from './marketing/properties.ts'
 import { segmentRoom } from './marketing/segments.ts'
 import { templateRoom } from './marketing/templates.ts'
 import { memberRoom } from './members/members.ts'
@@ -31,5 +34,6 @@ export const rooms: Room[] = [
     segmentRoom,
     templateRoom,
   ],
+  ...[importRoom, audienceRoom, propertyRoom],
   ...[domainRoom, suppressionRoom, webhookRoom, logRoom, apiKeyRoom, memberRoom, auditRoom, settingsRoom, profileRoom],
 ]

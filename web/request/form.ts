@@ -1,3 +1,4 @@
+import { readImportBody } from '#api/bodies/import_body.ts'
 import { readBytes, requireIdentity } from '#api/bodies/read_body.ts'
 import type { Context } from '#api/context.ts'
 import { ApiError } from '#lib/errors.ts'
@@ -63,10 +64,23 @@ export class Form {
   }
 }
 
-/** Reads the body of a form that the browser sent, in the encoding that forms without files have. @throws {ApiError} */
+export const EMPTY_FORM = new Form(new URLSearchParams())
+
+/**
+ * Reads the body of a form that the browser sent. A file in it is stored while it arrives, as operations take it (`ctx.state.file`).
+ *
+ * @throws {ApiError}
+ */
 export async function readForm(ctx: Context): Promise<Form> {
+  if (ctx.is('multipart')) return readFormWithFile(ctx)
   requireIdentity(ctx.req)
   const values = new URLSearchParams((await readBytes(ctx.req, MAX_BYTES)).toString())
   if (values.size > MAX_FIELDS) throw new ApiError('validation_error', `A form has at most ${MAX_FIELDS} fields.`)
   return new Form(values)
+}
+
+async function readFormWithFile(ctx: Context): Promise<Form> {
+  await readImportBody(ctx, async () => {})
+  const fields = Object.entries(ctx.state.body as Record<string, unknown>).filter(([name]) => name !== 'file')
+  return new Form(new URLSearchParams(fields.map(([name, value]): [string, string] => [name, String(value)])))
 }

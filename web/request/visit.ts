@@ -22,7 +22,13 @@ export type Visit = {
 export type Problem = { error: ApiError; form: Form }
 
 /** A page inside the frame of the dashboard. `actions`: links beside the heading. */
-export type Shown = { title: string; body: Html; actions?: Html; status?: number }
+export type Shown = {
+  title: string
+  body: Html
+  actions?: Html
+  status?: number /** Changes by itself: shown anew. */
+  isLive?: boolean
+}
 
 /** Where a form leads, with a sentence that tells what was done. */
 export type Done = { to: string; notice?: string }

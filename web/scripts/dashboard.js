@@ -9,6 +9,17 @@ document.addEventListener('turbo:load', () => {
   }
 })
 
+const LIVE_MS = 2_000
+let refresh
+
+document.addEventListener('turbo:load', () => {
+  clearTimeout(refresh)
+  if (!document.querySelector('meta[name=live]')) return
+  refresh = setTimeout(() => globalThis.Turbo.visit(location.href, { action: 'replace' }), LIVE_MS)
+})
+
+document.addEventListener('turbo:before-visit', () => clearTimeout(refresh))
+
 document.addEventListener('turbo:render', () => document.getElementById('problem')?.focus())
 
 document.addEventListener('click', async ({ target }) => {

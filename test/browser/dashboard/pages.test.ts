@@ -39,6 +39,9 @@ async function fill(): Promise<Record<string, string>> {
   await work.sender.idle()
   await post('/topics', { name: HOSTILE, default_subscription: 'opt_in' })
   await post('/events', { name: HOSTILE })
+  const audiences = await post('/audiences', { name: HOSTILE, domain })
+  const imports = await post('/contacts/imports', { csv: `email,${HOSTILE}\n${HOSTILE},1`, domain })
+  const properties = await post('/contact-properties', { key: 'plan', type: 'string', fallback_value: HOSTILE })
   const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'signed.up' } }]
   const { body } = await api.request('GET', '/api/polls')
   await post('/suppressions', { email: `${'x'.repeat(60)}@${'y'.repeat(60)}.com` })
@@ -48,6 +51,7 @@ async function fill(): Promise<Record<string, string>> {
     logs: log?.id as string,
     received: await receive(work, account, await compose({ from: { name: HOSTILE, address: 'ann@y.com' }, ...mail })),
     ...{ segments, contacts, emails, captured: emails, domains: account.domain_id, polls: body.data[0]?.id as string },
+    ...{ audiences, imports, 'contact-properties': properties },
     templates: await post('/templates', { name: HOSTILE, ...content }),
     campaigns: await post('/campaigns', { from, name: HOSTILE, segment_id: segments, ...content }),
     automations: await post('/automations', { name: HOSTILE, domain, steps, connections: [] }),

@@ -3,7 +3,7 @@ import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
 import { button, confirmButton, type Field, filters, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
-import { badge, facts, section, time } from '#web/layout/parts.ts'
+import { badge, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { findDomains } from '#web/pages/domains/own_domains.ts'
 import type { Form } from '#web/request/form.ts'
@@ -28,6 +28,7 @@ const contacts = page('/contacts', async visit => {
   const body = { email: 'anna@acme.org', first_name: 'Anna', domain: query.domain }
   return {
     title: 'Contacts',
+    actions: html`${linkButton('/imports', 'Import')} <a href="/audiences">Audiences</a> <a href="/contact-properties">Properties</a>`,
     body: html`${filters(visit, '/contacts', [
       { name: 'domain', label: 'Domain', type: 'select', options: domains },
       { name: 'email_contains', label: 'Address contains', type: 'search' },

@@ -1,0 +1,83 @@
+import type { Audience } from '#sql/contacts/audiences.ts'
+import type { Contact } from '#sql/contacts/contacts.ts'
+import { html } from '#web/html.ts'
+import { confirmButton, form } from '#web/layout/form.ts'
+import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
+import { listPage } from '#web/layout/list_page.ts'
+import { badge, count, facts, section, time } from '#web/layout/parts.ts'
+import { idOf, recordPage } from '#web/layout/record_page.ts'
+import { findDomains } from '#web/pages/domains/own_domains.ts'
+import { action, type Room, type Visit } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+
+type Group = Wire<Audience>
+type Person = Wire<Contact>
+
+/** The audiences of the account, for forms that let one be chosen. */
+export async function audienceOptions(visit: Visit) {
+  const { data } = await visit.ask<List<Group>>('listAudiences')
+  return data.map(({ id, name, domain }) => [id, `${name} (${domain})`] as const)
+}
+
+const audiences = listPage<Group>({
+  ...{ path: '/audiences', title: 'Audiences', operation: 'listAudiences' },
+  columns: [
+    { title: 'Name', cell: ({ name }) => name },
+    { title: 'Domain', cell: ({ domain }) => domain },
+    { title: 'Contacts', cell: ({ contacts_count }) => count(contacts_count) },
+    { title: 'Created', cell: ({ created_at }) => time(created_at) },
+  ],
+  empty: visit => ['There are no audiences.', curl(visit, 'POST', '/audiences', { name: 'Readers' })],
+  below: async visit => {
+    const options = (await findDomains(visit)).map(({ name }) => [name, name] as const)
+    const fields = [
+      { name: 'name', label: 'Name', required: true },
+      { name: 'domain', label: 'Domain', type: 'select', options },
+    ] as const
+    return section('New audience', form(visit, { action: '/audiences', submit: 'Create', fields }))
+  },
+})
+
+const audience = recordPage<Group>('/audiences/:id', 'getAudience', async (found, visit) => {
+  const { id, name } = found
+  const people = await visit.ask<List<Person>>('listAudienceContacts', {
+    ...{ params: { audience_id: id }, query: listQuery(visit) },
+  })
+  return {
+    title: name,
+    body: html`${facts([
+      ['Domain', found.domain],
+      ['Contacts', count(found.contacts_count)],
+    ])}
+${table({
+  ...{ caption: 'Contacts, newest first', rows: people.data, link: ({ id }: Person) => `/contacts/${id}` },
+  columns: [
+    { title: 'Email', cell: ({ email }: Person) => email },
+    { title: 'State', cell: ({ unsubscribed }: Person) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
+  ],
+  empty: empty('Nobody is in it.', curl(visit, 'POST', `/audiences/${id}/contacts`, { email: 'anna@acme.org' })),
+})}
+${pager(visit, people)}
+${section('Rename', form(visit, { action: `/audiences/${id}`, submit: 'Save', fields: [{ name: 'name', label: 'Name', value: name, required: true }] }))}
+${id === found.domain_id ? '' : confirmButton(visit, `/audiences/${id}/delete`, 'Delete', 'Its contacts stay on the domain.')}`,
+  }
+})
+
+export const audienceRoom: Room = {
+  pages: [audiences, audience],
+  actions: [
+    action('/audiences', audiences, async (visit, form) => {
+      const body = { name: form.text('name'), domain: form.given('domain') }
+      const { id } = await visit.ask<Group>('createAudience', { body })
+      return { to: `/audiences/${id}`, notice: 'The audience is created.' }
+    }),
+    action('/audiences/:id', audience, async (visit, form) => {
+      await visit.ask('updateAudience', { params: idOf(visit), body: { name: form.text('name') } })
+      return { to: `/audiences/${idOf(visit).id}`, notice: 'The audience is renamed.' }
+    }),
+    action('/audiences/:id/delete', audience, async visit => {
+      await visit.ask('deleteAudience', { params: idOf(visit) })
+      return { to: '/audiences', notice: 'The audience is deleted.' }
+    }),
+  ],
+}

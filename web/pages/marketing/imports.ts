@@ -1,0 +1,133 @@
+import type { ContactImport } from '#sql/contacts/import/imports.ts'
+import type { RecordError } from '#sql/contacts/import/record_errors.ts'
+import { type Html, html } from '#web/html.ts'
+import { form } from '#web/layout/form.ts'
+import { table } from '#web/layout/list.ts'
+import { listPage } from '#web/layout/list_page.ts'
+import { badge, count, facts, linkButton, section, time } from '#web/layout/parts.ts'
+import { recordPage } from '#web/layout/record_page.ts'
+import type { Form } from '#web/request/form.ts'
+import { action, type Room, type Visit } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+import { audienceOptions } from './audiences.ts'
+
+type Import = Wire<ContactImport>
+type WithErrors = Import & { errors: Wire<RecordError>[] }
+
+/** Members of contacts that columns of a file may hold. */
+const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'timezone'] as const
+
+const imports = listPage<Import>({
+  ...{ path: '/imports', title: 'Imports', operation: 'listContactImports' },
+  columns: [
+    { title: 'Begun', cell: ({ created_at }) => time(created_at) },
+    { title: 'Status', cell: ({ status }) => badge(status) },
+    { title: 'Created', cell: ({ counts }) => count(counts.created) },
+    { title: 'Updated', cell: ({ counts }) => count(counts.updated) },
+    { title: 'Skipped', cell: ({ counts }) => count(counts.skipped) },
+    { title: 'Failed', cell: ({ counts }) => count(counts.failed) },
+  ],
+  empty: visit => [
+    'No file of contacts was imported yet.',
+    `curl ${visit.ctx.config.BASE_URL}/api/contacts/imports -H 'Authorization: Bearer mb_...' -F file=@contacts.csv -F domain=acme.com`,
+  ],
+  below: async visit => section('Import a file', await uploadForm(visit)),
+})
+
+async function uploadForm(visit: Visit): Promise<Html> {
+  const column = (member: string) =>
+    ({ name: `column_${member}`, label: `Column of ${member}`, placeholder: member }) as const
+  return form(visit, {
+    ...{ action: '/imports', submit: 'Import' },
+    fields: [
+      {
+        ...{ name: 'file', label: 'CSV file', type: 'file', accept: '.csv,text/csv', required: true },
+        hint: 'Its first line names the columns: email, first_name, last_name, unsubscribed, timezone, and properties.',
+      },
+      { name: 'audience_id', label: 'Into the audience', type: 'select', options: await audienceOptions(visit) },
+      ...MEMBERS.map(column),
+      {
+        ...{ name: 'columns', label: 'Columns of properties', type: 'textarea', rows: 3 },
+        hint: 'One per line, the key of the property first: plan = Tariff. Only where they differ.',
+      },
+      {
+        ...{ name: 'create_properties', label: 'Create missing properties', type: 'checkbox' },
+        hint: 'Otherwise columns that are no property are ignored.',
+      },
+      { name: 'skip', label: 'Leave contacts that exist already as they are', type: 'checkbox' },
+      { name: 'resubscribe', label: 'Subscribe again those who have unsubscribed', type: 'checkbox' },
+    ],
+  })
+}
+
+const imported = recordPage<WithErrors>('/imports/:id', 'getContactImport', found => {
+  const { id, status, counts, records, ignored_columns, errors } = found
+  const isOpen = status === 'queued' || status === 'in_progress'
+  const file = `/api/contacts/imports/${id}/errors?format=csv`
+  return {
+    title: 'Import of contacts',
+    isLive: isOpen,
+    actions: badge(status),
+    body: html`${isOpen ? progress(counts.total, records) : ''}
+${facts([
+  ['Stopped because', found.error],
+  ['Records', records === null ? 'not counted yet' : count(records)],
+  ['Created', count(counts.created)],
+  ['Updated', count(counts.updated)],
+  ['Skipped', count(counts.skipped)],
+  ['Failed', count(counts.failed)],
+  ['Ignored columns', ignored_columns.join(', ')],
+  ['Begun', time(found.created_at)],
+  ['Ended', time(found.completed_at, 'not yet')],
+])}
+${errors.length > 0 ? section('Records that were not stored', html`${errorTable(errors)}<p>${linkButton(file, 'All of them as CSV')}</p>`) : ''}
+<p><a href="/imports">Imports</a></p>`,
+  }
+})
+
+function progress(done: number, records: number | null): Html {
+  const shown =
+    records === null
+      ? html`<progress id="progress"></progress>`
+      : html`<progress id="progress" max="${records}" value="${done}"></progress>`
+  const text = records === null ? 'The file is being read.' : `${count(done)} of ${count(records)} records.`
+  return html`<p><label for="progress">Progress</label>${shown} ${text}</p>`
+}
+
+function errorTable(rows: Wire<RecordError>[]): Html {
+  return table({
+    ...{ caption: 'The first 100, in the order of the file', rows, empty: html`` },
+    columns: [
+      { title: 'Line', cell: ({ line }) => count(line) },
+      { title: 'Address', cell: ({ email }) => email ?? '' },
+      { title: 'Outcome', cell: ({ outcome }) => badge(outcome) },
+      { title: 'Why', cell: ({ message }) => message },
+    ],
+  })
+}
+
+/** The column map that the fields of the form make; undefined if all are empty. */
+function columnMap(form: Form): object | undefined {
+  const members = MEMBERS.flatMap(name => (form.given(`column_${name}`) ? [[name, form.text(`column_${name}`)]] : []))
+  const properties = form.list('columns').map(line => {
+    const [key = '', ...column] = line.split('=')
+    return [key.trim(), { column: column.join('=').trim() || key.trim() }]
+  })
+  if (members.length + properties.length === 0) return undefined
+  return { ...Object.fromEntries(members), properties: Object.fromEntries(properties) }
+}
+
+export const importRoom: Room = {
+  pages: [imports, imported],
+  actions: [
+    action('/imports', imports, async (visit, form) => {
+      const body = {
+        ...{ file: true, audience_id: form.given('audience_id'), column_map: columnMap(form) },
+        ...{ create_properties: form.has('create_properties'), resubscribe: form.has('resubscribe') },
+        on_conflict: form.has('skip') ? 'skip' : 'upsert',
+      }
+      const { id } = await visit.ask<Import>('importContacts', { body })
+      return { to: `/imports/${id}`, notice: 'The import has begun.' }
+    }),
+  ],
+}

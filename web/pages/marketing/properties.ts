@@ -1,0 +1,85 @@
+import type { ContactProperty } from '#sql/contacts/properties.ts'
+import { html } from '#web/html.ts'
+import { confirmButton, form } from '#web/layout/form.ts'
+import { curl } from '#web/layout/list.ts'
+import { listPage } from '#web/layout/list_page.ts'
+import { facts, section, time } from '#web/layout/parts.ts'
+import { idOf, recordPage } from '#web/layout/record_page.ts'
+import { action, type Room } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+
+type Property = Wire<ContactProperty>
+
+const properties = listPage<Property>({
+  ...{ path: '/contact-properties', title: 'Contact properties', operation: 'listContactProperties' },
+  columns: [
+    { title: 'Key', cell: ({ key }) => html`<code>${key}</code>` },
+    { title: 'Type', cell: ({ type }) => type },
+    { title: 'Fallback', cell: ({ fallback_value }) => fallback_value ?? '' },
+    { title: 'Created', cell: ({ created_at }) => time(created_at) },
+  ],
+  empty: visit => [
+    'Contacts have no properties.',
+    curl(visit, 'POST', '/contact-properties', { key: 'plan', type: 'string' }),
+  ],
+  below: visit =>
+    section(
+      'New property',
+      form(visit, {
+        ...{ action: '/contact-properties', submit: 'Create' },
+        fields: [
+          { name: 'key', label: 'Key', required: true, hint: 'Letters, digits and _. Templates read it: {{plan}}' },
+          {
+            ...{ name: 'type', label: 'Type', type: 'select' },
+            options: ['string', 'number'].map(type => [type, type] as const),
+          },
+          { name: 'fallback_value', label: 'Fallback', hint: 'For contacts that have no value.' },
+        ],
+      }),
+    ),
+})
+
+const property = recordPage<Property>('/contact-properties/:id', 'getContactProperty', (found, visit) => {
+  const { id, key, type, fallback_value: value } = found
+  const fields = [
+    { name: 'fallback_value', label: 'Fallback', value: value === null ? '' : String(value), hint: 'Empty: none.' },
+  ]
+  return {
+    title: key,
+    body: html`${facts([
+      ['Type', type],
+      ['Fallback', value],
+      ['Created', time(found.created_at)],
+    ])}
+${form(visit, { action: `/contact-properties/${id}`, submit: 'Save', fields })}
+${confirmButton(visit, `/contact-properties/${id}/delete`, 'Delete', 'All contacts lose its value.')}`,
+  }
+})
+
+/** A fallback as it was typed, of the type of the property; what is no number is told by the operation. */
+function typed(text: string, type: string): string | number | null {
+  if (text === '') return null
+  return type === 'number' && Number.isFinite(Number(text)) ? Number(text) : text
+}
+
+export const propertyRoom: Room = {
+  pages: [properties, property],
+  actions: [
+    action('/contact-properties', properties, async (visit, form) => {
+      const type = form.text('type')
+      const body = { key: form.text('key'), type, fallback_value: typed(form.text('fallback_value'), type) }
+      await visit.ask('createContactProperty', { body })
+      return { to: '/contact-properties', notice: 'The property is created.' }
+    }),
+    action('/contact-properties/:id', property, async (visit, form) => {
+      const { type } = await visit.ask<Property>('getContactProperty', { params: idOf(visit) })
+      const body = { fallback_value: typed(form.text('fallback_value'), type) }
+      await visit.ask('updateContactProperty', { params: idOf(visit), body })
+      return { to: `/contact-properties/${idOf(visit).id}`, notice: 'The property is changed.' }
+    }),
+    action('/contact-properties/:id/delete', property, async visit => {
+      await visit.ask('deleteContactProperty', { params: idOf(visit) })
+      return { to: '/contact-properties', notice: 'The property is deleted.' }
+    }),
+  ],
+}
