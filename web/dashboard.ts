@@ -85,6 +85,7 @@ function acting({ page, act }: Action): Serve {
     try {
       form = await readForm(visit.ctx)
       const done = await act(visit, form)
+      if (done === null) return
       if ('body' in done) return await respond(visit, done)
       if (done.notice) leaveNotice(visit.ctx, done.notice)
       redirect(visit.ctx, done.to)

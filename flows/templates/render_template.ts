@@ -3,7 +3,7 @@ import { notFound } from '#lib/errors.ts'
 import type { LongHtml } from '#lib/sending/long_html.ts'
 import type { Variables } from '#lib/templates/variables.ts'
 import type { Queryable } from '#sql/pool.ts'
-import { findNewestVersion } from '#sql/templates/template_versions.ts'
+import { findNewestVersion, type NewestVersion } from '#sql/templates/template_versions.ts'
 import { renderParts } from './render_parts.ts'
 import { renderWhole } from './render_whole.ts'
 import { lookupIn, requireTypes } from './resolve_templates.ts'
@@ -22,6 +22,16 @@ export async function renderTemplate(
 ): Promise<RenderedTemplate> {
   const template = await findNewestVersion(db, account_id, ref)
   if (!template) throw notFound('Template')
+  return { template_id: template.id, ...(await renderContent(template, given)) }
+}
+
+type Content = Pick<NewestVersion, 'subject' | 'html' | 'text' | 'variables'>
+
+/** Renders content that need not be stored. @throws {ApiError} 422 as a send with these variables would be */
+export async function renderContent(
+  template: Content,
+  given: Variables,
+): Promise<Omit<RenderedTemplate, 'template_id'>> {
   requireTypes(given, template.variables)
   const source = { html: template.html, text: template.text }
   const rendering = { turns: new Turns(), readHtml: noLongHtml }
@@ -31,7 +41,7 @@ export async function renderTemplate(
     rendering,
   )
   const parts = await renderWhole({ ...source, variables, has_links })
-  return { template_id: template.id, subject, ...parts }
+  return { subject, ...parts }
 }
 
 /** Only requests bring html that is stored while it arrives. */

@@ -35,8 +35,11 @@ export type Done = { to: string; notice?: string }
 
 export type Page = { path: string; show(visit: Visit): Promise<Shown> }
 
-/** The effect of a form. `page` has that form: it is shown again with the reason if the form is refused. */
-export type Action = { path: string; page: Page; act(visit: Visit, form: Form): Promise<Done | Shown> }
+/**
+ * The effect of a form. `page` has that form: it is shown again with the reason if the form is refused. `act` returns null
+ * if it has responded itself.
+ */
+export type Action = { path: string; page: Page; act(visit: Visit, form: Form): Promise<Done | Shown | null> }
 
 /** Something without the frame: the content of a mail, or a file to be saved. */
 export type File = { path: string; send(visit: Visit): Promise<void> }

@@ -30,6 +30,24 @@ document.addEventListener('click', async ({ target }) => {
   if (status) status.textContent = 'Copied.'
 })
 
+const TYPING_MS = 400
+let typing
+
+// A new frame each time: a preview is no step of the history.
+document.addEventListener('input', ({ target }) => {
+  const button = target.form?.querySelector('[data-preview]')
+  if (!button) return
+  clearTimeout(typing)
+  typing = setTimeout(() => {
+    const frame = document.querySelector(`iframe[name="${button.formTarget}"]`)
+    if (!frame) return
+    const fresh = frame.cloneNode()
+    fresh.removeAttribute('src')
+    frame.replaceWith(fresh)
+    target.form.requestSubmit(button)
+  }, TYPING_MS)
+})
+
 const PLACES = { e: '/emails', r: '/received', d: '/domains', c: '/contacts', o: '/', w: '/webhooks' }
 let isGoing = false
 

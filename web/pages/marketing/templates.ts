@@ -1,15 +1,23 @@
-import type { Template } from '#sql/templates/templates.ts'
 import { html } from '#web/html.ts'
-import { button, confirmButton, type Field, form } from '#web/layout/form.ts'
+import { button, confirmButton, form } from '#web/layout/form.ts'
 import { curl } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, facts, preformatted, section, time } from '#web/layout/parts.ts'
+import { badge, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import type { Form } from '#web/request/form.ts'
-import { action, type Room } from '#web/request/visit.ts'
-import type { Wire } from '#web/request/wire.ts'
+import { action, file, type Room, type Visit } from '#web/request/visit.ts'
+import {
+  editor,
+  fieldsOf,
+  given,
+  givenVariables,
+  respondPreview,
+  type Shown,
+  valuesOf,
+  variablesForm,
+} from './template_editor.ts'
 
-type Shown = Wire<Template>
+type Content = { subject: string; html: string | null; text: string | null }
 
 const templates = listPage<Shown>({
   ...{ path: '/templates', title: 'Templates', operation: 'listTemplates' },
@@ -37,37 +45,28 @@ const template = recordPage<Shown>('/templates/:id', 'getTemplate', (found, visi
       ['Unpublished changes', found.has_unpublished_versions ? 'yes' : 'no'],
       ['Variables', found.variables.map(({ key }) => key).join(', ')],
     ])}
-${visit.mayChange ? '' : section('HTML', preformatted(found.html, 'HTML of the template'))}
-${section('Content', form(visit, { action: path, submit: 'Save', fields: fieldsOf(found) }))}
+${editor(visit, found)}
+${variablesForm(visit, found)}
 ${confirmButton(visit, `${path}/delete`, 'Delete', 'Emails that were sent keep their content.')}`,
   }
 })
 
-function fieldsOf(found?: Shown): Field[] {
-  return [
-    { name: 'name', label: 'Name', required: true, value: found?.name },
-    { name: 'alias', label: 'Alias', value: found?.alias, hint: 'A name for programs.' },
-    { name: 'from', label: 'From', value: found?.from },
-    { name: 'subject', label: 'Subject', value: found?.subject, hint: 'May have placeholders: {{first_name}}' },
-    { name: 'html', label: 'HTML', type: 'textarea', rows: 16, value: found?.html, required: true },
-    { name: 'text', label: 'Text', type: 'textarea', value: found?.text, hint: 'Empty: made from the HTML.' },
-  ]
-}
-
-function given(form: Form) {
-  return {
-    ...{
-      name: form.text('name'),
-      alias: form.orNull('alias'),
-      from: form.given('from'),
-      subject: form.given('subject'),
-    },
-    ...{ html: form.raw('html'), text: form.text('text') ? form.raw('text') : null },
-  }
+/** Sends the newest version, published or not, to whoever looks at it before. */
+async function sendTest(visit: Visit, form: Form): Promise<string> {
+  const found = await visit.ask<Shown>('getTemplate', { params: idOf(visit) })
+  const body = { variables: valuesOf(form, found.variables) }
+  const mail = await visit.ask<Content>('renderTemplate', { params: idOf(visit), body })
+  const { subject, html, text } = mail
+  const to = form.list('to')
+  await visit.ask('sendEmail', {
+    body: { from: found.from || undefined, to, subject: subject || undefined, html, text },
+  })
+  return `The test to ${to.join(', ')} is on its way.`
 }
 
 export const templateRoom: Room = {
   pages: [templates, template],
+  files: [file('/templates/:id/preview', visit => respondPreview(visit, null))],
   actions: [
     action('/templates', templates, async (visit, form) => {
       const { id } = await visit.ask<Shown>('createTemplate', { body: given(form) })
@@ -76,6 +75,19 @@ export const templateRoom: Room = {
     action('/templates/:id', template, async (visit, form) => {
       await visit.ask('updateTemplate', { params: idOf(visit), body: given(form) })
       return { to: `/templates/${idOf(visit).id}`, notice: 'The template is saved. Publish it to send it.' }
+    }),
+    action('/templates/:id/preview', template, async (visit, form) => {
+      await respondPreview(visit, form)
+      return null
+    }),
+    action('/templates/:id/test', template, async (visit, form) => {
+      await visit.ask('updateTemplate', { params: idOf(visit), body: given(form) })
+      return { to: `/templates/${idOf(visit).id}`, notice: await sendTest(visit, form) }
+    }),
+    action('/templates/:id/variables', template, async (visit, form) => {
+      const found = await visit.ask<Shown>('getTemplate', { params: idOf(visit) })
+      await visit.ask('updateTemplate', { params: idOf(visit), body: { variables: givenVariables(form, found) } })
+      return { to: `/templates/${found.id}`, notice: 'The variables are saved. Publish the template to use them.' }
     }),
     action('/templates/:id/publish', template, async visit => {
       await visit.ask('publishTemplate', { params: idOf(visit) })

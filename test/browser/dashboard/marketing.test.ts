@@ -1,0 +1,87 @@
+import t from 'tap'
+import { findBarriers } from '#test/support/browser.ts'
+import { openDashboard } from '#test/support/dashboard.ts'
+import { startWorker } from '#workers/worker.ts'
+
+t.setTimeout(300_000)
+const dashboard = await openDashboard(t)
+const { world, account, api } = dashboard
+const page = await dashboard.signIn('owner')
+
+type Window = { getComputedStyle(element: unknown): { color: string } }
+const colorOf = (element: unknown) => (globalThis as unknown as Window).getComputedStyle(element).color
+
+t.test('a CSV file is imported, and tells which records failed', async t => {
+  await page.goto('/imports')
+  const csv = 'Address,Tariff\nanna@y.com,gold\nno address,x\nANNA@y.com,red\n'
+  await page.setInputFiles('#file', { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await page.selectOption('#audience_id', account.domain_id)
+  await page.click('button:text("Import")')
+  t.match(await page.textContent('[role=alert] p'), /^The header must have a column `email`/)
+  await page.setInputFiles('#file', { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await page.fill('#column_email', 'Address')
+  await page.fill('#columns', 'plan = Tariff')
+  await page.check('#create_properties')
+  await page.click('button:text("Import")')
+  await page.waitForSelector('.heading .badge:text("queued")')
+  const plain = await page.request.get(page.url(), { headers: { accept: 'text/html' } })
+  t.match(await plain.text(), '<noscript><meta http-equiv="refresh"', 'it is shown anew without scripts, too')
+  const worker = await startWorker(world)
+  t.teardown(() => worker.stop())
+  await page.waitForSelector('.heading .badge:text("completed")')
+  t.strictSame(await page.locator('tbody tr').allInnerTexts(), [
+    '3\tno address\t✕ failed\t`Address` must be an address such as ann@acme.com.',
+    '4\tanna@y.com\t! skipped\tThe address is on line 2 already.',
+  ])
+  const file = await page.request.get((await page.getAttribute('a:text("All of them as CSV")', 'href')) as string)
+  t.match(file.headers()['content-disposition'], /^attachment/)
+  t.equal((await file.text()).trim().split('\n').length, 3)
+  t.strictSame(await findBarriers(page), [])
+  await page.goto('/contacts')
+  await page.click('a:text("anna@y.com")')
+  t.match(await page.textContent('.facts'), /plan\s*gold/)
+})
+
+t.test('a template is edited beside its preview, tested and published', async t => {
+  const sent = {
+    name: 'Welcome',
+    from: `Acme <hello@${account.domain}>`,
+    subject: 'Hello {{name}}',
+    html: '<p>Old</p>',
+  }
+  const { body } = await api.request('POST', '/api/templates', { body: sent })
+  await page.goto(`/templates/${body.id}`)
+  const preview = page.frameLocator('iframe[name=preview]')
+  await preview.locator('p:text("Old")').waitFor()
+  await page.fill(
+    '#html',
+    '<h1 style="color: red">Hi {{name}}</h1><script>top.pwned = 1</script><img src="https://evil.com/x">',
+  )
+  await preview.locator('h1:text("Hi name")').waitFor()
+  await page.fill('#value_name', 'Anna')
+  await preview.locator('h1:text("Hi Anna")').waitFor()
+  t.equal(await preview.locator('h1').evaluate(colorOf), 'rgb(255, 0, 0)')
+  await page.fill('#to', 'me@y.com')
+  await page.click('button:text("Save and send a test")')
+  await page.waitForSelector('text=The test to me@y.com is on its way.')
+  await page.goto('/emails')
+  await page.waitForSelector('td:text("Hello Anna")')
+  await page.goto(`/templates/${body.id}`)
+  await page.fill('#fallback_name', 'friend')
+  await page.click('button:text("Save variables")')
+  await page.waitForSelector('text=The variables are saved.')
+  await page.click('button:text("Publish")')
+  await page.waitForSelector('text=The template is published.')
+  await page.waitForSelector('.heading .badge:text("published")')
+  t.match(await page.textContent('.facts'), /Unpublished changes\s*no/)
+  t.equal(await page.inputValue('#fallback_name'), 'friend')
+  t.equal(await page.evaluate('globalThis.pwned'), undefined)
+})
+
+t.test('no page was refused anything, but the script and the image of the mail', async t => {
+  const blocked = /^Blocked script|^Loading the image 'https:\/\/evil|^a request to https:\/\/evil/
+  t.strictSame(
+    dashboard.faults.filter(fault => !blocked.test(fault)),
+    [],
+  )
+})
