@@ -6,6 +6,7 @@ import { faultError } from '#flows/sending/errors.ts'
 import { keepReferredContents } from '#flows/sending/keep_contents.ts'
 import { type ResolvedEmail, renderParts } from '#flows/templates/render_parts.ts'
 import { Turns } from '#lib/async/turns.ts'
+import { CAMPAIGN_TEST } from '#lib/campaigns/test_tag.ts'
 import type { Config } from '#lib/config.ts'
 import { recipientLookup } from '#lib/contents/campaign/recipient_values.ts'
 import { orNotFound } from '#lib/errors.ts'
@@ -85,12 +86,13 @@ async function renderEach(pool: Pool, { account_id, id }: CampaignId, recipients
 }
 
 async function render(
-  { reply_to, track_opens, track_clicks, poll }: Campaign,
+  { id, reply_to, track_opens, track_clicks, poll }: Campaign,
   { sender, subject, html, text }: FrozenVariant,
   to: Address,
   contact: Contact | null,
 ): Promise<ResolvedEmail> {
   const email = {
+    tags: [{ name: CAMPAIGN_TEST, value: id }],
     ...{ from: parseAddress(sender) as Address, to: [to], subject, html, text, track_opens, track_clicks, poll },
     reply_to: reply_to.map(address => parseAddress(address) as Address),
   }

@@ -14,7 +14,7 @@ const TONES: Record<string, keyof typeof MARKS> = {
     'good',
     'delivered sent opened clicked verified enabled published completed subscribed success active pass interested',
   ),
-  ...tones('bad', 'bounced complained failed disabled rejected fail error expired not_interested'),
+  ...tones('bad', 'bounced complained failed disabled rejected fail error expired missing not_interested'),
   ...tones(
     'wait',
     'queued scheduled sending deferred pending running processing testing in_progress not_started draft',

@@ -244,7 +244,7 @@ t.test('POST /campaigns/:id/test sends it to some addresses with the values of t
     ['p3@b.com', 'new@b.com'],
   )
   const [known, unknown] = await Promise.all(emails.map(({ id }) => api.request('GET', `/api/emails/${id}`)))
-  shows(t, known?.body, { subject: 'To Ann', campaign_id: null })
+  shows(t, known?.body, { subject: 'To Ann', campaign_id: null, tags: [{ name: 'campaign_test', value: id }] })
   t.match(known?.body, { html: /^<p>Ann <\/p>/ })
   shows(t, unknown?.body, { subject: 'To ' })
   t.match(unknown?.body, { html: /^<p>friend <\/p>/ })

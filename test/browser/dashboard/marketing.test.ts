@@ -1,11 +1,14 @@
 import t from 'tap'
 import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { startWorker } from '#workers/worker.ts'
 
 t.setTimeout(300_000)
 const dashboard = await openDashboard(t)
 const { world, account, api } = dashboard
+let worker: Awaited<ReturnType<typeof startWorker>> | undefined
+t.teardown(() => worker?.stop())
 const page = await dashboard.signIn('owner')
 
 type Window = { getComputedStyle(element: unknown): { color: string } }
@@ -13,7 +16,7 @@ const colorOf = (element: unknown) => (globalThis as unknown as Window).getCompu
 
 t.test('a CSV file is imported, and tells which records failed', async t => {
   await page.goto('/imports')
-  const csv = 'Address,Tariff\nanna@y.com,gold\nno address,x\nANNA@y.com,red\n'
+  const csv = 'Address,Tariff\nanna@y.com,gold\nno address,x\nANNA@y.com,red\nbob@y.com,x\n'
   await page.setInputFiles('#file', { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
   await page.selectOption('#audience_id', account.domain_id)
   await page.click('button:text("Import")')
@@ -26,8 +29,7 @@ t.test('a CSV file is imported, and tells which records failed', async t => {
   await page.waitForSelector('.heading .badge:text("queued")')
   const plain = await page.request.get(page.url(), { headers: { accept: 'text/html' } })
   t.match(await plain.text(), '<noscript><meta http-equiv="refresh"', 'it is shown anew without scripts, too')
-  const worker = await startWorker(world)
-  t.teardown(() => worker.stop())
+  worker = await startWorker(world)
   await page.waitForSelector('.heading .badge:text("completed")')
   t.strictSame(await page.locator('tbody tr').allInnerTexts(), [
     '3\tno address\t✕ failed\t`Address` must be an address such as ann@acme.com.',
@@ -76,6 +78,41 @@ t.test('a template is edited beside its preview, tested and published', async t 
   t.match(await page.textContent('.facts'), /Unpublished changes\s*no/)
   t.equal(await page.inputValue('#fallback_name'), 'friend')
   t.equal(await page.evaluate('globalThis.pwned'), undefined)
+})
+
+t.test('a campaign is checked, tested and sent, and has a report', async t => {
+  const variants = [{ subject: 'Red' }, { subject: 'Blue' }]
+  const { body } = await api.request('POST', '/api/campaigns', {
+    body: {
+      ...{ from: `Acme <news@${account.domain}>`, subject: 'March', html: '<a href="https://acme.com/">Shop</a>' },
+      ...{ audience_id: account.domain_id, track_clicks: true, ab_test: { test_percentage: 100, variants } },
+    },
+  })
+  await page.goto(`/campaigns/${body.id}`)
+  const checks = page.locator('.checks li')
+  t.strictSame(await checks.allInnerTexts(), [
+    '✓ pass Recipients: 2 of 2 contacts would get it now.',
+    '✓ pass Unsubscribe link: A footer with the link is added, since the content has none.',
+    `✓ pass Domain: ${account.domain} ✓ verified`,
+    '✕ missing Test: No test was sent yet.',
+  ])
+  t.strictSame(await findBarriers(page), [])
+  await page.fill('#to', 'me@y.com')
+  await page.click('button:text("Send a test")')
+  await page.waitForSelector('text=The test is on its way.')
+  t.match(await checks.last().innerText(), /^✓ pass Test: Sent to me@y.com/)
+  await page.fill('#expected_recipients', '2')
+  await page.click('button:text("Send to everybody")')
+  await page.waitForSelector('h2:text("Delivery")')
+  const isDelivered = async () => {
+    await page.reload()
+    return (await page.locator('.chart text').first().textContent()) === 'delivered: 2'
+  }
+  await waitUntil(isDelivered, 'both recipients have it')
+  t.strictSame(await page.locator('h2').allInnerTexts(), ['Delivery', 'Engagement', 'A/B test', 'Links', 'Who'])
+  await page.locator('details:has(caption:text("What became of 2 recipients")) summary').click()
+  t.match(await page.textContent('table:has(caption:text("What became of 2 recipients"))'), /delivered2100.0 %/)
+  t.strictSame(await findBarriers(page), [])
 })
 
 t.test('no page was refused anything, but the script and the image of the mail', async t => {

@@ -1,13 +1,14 @@
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { html } from '#web/html.ts'
-import { confirmButton, form } from '#web/layout/form.ts'
+import { button, confirmButton, form } from '#web/layout/form.ts'
 import { curl, type List } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
-import { buttonsOf, report, sendForm } from './campaign_parts.ts'
+import { draftPage } from './campaign_draft.ts'
+import { report } from './campaign_report.ts'
 
 type Sent = Wire<Campaign>
 type Named = { id: string; name: string }
@@ -36,11 +37,15 @@ const campaigns = listPage<Sent>({
     ),
 })
 
+/** While it is sent, its figures change. */
+const LIVE = ['queued', 'testing']
+
 const campaign = recordPage<Sent>('/campaigns/:id', 'getCampaign', async (found, visit) => {
   const path = `/campaigns/${found.id}`
   const isDraft = found.status === 'draft'
   return {
     title: found.name || found.subject || '(no name)',
+    isLive: LIVE.includes(found.status),
     actions: html`${badge(found.status)} ${buttonsOf(visit, path, found.status)}`,
     body: html`${facts([
       ['From', found.from],
@@ -49,10 +54,24 @@ const campaign = recordPage<Sent>('/campaigns/:id', 'getCampaign', async (found,
       ['Waits because', found.pause_reason],
       ['Failed because', found.error],
     ])}
-${isDraft ? await sendForm(visit, path) : await report(visit)}
+${isDraft ? await draftPage(visit, found) : await report(visit, found)}
 ${confirmButton(visit, `${path}/delete`, 'Delete', 'Its report is deleted too.')}`,
   }
 })
+
+/** The buttons that a campaign in a state has. */
+function buttonsOf(visit: Visit, path: string, status: string) {
+  const acts: Record<string, string[]> = {
+    scheduled: ['cancel'],
+    queued: ['pause', 'cancel'],
+    testing: ['pause', 'cancel'],
+    paused: ['resume', 'cancel'],
+    sent: ['retry'],
+  }
+  return [...(acts[status] ?? []), 'duplicate'].map(act =>
+    button(visit, `${path}/${act}`, `${act[0]?.toUpperCase()}${act.slice(1)}`),
+  )
+}
 
 async function fieldsOf(visit: Visit) {
   const options = async (operation: string) =>
@@ -107,6 +126,10 @@ export const campaignRoom: Room = {
       }
       await visit.ask('sendCampaign', { params: idOf(visit), body })
       return { to: `/campaigns/${idOf(visit).id}`, notice: 'The campaign is being sent, or is scheduled.' }
+    }),
+    action('/campaigns/:id/winner', campaign, async (visit, form) => {
+      await visit.ask('chooseCampaignWinner', { params: idOf(visit), body: { variant: form.text('variant') } })
+      return { to: `/campaigns/${idOf(visit).id}`, notice: 'The winner is chosen.' }
     }),
     action('/campaigns/:id/duplicate', campaign, async visit => {
       const { id } = await visit.ask<Sent>('duplicateCampaign', { params: idOf(visit) })
