@@ -53,6 +53,18 @@ export async function listPaused(db: Queryable, limit: number): Promise<PausedPa
   `)
 }
 
+/** The pauses of an account and of its domains. */
+export async function listPausesOf(db: Queryable, account_id: string): Promise<PausedParty[]> {
+  return db.any(sql.type(PausedParty)`
+    SELECT name AS account, NULL AS domain, paused_at, paused_by, pause_reason FROM accounts
+    WHERE id = ${account_id} AND paused_at IS NOT NULL
+    UNION ALL
+    SELECT a.name, d.name, d.paused_at, d.paused_by, d.pause_reason
+    FROM domains d JOIN accounts a ON a.id = d.account_id WHERE a.id = ${account_id} AND d.paused_at IS NOT NULL
+    ORDER BY paused_at DESC LIMIT 20
+  `)
+}
+
 /** Makes due what waits for a pause that is over. Answers how many; fewer than `limit`: nothing is left. */
 export async function releaseDeliveries(db: Queryable, limit: number): Promise<number> {
   const { released } = await db.one(sql.type(z.object({ released: z.int() }))`

@@ -18,6 +18,11 @@ document.addEventListener('turbo:load', () => {
   refresh = setTimeout(() => globalThis.Turbo.visit(location.href, { action: 'replace' }), LIVE_MS)
 })
 
+// What the reader has opened stays open.
+document.addEventListener('turbo:before-morph-attribute', event => {
+  if (event.detail.attributeName === 'open') event.preventDefault()
+})
+
 document.addEventListener('turbo:before-visit', () => clearTimeout(refresh))
 
 document.addEventListener('turbo:render', () => document.getElementById('problem')?.focus())

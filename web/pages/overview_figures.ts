@@ -1,0 +1,56 @@
+import { type Html, html } from '#web/html.ts'
+import { columns, percent } from '#web/layout/charts.ts'
+import { count } from '#web/layout/parts.ts'
+import type { Visit } from '#web/request/visit.ts'
+
+type Figures = {
+  sent: number
+  delivered: number
+  bounced: number
+  complained: number
+  failed: number
+  suppressed: number
+}
+type Answer = { totals: Figures; data?: (Figures & { period: string })[] }
+
+const DAY_MS = 86_400_000
+const DAYS = 14
+const METRICS = 'sent,delivered,bounced,complained,failed,suppressed'
+
+/** What was sent in the last 24 hours, and what became of it. */
+export async function tiles(visit: Visit): Promise<Html> {
+  const { totals } = await figures(visit, 1, {})
+  const { sent, delivered } = totals
+  const share = (part: number, whole: number) => html`${count(part)} <small>${percent(part, whole)}</small>`
+  return html`<h2>Last 24 hours</h2>
+<ul class="tiles">
+<li>Sent <strong>${count(sent)}</strong></li>
+<li>Delivered <strong>${share(delivered, sent)}</strong></li>
+<li>Bounced <strong>${share(totals.bounced, sent)}</strong></li>
+<li>Complaints <strong>${share(totals.complained, delivered)}</strong></li>
+</ul>`
+}
+
+/** The last 14 days by outcome. */
+export async function chart(visit: Visit): Promise<Html> {
+  const { data = [] } = await figures(visit, DAYS, { dimensions: 'period', granularity: 'daily' })
+  return columns({
+    caption: `Recipients in the last ${DAYS} days, by outcome`,
+    series: [
+      { name: 'delivered', tone: 'good' },
+      { name: 'bounced', tone: 'bad' },
+      { name: 'failed', tone: 'wait' },
+      { name: 'suppressed', tone: 'note' },
+    ],
+    rows: data.map(({ period, delivered, bounced, failed, suppressed }) => ({
+      ...{ name: period, values: [delivered, bounced, failed, suppressed] },
+    })),
+  })
+}
+
+/** By the clock of this process, which is near enough for a range of days. */
+function figures(visit: Visit, days: number, more: Record<string, string>): Promise<Answer> {
+  const since = new Date(Date.now() - (days === 1 ? DAY_MS : (days - 1) * DAY_MS)).toISOString()
+  const start_date = days === 1 ? since : since.slice(0, 10)
+  return visit.ask<Answer>('getEmailMetrics', { query: { start_date, metrics: METRICS, ...more } })
+}

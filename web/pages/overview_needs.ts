@@ -1,0 +1,57 @@
+import { SENDABLE } from '#lib/domains/domain_status.ts'
+import { listPausesOf } from '#sql/safety/pauses.ts'
+import { findPlatform } from '#sql/safety/platform.ts'
+import { listDoubtedEmails } from '#sql/sending/search/doubted_emails.ts'
+import type { Webhook } from '#sql/webhooks/webhooks.ts'
+import { type Html, html } from '#web/html.ts'
+import type { List } from '#web/layout/list.ts'
+import { badge, section } from '#web/layout/parts.ts'
+import type { Visit } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+import { findDomains, type OwnDomain } from './domains/own_domains.ts'
+
+/** What waits for a person: paused sending, mail in doubt, domains that lost a record, and disabled webhooks. */
+export async function needs(visit: Visit): Promise<Html> {
+  const { data } = await visit.ask<List<Wire<Webhook>>>('listWebhooks', { query: { limit: '100' } })
+  const found = [
+    ...(await pauses(visit)),
+    ...(await doubts(visit)),
+    ...needsOfDomains(await findDomains(visit)),
+    ...needsOfWebhooks(data),
+  ]
+  if (found.length === 0) return html``
+  return section('Needs you', html`<ul>${found.map(need => html`<li>${need}</li>`)}</ul>`)
+}
+
+async function pauses({ ctx, session }: Visit): Promise<Html[]> {
+  const { paused_at, pause_reason } = await findPlatform(ctx.pool)
+  const why = (reason: string | null) => (reason ? `: ${reason}` : '')
+  const own = await listPausesOf(ctx.pool, session.account_id)
+  return [
+    ...(paused_at ? [html`Sending is paused on this server${why(pause_reason)} ${badge('paused')}`] : []),
+    ...own.map(({ domain, paused_by, pause_reason: reason }) => {
+      return html`Sending is paused ${domain ? `for ${domain}` : 'for this account'} by ${paused_by}${why(reason)} ${badge('paused')}`
+    }),
+  ]
+}
+
+async function doubts({ ctx, session }: Visit): Promise<Html[]> {
+  const { data } = await listDoubtedEmails(ctx.pool, session.account_id, { limit: 1 })
+  if (data.length === 0) return []
+  return [html`<a href="/emails?folder=in+doubt">Emails are in doubt</a>: they may have arrived, and somebody decides.`]
+}
+
+function needsOfDomains(domains: OwnDomain[]): Html[] {
+  return domains
+    .filter(({ status }) => status !== 'verified')
+    .map(({ id, name, status }) => {
+      const what = SENDABLE.includes(status) ? 'misses some of its DNS records' : 'cannot send yet'
+      return html`<a href="/domains/${id}">${name}</a> ${what} ${badge(status)}`
+    })
+}
+
+function needsOfWebhooks(webhooks: Wire<Webhook>[]): Html[] {
+  return webhooks
+    .filter(({ status }) => status === 'disabled')
+    .map(({ id, endpoint }) => html`The webhook <a href="/webhooks/${id}">${endpoint}</a> is disabled.`)
+}
