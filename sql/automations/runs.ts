@@ -47,7 +47,7 @@ const RunStep = z
 export const AutomationRun = z
   .object({ ...listed, steps: z.array(RunStep).describe('Steps that it has come to, in their order.') })
   .meta({ id: 'AutomationRun' })
-type AutomationRun = z.infer<typeof AutomationRun>
+export type AutomationRun = z.infer<typeof AutomationRun>
 
 const columns = sql.fragment`
   'automation_run' AS object, r.id, r.automation_id, r.version, r.contact_id, r.contact_email, r.status, r.error,

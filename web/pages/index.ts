@@ -10,6 +10,7 @@ import { automationRoom } from './marketing/automations.ts'
 import { campaignRoom } from './marketing/campaigns.ts'
 import { contactRoom } from './marketing/contacts.ts'
 import { importRoom } from './marketing/imports.ts'
+import { pollRoom } from './marketing/polls.ts'
 import { propertyRoom } from './marketing/properties.ts'
 import { segmentRoom } from './marketing/segments.ts'
 import { templateRoom } from './marketing/templates.ts'
@@ -34,6 +35,6 @@ export const rooms: Room[] = [
     segmentRoom,
     templateRoom,
   ],
-  ...[importRoom, audienceRoom, propertyRoom],
+  ...[importRoom, audienceRoom, propertyRoom, pollRoom],
   ...[domainRoom, suppressionRoom, webhookRoom, logRoom, apiKeyRoom, memberRoom, auditRoom, settingsRoom, profileRoom],
 ]

@@ -10,6 +10,25 @@ import { rooms } from '#web/pages/index.ts'
 
 const HOSTILE = '"><img src=x onerror="pwned=1">\u202Eevil 😀'
 
+const branches = {
+  steps: [
+    { key: 'start', type: 'trigger', config: { event_name: 'signed.up' } },
+    {
+      key: 'gold',
+      type: 'condition',
+      config: { type: 'rule', field: 'contact.first_name', operator: 'eq', value: HOSTILE },
+    },
+    { key: 'wait', type: 'delay', config: { duration: '1 day' } },
+    { key: 'later', type: 'delay', config: { duration: '2 days' } },
+  ],
+  connections: [
+    { from: 'start', to: 'gold' },
+    { from: 'gold', to: 'wait', type: 'condition_met' },
+    { from: 'gold', to: 'later', type: 'condition_not_met' },
+    { from: 'wait', to: 'later' },
+  ],
+}
+
 t.setTimeout(300_000)
 const dashboard = await openDashboard(t)
 const { world, api, account } = dashboard
@@ -19,7 +38,7 @@ const ids = await fill()
 /** Paths of the pages, with ids of what the account has. */
 const paths = rooms
   .flatMap(({ pages }) => pages)
-  .map(({ path }) => path.replace(':id', ids[path.split('/')[1] ?? ''] ?? '0'))
+  .map(({ path }) => path.replace(':id', ids[path.split('/')[1] ?? ''] ?? '0').replace(':run_id', ids.run_id ?? '0'))
 
 /** Gives the account a record for each page, with a name that tries to be markup. */
 async function fill(): Promise<Record<string, string>> {
@@ -42,7 +61,8 @@ async function fill(): Promise<Record<string, string>> {
   const audiences = await post('/audiences', { name: HOSTILE, domain })
   const imports = await post('/contacts/imports', { csv: `email,${HOSTILE}\n${HOSTILE},1`, domain })
   const properties = await post('/contact-properties', { key: 'plan', type: 'string', fallback_value: HOSTILE })
-  const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'signed.up' } }]
+  const automations = await post('/automations', { name: HOSTILE, domain, status: 'enabled', ...branches })
+  const automation_run = await post(`/automations/${automations}/run`, { contact_id: contacts })
   const { body } = await api.request('GET', '/api/polls')
   await post('/suppressions', { email: `${'x'.repeat(60)}@${'y'.repeat(60)}.com` })
   const [log] = await waitUntil(async () => (await api.request('GET', '/api/logs')).body.data, 'the log has requests')
@@ -54,7 +74,7 @@ async function fill(): Promise<Record<string, string>> {
     ...{ audiences, imports, 'contact-properties': properties },
     templates: await post('/templates', { name: HOSTILE, ...content }),
     campaigns: await post('/campaigns', { from, name: HOSTILE, segment_id: segments, ...content }),
-    automations: await post('/automations', { name: HOSTILE, domain, steps, connections: [] }),
+    ...{ automations, run_id: automation_run },
     webhooks: await post('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['*'] }),
   }
 }
@@ -62,6 +82,7 @@ async function fill(): Promise<Record<string, string>> {
 for (const role of ['owner', 'view_only'] satisfies Role[]) {
   t.test(`every page can be read by ${role}, has no barriers, and runs nothing of others`, async t => {
     const page = await dashboard.signIn(role)
+    await dashboard.world.pool.pg.query('UPDATE members SET is_operator = true')
     await page.setViewportSize({ width: 320, height: 800 })
     for (const path of paths.filter(path => !path.endsWith('/0'))) {
       const response = await page.goto(path)

@@ -1,15 +1,15 @@
 import type { Automation, ListedAutomation } from '#sql/automations/definitions/automation_records.ts'
 import type { ListedRun } from '#sql/automations/runs.ts'
 import type { EventDefinition } from '#sql/events/definitions.ts'
-import type { ListedPoll, Poll } from '#sql/polls/poll_records.ts'
 import { html } from '#web/html.ts'
 import { button } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, count, facts, linkButton, preformatted, section, time } from '#web/layout/parts.ts'
+import { badge, count, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { run, stepsOf } from './automation_steps.ts'
 
 type Listed = Wire<ListedAutomation>
 type Found = Wire<Automation>
@@ -50,17 +50,12 @@ const automation = recordPage<Found>('/automations/:id', 'getAutomation', async 
       ...Object.entries(found.runs).map(([state, number]) => [`Runs ${state}`, count(number)] as const),
       ['Entries limited', found.limited ? count(found.limited) : null],
     ])}
-${section(
-  'Steps',
-  html`<ol>${found.steps.map(
-    ({ key, type, config }) =>
-      html`<li><strong>${key}</strong> (${type.replaceAll('_', ' ')})${preformatted(JSON.stringify(config, null, 2), `Step ${key}`)}</li>`,
-  )}</ol>`,
-)}
+${section('Steps', stepsOf(found))}
 ${section(
   'Runs',
   table({
     ...{ caption: 'Runs, newest first', rows: runs.data, empty: empty('No contact has entered yet.') },
+    link: ({ id }: Run) => `/automations/${found.id}/runs/${id}`,
     columns: [
       { title: 'Contact', cell: ({ contact_email }: Run) => contact_email },
       { title: 'Status', cell: ({ status }: Run) => badge(status) },
@@ -87,37 +82,8 @@ const events = listPage<Wire<EventDefinition>>({
   ],
 })
 
-const polls = listPage<Wire<ListedPoll>>({
-  ...{ path: '/polls', title: 'Polls', operation: 'listPolls' },
-  columns: [
-    { title: 'Question', cell: ({ question }) => question },
-    { title: 'Answers', cell: ({ responses_count }) => count(responses_count) },
-    { title: 'Created', cell: ({ created_at }) => time(created_at) },
-  ],
-  empty: () => ['No email or campaign has asked a question yet.'],
-})
-
-const poll = recordPage<Wire<Poll>>('/polls/:id', 'getPoll', found => ({
-  title: found.question,
-  body: html`${facts([
-    ['Sent to', count(found.sent_count)],
-    ['Answers', count(found.responses_count)],
-  ])}
-${section(
-  'Results',
-  table({
-    ...{ caption: 'Last answer of each recipient', rows: found.answers, empty: html`` },
-    columns: [
-      { title: 'Option', cell: ({ label }) => label },
-      { title: 'Recipients', cell: ({ count: number }) => count(number) },
-      { title: 'Share', cell: ({ percentage }) => `${percentage} %` },
-    ],
-  }),
-)}`,
-}))
-
 export const automationRoom: Room = {
-  pages: [automations, automation, events, polls, poll],
+  pages: [automations, automation, run, events],
   actions: [
     action('/automations/:id/status', automation, async (visit, form) => {
       const status = form.text('status')

@@ -37,15 +37,12 @@ const campaigns = listPage<Sent>({
     ),
 })
 
-/** While it is sent, its figures change. */
-const LIVE = ['queued', 'testing']
-
 const campaign = recordPage<Sent>('/campaigns/:id', 'getCampaign', async (found, visit) => {
   const path = `/campaigns/${found.id}`
   const isDraft = found.status === 'draft'
   return {
     title: found.name || found.subject || '(no name)',
-    isLive: LIVE.includes(found.status),
+    isLive: found.status === 'queued',
     actions: html`${badge(found.status)} ${buttonsOf(visit, path, found.status)}`,
     body: html`${facts([
       ['From', found.from],

@@ -1,0 +1,44 @@
+import type { ListedPoll, Poll } from '#sql/polls/poll_records.ts'
+import { html } from '#web/html.ts'
+import { bars } from '#web/layout/charts.ts'
+import { empty, table } from '#web/layout/list.ts'
+import { listPage } from '#web/layout/list_page.ts'
+import { count, facts, section, time } from '#web/layout/parts.ts'
+import { recordPage } from '#web/layout/record_page.ts'
+import type { Room } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+
+type Response = Wire<Poll>['responses'][number]
+
+const polls = listPage<Wire<ListedPoll>>({
+  ...{ path: '/polls', title: 'Polls', operation: 'listPolls' },
+  columns: [
+    { title: 'Question', cell: ({ question }) => question },
+    { title: 'Answers', cell: ({ responses_count }) => count(responses_count) },
+    { title: 'Created', cell: ({ created_at }) => time(created_at) },
+  ],
+  empty: () => ['No email or campaign has asked a question yet.'],
+})
+
+const poll = recordPage<Wire<Poll>>('/polls/:id', 'getPoll', found => ({
+  title: found.question,
+  body: html`${facts([
+    ['Sent to', count(found.sent_count)],
+    ['Answers', count(found.responses_count)],
+  ])}
+${section('Results', bars({ caption: 'Last answer of each recipient', rows: found.answers.map(({ label, count }) => ({ name: label, value: count, tone: 'good' })), whole: found.responses_count }))}
+${section(
+  'Who answered',
+  table({
+    ...{ caption: 'Newest first', rows: found.responses, empty: empty('Nobody has answered yet.') },
+    link: ({ contact_id }: Response) => (contact_id ? `/contacts/${contact_id}` : '/contacts'),
+    columns: [
+      { title: 'Email', cell: ({ email }: Response) => email },
+      { title: 'Answer', cell: ({ answer }: Response) => answer },
+      { title: 'When', cell: ({ answered_at }: Response) => time(answered_at) },
+    ],
+  }),
+)}`,
+}))
+
+export const pollRoom: Room = { pages: [polls, poll], actions: [] }
