@@ -26,6 +26,16 @@ export async function findFirstAccount(db: Queryable): Promise<Account | null> {
   return db.maybeOne(sql.type(Account)`SELECT id, name, plan FROM accounts ORDER BY created_at, id LIMIT 1`)
 }
 
+const ListedAccount = Account.extend({ paused_at: z.date().nullable(), created_at: z.date() })
+export type ListedAccount = z.infer<typeof ListedAccount>
+
+/** For operators, newest first. */
+export async function listAccounts(db: Queryable, limit: number): Promise<ListedAccount[]> {
+  return db.any(sql.type(ListedAccount)`
+    SELECT id, name, plan, paused_at, created_at FROM accounts ORDER BY created_at DESC, id DESC LIMIT ${limit}
+  `)
+}
+
 /** In the footer of its campaigns, for domains that have none of their own. */
 export async function setPostalAddress(db: Queryable, id: string, postal_address: string | null): Promise<void> {
   await db.run(sql.unsafe`UPDATE accounts SET postal_address = ${postal_address} WHERE id = ${id}`)

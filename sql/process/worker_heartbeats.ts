@@ -12,6 +12,14 @@ export async function deleteHeartbeats(db: Queryable, pool_ids: string[]): Promi
   await db.run(sql.unsafe`DELETE FROM worker_heartbeats WHERE pool_id = ANY(${sql.array(pool_ids, 'text')})`)
 }
 
+const Heartbeat = z.object({ pool_id: z.string(), seen_at: z.date() })
+export type Heartbeat = z.infer<typeof Heartbeat>
+
+/** The runners that were seen lately, newest first. */
+export async function listHeartbeats(db: Queryable): Promise<Heartbeat[]> {
+  return db.any(sql.type(Heartbeat)`SELECT pool_id, seen_at FROM worker_heartbeats ORDER BY seen_at DESC LIMIT 200`)
+}
+
 /** Worker processes that were seen within so many seconds. Each has two pools, one per runner. */
 export async function countLiveWorkers(db: Queryable, within_seconds: number): Promise<number> {
   const { workers } = await db.one(sql.type(z.object({ workers: z.int() }))`

@@ -82,7 +82,7 @@ ${NAVIGATION.filter(({ isOfCapture }) => isCaptured || !isOfCapture).map(
 </ul>`
 }
 
-function memberMenu({ email, account_id, account_name, role }: Session, accounts: OwnAccount[]): Html {
+function memberMenu({ email, account_id, account_name, role, is_operator }: Session, accounts: OwnAccount[]): Html {
   const others = accounts.filter(({ id }) => id !== account_id)
   return html`<details class="menu">
 <summary>${account_name}</summary>
@@ -92,6 +92,7 @@ ${others.map(
     html`<form method="post" action="/account">${hidden('account_id', id)}<button class="link">Switch to ${name}</button></form>`,
 )}
 <p><a href="/profile">Your profile</a></p>
+${is_operator ? html`<p><a href="/operator">Operator</a></p>` : ''}
 <p><a href="/docs">Docs</a></p>
 <form method="post" action="/logout" data-turbo="false"><button class="link">Sign out</button></form>
 </details>`

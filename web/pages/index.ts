@@ -15,6 +15,7 @@ import { propertyRoom } from './marketing/properties.ts'
 import { segmentRoom } from './marketing/segments.ts'
 import { templateRoom } from './marketing/templates.ts'
 import { memberRoom } from './members/members.ts'
+import { operatorRoom } from './operator/operator.ts'
 import { overviewRoom } from './overview.ts'
 import { profileRoom } from './profile.ts'
 import { receivedRoom } from './received/index.ts'
@@ -35,6 +36,6 @@ export const rooms: Room[] = [
     segmentRoom,
     templateRoom,
   ],
-  ...[importRoom, audienceRoom, propertyRoom, pollRoom],
+  ...[importRoom, audienceRoom, propertyRoom, pollRoom, operatorRoom],
   ...[domainRoom, suppressionRoom, webhookRoom, logRoom, apiKeyRoom, memberRoom, auditRoom, settingsRoom, profileRoom],
 ]

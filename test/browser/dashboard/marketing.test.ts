@@ -115,6 +115,24 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
   t.strictSame(await findBarriers(page), [])
 })
 
+t.test('an operator pauses and resumes sending of an account', async t => {
+  t.equal((await page.goto('/operator'))?.status(), 404, 'nobody else sees the page')
+  await world.pool.pg.query('UPDATE members SET is_operator = true')
+  await page.goto('/operator')
+  await page.fill('#account', account.id)
+  await page.fill('#reason', 'Too many complaints')
+  await page.click('button:text("Pause sending")')
+  await page.waitForSelector('td:text("Too many complaints")')
+  await page.goto('/')
+  t.match(
+    await page.textContent('section:has(h2:text("Needs you")) li'),
+    /paused for this account by operator: Too many/,
+  )
+  await page.goto('/operator')
+  await page.click('button:text("Resume")')
+  await page.waitForSelector('text=No account and no domain is paused.')
+})
+
 t.test('no page was refused anything, but the script and the image of the mail', async t => {
   const blocked = /^Blocked script|^Loading the image 'https:\/\/evil|^a request to https:\/\/evil/
   t.strictSame(
