@@ -1,4 +1,4 @@
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import type { Foundation } from '#flows/process/run_process.ts'
 import type { Role } from '#lib/members/roles.ts'
@@ -13,9 +13,9 @@ export type Dashboard = {
   account: TestAccount
   api: Api
   /** A page of a browser in which a new member of that role is signed in. */
-  signIn(role: Role): Promise<Page>
+  signIn(role: Role, options?: BrowserContextOptions): Promise<Page>
   /** A browser in which nobody is signed in. */
-  open(options?: Parameters<import('playwright-core').Browser['newContext']>[0]): Promise<Page>
+  open(options?: BrowserContextOptions): Promise<Page>
   /** Scripts and requests that the policy of a page has refused, and errors of scripts. */
   faults: string[]
 }
@@ -28,10 +28,10 @@ export async function openDashboard(t: Test, environment: Record<string, string>
   const browser = await openBrowser(t)
   const faults: string[] = []
   const open: Dashboard['open'] = async options =>
-    watch(await browser.newContext({ baseURL: api.url, ...options }), api.url, faults)
-  const signIn = async (role: Role) => {
+    watch(await browser.newContext({ baseURL: api.url, ...options }), options?.baseURL ?? api.url, faults)
+  const signIn: Dashboard['signIn'] = async (role, options) => {
     const { email } = await newMember(world, account.id, role)
-    const page = await open()
+    const page = await open(options)
     await page.goto('/login')
     await page.fill('[name=email]', email)
     await page.fill('[name=password]', PASSWORD)

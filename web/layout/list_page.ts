@@ -3,6 +3,8 @@ import { type Page, page, type Visit } from '#web/request/visit.ts'
 import { type Field, filters } from './form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from './list.ts'
 
+type Empty = [sentence: string, command?: string]
+
 type ListPage<Row> = {
   path: string
   title: string
@@ -12,7 +14,7 @@ type ListPage<Row> = {
   columns: Column<Row>[] | ((visit: Visit) => Column<Row>[])
   filters?: readonly Field[]
   /** Sentence in place of an empty list, and the command that fills it. */
-  empty: (visit: Visit) => [sentence: string, command?: string]
+  empty: (visit: Visit) => Empty | Promise<Empty>
   /** Forms below the list. */
   below?: (visit: Visit) => Html | Promise<Html>
   actions?: Html
@@ -26,10 +28,8 @@ export function listPage<Row extends { id: string }>(parts: ListPage<Row>): Page
   return page(path, async visit => {
     const list = await visit.ask<List<Row>>(operation, { query: listQuery(visit, ...fields.map(({ name }) => name)) })
     const shown = typeof columns === 'function' ? columns(visit) : columns
-    const rows = {
-      ...{ caption: `${title}, newest first`, columns: shown },
-      ...{ rows: list.data, empty: empty(...parts.empty(visit)) },
-    }
+    const nothing = list.data.length === 0 ? empty(...(await parts.empty(visit))) : html``
+    const rows = { caption: `${title}, newest first`, columns: shown, rows: list.data, empty: nothing }
     return {
       title,
       ...(parts.actions ? { actions: parts.actions } : {}),

@@ -1,8 +1,9 @@
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { type Html, html } from '#web/html.ts'
-import { curl, empty, type List, table } from '#web/layout/list.ts'
+import { empty, type List, table } from '#web/layout/list.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
-import { page, type Room, type Visit } from '#web/request/visit.ts'
+import { exampleEmail } from '#web/pages/domains/own_domains.ts'
+import { page, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { newestCaptured } from './captured/captured.ts'
 import { chart, tiles } from './overview_figures.ts'
@@ -24,7 +25,7 @@ ${facts([
   ['Quota of 30 days', shown(emails.monthly)],
 ])}
 ${await newestCaptured(visit)}
-${section('Newest emails', newest(data, visit))}`,
+${section('Newest emails', newest(data, await exampleEmail(visit)))}`,
   }
 })
 
@@ -32,9 +33,7 @@ function shown({ used, limit }: Use): string {
   return limit === null ? `${count(used)}, no limit` : `${count(used)} of ${count(limit)}`
 }
 
-function newest(rows: Mail[], visit: Visit): Html {
-  const from = 'Mailbrook <hello@sandbox.internal>'
-  const body = { from, to: ['anna@sandbox.internal'], subject: 'Hello', html: '<p>It works.</p>' }
+function newest(rows: Mail[], command: string): Html {
   return table({
     ...{ caption: 'Newest first', rows, link: ({ id }: Mail) => `/emails/${id}` },
     columns: [
@@ -43,10 +42,7 @@ function newest(rows: Mail[], visit: Visit): Html {
       { title: 'Status', cell: ({ status }: Mail) => badge(status) },
       { title: 'Created', cell: ({ created_at }: Mail) => time(created_at) },
     ],
-    empty: empty(
-      'Nothing was sent yet. Create an API key, then send your first email:',
-      curl(visit, 'POST', '/emails', body),
-    ),
+    empty: empty('Nothing was sent yet. Create an API key, then send your first email:', command),
   })
 }
 

@@ -25,7 +25,7 @@ const suppressions = listPage<Row>({
   columns: columnsFor,
   empty: visit => [
     'No address is suppressed. This suppresses one:',
-    curl(visit, 'POST', '/suppressions', { email: 'anna@example.org' }),
+    curl(visit, 'POST', '/suppressions', { email: 'anna@acme.org' }),
   ],
   below: forms,
 })

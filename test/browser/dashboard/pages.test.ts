@@ -3,9 +3,11 @@ import type { Role } from '#lib/members/roles.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
+import { newMember, sessionOf } from '#test/support/members.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { openWork } from '#test/support/sending.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
+import { newAccount } from '#test/support/world.ts'
 import { rooms } from '#web/pages/index.ts'
 
 const HOSTILE = '"><img src=x onerror="pwned=1">\u202Eevil 😀'
@@ -38,7 +40,8 @@ const ids = await fill()
 /** Paths of the pages, with ids of what the account has. */
 const paths = rooms
   .flatMap(({ pages }) => pages)
-  .map(({ path }) => path.replace(':id', ids[path.split('/')[1] ?? ''] ?? '0').replace(':run_id', ids.run_id ?? '0'))
+  .map(({ path }) => path.replace(':id', ids[path.split('/')[1] ?? ''] ?? '0'))
+  .map(path => path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? '0'))
 
 /** Gives the account a record for each page, with a name that tries to be markup. */
 async function fill(): Promise<Record<string, string>> {
@@ -56,7 +59,9 @@ async function fill(): Promise<Record<string, string>> {
   const emails = await post('/emails', { from, to: ['anna@acme.org'], poll, ...content })
   await send_emails({ email_ids: [emails] }, work)
   await work.sender.idle()
+  const webhooks = await post('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['*'] })
   await post('/topics', { name: HOSTILE, default_subscription: 'opt_in' })
+  const { body: told } = await api.request('GET', `/api/webhooks/${webhooks}/events`)
   await post('/events', { name: HOSTILE })
   const audiences = await post('/audiences', { name: HOSTILE, domain })
   const imports = await post('/contacts/imports', { csv: `email,${HOSTILE}\n${HOSTILE},1`, domain })
@@ -74,8 +79,7 @@ async function fill(): Promise<Record<string, string>> {
     ...{ audiences, imports, 'contact-properties': properties },
     templates: await post('/templates', { name: HOSTILE, ...content }),
     campaigns: await post('/campaigns', { from, name: HOSTILE, segment_id: segments, ...content }),
-    ...{ automations, run_id: automation_run },
-    webhooks: await post('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['*'] }),
+    ...{ automations, run_id: automation_run, webhooks, event_id: told.data[0]?.id as string },
   }
 }
 
@@ -96,6 +100,27 @@ for (const role of ['owner', 'view_only'] satisfies Role[]) {
     t.strictSame(dashboard.faults.splice(0), [])
   })
 }
+
+t.test('the command that each empty page shows does what the page says', async t => {
+  const own = await newAccount(world)
+  const page = await dashboard.open()
+  const value = await sessionOf(world, (await newMember(world, own.id, 'owner')).id)
+  await page.context().addCookies([{ name: 'mailbrook', value, url: api.url }])
+  const commands = new Map<string, string>()
+  for (const path of paths.filter(path => !/\/.+\//.test(path) && !/\/0$/.test(path))) {
+    await page.goto(path)
+    for (const text of await page.locator('.empty code').allTextContents()) {
+      if (text.startsWith('curl ') && !text.includes(' -F ')) commands.set(path, text)
+    }
+  }
+  t.ok(commands.size > 12, `${commands.size} commands`)
+  for (const [path, command] of commands) {
+    const [, method = 'GET', url = '', body] = /^curl (?:-X (\w+) )?(\S+)(?:.* -d '(.*)')?/s.exec(command) ?? []
+    const given = body === undefined ? {} : { body: JSON.parse(body.replaceAll("'\\''", "'")) }
+    const { status, text } = await api.request(method, new URL(url).pathname, { key: own.key, ...given })
+    t.ok(status < 300, `${path}: ${status} ${text.slice(0, 200)}`)
+  }
+})
 
 t.test('view-only members are refused by each form', async t => {
   const page = await dashboard.signIn('view_only')

@@ -1,7 +1,8 @@
 import { listOwnCapturedMessages, type OwnListedMessage } from '#sql/delivery/captured_messages.ts'
 import { type Html, html } from '#web/html.ts'
-import { type Column, curl, empty, listQuery, pager, table } from '#web/layout/list.ts'
+import { type Column, empty, listQuery, pager, table } from '#web/layout/list.ts'
 import { section, time } from '#web/layout/parts.ts'
+import { exampleEmail } from '#web/pages/domains/own_domains.ts'
 import { sizeOf } from '#web/pages/mail/content.ts'
 import { page, type Visit } from '#web/request/visit.ts'
 import { type Wire, wire } from '#web/request/wire.ts'
@@ -22,30 +23,22 @@ const columns: Column<Row>[] = [
 export const captured = page('/captured', async visit => {
   const { after, before } = listQuery(visit)
   const list = await find(visit, { limit: 50, after, before })
-  return { title: 'Captured', body: html`${tableOf(visit, list.data)}${pager(visit, list)}` }
+  const nothing = empty('No message was captured. This sends one:', await exampleEmail(visit))
+  return { title: 'Captured', body: html`${tableOf(list.data, nothing)}${pager(visit, list)}` }
 })
 
 /** For the overview: where a newcomer sees the first email. Empty where mail leaves the machine, or none was sent. */
 export async function newestCaptured(visit: Visit): Promise<Html> {
   if (visit.ctx.config.MAIL_TRANSPORT !== 'capture') return html``
   const { data } = await find(visit, { limit: NEWEST })
-  return data.length > 0 ? section('Captured', tableOf(visit, data)) : html``
+  return data.length > 0 ? section('Captured', tableOf(data, html``)) : html``
 }
 
 async function find(visit: Visit, position: Parameters<typeof listOwnCapturedMessages>[2]) {
   return wire(await listOwnCapturedMessages(visit.ctx.pool, visit.session.account_id, position))
 }
 
-function tableOf(visit: Visit, rows: Row[]): Html {
-  const from = 'Mailbrook <hello@sandbox.internal>'
-  const body = { from, to: ['anna@example.org'], subject: 'Hello', html: '<p>It works.</p>' }
-  return table({
-    ...{
-      caption: 'Messages that were not sent, newest first',
-      columns,
-      rows,
-      link: ({ id }: Row) => `/captured/${id}`,
-    },
-    empty: empty('No message was captured. This sends one:', curl(visit, 'POST', '/emails', body)),
-  })
+function tableOf(rows: Row[], nothing: Html): Html {
+  const link = ({ id }: Row) => `/captured/${id}`
+  return table({ caption: 'Messages that were not sent, newest first', columns, rows, link, empty: nothing })
 }

@@ -1,5 +1,6 @@
+import { SENDABLE } from '#lib/domains/domain_status.ts'
 import type { ListedDomain } from '#sql/domains/columns.ts'
-import type { List } from '#web/layout/list.ts'
+import { curl, type List } from '#web/layout/list.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -8,6 +9,19 @@ export type OwnDomain = Wire<ListedDomain>
 /** The domains of the account, for forms that let one be chosen. */
 export async function findDomains(visit: Visit): Promise<OwnDomain[]> {
   return (await visit.ask<List<OwnDomain>>('listDomains')).data
+}
+
+/** The domain that commands of empty pages name: one that can send, so that they work as they are. */
+export async function exampleDomain(visit: Visit): Promise<{ id: string; name: string }> {
+  const domains = await findDomains(visit)
+  return domains.find(({ status }) => SENDABLE.includes(status)) ?? domains[0] ?? { id: '...', name: 'acme.com' }
+}
+
+/** The command that sends a first email, to the domain itself: no other address is known to be there. */
+export async function exampleEmail(visit: Visit): Promise<string> {
+  const { name } = await exampleDomain(visit)
+  const body = { from: `Acme <hello@${name}>`, to: [`anna@${name}`], subject: 'Hello', html: '<p>It works.</p>' }
+  return curl(visit, 'POST', '/emails', body)
 }
 
 export function nameOfDomain(domains: OwnDomain[], id: string | null): string | undefined {

@@ -2,8 +2,9 @@ import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { listDoubtedEmails } from '#sql/sending/search/doubted_emails.ts'
 import { type Html, html } from '#web/html.ts'
 import { type Field, filters, hidden } from '#web/layout/form.ts'
-import { type Column, curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
+import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, linkButton, time } from '#web/layout/parts.ts'
+import { exampleEmail } from '#web/pages/domains/own_domains.ts'
 import { page, type Visit } from '#web/request/visit.ts'
 import { type Wire, wire } from '#web/request/wire.ts'
 
@@ -47,8 +48,7 @@ const selection: Column<Row> = {
 /** All email that the account has sent or is going to send. */
 export const emails = page('/emails', async visit => {
   const list = await find(visit)
-  const body = { from: 'Acme <hello@acme.com>', to: ['anna@example.org'], subject: 'Hello', html: '<p>It works.</p>' }
-  const nothing = empty('No email was found. This sends one:', curl(visit, 'POST', '/emails', body))
+  const nothing = empty('No email was found. This sends one:', await exampleEmail(visit))
   const rows = table({
     ...{
       caption: 'Sent emails, newest first',

@@ -6,7 +6,7 @@ import { curl, empty, type List, listQuery, pager, table } from '#web/layout/lis
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { findDomains } from '#web/pages/domains/own_domains.ts'
+import { exampleDomain, findDomains } from '#web/pages/domains/own_domains.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -27,7 +27,10 @@ const audiences = listPage<Group>({
     { title: 'Contacts', cell: ({ contacts_count }) => count(contacts_count) },
     { title: 'Created', cell: ({ created_at }) => time(created_at) },
   ],
-  empty: visit => ['There are no audiences.', curl(visit, 'POST', '/audiences', { name: 'Readers' })],
+  empty: async visit => [
+    'There are no audiences.',
+    curl(visit, 'POST', '/audiences', { name: 'Readers', domain: (await exampleDomain(visit)).name }),
+  ],
   below: async visit => {
     const options = (await findDomains(visit)).map(({ name }) => [name, name] as const)
     const fields = [

@@ -7,6 +7,7 @@ import { curl, empty, type List, listQuery, pager, table } from '#web/layout/lis
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
+import { exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { run, stepsOf } from './automation_steps.ts'
@@ -27,7 +28,12 @@ const automations = listPage<Listed>({
     { title: 'Status', cell: ({ status }) => badge(status) },
     { title: 'Changed', cell: ({ updated_at }) => time(updated_at) },
   ],
-  empty: visit => ['There are no automations yet.', curl(visit, 'GET', '/automations')],
+  empty: async visit => {
+    const domain = (await exampleDomain(visit)).name
+    const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'signed.up' } }]
+    const body = { name: 'Welcome', domain, steps, connections: [] }
+    return ['There are no automations yet.', curl(visit, 'POST', '/automations', body)]
+  },
 })
 
 const automation = recordPage<Found>('/automations/:id', 'getAutomation', async (found, visit) => {

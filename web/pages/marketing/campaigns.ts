@@ -5,6 +5,7 @@ import { curl, type List } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
+import { exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { draftPage } from './campaign_draft.ts'
@@ -21,15 +22,11 @@ const campaigns = listPage<Sent>({
     { title: 'Recipients', cell: ({ recipients_count }) => count(recipients_count ?? 0) },
     { title: 'Sent', cell: ({ sent_at, scheduled_at }) => time(sent_at ?? scheduled_at, 'not yet') },
   ],
-  empty: visit => [
-    'There are no campaigns yet.',
-    curl(visit, 'POST', '/campaigns', {
-      from: 'Acme <news@acme.com>',
-      subject: 'March',
-      html: '<p>Hello</p>',
-      segment_id: '...',
-    }),
-  ],
+  empty: async visit => {
+    const { id, name } = await exampleDomain(visit)
+    const content = { from: `Acme <news@${name}>`, subject: 'March', html: '<p>Hello</p>' }
+    return ['There are no campaigns yet.', curl(visit, 'POST', '/campaigns', { ...content, audience_id: id })]
+  },
   below: async visit =>
     section(
       'New campaign',

@@ -2,10 +2,11 @@ import type { ContactImport } from '#sql/contacts/import/imports.ts'
 import type { RecordError } from '#sql/contacts/import/record_errors.ts'
 import { type Html, html } from '#web/html.ts'
 import { form } from '#web/layout/form.ts'
-import { table } from '#web/layout/list.ts'
+import { curl, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import { recordPage } from '#web/layout/record_page.ts'
+import { exampleDomain } from '#web/pages/domains/own_domains.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -27,9 +28,9 @@ const imports = listPage<Import>({
     { title: 'Skipped', cell: ({ counts }) => count(counts.skipped) },
     { title: 'Failed', cell: ({ counts }) => count(counts.failed) },
   ],
-  empty: visit => [
+  empty: async visit => [
     'No file of contacts was imported yet.',
-    `curl ${visit.ctx.config.BASE_URL}/api/contacts/imports -H 'Authorization: Bearer mb_...' -F file=@contacts.csv -F domain=acme.com`,
+    `${curl(visit, 'GET', '/contacts/imports')} -F file=@contacts.csv -F domain=${(await exampleDomain(visit)).name}`,
   ],
   below: async visit => section('Import a file', await uploadForm(visit)),
 })

@@ -7,7 +7,7 @@ import { curl, empty, type List, listQuery, pager, table } from '#web/layout/lis
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, preformatted, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { findDomains } from '#web/pages/domains/own_domains.ts'
+import { exampleDomain, findDomains } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -19,7 +19,10 @@ const segments = listPage<Wire<ListedSegment>>({
     { title: 'Name', cell: ({ name }) => name },
     { title: 'Created', cell: ({ created_at }) => time(created_at) },
   ],
-  empty: visit => ['There are no segments.', curl(visit, 'POST', '/segments', { name: 'Gold', domain: 'acme.com' })],
+  empty: async visit => [
+    'There are no segments.',
+    curl(visit, 'POST', '/segments', { name: 'Gold', domain: (await exampleDomain(visit)).name }),
+  ],
   below: async visit =>
     section(
       'New segment',

@@ -4,11 +4,12 @@ import { html } from '#web/html.ts'
 import { button, confirmButton, type Field, form } from '#web/layout/form.ts'
 import { curl, empty, type List, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, copyable, facts, section, time } from '#web/layout/parts.ts'
+import { badge, copyable, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, type Room, type Shown, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { webhookEvent } from './event.ts'
 
 type Hook = Wire<Webhook>
 type Event = Wire<ListedWebhookEvent>
@@ -47,6 +48,7 @@ const webhook = recordPage<Hook>('/webhooks/:id', 'getWebhook', async (hook, vis
       ['Result', hook.last_delivery_status === null ? null : String(hook.last_delivery_status)],
     ])}
 ${section('Deliveries', eventsOf(path, data, visit))}
+${visit.mayChange ? section('Replay', form(visit, { action: `${path}/replay`, submit: 'Replay', fields: RANGE })) : ''}
 ${section('Change', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook) }))}
 ${button(visit, `${path}/rotate`, 'Rotate the signing secret', { isSecret: true })}
 ${confirmButton(visit, `${path}/delete`, 'Delete', 'It is told of nothing any more.')}`,
@@ -55,7 +57,7 @@ ${confirmButton(visit, `${path}/delete`, 'Delete', 'It is told of nothing any mo
 
 function eventsOf(path: string, rows: Event[], visit: Visit) {
   return table({
-    ...{ caption: 'Newest events of this webhook', rows },
+    ...{ caption: 'Newest events of this webhook', rows, link: ({ id }: Event) => `${path}/events/${id}` },
     columns: [
       { title: 'Event', cell: ({ type }: Event) => html`<code>${type}</code>` },
       { title: 'Status', cell: ({ status }: Event) => badge(status) },
@@ -79,6 +81,18 @@ function fieldsOf(hook?: Hook): Field[] {
   ]
 }
 
+const RANGE: Field[] = [
+  { name: 'from', label: 'From (UTC)', type: 'datetime-local', required: true },
+  { name: 'to', label: 'Until (UTC)', type: 'datetime-local', hint: 'Now, if it is left empty.' },
+  {
+    ...{ name: 'status', label: 'Which', type: 'select' },
+    options: [
+      ['failed', 'those that failed'],
+      ['success', 'those that succeeded'],
+    ],
+  },
+]
+
 const given = (form: Form) => ({ endpoint: form.text('endpoint'), events: form.list('events') })
 
 function secretPage({ id, signing_secret }: Secret): Shown {
@@ -91,7 +105,7 @@ function secretPage({ id, signing_secret }: Secret): Shown {
 }
 
 export const webhookRoom: Room = {
-  pages: [webhooks, webhook],
+  pages: [webhooks, webhook, webhookEvent],
   actions: [
     action('/webhooks', webhooks, async (visit, form) =>
       secretPage(await visit.ask<Secret>('createWebhook', { body: given(form) })),
@@ -111,6 +125,12 @@ export const webhookRoom: Room = {
     action('/webhooks/:id/rotate', webhook, async visit => {
       const { signing_secret } = await visit.ask<Secret>('rotateSigningSecret', { params: idOf(visit) })
       return secretPage({ ...idOf(visit), signing_secret })
+    }),
+    action('/webhooks/:id/replay', webhook, async (visit, form) => {
+      const [from, to] = [form.text('from'), form.given('to')].map(text => text && `${text}Z`)
+      const body = { from, to, status: form.given('status') }
+      const { replayed } = await visit.ask<{ replayed: number }>('replayWebhookEvents', { params: idOf(visit), body })
+      return { to: `/webhooks/${idOf(visit).id}`, notice: `${count(replayed)} events are sent again.` }
     }),
     action('/webhooks/:id/events/:event_id/replay', webhook, async visit => {
       await visit.ask('replayWebhookEvent', { params: visit.params })

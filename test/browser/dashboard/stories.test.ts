@@ -1,0 +1,142 @@
+import t, { type Test } from 'tap'
+import { createSetupLink } from '#flows/members/member_links.ts'
+import { startSink } from '#test/faults/support/sink.ts'
+import { openDashboard } from '#test/support/dashboard.ts'
+import { type Hands, keyboard, mouse } from '#test/support/hands.ts'
+import { ALLOWED } from '#test/support/http/fetching.ts'
+import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
+import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
+import { newAccount } from '#test/support/world.ts'
+
+t.setTimeout(300_000)
+const hook = await startHook(t)
+const dashboard = await openDashboard(t, { FETCH_ALLOW: `${ALLOWED}/32`, FETCH_PORTS: String(hook.port) })
+const { world, account, api, faults } = dashboard
+const sink = await startSink()
+t.teardown(() => sink.close())
+
+/** A person who has just installed the server: from the setup link to a first contact. */
+async function firstHour(t: Test, { page, fill, press }: Hands): Promise<void> {
+  const own = await newAccount(world)
+  await page.goto(await createSetupLink(world, own.id))
+  await fill('Email address', `ann@${own.domain}`)
+  await fill('Your name', 'Ann')
+  await fill('Password', 'correct horse battery')
+  await press('Set up')
+  await page.waitForSelector('h1:text-is("Overview")')
+
+  await press('API keys')
+  await page.waitForSelector('h1:text-is("API keys")')
+  await fill('Name', 'First key')
+  await press('Create key')
+  const key = (await page.textContent('.copyable code')) as string
+  const email = { from: `hello@${own.domain}`, to: ['bob@acme.org'], subject: 'My first', text: 'It works.' }
+  const { status, text } = await api.request('POST', '/api/emails', { key, body: email })
+  t.equal(status, 200, text)
+
+  await press('Emails')
+  await page.waitForSelector('h1:text-is("Emails")')
+  await press('bob@acme.org')
+  await page.waitForSelector('h1:text-is("My first")')
+  t.match(await page.textContent('.why'), 'bob@acme.org')
+
+  await press('Domains')
+  await page.waitForSelector('h1:text-is("Domains")')
+  await fill('Name', `shop.${own.domain}`)
+  await press('Add domain')
+  await page.waitForSelector(`h1:text-is("shop.${own.domain}")`)
+  t.match(await page.textContent('main'), '_domainkey')
+
+  await press('Contacts')
+  await page.waitForSelector('h1:text-is("Contacts")')
+  await fill('Email address', 'cleo@example.org')
+  await press('Add contact')
+  await page.waitForSelector('h1:text-is("cleo@example.org")')
+  await press('Unsubscribe')
+  await page.waitForSelector('text=The contact is unsubscribed.')
+}
+
+t.test('the first hour needs nothing but a keyboard', async t => {
+  await firstHour(t, keyboard(await dashboard.open()))
+  t.strictSame(faults, [])
+})
+
+t.test('the first hour needs no scripts', async t => {
+  await firstHour(t, mouse(await dashboard.open({ javaScriptEnabled: false })))
+  t.strictSame(faults, [])
+})
+
+t.test('a delayed email tells why, and leaves when it is tried now', async t => {
+  const work = openWork(t, world, sink.url)
+  const id = await acceptEmail(world, account, { to: ['grey-1@b.com'], subject: 'Delayed' })
+  work.sender.start()
+  await waitUntil(async () => (await readEmail(world, account, id)).queue?.[0]?.attempts === 1, 'it is tried')
+  const page = await dashboard.signIn('owner')
+  await page.goto(`/emails/${id}`)
+  t.match(await page.textContent('.why'), /grey-1@b\.com: .+ Tried 1 times\.\s+Next attempt: .+ The server said: 451/s)
+  await page.click('button:text("Try now")')
+  await waitUntil(async () => (await readEmail(world, account, id)).status === 'delivered', 'it is delivered')
+  await page.reload()
+  t.equal(await page.locator('.why').count(), 0)
+})
+
+t.test('a webhook is tested, and what failed is seen and replayed', async t => {
+  const work = openWork(t, world, sink.url)
+  const page = await dashboard.signIn('owner')
+  await page.goto('/webhooks')
+  await page.fill('#endpoint', hook.url)
+  await page.fill('#events', 'topic.created')
+  await page.click('button:text("Add webhook")')
+  await page.click('a:text("The webhook")')
+  hook.answer(500)
+  await page.click('button:text("Send a test")')
+  await page.waitForSelector('.notice:has-text("The test failed: ")')
+
+  await api.request('POST', '/api/topics', { body: { name: 'Told', default_subscription: 'opt_in' } })
+  work.webhooks.start()
+  await hook.until(({ json }) => json.type === 'topic.created')
+  await page.reload()
+  await page.click('a:has-text("topic.created")')
+  await page.waitForSelector('h1:text-is("topic.created")')
+  t.match(await page.textContent('main'), /Attempts.*500.*What is sent.*"Told"/s)
+  hook.answer(200)
+  await page.click('button:text("Replay")')
+  await page.waitForSelector('.notice:has-text("It is delivered once more.")')
+  const isDelivered = async () => {
+    await page.reload()
+    return (
+      (await page.locator('tbody a:has-text("topic.created")').count()) > 0 &&
+      (await page.locator('tr:has-text("topic.created") .badge.good').count()) > 0
+    )
+  }
+  await waitUntil(isDelivered, 'the event is delivered')
+})
+
+t.test('a tab whose member has signed out in another one asks to sign in', async t => {
+  const page = await dashboard.signIn('admin')
+  const other = await page.context().newPage()
+  await other.goto('/topics')
+  await page.click('summary')
+  await page.click('button:text("Sign out")')
+  await page.waitForSelector('h1:text("Sign in")')
+  await other.fill('#name', 'Not stored')
+  await other.click('button:text("Create")')
+  await other.waitForSelector('h1:text("Sign in")')
+  const { body } = await api.request('GET', '/api/topics')
+  t.notOk(body.data.some(({ name }: { name: string }) => name === 'Not stored'))
+})
+
+t.test('members sign in by plain http on a network of their own', async t => {
+  const site = api.url.replace('127.0.0.1', 'mail.lan')
+  world.config.BASE_URL = site
+  t.teardown(() => {
+    world.config.BASE_URL = api.url
+  })
+  const page = await dashboard.signIn('owner', { baseURL: site })
+  t.equal(await page.evaluate('isSecureContext'), false)
+  await page.goto('/topics')
+  await page.fill('#name', 'Of the network')
+  await page.click('button:text("Create")')
+  await page.waitForSelector('th:text("Of the network")')
+})

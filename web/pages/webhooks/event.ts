@@ -1,0 +1,45 @@
+import type { WebhookAttempt, WebhookEvent } from '#sql/webhooks/history.ts'
+import { html } from '#web/html.ts'
+import { button } from '#web/layout/form.ts'
+import { empty, type List, table } from '#web/layout/list.ts'
+import { badge, facts, linkButton, preformatted, section, time } from '#web/layout/parts.ts'
+import { orNull } from '#web/request/ask.ts'
+import { page } from '#web/request/visit.ts'
+import type { Wire } from '#web/request/wire.ts'
+
+type Attempt = Wire<WebhookAttempt>
+
+/** One event with each attempt to tell a webhook of it: what was sent, and what came back. */
+export const webhookEvent = page('/webhooks/:id/events/:event_id', async visit => {
+  const { params } = visit
+  const event = await orNull(visit.ask<Wire<WebhookEvent>>('getWebhookEvent', { params }))
+  if (!event)
+    return { title: 'Not found', status: 404, body: html`<p>There is no such event, or it was forgotten.</p>` }
+  const { data } = await visit.ask<List<Attempt>>('listWebhookAttempts', { params, query: { limit: '50' } })
+  const path = `/webhooks/${params.id}`
+  return {
+    title: event.type,
+    actions: html`${linkButton(path, 'The webhook')} ${button(visit, `${path}/events/${event.id}/replay`, 'Replay')}`,
+    body: html`${facts([
+      ['Status', badge(event.status)],
+      ['When', time(event.created_at)],
+      ['Next attempt', event.next_attempt_at && time(event.next_attempt_at)],
+      ['Id', event.id],
+    ])}
+${section('Attempts', attempts(data))}
+${section('What is sent', preformatted(JSON.stringify(event.payload, null, 2), 'Body of the requests'))}`,
+  }
+})
+
+function attempts(rows: Attempt[]) {
+  return table({
+    ...{ caption: 'Newest attempts', rows, empty: empty('It was not sent yet.') },
+    columns: [
+      { title: 'Attempt', cell: ({ attempt }: Attempt) => attempt },
+      { title: 'Status', cell: ({ http_status_code: status }: Attempt) => (status === 0 ? 'no response' : status) },
+      { title: 'Response', cell: ({ error, response }: Attempt) => html`${error ?? ''} <code>${response}</code>` },
+      { title: 'Took', cell: ({ ms }: Attempt) => `${ms} ms` },
+      { title: 'When', cell: ({ sent_at }: Attempt) => time(sent_at) },
+    ],
+  })
+}
