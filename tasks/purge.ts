@@ -1,4 +1,5 @@
 import { removeExpiredSuppressions } from '#flows/suppressions/change_suppressions.ts'
+import { deleteExpiredWindows } from '#sql/accounts/rate_limits.ts'
 import { deleteExpiredUsage } from '#sql/accounts/usage.ts'
 import { deleteUnusedContents } from '#sql/contents/contents.ts'
 import { deleteExpiredMtaStsPolicies } from '#sql/delivery/mta_sts_policies.ts'
@@ -17,6 +18,7 @@ import type { Task, Work } from './task.ts'
 export const purge: Task<'purge'> = async (_payload, work) => {
   const keys = await deleteExpiredKeys(work.pool)
   const batches = await deleteExpiredBatches(work.pool)
+  const windows = await deleteExpiredWindows(work.pool)
   const usage = await deleteExpiredUsage(work.pool)
   const folded = await inTurns(limit => foldMetrics(work.pool, limit))
   const metrics = await inTurns(limit => deleteExpiredMetrics(work.pool, limit))
@@ -44,6 +46,7 @@ export const purge: Task<'purge'> = async (_payload, work) => {
       addresses,
       blobs,
       usage,
+      windows,
       folded,
       metrics,
       suppressions,

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import { now } from '#lib/clock.ts'
 import { LostConnectionError, sqlState } from '#sql/outage.ts'
-import type { Pool } from '#sql/pool.ts'
+import { type Pool, sql } from '#sql/pool.ts'
 
 /** `reset_s`: until the window ends, at least 1. */
 export type Use = { isAllowed: boolean; remaining: number; reset_s: number }
@@ -33,7 +33,8 @@ export function createCountUse(pool: Pool, { name, uses, window_s, onError }: Li
     storeClient: { query: (query: Upsert) => ask(pool, query).catch(tell(onError)) },
     storeType: 'client',
     tableName: 'rate_limits',
-    tableCreated: true, // by a migration; its own timer, which deletes what has expired, keeps no process alive
+    tableCreated: true, // by a migration
+    clearExpiredByTimeout: false, // a task does it, once for all processes
     inMemoryBlockOnConsumed: uses,
     insuranceLimiter: new RateLimiterMemory(window),
   })
@@ -45,6 +46,11 @@ export function createCountUse(pool: Pool, { name, uses, window_s, onError }: Li
       return toUse(false, refused)
     }
   }
+}
+
+/** Deletes windows that have ended; returns how many. */
+export async function deleteExpiredWindows(pool: Pool): Promise<number> {
+  return pool.run(sql.unsafe`DELETE FROM rate_limits WHERE expire < extract(epoch FROM now()) * 1000`)
 }
 
 /** The library goes by this machine's clock. In the table are times of the database's, since all processes share them. */

@@ -1,5 +1,7 @@
+import { mock } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createCountUse } from '#sql/accounts/rate_limits.ts'
+import { createCountUse, deleteExpiredWindows } from '#sql/accounts/rate_limits.ts'
 import { createPool } from '#sql/pool.ts'
 import { openWorld } from '#test/support/world.ts'
 
@@ -53,4 +55,23 @@ t.test('without Postgres it counts by itself, says why, and keeps no process ali
   t.strictSame(allowed, [true, true, false])
   t.ok(listTimers().length <= before.length) // those of others in this process may end meanwhile
   t.match(errors, [{ message: /pool/ }, { message: /pool/ }, { message: /pool/ }])
+})
+
+t.test('windows that have ended are deleted, and no others', async t => {
+  await pool.pg.query('DELETE FROM rate_limits')
+  await createCountUse(pool, { ...limit, onError: fail })('running')
+  await pool.pg.query(`INSERT INTO rate_limits VALUES ('test:ended', 1, $1)`, [Date.now() - 60_000])
+  t.equal(await deleteExpiredWindows(pool), 1)
+  t.strictSame((await pool.pg.query('SELECT key FROM rate_limits')).rows, [{ key: 'test:running' }])
+})
+
+t.test('the library deletes nothing by itself, with a statement that it gives other values', async t => {
+  t.teardown(() => mock.timers.reset())
+  mock.timers.enable({ apis: ['setTimeout'] })
+  const errors: unknown[] = []
+  createCountUse(pool, { ...limit, onError: error => errors.push(error) })
+  mock.timers.tick(600_000)
+  mock.timers.reset()
+  await sleep(100)
+  t.strictSame(errors, [])
 })
