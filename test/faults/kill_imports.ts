@@ -40,23 +40,28 @@ export async function killImports(stage: Stage, postgres: Postgres, options: Opt
 
   const killed: Record<string, number> = {}
   const victims = new Set<string>()
-  for (let kill = 1; kill <= kills; kill++) {
-    if (!(await isUnderWay(stage, victims))) break // all have ended
-    if (kill % 2 === 0) await mergeBegins(stage)
-    await sleep(Math.random() * 300)
-    const phase = await phaseOf(stage)
-    const isCrash = Math.ceil((kill * crashes) / kills) > Math.ceil(((kill - 1) * crashes) / kills)
-    const what = `${isCrash ? 'Postgres' : 'the worker'} while ${phase}`
-    killed[what] = (killed[what] ?? 0) + 1
-    if (isCrash) await crash(stage, postgres)
-    else {
-      worker.child.kill('SIGKILL')
-      await worker.child.ended
+  const killAll = async () => {
+    for (let kill = 1; kill <= kills; kill++) {
+      if (!(await isUnderWay(stage, victims))) break // all have ended
+      if (kill % 2 === 0) await mergeBegins(stage)
+      await sleep(Math.random() * 300)
+      const phase = await phaseOf(stage)
+      const isCrash = Math.ceil((kill * crashes) / kills) > Math.ceil(((kill - 1) * crashes) / kills)
+      const what = `${isCrash ? 'Postgres' : 'the worker'} while ${phase}`
+      killed[what] = (killed[what] ?? 0) + 1
+      if (isCrash) await crash(stage, postgres)
+      else {
+        worker.child.kill('SIGKILL')
+        await worker.child.ended
+      }
     }
+    return Promise.all(ids.map(id => finish(stage, url, id)))
   }
-  const ended = await Promise.all(ids.map(id => finish(stage, url, id)))
-  end.abort()
-  await writing
+  // Writers end before the processes that they ask do, whatever happens.
+  const ended = await killAll().finally(() => {
+    end.abort()
+    return writing
+  })
   await worker.stop()
 
   report.note({ rows, killed, answers_to_writers: answers })
@@ -115,14 +120,15 @@ async function isUnderWay({ pool }: Stage, victims: Set<string>): Promise<boolea
   }
 }
 
-/** Waits until the slices of an import are merged, if that is still to come. */
+/** Waits until slices of each import were merged, if that is still to come. */
 async function mergeBegins(stage: Stage): Promise<void> {
-  await waitUntil(async () => !/staging/.test(await phaseOf(stage)), 'all imports are staged')
+  const isMerging = async () => !/staging/.test(await phaseOf(stage))
+  await waitUntil(isMerging, 'all imports are being merged', 2 * TAKEN_OVER_MS)
 }
 
 async function phaseOf({ pool }: Stage): Promise<string> {
   const { rows } = await pool.pg.query(
-    `SELECT DISTINCT CASE WHEN status <> 'in_progress' THEN status WHEN records IS NULL THEN 'staging' ELSE 'merging' END AS phase
+    `SELECT DISTINCT CASE WHEN status <> 'in_progress' THEN status WHEN merged_through = 0 THEN 'staging' ELSE 'merging' END AS phase
      FROM contact_imports ORDER BY 1`,
   )
   return rows.map(({ phase }) => phase).join(' ')
