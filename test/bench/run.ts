@@ -29,6 +29,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   events: async () => (await import('./events.ts')).benchEvents(),
   automations: async () => (await import('./automations.ts')).benchAutomations(),
   bodies: async () => (await import('./bodies.ts')).benchBodies(),
+  dashboard: async () => (await import('./dashboard.ts')).benchDashboard(),
   cli: async () => (await import('./command_line.ts')).benchCommandLine(),
 }
 

@@ -4,7 +4,6 @@ import { count } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 
 type Figures = {
-  sent: number
   delivered: number
   bounced: number
   complained: number
@@ -15,19 +14,20 @@ type Answer = { totals: Figures; data?: (Figures & { period: string })[] }
 
 const DAY_MS = 86_400_000
 const DAYS = 14
-const METRICS = 'sent,delivered,bounced,complained,failed,suppressed'
+const METRICS = 'delivered,bounced,complained,failed,suppressed'
 
 /** What was sent in the last 24 hours, and what became of it. */
 export async function tiles(visit: Visit): Promise<Html> {
   const { totals } = await figures(visit, 1, {})
-  const { sent, delivered } = totals
+  const { delivered, bounced, failed, complained } = totals
+  const sent = delivered + bounced + failed
   const share = (part: number, whole: number) => html`${count(part)} <small>${percent(part, whole)}</small>`
   return html`<h2>Last 24 hours</h2>
 <ul class="tiles">
 <li>Sent <strong>${count(sent)}</strong></li>
 <li>Delivered <strong>${share(delivered, sent)}</strong></li>
-<li>Bounced <strong>${share(totals.bounced, sent)}</strong></li>
-<li>Complaints <strong>${share(totals.complained, delivered)}</strong></li>
+<li>Bounced <strong>${share(bounced, sent)}</strong></li>
+<li>Complaints <strong>${share(complained, delivered)}</strong></li>
 </ul>`
 }
 

@@ -74,7 +74,7 @@ t.test('a delayed email tells why, and leaves when it is tried now', async t => 
   await waitUntil(async () => (await readEmail(world, account, id)).queue?.[0]?.attempts === 1, 'it is tried')
   const page = await dashboard.signIn('owner')
   await page.goto(`/emails/${id}`)
-  t.match(await page.textContent('.why'), /grey-1@b\.com: .+ Tried 1 times\.\s+Next attempt: .+ The server said: 451/s)
+  t.match(await page.textContent('.why'), /grey-1@b\.com: .+ Tried once\.\s+Next attempt: .+ The server said: 451/s)
   await page.click('button:text("Try now")')
   await waitUntil(async () => (await readEmail(world, account, id)).status === 'delivered', 'it is delivered')
   await page.reload()

@@ -14,7 +14,7 @@ export function why({ id, status, queue = [] }: Wire<Email>, visit: Visit) {
   return html`<div class="why"><h2>Why it has not arrived</h2>
 <ul>${queue.map(
     ({ recipient, reason, attempts, next_attempt_at, last_reply }) => html`<li>${recipient}: ${reason}
-${attempts > 0 ? html` Tried ${attempts} times.` : ''}${next_attempt_at ? html` Next attempt: ${time(next_attempt_at)}.` : ''}
+${attempts > 0 ? html` Tried ${attempts === 1 ? 'once' : `${attempts} times`}.` : ''}${next_attempt_at ? html` Next attempt: ${time(next_attempt_at)}.` : ''}
 ${last_reply ? html` The server said: <code>${last_reply}</code>` : ''}</li>`,
   )}</ul>
 ${isDelayed ? button(visit, `/emails/${id}/try-now`, 'Try now') : ''}
