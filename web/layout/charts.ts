@@ -7,7 +7,8 @@ export type Bar = { name: string; value: number; tone?: string }
 
 type Bars = {
   caption: string
-  rows: readonly Bar[] /** The value of a full bar; default: the greatest. */
+  rows: readonly Bar[]
+  /** The value of a full bar; default: the greatest. */
   whole?: number
   unit?: string
 }
@@ -41,7 +42,8 @@ export type Series = { name: string; tone: string }
 
 type Columns = {
   caption: string
-  series: readonly Series[] /** Values in the order of the series. */
+  series: readonly Series[]
+  /** Values in the order of the series. */
   rows: { name: string; values: number[] }[]
 }
 

@@ -123,7 +123,7 @@ t.test('audiences have members, an exact count and a name of their own', async t
   shows(t, await get(path), { data: [{ id: contact.id }] })
 
   const left = await api.request('DELETE', `/api${path}/member@b.com`)
-  t.strictSame(left.body, { object: 'contact', id: contact.id, deleted: true })
+  t.strictSame(left.body, { object: 'contact', id: contact.id, contact: contact.id, deleted: true })
   shows(t, await get(`/audiences/${audience.id}`), { contacts_count: 0 })
   shows(t, await get(`/contacts/${contact.id}`), { audience_ids: [domain_id] })
 

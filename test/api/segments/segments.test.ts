@@ -92,7 +92,7 @@ t.test('a contact is added to a segment by hand, and taken out of it', async t =
   t.strictSame((await get(`/contacts/${contact.id}/segments?limit=1`)).data[0]?.name, 'By hand')
   t.strictSame((await get(`/contacts/${contact.id}/segments?limit=1&before=${domain_id}`)).data[0]?.name, 'By hand')
 
-  t.strictSame((await remove(path)).body, { ...membership, deleted: true })
+  t.strictSame((await remove(path)).body, { ...membership, audienceId: segment.id, deleted: true })
   t.strictSame(await names(), ['General'])
   const outside = 'The contact is not in the segment.'
   shows(t, (await remove(path)).body, { statusCode: 404, name: 'not_found', message: outside })

@@ -141,8 +141,8 @@ t.test('a link whose scheme is a value is refused', async t => {
 })
 
 t.test('a sender is warned of html that Gmail clips, and of a missing address', async t => {
-  t.strictSame(listContentWarnings({ html: '<p>Hi', text: null }, 'Street 1'), [])
-  t.strictSame(listContentWarnings({ html: 'é'.repeat(60_000), text: null }, 'Street 1'), [
+  t.strictSame(listContentWarnings({ html: '<p>Hi<p>Street 1', text: null }, 'Street 1'), [])
+  t.strictSame(listContentWarnings({ html: `${'é'.repeat(60_000)} Street 1`, text: null }, 'Street 1'), [
     'The html has 118 KB: Gmail hides what is beyond 102 KB.',
   ])
   t.strictSame(listContentWarnings({ html: null, text: 'x' }, null), [
