@@ -53,7 +53,7 @@ export async function benchEvents(): Promise<void> {
 
 /** From the client to the commit and back. */
 async function measureIdle(stage: Stage, drafts: () => EventDraft): Promise<void> {
-  await stage.spawn('api/server.ts', { PORT: '4602' })
+  await stage.spawn('workers/web.ts', { PORT: '4602' })
   const headers = { authorization: `Bearer ${stage.key}`, 'content-type': 'application/json', 'user-agent': 'bench' }
   const times: number[] = []
   for (let n = -WARM; n < IDLE; n++) {

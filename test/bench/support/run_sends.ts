@@ -11,7 +11,7 @@ type Place = { id: string; domain_id: string; domain: string }
 
 /** Runs with a step that sends, by one connection, beside the same number of emails in batches, by four (`bench batch`). */
 export async function benchSends(stage: Stage, account: Place): Promise<void> {
-  await stage.spawn('api/server.ts', { PORT: '4601' })
+  await stage.spawn('workers/web.ts', { PORT: '4601' })
   await stage.spawn('test/bench/support/batch_worker.ts')
   const { html, subject } = EMAIL
   const send = { type: 'send_email', config: { from: `hi@${account.domain}`, subject, html } }
