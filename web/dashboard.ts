@@ -29,7 +29,7 @@ export function dashboardRouter(foundation: Foundation): Router<State, Services>
     router.get(page.path, (ctx, next) => (isForPeople(ctx) ? serve(ctx, findSession, showing(page)) : next()))
   }
   for (const file of rooms.flatMap(({ files = [] }) => files)) {
-    // Whatever type a browser asks for: it saves files, and shows others in frames.
+    // For any Accept header: browsers save these files or show them in frames, and then do not ask for HTML.
     router.get(file.path, (ctx, next) => (ctx.get('authorization') ? next() : serve(ctx, findSession, file.send)))
   }
   for (const action of rooms.flatMap(({ actions }) => actions)) {

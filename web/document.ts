@@ -1,6 +1,12 @@
 import { type Html, html } from './html.ts'
 
-type Parts = { title: string; style_url: string; body: Html /** More elements of the head. */; head?: Html }
+type Parts = {
+  title: string
+  style_url: string
+  /** More elements of the head. */
+  head?: Html
+  body: Html
+}
 
 /** A whole HTML document. */
 export function documentHtml({ title, style_url, head, body }: Parts): Html {

@@ -7,6 +7,7 @@ import { automationSteps } from './automations/steps.ts'
 import { campaignAb } from './campaigns/ab.ts'
 import { campaignActions } from './campaigns/actions.ts'
 import { campaigns } from './campaigns/campaigns.ts'
+import { campaignDoubts } from './campaigns/in_doubt.ts'
 import { campaignReports } from './campaigns/reports.ts'
 import { audienceContacts } from './contacts/audience_contacts.ts'
 import { contactBatches } from './contacts/batches.ts'
@@ -84,7 +85,7 @@ export const resources: Resource[] = [
   {
     name: 'Campaigns',
     description: 'One email to many contacts, and what they do with it.',
-    operations: [...campaigns, ...campaignActions, ...campaignReports, ...campaignAb],
+    operations: [...campaigns, ...campaignActions, ...campaignDoubts, ...campaignReports, ...campaignAb],
   },
   { name: 'Polls', description: 'Questions in emails and campaigns, and the answers to them.', operations: polls },
   {

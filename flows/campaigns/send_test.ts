@@ -6,7 +6,6 @@ import { faultError } from '#flows/sending/errors.ts'
 import { keepReferredContents } from '#flows/sending/keep_contents.ts'
 import { type ResolvedEmail, renderParts } from '#flows/templates/render_parts.ts'
 import { Turns } from '#lib/async/turns.ts'
-import { CAMPAIGN_TEST } from '#lib/campaigns/test_tag.ts'
 import type { Config } from '#lib/config.ts'
 import { recipientLookup } from '#lib/contents/campaign/recipient_values.ts'
 import { orNotFound } from '#lib/errors.ts'
@@ -20,6 +19,9 @@ import type { Pool } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { type FrozenVariant, freezeVariants } from './freeze_variants.ts'
+
+/** The name of the tag of emails that are tests of a campaign; its id is the value. */
+export const CAMPAIGN_TEST = 'campaign_test'
 
 type Services = { pool: Pool; config: Config }
 

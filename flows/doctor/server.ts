@@ -19,7 +19,7 @@ const MAX_ACCOUNTS = 500
 const MAX_PAUSED = 100
 const MAX_REASON = 500
 
-/** What an operator looks at: the whole installation, and not one account. */
+/** The whole installation, and not one account, for its operators. */
 export type Server = {
   platform: Platform
   queue: Queue

@@ -38,7 +38,7 @@ function requireRelyingParty({ config }: Services) {
   return { expectedRPID: party.id, expectedOrigin: party.origin }
 }
 
-/** What a browser is asked for to add a passkey, as JSON for `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+/** The request for a new passkey that a browser gets, as JSON for `PublicKeyCredential.parseCreationOptionsFromJSON`. */
 export async function optionsToAdd(services: Services, session: Session): Promise<object> {
   const { generateRegistrationOptions } = await import('@simplewebauthn/server')
   const known = await listPasskeys(services.pool, session.member_id)
@@ -76,7 +76,7 @@ export async function addPasskey(
   if (!isNew) throw new ApiError('validation_error', 'This passkey is there already.')
 }
 
-/** What a browser is asked for to sign in, as JSON for `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+/** The request for a known passkey that a browser gets, as JSON for `PublicKeyCredential.parseRequestOptionsFromJSON`. */
 export async function optionsToSignIn(services: Services): Promise<object> {
   const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
   return generateAuthenticationOptions({

@@ -4,9 +4,8 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
   claim_deliveries(uuid, double precision, integer, text[], uuid[], integer, integer, text[]);
 
 -- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
--- before campaigns. Skips what another worker is claiming. Tells of each whether its address was suppressed since it
--- was accepted or is not subscribed to its topic, whether the contact of a campaign or an automation has left (unsubscribed
--- from everything, or was deleted), whether the run was stopped, by which transport its domain asks to send, whether its fence looks again.
+-- before campaigns. Skips what another worker is claiming. unsubscribed: from the topic; has_left: a contact that unsubscribed
+-- from everything, or was deleted; is_stopped: its run; transport: of its domain; is_watched: its fence looks again.
 --
 -- A pause, a cancel and a stop wait for the claims of the mail that are under way; from their commit on nothing of it is
 -- claimed. The claim never waits: mail of what is being changed is left for the next one.
@@ -145,6 +144,7 @@ BEGIN
   ), d.id = ANY (outsiders) OR d.id = ANY (leavers), CASE WHEN has_transports THEN (
     SELECT o.transport FROM emails e JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
     WHERE e.account_id = d.account_id AND e.id = d.email_id
-  ) END, d.id = ANY (leavers), d.priority, d.id = ANY (stopped), coalesce(d.campaign_id, d.automation_id, d.topic_id) IS NOT NULL, d.campaign_id IS NOT NULL;
+  ) END, d.id = ANY (leavers), d.priority, d.id = ANY (stopped),
+    coalesce(d.campaign_id, d.automation_id, d.topic_id) IS NOT NULL, d.campaign_id IS NOT NULL;
 END
 $$;

@@ -5,6 +5,7 @@ import {
   runReaches,
   startCampaign,
   startWorker,
+  type WorkerFile,
 } from '#test/bench/support/campaigns.ts'
 import { generateLoad } from '#test/bench/support/generate_load.ts'
 import { interleave, report } from '#test/bench/support/stage.ts'
@@ -39,7 +40,7 @@ const TRACKED = { track_opens: true, track_clicks: true }
 const UNTRACKED = { track_opens: false, track_clicks: false }
 
 /** Emails per second from the first to the last one, their storing included. */
-async function drainCampaign(ground: CampaignStage, file: string, fields: object = UNTRACKED): Promise<number> {
+async function drainCampaign(ground: CampaignStage, file: WorkerFile, fields: object = UNTRACKED): Promise<number> {
   const { stage, sink } = ground
   const worker = await startWorker(ground, file)
   const first = sink.arrived(sink.messages + 1).then(() => performance.now())

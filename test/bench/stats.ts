@@ -1,4 +1,4 @@
-import { ask, PORT, WEB } from '#test/bench/support/campaigns.ts'
+import { ask, PORT } from '#test/bench/support/campaigns.ts'
 import { dropIndexes } from '#test/bench/support/many_contacts.ts'
 import { openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
 
@@ -11,7 +11,7 @@ const GOAL = 3
 export async function benchStats(): Promise<void> {
   const stage = await openStage()
   try {
-    await stage.spawn(WEB, { PORT })
+    await stage.spawn('workers/web.ts', { PORT })
     await dropIndexes(stage.pool) // those of searches for contacts are not needed
     const few = await fillCampaign(stage, FEW)
     const many = await fillCampaign(stage, MANY)

@@ -7,14 +7,19 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { ROOT } from './root.ts'
 
-/** A real Chromium. The package has one for Linux on x64; elsewhere CHROMIUM_PATH names another. */
+/** Opens a browser until the end of a test. */
 export async function openBrowser(t: Pick<Test, 'teardown'>): Promise<Browser> {
+  const browser = await launchBrowser()
+  t.teardown(() => browser.close())
+  return browser
+}
+
+/** A real Chromium. The package has one for Linux on x64; elsewhere CHROMIUM_PATH names another. */
+export async function launchBrowser(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM_PATH ?? (await unpackChromium())
   // Without a sandbox, since it also runs as root. mail.lan is this machine as others of its network see it: no secure context.
   const args = ['--no-sandbox', '--host-resolver-rules=MAP mail.lan 127.0.0.1']
-  const browser = await chromium.launch({ executablePath, args })
-  t.teardown(() => browser.close())
-  return browser
+  return chromium.launch({ executablePath, args })
 }
 
 /** Gone with the package when another version is installed. */

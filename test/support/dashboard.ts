@@ -14,6 +14,8 @@ export type Dashboard = {
   api: Api
   /** A page of a browser in which a new member of that role is signed in. */
   signIn(role: Role, options?: BrowserContextOptions): Promise<Page>
+  /** Signs out the member of a page. */
+  signOut(page: Page): Promise<void>
   /** A browser in which nobody is signed in. */
   open(options?: BrowserContextOptions): Promise<Page>
   /** Scripts and requests that the policy of a page has refused, and errors of scripts. */
@@ -39,7 +41,12 @@ export async function openDashboard(t: Test, environment: Record<string, string>
     await page.waitForSelector('h1:text("Overview")')
     return page
   }
-  return { world, account, api, signIn, open, faults }
+  const signOut = async (page: Page) => {
+    await page.click('summary')
+    await page.click('button:text("Sign out")')
+    await page.waitForSelector('h1:text("Sign in")')
+  }
+  return { world, account, api, signIn, signOut, open, faults }
 }
 
 async function watch(context: BrowserContext, url: string, faults: string[]): Promise<Page> {

@@ -1,6 +1,7 @@
 import { type Html, html } from '#web/html.ts'
 import { type Page, page, type Visit } from '#web/request/visit.ts'
-import { type Field, filters } from './form.ts'
+import type { Field } from './field.ts'
+import { filters } from './form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from './list.ts'
 
 type Empty = [sentence: string, command?: string]

@@ -1,8 +1,10 @@
 /** An entry of the main navigation. A page belongs to the entry that its path begins with. */
 type Entry = {
   path: string
-  name: string /** Only where nothing leaves the machine. */
-  isOfCapture?: true /** How paths of more pages begin that belong to it. */
+  name: string
+  /** Shown only where nothing leaves the machine. */
+  isOfCapture?: true
+  /** How paths of more pages begin that belong to it. */
   others?: readonly string[]
 }
 

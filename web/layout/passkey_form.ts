@@ -1,6 +1,6 @@
 import { type Html, html } from '#web/html.ts'
 import type { Problem } from '#web/request/visit.ts'
-import { type Field, fieldHtml } from './form.ts'
+import { type Field, fieldHtml } from './field.ts'
 
 type PasskeyFormParts = {
   action: string

@@ -1,5 +1,6 @@
 import type { ListedLog, LogRecord } from '#sql/request_log/logs.ts'
 import { html } from '#web/html.ts'
+import { optionsOf } from '#web/layout/field.ts'
 import { curl } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, copyable, facts, preformatted, section, time } from '#web/layout/parts.ts'
@@ -17,11 +18,11 @@ const logs = listPage<Wire<ListedLog>>({
   filters: [
     {
       ...{ name: 'method', label: 'Method', type: 'select' },
-      options: [['', 'all'], ...METHODS.map(name => [name, name] as const)],
+      options: [['', 'all'], ...optionsOf(METHODS)],
     },
     {
       ...{ name: 'status', label: 'Status', type: 'select' },
-      options: [['', 'all'], ...CLASSES.map(name => [name, name] as const)],
+      options: [['', 'all'], ...optionsOf(CLASSES)],
     },
     { name: 'endpoint', label: 'Path begins with', placeholder: '/emails' },
     { name: 'q', label: 'Path or client contains', type: 'search' },

@@ -3,7 +3,7 @@ import { type Html, html } from '#web/html.ts'
 import { empty, type List, table } from '#web/layout/list.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { exampleEmail } from '#web/pages/domains/own_domains.ts'
-import { page, type Room } from '#web/request/visit.ts'
+import { page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { newestCaptured } from './captured/captured.ts'
 import { chart, tiles } from './overview_figures.ts'
@@ -25,7 +25,7 @@ ${facts([
   ['Quota of 30 days', shown(emails.monthly)],
 ])}
 ${await newestCaptured(visit)}
-${section('Newest emails', newest(data, await exampleEmail(visit)))}`,
+${section('Newest emails', await newest(visit, data))}`,
   }
 })
 
@@ -33,7 +33,11 @@ function shown({ used, limit }: Use): string {
   return limit === null ? `${count(used)}, no limit` : `${count(used)} of ${count(limit)}`
 }
 
-function newest(rows: Mail[], command: string): Html {
+async function newest(visit: Visit, rows: Mail[]): Promise<Html> {
+  if (rows.length === 0) {
+    const sentence = 'Nothing was sent yet. Create an API key, then send your first email:'
+    return empty(sentence, await exampleEmail(visit))
+  }
   return table({
     ...{ caption: 'Newest first', rows, link: ({ id }: Mail) => `/emails/${id}` },
     columns: [
@@ -42,7 +46,7 @@ function newest(rows: Mail[], command: string): Html {
       { title: 'Status', cell: ({ status }: Mail) => badge(status) },
       { title: 'Created', cell: ({ created_at }: Mail) => time(created_at) },
     ],
-    empty: empty('Nothing was sent yet. Create an API key, then send your first email:', command),
+    empty: html``,
   })
 }
 

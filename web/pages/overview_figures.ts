@@ -1,3 +1,4 @@
+import { now } from '#lib/clock.ts'
 import { type Html, html } from '#web/html.ts'
 import { columns, percent } from '#web/layout/charts.ts'
 import { count } from '#web/layout/parts.ts'
@@ -48,9 +49,8 @@ export async function chart(visit: Visit): Promise<Html> {
   })
 }
 
-/** By the clock of this process, which is near enough for a range of days. */
 function figures(visit: Visit, days: number, more: Record<string, string>): Promise<Answer> {
-  const since = new Date(Date.now() - (days === 1 ? DAY_MS : (days - 1) * DAY_MS)).toISOString()
+  const since = new Date(now().getTime() - (days === 1 ? DAY_MS : (days - 1) * DAY_MS)).toISOString()
   const start_date = days === 1 ? since : since.slice(0, 10)
   return visit.ask<Answer>('getEmailMetrics', { query: { start_date, metrics: METRICS, ...more } })
 }

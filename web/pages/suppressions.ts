@@ -1,6 +1,7 @@
 import type { Suppression } from '#sql/suppressions/suppressions.ts'
 import { type Html, html } from '#web/html.ts'
-import { button, type Field, form } from '#web/layout/form.ts'
+import { type Field, optionsOf } from '#web/layout/field.ts'
+import { button, form } from '#web/layout/form.ts'
 import { type Column, curl, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, section, time } from '#web/layout/parts.ts'
@@ -12,7 +13,7 @@ type Row = Wire<Suppression>
 type Imported = Record<'total' | 'created' | 'updated' | 'failed', number> & { errors: Fault[] }
 type Fault = { line: number; email: string; message: string }
 
-const REASONS = ['bounce', 'complaint', 'manual', 'import'].map(name => [name, name] as const)
+const REASONS = optionsOf(['bounce', 'complaint', 'manual', 'import'])
 
 const suppressions = listPage<Row>({
   ...{ path: '/suppressions', title: 'Suppressions', operation: 'listSuppressions', hasPages: false },

@@ -34,6 +34,12 @@ export class Form {
     return this.text(name) || null
   }
 
+  /** The value of a property or a variable of that type; null for an empty field. The operation refuses what is no number. */
+  typed(name: string, type: string): string | number | null {
+    const text = this.text(name)
+    return type === 'number' && text !== '' && Number.isFinite(Number(text)) ? Number(text) : text || null
+  }
+
   /** All values of a field that has several, such as checkboxes. */
   all(name: string): string[] {
     return this.#values.getAll(name).filter(value => value !== '')

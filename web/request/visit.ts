@@ -26,7 +26,8 @@ export type Shown = {
   title: string
   body: Html
   actions?: Html
-  status?: number /** Changes by itself: shown anew. */
+  status?: number
+  /** It changes by itself, and so is shown anew again and again. */
   isLive?: boolean
 }
 

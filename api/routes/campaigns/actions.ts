@@ -7,13 +7,12 @@ import { answerRequested, SEND_ERRORS } from '#api/send_requested.ts'
 import { sendTest, TestEmail } from '#flows/campaigns/send_test.ts'
 import { sendCampaign } from '#flows/campaigns/start_campaign.ts'
 import { continueCampaign, retryCampaign, stopCampaign, suspendCampaign } from '#flows/campaigns/stop_campaign.ts'
-import { DOUBT_ACTIONS, decideDoubts } from '#flows/delivery/decide_doubts.ts'
 import { CampaignSending, CampaignTest } from '#lib/campaigns/new_campaign.ts'
 import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
-import type { Tx } from '#sql/pool.ts'
 import { CAMPAIGN_SEND_ERRORS, requireCampaign, Warnings } from './campaigns.ts'
 
 const params = { id: uuidParam('Campaign') }
+
 const SentCampaign = refTo('campaign')
   .extend({
     status: z.enum(['queued', 'testing', 'scheduled']).describe('Its new status.'),
@@ -34,14 +33,6 @@ const TestedCampaign = refTo('campaign')
   .extend({ emails: z.array(TestEmail).describe('The emails, in the order of the addresses.') })
   .meta({ id: 'TestedCampaign' })
 
-const Decision = z
-  .object({ action: z.enum(DOUBT_ACTIONS).describe('`retry`, `release` or `drop`, as for a single email.') })
-  .meta({ id: 'DoubtDecision' })
-
-const Decided = refTo('campaign')
-  .extend({ decided: z.int().describe('Number of recipients that were in doubt.') })
-  .meta({ id: 'DecidedCampaign' })
-
 export const campaignActions = [
   operation('POST /campaigns/:id/send', {
     id: 'sendCampaign',
@@ -56,9 +47,10 @@ export const campaignActions = [
     errors: CAMPAIGN_SEND_ERRORS,
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
-    const [sending, campaign] = [body() ?? {}, { account_id, id }]
-    const send = (tx: Tx) => sendCampaign(tx, ctx.config, campaign, sending)
-    const sent = await answerRequested(ctx, `/campaigns/${id}/send`, send)
+    const sending = body() ?? {}
+    const sent = await answerRequested(ctx, `/campaigns/${id}/send`, tx =>
+      sendCampaign(tx, ctx.config, { account_id, id }, sending),
+    )
     return { object: 'campaign', id, ...sent }
   }),
 
@@ -131,20 +123,5 @@ export const campaignActions = [
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
     return { object: 'campaign', id, emails: await sendTest(ctx, ctx.state.caller, id, body().to) }
-  }),
-
-  operation('POST /campaigns/:id/in-doubt', {
-    id: 'decideCampaignDoubts',
-    aliases: ['/broadcasts/:id/in-doubt'],
-    access: 'full',
-    params,
-    summary: 'Decide all emails in doubt of a campaign',
-    body: json(Decision),
-    answers: { 200: Decided },
-    errors: ['missing_required_field'],
-  }).handle(async (ctx, { account_id, params: { id }, body }) => {
-    await requireCampaign(ctx, account_id, id)
-    const decided = await decideDoubts(ctx.pool, { account_id, campaign_id: id }, body().action)
-    return { object: 'campaign', id, decided }
   }),
 ]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, segmentFilter } from '#api/contact_ref.ts'
+import { apiOrigin, CONTACT_WRITE_ERRORS, contactParam, type NamedContact, segmentFilter } from '#api/contact_ref.ts'
+import type { Context } from '#api/context.ts'
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
@@ -70,12 +71,7 @@ export const audienceContacts = [
     summary: 'Get a contact of an audience',
     answers: { 200: Contact },
   }).handle(async (ctx, { account_id, params }) => {
-    const ref = await refInGroup(
-      ctx.pool,
-      account_id,
-      await requireContactGroup(ctx.pool, account_id, params.audience_id),
-      params.id,
-    )
+    const { ref } = await findRef(ctx, account_id, params)
     return orNotFound('Contact', await findContact(ctx.pool, account_id, ref))
   }),
 
@@ -89,12 +85,7 @@ export const audienceContacts = [
     answers: { 200: changed('contact') },
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params, body }) => {
-    const ref = await refInGroup(
-      ctx.pool,
-      account_id,
-      await requireContactGroup(ctx.pool, account_id, params.audience_id),
-      params.id,
-    )
+    const { ref } = await findRef(ctx, account_id, params)
     orNotFound('Contact', await findContactIds(ctx.pool, account_id, ref))
     const { domain: _, ...fields } = body()
     return { object: 'contact', id: await changeContact(ctx.pool, { account_id, ref }, fields, apiOrigin(ctx)) }
@@ -111,8 +102,7 @@ export const audienceContacts = [
     answers: { 200: RemovedContact },
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params }) => {
-    const group = await requireContactGroup(ctx.pool, account_id, params.audience_id)
-    const ref = await refInGroup(ctx.pool, account_id, group, params.id)
+    const { group, ref } = await findRef(ctx, account_id, params)
     const id =
       'segment' in group
         ? (await leaveSegment(ctx.pool, { account_id, ref, segment_id: group.segment.id })).contact_id
@@ -120,3 +110,9 @@ export const audienceContacts = [
     return { object: 'contact', id, contact: id, deleted: true }
   }),
 ]
+
+/** The group that a path names, and a reference that finds the contact only if it is in the group. */
+async function findRef({ pool }: Context, account_id: string, named: { audience_id: string; id: NamedContact }) {
+  const group = await requireContactGroup(pool, account_id, named.audience_id)
+  return { group, ref: await refInGroup(pool, account_id, group, named.id) }
+}

@@ -82,7 +82,7 @@ async function act(tx: Tx, { config, log, slice, ahead = AHEAD }: Services, run:
   return { in_seconds: LATER_SECONDS }
 }
 
-/** What is stored waits too while the operator has paused sending: the campaign says so, unless nothing of it is left. */
+/** While the operator has paused sending, a campaign waits and gives the reason, unless nothing of it is left. */
 async function waitsForOperator(tx: Tx, run: Run, paused: NonNullable<Run['paused']>): Promise<boolean> {
   const { has_pending, has_unfinished } = await findRest(tx, run)
   if (!has_pending && !has_unfinished) return false

@@ -23,6 +23,7 @@ export function waitOf({ fault, detail }: RefusedEmail): Wait {
   return { reason: reasonOf(fault), in_seconds: Math.min(detail.retry_after ?? RETRY_SECONDS, MAX_SECONDS) }
 }
 
+/** A sentence for people, for `pause_reason`. */
 export function reasonOf(fault: RefusedEmail['fault']): string {
   return REASONS[fault] ?? 'This server cannot send at the moment.'
 }

@@ -70,7 +70,7 @@ export type RecipientFilter = {
   email?: string | undefined
 }
 
-/** Who left after the email was stored has a delivery that says why (flows/delivery/decide_outcome.ts). */
+/** If somebody left after the email was stored, its delivery says why (flows/delivery/decide_outcome.ts). */
 const reason = sql.fragment`
   CASE WHEN e.status = 'suppressed' THEN (
     SELECT CASE d.reason

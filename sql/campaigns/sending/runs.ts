@@ -36,7 +36,7 @@ const Run = SentCampaign.extend({
   /** Null: it was sent at once. */
   scheduled_at: z.date().nullable(),
   has_domain: z.boolean(),
-  /** Who sends nothing until the operator resumes it. */
+  /** The party that sends nothing until the operator resumes it. */
   paused: z.enum(['platform_paused', 'account_paused', 'domain_paused']).nullable(),
   poll_id: z.string().nullable(),
   /** The contact up to which recipients were found; null: none yet. */

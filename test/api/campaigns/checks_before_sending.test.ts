@@ -128,7 +128,7 @@ t.test('a segment without conditions is warned of, for all contacts of the domai
         warnings: string[]
       }
     ).warnings
-  t.match(await warningsOf(await made({})), [/^The segment has no conditions, and so all contacts of the domain\. /])
+  shows(t, await warningsOf(await made({})), [/^The segment has no conditions, and so all contacts of the domain\. /])
   t.strictSame(await warningsOf(await made({ filter: { status: 'members_only' } })), [])
   t.strictSame(await warningsOf(account.domain_id), [])
 })

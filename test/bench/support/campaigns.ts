@@ -8,7 +8,6 @@ import { dropIndexes } from './many_contacts.ts'
 import { type Child, openStage, type Stage } from './stage.ts'
 
 /** The process that serves the API. */
-export const WEB = 'workers/web.ts'
 export const PORT = '4601'
 export const API = `http://127.0.0.1:${PORT}/api`
 /** Campaigns need links that recipients can open; nobody opens these. */
@@ -68,7 +67,7 @@ export async function onCampaignStage(contacts: number, run: (opened: CampaignSt
   const stage = await openStage()
   const sink = await startSink({ discard: true, ehlo: EHLO, onMessage: latencies.note })
   try {
-    await stage.spawn(WEB, { PORT, BASE_URL })
+    await stage.spawn('workers/web.ts', { PORT, BASE_URL })
     await addContacts(stage, contacts)
     await run({ stage, sink, latencies })
   } finally {
@@ -77,9 +76,11 @@ export async function onCampaignStage(contacts: number, run: (opened: CampaignSt
   }
 }
 
+export type WorkerFile = 'worker.ts' | 'unsigned_worker.ts'
+
 export function startWorker(
   { stage, sink }: Pick<CampaignStage, 'stage' | 'sink'>,
-  file = 'worker.ts',
+  file: WorkerFile = 'worker.ts',
 ): Promise<Child> {
   return stage.spawn(`test/bench/support/${file}`, { MAIL_TRANSPORT: sink.url, BASE_URL })
 }

@@ -16,9 +16,12 @@ const SECRET_KEY = 'a secret key of the benchmark, of more than 32 characters'
 const WAL_FILES = 40
 
 /** What a benchmark runs on: a Postgres of its own that syncs to disk, an account, and processes like the Procfile's. */
+/** Files that start a process of their own. */
+type Program = 'workers/web.ts' | 'workers/smtp.ts' | `test/bench/support/${string}.ts`
+
 export type Stage = Foundation & {
   key: string
-  spawn(file: string, environment?: Record<string, string>): Promise<Child>
+  spawn(file: Program, environment?: Record<string, string>): Promise<Child>
   close(): Promise<void>
 }
 

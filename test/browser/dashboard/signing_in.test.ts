@@ -2,7 +2,6 @@ import t from 'tap'
 import { createSetupLink } from '#flows/members/member_links.ts'
 import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
-import { newMember, PASSWORD } from '#test/support/members.ts'
 
 t.setTimeout(300_000)
 const dashboard = await openDashboard(t)
@@ -46,9 +45,7 @@ t.test('the setup link makes the first member, who creates a key that is shown o
 t.test('a member signs in, and out', async t => {
   const page = await dashboard.signIn('admin')
   t.strictSame(await findBarriers(page), [])
-  await page.click('summary')
-  await page.click('button:text("Sign out")')
-  await page.waitForSelector('h1:text("Sign in")')
+  await dashboard.signOut(page)
   await page.goto('/members')
   t.match(page.url(), /\/login\?next=%2Fmembers$/)
 })
@@ -74,28 +71,20 @@ t.test('a member adds a passkey, signs in by it once for each challenge, and rem
   t.teardown(() => {
     world.config.BASE_URL = api.url
   })
-  const page = await dashboard.open({ baseURL: site })
+  const page = await dashboard.signIn('view_only', { baseURL: site })
   const client = await page.context().newCDPSession(page)
   await client.send('WebAuthn.enable')
   const authenticator = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true } as const
   await client.send('WebAuthn.addVirtualAuthenticator', {
     options: { ...authenticator, hasUserVerification: true, isUserVerified: true },
   })
-  const { email } = await newMember(world, account.id, 'view_only')
-  await page.goto('/login')
-  await page.fill('[name=email]', email)
-  await page.fill('[name=password]', PASSWORD)
-  await page.click('button:text("Sign in")')
-  await page.waitForSelector('h1:text("Overview")')
   await page.goto('/profile')
   await page.fill('#passkey-name', 'My laptop')
   await page.click('button:text("Add a passkey")')
   await page.waitForSelector('text=The passkey is added.')
   t.strictSame(await findBarriers(page), [])
 
-  await page.click('summary')
-  await page.click('button:text("Sign out")')
-  await page.waitForSelector('h1:text("Sign in")')
+  await dashboard.signOut(page)
   const posted = page.waitForRequest(request => request.method() === 'POST')
   await page.click('button:text("Use a passkey")')
   await page.waitForSelector('h1:text("Overview")')
@@ -106,9 +95,7 @@ t.test('a member adds a passkey, signs in by it once for each challenge, and rem
   await page.goto('/profile')
   await page.click('form[action*="passkeys"] button:text("Remove")')
   await page.waitForSelector('text=The passkey is removed.')
-  await page.click('summary')
-  await page.click('button:text("Sign out")')
-  await page.waitForSelector('h1:text("Sign in")')
+  await dashboard.signOut(page)
   await page.click('button:text("Use a passkey")')
   t.match(await page.textContent('[role=alert] p'), 'The passkey is unknown')
 

@@ -23,22 +23,22 @@ const columns: Column<Row>[] = [
 export const captured = page('/captured', async visit => {
   const { after, before } = listQuery(visit)
   const list = await find(visit, { limit: 50, after, before })
-  const nothing = empty('No message was captured. This sends one:', await exampleEmail(visit))
-  return { title: 'Captured', body: html`${tableOf(list.data, nothing)}${pager(visit, list)}` }
+  if (list.data.length > 0) return { title: 'Captured', body: html`${tableOf(list.data)}${pager(visit, list)}` }
+  return { title: 'Captured', body: empty('No message was captured. This sends one:', await exampleEmail(visit)) }
 })
 
 /** For the overview: where a newcomer sees the first email. Empty where mail leaves the machine, or none was sent. */
 export async function newestCaptured(visit: Visit): Promise<Html> {
   if (visit.ctx.config.MAIL_TRANSPORT !== 'capture') return html``
   const { data } = await find(visit, { limit: NEWEST })
-  return data.length > 0 ? section('Captured', tableOf(data, html``)) : html``
+  return data.length > 0 ? section('Captured', tableOf(data)) : html``
 }
 
 async function find(visit: Visit, position: Parameters<typeof listOwnCapturedMessages>[2]) {
   return wire(await listOwnCapturedMessages(visit.ctx.pool, visit.session.account_id, position))
 }
 
-function tableOf(rows: Row[], nothing: Html): Html {
+function tableOf(rows: Row[]): Html {
   const link = ({ id }: Row) => `/captured/${id}`
-  return table({ caption: 'Messages that were not sent, newest first', columns, rows, link, empty: nothing })
+  return table({ caption: 'Messages that were not sent, newest first', columns, rows, link, empty: html`` })
 }

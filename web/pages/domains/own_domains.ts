@@ -1,5 +1,6 @@
 import { SENDABLE } from '#lib/domains/domain_status.ts'
 import type { ListedDomain } from '#sql/domains/columns.ts'
+import { optionsOf } from '#web/layout/field.ts'
 import { curl, type List } from '#web/layout/list.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -9,6 +10,11 @@ export type OwnDomain = Wire<ListedDomain>
 /** The domains of the account, for forms that let one be chosen. */
 export async function findDomains(visit: Visit): Promise<OwnDomain[]> {
   return (await visit.ask<List<OwnDomain>>('listDomains')).data
+}
+
+/** The names of the domains, as options of a select. */
+export async function domainOptions(visit: Visit) {
+  return optionsOf((await findDomains(visit)).map(({ name }) => name))
 }
 
 /** The domain that commands of empty pages name: one that can send, so that they work as they are. */

@@ -4,6 +4,7 @@ import { parseAddress } from '#lib/mail/address.ts'
 import { findStoredAttachment } from '#sql/sending/attachments.ts'
 import type { Email } from '#sql/sending/email_records.ts'
 import { type Html, html } from '#web/html.ts'
+import { optionsOf } from '#web/layout/field.ts'
 import { form } from '#web/layout/form.ts'
 import { table } from '#web/layout/list.ts'
 import { badge, facts, linkButton, section, time } from '#web/layout/parts.ts'
@@ -88,7 +89,7 @@ function detailsOf({ reply, reason, via, received_email_id }: Event): Html | str
 
 function suppress(visit: Visit, { id, to, cc, bcc }: Shown): Html {
   if (!visit.mayChange) return html``
-  const addresses = [...new Set([...to, ...cc, ...bcc].map(addressOf))].map(one => [one, one] as const)
+  const addresses = optionsOf([...new Set([...to, ...cc, ...bcc].map(addressOf))])
   return section(
     'Suppress a recipient',
     form(visit, {

@@ -1,7 +1,8 @@
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { listDoubtedEmails } from '#sql/sending/search/doubted_emails.ts'
 import { type Html, html } from '#web/html.ts'
-import { type Field, filters, hidden } from '#web/layout/form.ts'
+import { type Field, optionsOf } from '#web/layout/field.ts'
+import { filters, hidden } from '#web/layout/form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, linkButton, time } from '#web/layout/parts.ts'
 import { exampleEmail } from '#web/pages/domains/own_domains.ts'
@@ -20,7 +21,7 @@ const FILTERS: Field[] = [
   { name: 'q', label: 'Text', type: 'search' },
   {
     ...{ name: 'folder', label: 'Folder', type: 'select' },
-    options: [...FOLDERS, IN_DOUBT].map(name => [name, name] as const),
+    options: optionsOf([...FOLDERS, IN_DOUBT]),
   },
   {
     ...{ name: 'status', label: 'Status', type: 'select' },
@@ -48,16 +49,7 @@ const selection: Column<Row> = {
 /** All email that the account has sent or is going to send. */
 export const emails = page('/emails', async visit => {
   const list = await find(visit)
-  const nothing = empty('No email was found. This sends one:', await exampleEmail(visit))
-  const rows = table({
-    ...{
-      caption: 'Sent emails, newest first',
-      rows: list.data,
-      link: ({ id }: Row) => `/emails/${id}`,
-      empty: nothing,
-    },
-    columns: visit.mayChange ? [...columns, selection] : columns,
-  })
+  const rows = await rowsOf(visit, list.data)
   return {
     title: 'Emails',
     actions: linkButton('/docs/sending', 'How to send'),
@@ -66,6 +58,14 @@ ${visit.mayChange && list.data.length > 0 ? bulk(visit, rows) : rows}
 ${pager(visit, list)}`,
   }
 })
+
+async function rowsOf(visit: Visit, rows: Row[]): Promise<Html> {
+  if (rows.length === 0) return empty('No email was found. This sends one:', await exampleEmail(visit))
+  return table({
+    ...{ caption: 'Sent emails, newest first', rows, link: ({ id }: Row) => `/emails/${id}`, empty: html`` },
+    columns: visit.mayChange ? [...columns, selection] : columns,
+  })
+}
 
 async function find(visit: Visit): Promise<List<Row>> {
   const { folder, ...query } = listQuery(visit, ...FILTERS.map(({ name }) => name))

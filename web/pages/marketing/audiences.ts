@@ -6,7 +6,7 @@ import { curl, empty, type List, listQuery, pager, table } from '#web/layout/lis
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { exampleDomain, findDomains } from '#web/pages/domains/own_domains.ts'
+import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -32,10 +32,9 @@ const audiences = listPage<Group>({
     curl(visit, 'POST', '/audiences', { name: 'Readers', domain: (await exampleDomain(visit)).name }),
   ],
   below: async visit => {
-    const options = (await findDomains(visit)).map(({ name }) => [name, name] as const)
     const fields = [
       { name: 'name', label: 'Name', required: true },
-      { name: 'domain', label: 'Domain', type: 'select', options },
+      { name: 'domain', label: 'Domain', type: 'select', options: await domainOptions(visit) },
     ] as const
     return section('New audience', form(visit, { action: '/audiences', submit: 'Create', fields }))
   },

@@ -3,13 +3,13 @@ import type { AutomationRun } from '#sql/automations/runs.ts'
 import { type Html, html } from '#web/html.ts'
 import { empty, table } from '#web/layout/list.ts'
 import { badge, facts, preformatted, section, time } from '#web/layout/parts.ts'
-import { orNull } from '#web/request/ask.ts'
-import { page } from '#web/request/visit.ts'
+import { recordPage } from '#web/layout/record_page.ts'
 import type { Wire } from '#web/request/wire.ts'
 
 type Found = Wire<Automation>
 type Step = Found['steps'][number]
-type RunStep = Wire<AutomationRun>['steps'][number]
+type Run = Wire<AutomationRun>
+type RunStep = Run['steps'][number]
 
 /** The steps of an automation as a list, in which what follows a branch stands below it. */
 export function stepsOf({ steps, connections }: Found): Html {
@@ -40,19 +40,15 @@ function stepHtml({ key, type, config }: Step): Html {
 }
 
 /** One contact's way through the steps. */
-export const run = page('/automations/:id/runs/:run_id', async visit => {
-  const { id = '', run_id = '' } = visit.params
-  const found = await orNull(visit.ask<Wire<AutomationRun>>('getAutomationRun', { params: { id, run_id } }))
-  if (!found) return { title: 'Not found', status: 404, body: html`<p>There is no such run.</p>` }
-  return {
-    title: `Run of ${found.contact_email}`,
-    actions: badge(found.status),
-    body: html`${facts([
-      ['Contact', html`<a href="/contacts/${found.contact_id}">${found.contact_email}</a>`],
-      ['Started', time(found.started_at)],
-      ['Completed', time(found.completed_at, 'not yet')],
-      ['Error', found.error],
-    ])}
+export const run = recordPage<Run>('/automations/:id/runs/:run_id', 'getAutomationRun', found => ({
+  title: `Run of ${found.contact_email}`,
+  actions: badge(found.status),
+  body: html`${facts([
+    ['Contact', html`<a href="/contacts/${found.contact_id}">${found.contact_email}</a>`],
+    ['Started', time(found.started_at)],
+    ['Completed', time(found.completed_at, 'not yet')],
+    ['Error', found.error],
+  ])}
 ${section(
   'Steps',
   table({
@@ -74,6 +70,5 @@ ${section(
     ],
   }),
 )}
-<p><a href="/automations/${id}">The automation</a></p>`,
-  }
-})
+<p><a href="/automations/${found.automation_id}">The automation</a></p>`,
+}))

@@ -1,5 +1,5 @@
 import type { RecipientsPreview } from '#flows/campaigns/preview_recipients.ts'
-import { CAMPAIGN_TEST } from '#lib/campaigns/test_tag.ts'
+import { CAMPAIGN_TEST } from '#flows/campaigns/send_test.ts'
 import { SENDABLE } from '#lib/domains/domain_status.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'

@@ -1,4 +1,5 @@
 import type { CampaignStats } from '#flows/campaigns/read_stats.ts'
+import { now } from '#lib/clock.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import type { CampaignLink } from '#sql/campaigns/report/links.ts'
 import type { CampaignRun } from '#sql/campaigns/report/runs.ts'
@@ -90,7 +91,7 @@ type Hour = { period: string; opened: number; clicked: number }
 
 async function byHour(visit: Visit, { id, started_at }: Sent): Promise<Html> {
   if (!started_at) return html``
-  const end = new Date(Math.min(Date.parse(started_at) + HOURS * 3_600_000, Date.now()))
+  const end = new Date(Math.min(Date.parse(started_at) + HOURS * 3_600_000, now().getTime()))
   const { data } = await visit.ask<{ data: Hour[] }>('getEmailMetrics', {
     query: {
       ...{ start_date: started_at, end_date: end.toISOString(), granularity: 'hourly', dimensions: 'period' },

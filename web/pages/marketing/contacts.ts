@@ -1,11 +1,12 @@
 import type { Contact } from '#sql/contacts/contacts.ts'
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
-import { button, confirmButton, type Field, filters, form } from '#web/layout/form.ts'
+import type { Field } from '#web/layout/field.ts'
+import { button, confirmButton, filters, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { findDomains } from '#web/pages/domains/own_domains.ts'
+import { domainOptions } from '#web/pages/domains/own_domains.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -21,7 +22,7 @@ const columns = [
 ]
 
 const contacts = page('/contacts', async visit => {
-  const domains = (await findDomains(visit)).map(({ name }) => [name, name] as const)
+  const domains = await domainOptions(visit)
   const [[first = ''] = []] = domains
   const query = { ...listQuery(visit, 'email_contains'), domain: visit.query.domain || first }
   const list = first ? await visit.ask<List<Person>>('listContacts', { query }) : { has_more: false, data: [] }

@@ -1,5 +1,6 @@
 import type { ContactProperty } from '#sql/contacts/properties.ts'
 import { html } from '#web/html.ts'
+import { optionsOf } from '#web/layout/field.ts'
 import { confirmButton, form } from '#web/layout/form.ts'
 import { curl } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
@@ -31,7 +32,7 @@ const properties = listPage<Property>({
           { name: 'key', label: 'Key', required: true, hint: 'Letters, digits and _. Templates read it: {{plan}}' },
           {
             ...{ name: 'type', label: 'Type', type: 'select' },
-            options: ['string', 'number'].map(type => [type, type] as const),
+            options: optionsOf(['string', 'number']),
           },
           { name: 'fallback_value', label: 'Fallback', hint: 'For contacts that have no value.' },
         ],
@@ -56,24 +57,18 @@ ${confirmButton(visit, `/contact-properties/${id}/delete`, 'Delete', 'All contac
   }
 })
 
-/** A fallback as it was typed, of the type of the property; what is no number is told by the operation. */
-function typed(text: string, type: string): string | number | null {
-  if (text === '') return null
-  return type === 'number' && Number.isFinite(Number(text)) ? Number(text) : text
-}
-
 export const propertyRoom: Room = {
   pages: [properties, property],
   actions: [
     action('/contact-properties', properties, async (visit, form) => {
       const type = form.text('type')
-      const body = { key: form.text('key'), type, fallback_value: typed(form.text('fallback_value'), type) }
+      const body = { key: form.text('key'), type, fallback_value: form.typed('fallback_value', type) }
       await visit.ask('createContactProperty', { body })
       return { to: '/contact-properties', notice: 'The property is created.' }
     }),
     action('/contact-properties/:id', property, async (visit, form) => {
       const { type } = await visit.ask<Property>('getContactProperty', { params: idOf(visit) })
-      const body = { fallback_value: typed(form.text('fallback_value'), type) }
+      const body = { fallback_value: form.typed('fallback_value', type) }
       await visit.ask('updateContactProperty', { params: idOf(visit), body })
       return { to: `/contact-properties/${idOf(visit).id}`, notice: 'The property is changed.' }
     }),

@@ -7,7 +7,7 @@ import { curl, empty, type List, listQuery, pager, table } from '#web/layout/lis
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, preformatted, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { exampleDomain, findDomains } from '#web/pages/domains/own_domains.ts'
+import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -34,7 +34,7 @@ const segments = listPage<Wire<ListedSegment>>({
             name: 'domain',
             label: 'Domain',
             type: 'select',
-            options: (await findDomains(visit)).map(({ name }) => [name, name] as const),
+            options: await domainOptions(visit),
           },
           {
             name: 'rules',

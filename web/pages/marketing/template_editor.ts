@@ -2,7 +2,8 @@ import { renderContent } from '#flows/templates/render_template.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { Template } from '#sql/templates/templates.ts'
 import { type Html, html } from '#web/html.ts'
-import { type Field, form } from '#web/layout/form.ts'
+import { type Field, optionsOf } from '#web/layout/field.ts'
+import { form } from '#web/layout/form.ts'
 import { preformatted, section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { respondMail, SANDBOX } from '#web/pages/mail/preview.ts'
@@ -59,7 +60,7 @@ ${form(visit, { action: path, submit: 'Save', fields: [...fieldsOf(found), ...va
 /** The form of the types and fallbacks of the variables. */
 export function variablesForm(visit: Visit, { id, variables }: Shown): Html {
   if (variables.length === 0) return html``
-  const types = ['string', 'number'].map(type => [type, type] as const)
+  const types = optionsOf(['string', 'number'])
   const fields = variables.flatMap(({ key, type, fallback_value: value }) => [
     { name: `type_${key}`, label: `Type of ${key}`, type: 'select', value: type, options: types } as const,
     { name: `fallback_${key}`, label: `Fallback of ${key}`, value: value === null ? '' : String(value) },
@@ -70,22 +71,18 @@ export function variablesForm(visit: Visit, { id, variables }: Shown): Html {
 export function givenVariables(form: Form, { variables }: Shown): object[] {
   return variables.map(({ key }) => {
     const type = form.text(`type_${key}`)
-    return { key, type, fallback_value: form.text(`fallback_${key}`) ? typed(form, `fallback_${key}`, type) : null }
+    return { key, type, fallback_value: form.typed(`fallback_${key}`, type) }
   })
 }
 
 /** Values for the preview and for tests; a variable without one has its fallback, or else its name. */
 export function valuesOf(form: Form | null, variables: Variable[]): Record<string, string | number> {
   const entries = variables.flatMap(({ key, type, fallback_value }): [string, string | number][] => {
-    if (form?.text(`value_${key}`)) return [[key, typed(form, `value_${key}`, type)]]
+    const given = form?.typed(`value_${key}`, type) ?? null
+    if (given !== null) return [[key, given]]
     return fallback_value === null ? [[key, type === 'number' ? 0 : key]] : []
   })
   return Object.fromEntries(entries)
-}
-
-function typed(form: Form, name: string, type: string): string | number {
-  const text = form.text(name)
-  return type === 'number' && Number.isFinite(Number(text)) ? Number(text) : text
 }
 
 /** Responds with the mail of a template for its frame: as it is stored or, of a form, as it was typed. */

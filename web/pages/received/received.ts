@@ -1,6 +1,7 @@
 import type { ListedReceivedEmail } from '#sql/receiving/received_email_list.ts'
 import { html } from '#web/html.ts'
-import { type Field, filters } from '#web/layout/form.ts'
+import type { Field } from '#web/layout/field.ts'
+import { filters } from '#web/layout/form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, linkButton, time } from '#web/layout/parts.ts'
 import { page, type Visit } from '#web/request/visit.ts'

@@ -3,18 +3,17 @@ import { html } from '#web/html.ts'
 import { button } from '#web/layout/form.ts'
 import { empty, type List, table } from '#web/layout/list.ts'
 import { badge, facts, linkButton, preformatted, section, time } from '#web/layout/parts.ts'
-import { orNull } from '#web/request/ask.ts'
-import { page } from '#web/request/visit.ts'
+import { recordPage } from '#web/layout/record_page.ts'
 import type { Wire } from '#web/request/wire.ts'
 
+type Event = Wire<WebhookEvent>
 type Attempt = Wire<WebhookAttempt>
 
+const PATH = '/webhooks/:id/events/:event_id'
+
 /** One event with each attempt to tell a webhook of it: what was sent, and what came back. */
-export const webhookEvent = page('/webhooks/:id/events/:event_id', async visit => {
+export const webhookEvent = recordPage<Event>(PATH, 'getWebhookEvent', async (event, visit) => {
   const { params } = visit
-  const event = await orNull(visit.ask<Wire<WebhookEvent>>('getWebhookEvent', { params }))
-  if (!event)
-    return { title: 'Not found', status: 404, body: html`<p>There is no such event, or it was forgotten.</p>` }
   const { data } = await visit.ask<List<Attempt>>('listWebhookAttempts', { params, query: { limit: '50' } })
   const path = `/webhooks/${params.id}`
   return {
