@@ -51,15 +51,21 @@ export async function endToEnd(stage: Stage, sink: Sink): Promise<number> {
   return COUNT / (((await ended) - began) / 1000)
 }
 
-/** Sends per second from a full queue. The worker sleeps while it is filled. */
-export async function drain(stage: Stage, sink: Sink, worker: Child): Promise<number> {
+/** Sends per second from a full queue. The worker sleeps while it is filled; `onFull` is called before it wakes up. */
+export async function drain(
+  stage: Stage,
+  sink: Sink,
+  worker: Child,
+  { count = COUNT, onFull = async () => {} }: { count?: number; onFull?: () => Promise<void> } = {},
+): Promise<number> {
   worker.process.kill('SIGSTOP')
-  await generateLoad(API, stage.key, COUNT)
-  const arrived = sink.arrived(sink.messages + COUNT)
+  await generateLoad(API, stage.key, count)
+  await onFull()
+  const arrived = sink.arrived(sink.messages + count)
   worker.process.kill('SIGCONT')
   const start = performance.now()
   await arrived
-  return COUNT / ((performance.now() - start) / 1000)
+  return count / ((performance.now() - start) / 1000)
 }
 
 /** Runs one of the baselines in a process of its own, as the worker is; it prints its rate. */

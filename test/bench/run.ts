@@ -3,6 +3,7 @@ const benchmarks: Record<string, () => Promise<void>> = {
   accept: async () => (await import('./accept.ts')).benchAccept(),
   batch: async () => (await import('./batch.ts')).benchBatch(),
   deliver: async () => (await import('./deliver.ts')).benchDeliver(),
+  cost: async () => (await import('./cost.ts')).benchCost(),
   campaign: async () => (await import('./campaign.ts')).benchCampaign(),
   beside: async () => (await import('./beside.ts')).benchBeside(),
   snapshot: async () => (await import('./snapshot.ts')).benchSnapshot(),

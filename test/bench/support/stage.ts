@@ -15,10 +15,10 @@ const SECRET_KEY = 'a secret key of the benchmark, of more than 32 characters'
 /** Of 16 MB: no benchmark writes more between two checkpoints. */
 const WAL_FILES = 40
 
-/** What a benchmark runs on: a Postgres of its own that syncs to disk, an account, and processes like the Procfile's. */
 /** Files that start a process of their own. */
 type Program = 'workers/web.ts' | 'workers/smtp.ts' | `test/bench/support/${string}.ts`
 
+/** What a benchmark runs on: a Postgres of its own that syncs to disk, an account, and processes like those of the Procfile. */
 export type Stage = Foundation & {
   key: string
   spawn(file: Program, environment?: Record<string, string>): Promise<Child>
@@ -27,9 +27,10 @@ export type Stage = Foundation & {
 
 export type Child = { process: ChildProcess; stop(): Promise<void> }
 
-export async function openStage(): Promise<Stage> {
+/** @param settings of Postgres, by name */
+export async function openStage(settings: Record<string, string> = {}): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), 'mailbrook-bench-'))
-  const postgres = await startEmbeddedPostgres(directory)
+  const postgres = await startEmbeddedPostgres(directory, { settings })
   await migrate(postgres.url)
   const config = readConfig({ DATABASE_URL: postgres.url, SECRET_KEY, LOG_LEVEL: 'warn', SENDS_PER_MINUTE: '0' })
   const foundation = await layFoundation(config, createLog('warn'))
