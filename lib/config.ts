@@ -6,18 +6,18 @@ import { limits, server, storage } from './config/server.ts'
 import { StartupError } from './errors.ts'
 
 /**
- * No time is shown in a local zone, but phrases such as "in 1 day" are read in the zone of the process (lib/sending/schedule.ts):
- * they would be an hour off where clocks change.
+ * No time is displayed in the local zone, but phrases such as "in 1 day" are parsed in the zone of the process
+ * (lib/sending/schedule.ts) and would be an hour off where clocks change.
  */
 process.env.TZ = 'UTC'
 
-/** The environment is wrong. The message names every wrong key, one per line. */
+/** The environment is invalid. The message names every wrong variable, one per line. */
 export class ConfigError extends StartupError {}
 
 /**
- * All keys of the environment. Their descriptions are in Markdown: `npm run docs` makes docs/configuration.md and
- * .env.example of them. `unset` says in words what holds without a value, `range` which values are allowed, where the
- * schema does not say it or it depends on the host.
+ * All variables of the environment. Their descriptions are in Markdown: `npm run docs` generates docs/configuration.md and
+ * .env.example from them. `unset` describes what applies without a value. `range` lists the allowed values, where the schema does
+ * not tell them or they depend on the host.
  */
 export const Environment = z.object({
   ...server,
@@ -36,9 +36,9 @@ export type Config = Omit<z.output<typeof Environment>, 'BASE_URL' | 'SERVER_DOM
 }
 
 /**
- * The configuration of this process, read from its environment only.
+ * Reads the configuration of this process from its environment alone.
  *
- * @throws {ConfigError} naming every key that is wrong, all at once
+ * @throws {ConfigError} naming all wrong variables at once
  */
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))

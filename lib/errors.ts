@@ -36,7 +36,7 @@ export const statusOf = {
 
 export type ErrorName = keyof typeof statusOf
 
-/** `details` are further members of the answer. */
+/** `details` are additional members of the response. */
 type ApiErrorOptions = {
   statusCode?: number
   headers?: Record<string, string>
@@ -44,7 +44,10 @@ type ApiErrorOptions = {
   cause?: unknown
 }
 
-/** An error that a caller is told of. Thrown anywhere below a route; `api/middleware/errors.ts` answers it as `{ statusCode, name, message }`. */
+/**
+ * An error for the caller. It may be thrown anywhere below a route: `api/middleware/errors.ts` responds with `{ statusCode, name,
+ * message }`.
+ */
 export class ApiError extends Error {
   override readonly name: ErrorName
   readonly statusCode: number
@@ -64,25 +67,28 @@ export class ApiError extends Error {
   }
 }
 
-/** The one 404: an unknown id and another account's id answer the same bytes. */
+/** The only 404: the response is the same, byte by byte, for an unknown id and for an id of another account. */
 export function notFound(resource: string): ApiError {
   return new ApiError('not_found', `${resource} not found`)
 }
 
-/** Returns what was looked up. @throws {ApiError} 404 if there is none */
+/** Returns the value. @throws {ApiError} 404 if it is null or undefined */
 export function orNotFound<Value>(resource: string, value: Value | null | undefined): Value {
   if (value === null || value === undefined) throw notFound(resource)
   return value
 }
 
-/** The process cannot start. Its message is all an operator needs: one clear line, no stack. */
+/** The process cannot start. The message is all that an operator needs: one clear line, without a stack. */
 export class StartupError extends Error {}
 
-/** Postgres cannot be reached, or is lost. Its causes repeat: the log limits what it says of them (lib/log.ts). */
+/**
+ * Postgres cannot be reached, or the connection is lost. An outage causes many such errors, so the log limits their lines
+ * (lib/log.ts).
+ */
 export class OutageError extends Error {}
 
-/** The process cannot stop as it should, and ends at once. */
+/** The process cannot stop properly, and exits at once. */
 export class AbandonedError extends StartupError {}
 
-/** The process cannot go on, and whoever knew why has said so. */
+/** The process cannot continue, and the reason has been logged already. */
 export class AlreadyToldError extends Error {}

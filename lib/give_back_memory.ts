@@ -1,21 +1,22 @@
 const INTERVAL_MS = 5_000
 
-/** Bytes that a process takes more than it took at the least, before its garbage is collected. */
+/** Garbage is collected only if the process has grown by this many bytes above its smallest size. */
 const GROWN = 64 * 1024 * 1024
 
-/** Part of its time in which an idle process does anything. */
+/** A process is idle if its event loop is busy for at most this share of the time. */
 const IDLE = 0.1
 
-/** Intervals in a row. Collected too soon, a process that only paused would have its code compiled anew. */
+/** Idle intervals in a row before a collection. With fewer, a process that only paused would lose its compiled code. */
 const IDLE_INTERVALS = 6
 
 /**
- * Has V8 give memory back to the machine after a load. V8 collects garbage when more is allocated, so that a process which
- * has become idle keeps for good what it took at its busiest. It is collected once when it has been idle for 30 s, which
- * takes some ten milliseconds and makes what follows slower for a while, and not again before it has grown. Until the process ends; keeps none from ending.
+ * Returns memory to the machine after a load. V8 collects garbage when more is allocated, so a process that becomes idle would
+ * keep what it used at its busiest. This collects once after 30 s of idleness, and again only after the process has grown. A
+ * collection takes about ten milliseconds and makes the process slower for a while. The timer runs until the process ends and
+ * does not keep it alive.
  *
- * Nothing without `node --expose-gc`. A program can get at `gc` without that option, but only from a context of its own,
- * and each request then costs a third more CPU.
+ * Does nothing without `node --expose-gc`. A program can get `gc` without that option, but only from a context of its own, and
+ * each request then costs a third more CPU.
  */
 export function giveBackMemory(interval_ms: number = INTERVAL_MS): void {
   const collect = globalThis.gc

@@ -2,10 +2,10 @@ import { randomFillSync, randomInt } from 'node:crypto'
 import { v7 } from 'uuid'
 import { now } from './clock.ts'
 
-/** When the clock is set back by less, ids go on from where they were: those of one request stay in its order. */
+/** If the clock is set back by less than this, ids continue from the last time, so that ids of one request stay in order. */
 const SMALL_STEP_MS = 1_000
 
-/** For ids to come: to ask for the bytes of each is most of what an id costs. */
+/** Random bytes for the next ids, fetched in bulk: fetching them per id would be most of the cost of an id. */
 const random = Buffer.alloc(16 * 256)
 let used = random.length
 
@@ -13,8 +13,8 @@ let msecs = 0
 let seq = 0
 
 /**
- * A UUIDv7 (RFC 9562 5.7) of this moment by the database's clock, greater than those this process made before. Lists are
- * in order of ids, and searches go by the time in them.
+ * Returns a UUIDv7 (RFC 9562 5.7) of the current time by the database's clock, greater than all that this process made before.
+ * Lists are sorted by id, and searches use the time in it.
  */
 export function newId(): string {
   const time = now().getTime()
@@ -38,14 +38,14 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text)
 }
 
-/** Bytes of an id: a UUID without hyphens and letters. */
+/** Length of an id in bytes: a UUID in binary form. */
 export const ID_BYTES = 16
 
 export function bytesOfId(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex')
 }
 
-/** The id whose bytes begin there. */
+/** Returns the id whose 16 bytes begin at this offset. */
 export function idAt(bytes: Buffer, at: number): string {
   const hex = bytes.toString('hex', at, at + ID_BYTES)
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')

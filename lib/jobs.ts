@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Every job by name, with its payload: ids only, an object always. The API writes them, `tasks/` act on them. */
+/** Every job by name, with its payload: always an object, with ids only. The API writes jobs, `tasks/` run them. */
 export const jobs = {
   send_emails: z.object({ email_ids: z.array(z.uuid()) }),
   deliver_webhooks: z.object({ webhooks: z.array(z.object({ account_id: z.uuid(), id: z.int() })) }),

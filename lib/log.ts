@@ -5,21 +5,21 @@ import { isOutage, kindOf, OUTAGE, Repeats } from './log_repeats.ts'
 
 export type Log = Logger
 
-/** Nothing below these names is ever written: a key in a log outlives the key. */
+/** Members with these names are never written: a key in a log outlives the key. */
 const secretPaths = ['authorization', 'password', 'secret', 'secret_key', 'private_key', 'api_key', 'token', 'content']
 
-/** Where Postgres repeats the row it refused. */
+/** Members in which Postgres repeats the row that it rejected. */
 const rowPaths = ['err.detail', 'err.where']
 
 /**
- * What JSON lets through and a terminal or an editor obeys: the other control characters, line breaks of Unicode, and marks
- * that turn the direction of what follows. All of it is in strings, where an escape says the same.
+ * Characters that JSON allows but a terminal or an editor obeys: the other control characters, Unicode line breaks, and marks
+ * that change the direction of the text that follows. All of them are in strings, where an escape means the same.
  */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
 const anywhere = (name: string) => [name, `*.${name}`, `*.*.${name}`]
 
-/** One JSON line per record. Lines carry ids and states, never message bodies. */
+/** Creates a log that writes one line of JSON per record. Records have ids and states, never the bodies of messages. */
 export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
     level,
@@ -30,7 +30,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   return destination ? pino(options, destination) : pino(options)
 }
 
-/** All of them go through here, so that no loop and no request has to think of it. */
+/** Limits repeated lines for the whole log, so that no loop and no request has to do it. */
 function limitRepeats(repeats: Repeats) {
   return function (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
     const [record, message] = args as [unknown, unknown]
@@ -47,7 +47,7 @@ function isOfOutage(record: unknown): record is object {
   return (OUTAGE in record && record[OUTAGE] === true) || ('err' in record && isOutage(record.err))
 }
 
-/** A key may be in any text, such as a path that it was pasted into. */
+/** Redacts the whole line, since a key may be in any text, such as a path into which somebody pasted it. */
 function safeLine(line: string): string {
   return `${hideApiKeys(line.slice(0, -1)).replace(UNSAFE, escaped)}\n`
 }
@@ -56,7 +56,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Tells why a process ends: in a sentence where there is one, else in a record, as an error may hold what it was doing. */
+/** Reports why the process ends: in a sentence for a StartupError, else as a log record, which redacts secrets in the error. */
 export function reportFatal(error: unknown): void {
   if (error instanceof StartupError) console.error(error.message)
   else createLog('fatal', pino.destination({ fd: 2, sync: true })).fatal({ err: error }, 'the process ends')

@@ -1,17 +1,17 @@
 import { OutageError } from './errors.ts'
 
-/** Lines of one kind are written so long apart at the least. */
+/** Shortest time between two lines of one kind. */
 const INTERVAL_MS = 1_000
 
-/** Marks a record as one that an outage of Postgres repeats, where its error does not tell. It is not written. */
+/** Marks a record as caused by an outage of Postgres, if its error does not show that. The mark itself is not written. */
 export const OUTAGE = Symbol('outage')
 
 type Write = (left_out: number) => void
 type Kind = { left_out: number; last: Write | null }
 
 /**
- * An outage of Postgres shows in every request and in every loop. The first line of each kind is written at once, then
- * the last of each second with the number of those that were left out before it.
+ * An outage of Postgres shows in every request and every loop. The first line of each kind is written at once, then the last one
+ * of each second with the number of lines left out before it.
  */
 export class Repeats {
   readonly #kinds = new Map<string, Kind>()
@@ -41,7 +41,7 @@ export class Repeats {
   }
 }
 
-/** A message without what differs from one to the next: ids, numbers, and the error that some end in. */
+/** Returns the message without the parts that vary: ids, numbers, and the error text at its end. */
 export function kindOf(message: string): string {
   return message
     .replace(/:.*/s, '')
@@ -49,10 +49,13 @@ export function kindOf(message: string): string {
     .replace(/'#'(, '#')*/g, '#')
 }
 
-/** SQLSTATEs: connections, resources that are used up, an operator's stop or a limit, the system; a standby. */
+/**
+ * SQLSTATEs of an outage: connection errors, exhausted resources, intervention by an operator or a limit, system errors, and a
+ * read-only standby.
+ */
 const STATES = /^(08|53|57|58)...$|^25006$/
 
-/** Whether Postgres is away, as an error or one of its causes says. */
+/** Tells whether an error, or one of its causes, means that Postgres is unavailable. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof OutageError || STATES.test(String((error as NodeJS.ErrnoException).code))) return true

@@ -18,28 +18,31 @@ const HEADER_LENGTH = 1 + KEY_ID_LENGTH
 const TAG_AT = HEADER_LENGTH + NONCE_LENGTH
 const TEXT_AT = TAG_AT + TAG_LENGTH
 
-/** Everything secret that is derived from the one SECRET_KEY. */
+/** All secrets that are derived from SECRET_KEY. */
 export type Secrets = {
   /** 32 bytes, for `hashApiKey`. */
   pepper: Buffer
   /**
-   * AES-256-GCM: version byte, key id (4), nonce (12), tag (16), ciphertext. `context` names the place it is stored at,
-   * `table|column|row|account`: moved to any other place it does not open.
+   * Encrypts with AES-256-GCM. Format: version byte, key id (4), nonce (12), tag (16), ciphertext. `context` names the place
+   * where the result is stored, `table|column|row|account`: it cannot be opened at any other place.
    */
   seal(plaintext: Buffer, context: string): Buffer
-  /** What was sealed, or throws Error: sealed with another SECRET_KEY, or changed, or under another context. */
+  /** Decrypts. @throws {Error} if it was sealed with another SECRET_KEY, was changed, or was sealed with another context. */
   open(sealed: Buffer, context: string): Buffer
-  /** HMAC-SHA-256, 32 bytes, for a token of one purpose (a word of ours): no token passes for another's. */
+  /**
+   * Returns an HMAC-SHA-256 of 32 bytes for a token. `purpose` is a fixed word, so that a token of one purpose is not valid for
+   * another.
+   */
   sign(purpose: string, data: Buffer): Buffer
 }
 
-/** `secret_key` is text of at least 32 characters, so of any encoding. The same text derives the same secrets, always. */
+/** `secret_key` is any text of at least 32 characters. The same text always derives the same secrets. */
 export function createSecrets(secret_key: string): Secrets {
   if (secret_key.length < MIN_LENGTH) throw new Error(`SECRET_KEY is shorter than ${MIN_LENGTH} characters`)
   const key = derive(secret_key, 'seal')
   const header = Buffer.concat([Buffer.of(VERSION), hash('sha256', key, 'buffer').subarray(0, KEY_ID_LENGTH)])
   const sealing = createSecretKey(key)
-  const signing = createSecretKey(derive(secret_key, 'sign')) // as a bare Buffer each signature costs five times as much
+  const signing = createSecretKey(derive(secret_key, 'sign')) // with a plain Buffer each signature costs five times as much
   return {
     pepper: derive(secret_key, 'api_key'),
     seal: (plaintext, context) => seal(sealing, header, plaintext, context),
@@ -48,7 +51,7 @@ export function createSecrets(secret_key: string): Secrets {
   }
 }
 
-// RFC 5869. The purpose is in the label, so one secret tells nothing of another.
+// RFC 5869. The purpose is in the label, so that one secret reveals nothing about another.
 function derive(secret_key: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret_key, '', `mailbrook ${purpose}`, 32))
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const known = new LRUCache<string, boolean>({ max: 2_000 })
 
-/** Tells whether a name is that of an IANA time zone or an alias of one, in any case. Offsets such as `+02:00` are none. */
+/** Tells whether a name is an IANA time zone or an alias of one, ignoring case. Offsets such as `+02:00` are not accepted. */
 export function isTimeZone(name: string): boolean {
   let answer = known.get(name)
   if (answer === undefined) {
@@ -17,7 +17,7 @@ export const NOT_A_ZONE = 'must be an IANA time zone such as Europe/Berlin'
 
 export const TimeZone = z.string().refine(isTimeZone, NOT_A_ZONE)
 
-/** In characters; the longest has 30. */
+/** In characters. The longest name has 30. */
 const MAX_NAME = 64
 
 function isAccepted(timeZone: string): boolean {

@@ -1,6 +1,6 @@
 import { createCipheriv, hash, hkdfSync, timingSafeEqual } from 'node:crypto'
 
-/** A key of the tokens in links. Its kid, 1 to 255, is part of every token made with it. */
+/** A key that signs tokens in links. Its kid, 1 to 255, is part of every token made with it. */
 export type TokenKey = { kid: number; key: Buffer }
 
 export const TAG_BYTES = 10
@@ -8,10 +8,10 @@ const IV_BYTES = 16
 const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
 
-/** A byte of every token, which is signed too: a token of one purpose is none of another. */
+/** A byte of every token. It is signed too, so that a token of one purpose is not valid for another. */
 export const PURPOSES = { unsubscribe: 1, unsubscribe_by_email: 2, recipient: 3, link: 4 } as const
 
-/** Signs the tokens in links with one key, and verifies them with any. */
+/** Signs the tokens in links with one key, and verifies those made with any of the keys. */
 export class TokenKeys {
   readonly #keys: Map<number, { signing: Hmac; hiding: Buffer }>
   /** The kid of the key that signs. */
@@ -33,12 +33,15 @@ export class TokenKeys {
     return this.#keys.has(kid)
   }
 
-  /** The first 10 bytes of an HMAC-SHA-256. The data must begin with its purpose: no token passes for another's. */
+  /**
+   * Returns the first 10 bytes of an HMAC-SHA-256. The data must begin with its purpose, so that a token of one purpose is not
+   * valid for another.
+   */
   sign(kid: number, data: Buffer): Buffer {
     return this.digest(kid, data).subarray(0, TAG_BYTES)
   }
 
-  /** The whole HMAC-SHA-256, 32 bytes: three tags can be cut from it. */
+  /** Returns the whole HMAC-SHA-256, 32 bytes, from which three tags can be cut. */
   digest(kid: number, data: Buffer): Buffer {
     return this.#of(kid).signing.digest(data)
   }
@@ -49,8 +52,8 @@ export class TokenKeys {
   }
 
   /**
-   * Hides text from whoever reads a link, or shows what was hidden: AES-256-CTR that begins with the tag of the whole token,
-   * hidden text in the clear included (as RFC 5297 does), so that no two tokens share their key stream.
+   * Encrypts text so that readers of a link cannot see it, or decrypts it: AES-256-CTR whose counter starts from the tag of the
+   * whole token. The tag covers the plaintext too (as in RFC 5297), so that no two tokens share a key stream.
    */
   hide(kid: number, tag: Buffer, text: Buffer): Buffer {
     const iv = Buffer.alloc(IV_BYTES)
@@ -69,7 +72,7 @@ function derive(key: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', `mailbrook token ${purpose}`, 32))
 }
 
-/** HMAC-SHA-256 (RFC 2104). By two hashes at once it takes half the time of createHmac, for data as short as that of a token. */
+/** HMAC-SHA-256 (RFC 2104). Two calls of `hash` take half the time of createHmac for data as short as a token's. */
 export class Hmac {
   readonly #inner: Buffer
   readonly #outer: Buffer

@@ -1,25 +1,25 @@
 import { z } from 'zod'
 import type { ErrorName } from './errors.ts'
 
-/** An issue with an error name of its own. `message` follows the name of the field, as all messages of issues do: "must be a string". */
+/** Adds an issue with an error name of its own. `message` follows the name of the field, as in all issues: "must be a string". */
 export function refuse(context: z.RefinementCtx, name: ErrorName, message: string): typeof z.NEVER {
   context.addIssue({ code: 'custom', message, params: { name } })
   return z.NEVER
 }
 
-/** The same with a whole sentence as its message. */
+/** As `refuse`, with a whole sentence as the message. */
 export function refuseWhole(context: z.RefinementCtx, name: ErrorName, message: string): typeof z.NEVER {
   context.addIssue({ code: 'custom', message, params: { name, is_sentence: true } })
   return z.NEVER
 }
 
-/** A value as it is quoted in a message. */
+/** Returns a text as it is quoted in a message: as JSON, of at most 100 characters. */
 export function clip(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 }
 
 /**
- * Refuses a list or object of fewer members than `min` or more than `max` before it looks at any: a body has room for a
+ * Rejects a list or object with fewer members than `min` or more than `max` before it looks at any of them: a body has room for a
  * million. `what` names the members: "must have 1 to 50 addresses".
  */
 export function counted<Schema extends z.ZodType>(min: number, max: number, what: string, schema: Schema) {
@@ -32,13 +32,13 @@ export function counted<Schema extends z.ZodType>(min: number, max: number, what
   }, schema)
 }
 
-/** Null for a value without members. */
+/** Returns the number of members; null for a value that has none by its type. */
 function countMembers(value: unknown): number | null {
   if (Array.isArray(value)) return value.length
   return typeof value === 'object' && value !== null ? Object.keys(value).length : null
 }
 
-/** An object of any member names; zod leaves a member named `__proto__` out without a word, so that is refused. */
+/** An object with any member names except `__proto__`, which zod would drop silently. */
 export function record<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess(
     (value, context) => {
@@ -55,8 +55,8 @@ export const CREATED_AFTER = 'Only what was created after this time: an ISO 8601
 export const CREATED_BEFORE = 'Only what was created before this time: an ISO 8601 date or timestamp with an offset.'
 
 /**
- * Whether Postgres can hold a time, written by `toISOString()`: a year of other than four digits, or 0000, it cannot read. It
- * cannot read every offset either, so never give it the text of a request.
+ * Tells whether Postgres can read a time in the form of `toISOString()`: it cannot read the year 0000 or years without four
+ * digits. It cannot read every offset either, so never pass it the text of a request.
  */
 function isStorable(text: string): boolean {
   const at = new Date(text)
@@ -65,7 +65,7 @@ function isStorable(text: string): boolean {
 const FIRST = new Date('0001-01-01T00:00:00Z')
 const LAST = new Date('9999-12-31T23:59:59.999Z')
 
-/** `2026-11-21T09:19:04Z`, or with another offset. All times of requests are read by this or `moment`. */
+/** `2026-11-21T09:19:04Z`, or with another offset. All times in requests are parsed by this or by `moment`. */
 export function timestampField(requirement: string) {
   return z.iso
     .datetime({ offset: true, error: requirement })

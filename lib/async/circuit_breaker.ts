@@ -3,8 +3,8 @@ const FIRST_PAUSE_MS = 5_000
 const LONGEST_PAUSE_MS = 5 * 60_000
 
 /**
- * Stops knocking at a door that does not open: after five failures in a row only one probe per pause goes through, the
- * pause doubling from 5 s to 5 min, until one succeeds.
+ * Stops calling a service that keeps failing. After five failures in a row it lets only one probe through per pause. The pause
+ * doubles from 5 s to 5 min, and ends when a probe succeeds.
  */
 export class Breaker {
   #failures = 0
@@ -19,7 +19,7 @@ export class Breaker {
     this.#now = now
   }
 
-  /** Why not to try now, or null; null to one caller per pause while it is open. */
+  /** Returns the reason not to try now, or null to go ahead. While the breaker is open, one caller per pause gets null. */
   refuses(): string | null {
     if (this.#failures < FAILURES_TO_OPEN) return null
     if (this.#now() < this.#probe_at) return this.#reason
@@ -31,14 +31,14 @@ export class Breaker {
   failed(reason: string): void {
     this.#failures++
     this.#reason = `Not tried after ${this.#failures} failures in a row. ${reason}`
-    // What was under way already when it opened says nothing new.
+    // Calls that were under way when it opened say nothing new.
     if (!this.#isProbing && this.#failures !== FAILURES_TO_OPEN) return
     if (this.#isProbing) this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS)
     this.#isProbing = false
     this.#probe_at = this.#now() + this.#pause
   }
 
-  /** The attempt that was let through proves nothing: the next one may be the probe. */
+  /** Reports an attempt that proves nothing, so that the next attempt may be the probe. */
   abstained(): void {
     if (this.#isProbing) this.#probe_at = this.#now()
   }

@@ -5,16 +5,19 @@ export type CoalesceOptions<In> = {
   in_flight: number
   /** Most items per batch. */
   max_items: number
-  /** Shortest time between the starts of two batches that are not full, so that load makes fewer and larger ones. Default 0. */
+  /**
+   * Shortest time between the starts of two batches that are not full, so that batches get fewer and larger under load. Default
+   * 0.
+   */
   interval_ms?: number
-  /** Most weight per batch; an item that is heavier goes alone. */
+  /** Most weight per batch; a heavier item goes alone. */
   max_weight?: number
   weigh?: (item: In) => number
-  /** True if an error would hit the callers that wait as well: they get it at once instead of waiting for it in turn. */
+  /** Returns true if an error would hit the waiting callers as well: they get it at once instead of waiting for their turn. */
   concerns_all?: (error: unknown) => boolean
   /**
-   * A caller that has waited this long for its turn gets this error. The time is `ms`, plus `ms_per_weight` per unit of its
-   * own weight, since the callers that wait with it may be as heavy. Default: no limit, so the queue is unbounded.
+   * A caller that has waited this long for its turn gets this error. The time is `ms`, plus `ms_per_weight` per unit of its own
+   * weight, since the callers before it may be as heavy. Default: no limit, so the queue is unbounded.
    */
   patience?: Patience
 }
@@ -24,9 +27,9 @@ type Patience = { ms: number; ms_per_weight?: number; error: () => Error }
 type Run<In, Out> = (items: In[]) => Promise<(Out | Error)[]>
 
 /**
- * Gathers concurrent callers into batches. A caller that finds nothing running goes at once, without a timer; while
- * `in_flight` batches run, the next callers queue up and go together. `run` returns one result per item, in order: a value,
- * or an Error that only that caller gets. If `run` throws, every caller of that batch gets the error.
+ * Gathers concurrent callers into batches. If no batch is running, a caller goes at once, without a timer. While `in_flight`
+ * batches run, further callers queue up and go together. `run` returns one result per item, in order: a value, or an Error for
+ * that caller alone. If `run` throws, every caller of the batch gets the error.
  */
 export function coalesce<In, Out>(run: Run<In, Out>, options: CoalesceOptions<In>): (item: In) => Promise<Out> {
   const coalescer = new Coalescer(run, options)
@@ -65,12 +68,12 @@ class Coalescer<In, Out> {
       const until = this.#patientUntil(item)
       this.#waiting.push({ item, until, resolve, reject })
       if (until < this.#timer_at) this.#watchPatience()
-      // A microtask later, so that callers of the same moment go together.
+      // Starts a microtask later, so that callers of the same moment go together.
       queueMicrotask(this.#pump)
     })
   }
 
-  /** A property, so that no call has to bind it. */
+  /** A property, so that calls need not bind it. */
   readonly #pump = (): void => {
     while (this.#running < this.#in_flight && this.#waiting.length > 0) {
       if (this.#isResting && this.#waiting.length < this.#limits.max_items) return
@@ -117,7 +120,7 @@ class Coalescer<In, Out> {
     return performance.now() + ms + ms_per_weight * this.#weigh(item)
   }
 
-  /** One timer for all callers that wait: it goes off when the first of them has waited long enough. */
+  /** One timer for all waiting callers. It fires when the first of them has waited long enough. */
   #watchPatience(): void {
     const first = this.#waiting.reduce((min, { until }) => Math.min(min, until), Number.POSITIVE_INFINITY)
     if (first >= this.#timer_at) return

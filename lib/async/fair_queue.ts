@@ -1,19 +1,19 @@
 import { FairLine, fits, half } from './fair/line.ts'
 
-/** How many slots a key may hold, those set aside included, and whether it is known to release them soon. */
+/** The slots that a key may hold, including those set aside, and whether it is known to release them soon. */
 export type Share = { slots: number; isProven: boolean }
 
 type ShareOf = (key: string) => Share | null
 
 /**
- * A queue in memory that is fair to keys (destinations, accounts): they take turns, and none may hold more than its share of
- * the slots, so a destination that responds slowly delays only its own mail. With `weigh` an item takes several slots; an
- * item heavier than the share of its key waits until that key holds none, and one heavier than all slots goes alone.
+ * A queue in memory that is fair to keys (destinations, accounts). Keys take turns, and each holds at most its share of the
+ * slots, so a destination that responds slowly delays only its own mail. With `weigh` an item takes several slots. An item
+ * heavier than its key's share waits until the key holds none; one heavier than all slots goes alone.
  *
- * With a function for the share, a key also holds no more slots than are free, so that the next one finds some; and all
- * unproven keys together hold half of the slots. A share of null is the usual one, without these two limits.
+ * With a function for the share, a key also holds at most as many slots as are free, so that the next key finds some, and all
+ * unproven keys together hold at most half of the slots. A share of null means half of the slots without these two limits.
  *
- * Items that `isLater` names go only when no other item of any key may go.
+ * Items for which `isLater` returns true go only if no other item of any key can go.
  */
 export class FairQueue<T> {
   readonly #queues = new Map<string, FairLine<T>>()
@@ -41,12 +41,12 @@ export class FairQueue<T> {
     this.#queueOf(key)[this.#isLater(item) ? 'later' : 'waiting'].push(item)
   }
 
-  /** Slots that are taken. */
+  /** Number of taken slots. */
   get active(): number {
     return this.#active
   }
 
-  /** Returns the next item, which now holds its slots until `free`, `park` or `setAside`; null if none may go. */
+  /** Returns the next item, which holds its slots until `free`, `park` or `setAside`; null if none may go. */
   take(): T | null {
     return this.#takeFrom('waiting') ?? this.#takeFrom('later')
   }
@@ -61,7 +61,7 @@ export class FairQueue<T> {
       if (!isProven && !fits(weight, this.#unproven, half(this.#slots))) continue
       // A lighter item must not overtake it, or it would wait for ever.
       if (!fits(weight, this.#active, this.#slots)) return null
-      // To the end of the map, whose order is the order of turns.
+      // Moves the key to the end of the map, whose order is the order of turns.
       this.#queues.delete(key)
       this.#queues.set(key, queue)
       queue.active += weight
@@ -86,7 +86,7 @@ export class FairQueue<T> {
     this.#drop(key, queue)
   }
 
-  /** Frees the slot of an item, which `count` still counts until `unpark`. */
+  /** Frees the slot of an item that `count` still counts until `unpark`. */
   park(key: string): void {
     this.#queueOf(key).parked++
     this.free(key)
@@ -98,7 +98,7 @@ export class FairQueue<T> {
     this.#drop(key, queue)
   }
 
-  /** Frees the slot of an item that may take very long; `count` no longer counts it. `endAside` ends that. */
+  /** Frees the slot of an item that may take very long, and that `count` no longer counts. `endAside` ends this. */
   setAside(key: string): void {
     this.#queueOf(key).aside++
     this.free(key)
@@ -120,7 +120,7 @@ export class FairQueue<T> {
     return [...this.#queues.keys()].filter(key => this.count(key) >= count)
   }
 
-  /** Removes and returns everything that waits. */
+  /** Removes and returns all waiting items. */
   clear(): T[] {
     const items: T[] = []
     for (const [key, queue] of this.#queues) {
@@ -130,7 +130,7 @@ export class FairQueue<T> {
     return items
   }
 
-  /** Items set aside count against a key's own limit: its server sees their connections. */
+  /** Subtracts the items set aside from the key's own share, since its server sees their connections. */
   #shareOf(key: string, aside: number): Share {
     if (typeof this.#share === 'number') return { slots: this.#share, isProven: true }
     const share = this.#share(key)

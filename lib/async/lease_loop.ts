@@ -3,11 +3,11 @@ import { coalesce } from './coalesce.ts'
 import { waitAtMost } from './wait_at_most.ts'
 
 export type LeaseTimes = {
-  /** How often due work is looked for: the most that work is late whose job got lost. */
+  /** How often it looks for due work, which is how late work can be if its job got lost. */
   poll_ms: number
   /** How often leases are extended. */
   heartbeat_ms: number
-  /** How long a stop waits for work under way to end by itself. */
+  /** How long `stop` waits for work under way to end. */
   drain_ms: number
 }
 
@@ -15,9 +15,8 @@ export type LeaseTimes = {
 const OFFERS = 1_000
 
 /**
- * Claims due work from Postgres and keeps it leased until it is done: polls, claims (one claim at a time), extends leases,
- * and drains at the stop. A subclass says what the work is. If the process dies, the leases run out and the work is claimed
- * again.
+ * Claims due work from Postgres and keeps it leased until it is done: polls, claims (one claim at a time), extends leases, and
+ * drains when it stops. A subclass defines the work. If the process dies, the leases expire and the work is claimed again.
  */
 export abstract class LeaseLoop<Id> {
   readonly #log: Log
@@ -43,28 +42,28 @@ export abstract class LeaseLoop<Id> {
     )
   }
 
-  /** Claims what is due of these ids, or of all (null), as far as there is room, and starts on it. */
+  /** Claims the due work among these ids, or all due work (null), as far as there is room, and starts it. */
   protected abstract claim(ids: Id[] | null): Promise<void>
   /** Extends the leases of everything held. */
   protected abstract extendLeases(): Promise<void>
   /** Stops everything held that can be stopped. */
   protected abstract giveBack(): void
-  /** Ends the rest at once: whatever is still under way is left to its lease. */
+  /** Ends everything that is still under way. It stays claimed until its lease expires. */
   protected abstract giveUp(): void
   /** Resolves once nothing is held. */
   abstract idle(): Promise<void>
 
-  /** Aborted when the stop begins. */
+  /** Aborted when `stop` is called. */
   protected get stopping(): AbortSignal {
     return this.#stopping.signal
   }
 
-  /** Claims these as far as there is room. Resolves once they are claimed, and never waits for the work itself. */
+  /** Claims these as far as there is room. Resolves once they are claimed; never waits for the work itself. */
   offer(ids: Id[]): Promise<void> {
     return this.#claim(ids)
   }
 
-  /** Starts looking for due work without being told of it. Changes nothing if it has started. */
+  /** Starts to poll for due work. Does nothing if it has started already. */
   start(): void {
     if (this.#timers.length > 0) return
     const { poll_ms, heartbeat_ms } = this.#times
@@ -74,7 +73,7 @@ export abstract class LeaseLoop<Id> {
   /** Stops claiming, gives back what can be given back, and waits for the rest. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    // Queues up behind a claim under way, so that what it brings is given back too.
+    // Queues up behind a claim under way, so that the work it claims is given back too.
     await this.#claim([]).catch(error => this.#log.error({ err: error }, 'a claim failed during the stop'))
     this.giveBack()
     await waitAtMost(this.#times.drain_ms, this.idle())
@@ -83,12 +82,12 @@ export abstract class LeaseLoop<Id> {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
-  /** Claims whatever is due. */
+  /** Claims all due work. */
   protected look(): void {
     this.#claim(null).catch(error => this.#log.error({ err: error }, `due ${this.#work} could not be claimed`))
   }
 
-  /** Looks again after this time. Does nothing if that is set already, or before `start`. */
+  /** Looks again after this time. Does nothing if such a timer is set already, or before `start`. */
   protected lookIn(ms: number): void {
     if (this.#later || this.#timers.length === 0) return
     this.#later = setTimeout(() => {

@@ -1,9 +1,9 @@
-/** A delay that this process adds by itself is noticed from here on; ordinary timers are late by less. */
+/** A timer that fires this late was delayed by this process; ordinary timers are late by less. */
 const LATE_MS = 20
 
 /**
- * A time limit for what others do. When the timer fires late, this process stood still (a module was loaded, the machine
- * paused) and the answer may be waiting unread. The peer then gets that much more time, in total at most `ms`.
+ * A time limit for a peer. If the timer fires late, this process was blocked (it loaded a module, the machine paused), and the
+ * reply may be waiting unread. The peer then gets that much more time, in total at most `ms`.
  */
 export class PatientTimer {
   readonly #onTimeout: () => void

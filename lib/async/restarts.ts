@@ -1,10 +1,10 @@
-/** `pauses_ms`: before each start again. After running for `well_ms` it is as if it had never ended. */
+/** `pauses_ms`: the pauses before each restart. After it has run for `well_ms`, earlier ends no longer count. */
 export type RestartLimits = { pauses_ms: number[]; well_ms: number }
 
 /** Three times, with growing pauses. */
 const RESTART_LIMITS: RestartLimits = { pauses_ms: [500, 2_000, 5_000], well_ms: 60_000 }
 
-/** Decides whether something that has ended is started again. */
+/** Decides whether something that has ended is restarted. */
 export class Restarts {
   readonly #limits: RestartLimits
   #count = 0
@@ -14,15 +14,15 @@ export class Restarts {
     this.#limits = limits
   }
 
-  /** Milliseconds until the next start; null when it has ended too often. */
+  /** Returns the milliseconds until the next start; null if it has ended too often. */
   next(): number | null {
     const { pauses_ms, well_ms } = this.#limits
     if (performance.now() - this.#started_at >= well_ms) this.#count = 0
-    this.#started_at = Number.POSITIVE_INFINITY // it does not run
+    this.#started_at = Number.POSITIVE_INFINITY // not running
     return pauses_ms[this.#count++] ?? null
   }
 
-  /** It runs. */
+  /** Reports that it is running. */
   started(): void {
     this.#started_at = performance.now()
   }

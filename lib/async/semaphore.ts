@@ -1,8 +1,8 @@
 type Waiter = { permits: number; resolve: () => void }
 
 /**
- * So many permits that callers share, such as connections or bytes: who asks for more than are left waits until they are
- * given back. Strictly in order of arrival, so that small requests cannot keep a large one waiting for ever.
+ * A fixed number of permits that callers share, such as connections or bytes. A caller that asks for more than are free waits.
+ * Permits are granted strictly in order of arrival, so that small requests cannot starve a large one.
  */
 export class Semaphore {
   readonly #total: number
@@ -23,8 +23,8 @@ export class Semaphore {
   }
 
   /**
-   * More than there are counts as all there are, here and in `release`. Rejects with the signal's reason when it is
-   * aborted first (the client went away); then nothing is to be released.
+   * Waits for permits. A number above the total counts as the total, here and in `release`. Rejects with the signal's reason if
+   * it is aborted first (the client disconnected); then there is nothing to release.
    */
   async acquire(permits = 1, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
@@ -34,7 +34,7 @@ export class Semaphore {
       const abort = () => {
         this.#waiting.delete(waiter)
         reject(signal?.reason)
-        this.#admit() // those behind it may fit
+        this.#admit() // the next callers may fit
       }
       const waiter = {
         permits: wanted,
@@ -48,7 +48,7 @@ export class Semaphore {
     })
   }
 
-  /** Takes the permits if they are free and nobody waits for some; returns whether it did. */
+  /** Takes the permits if they are free and no caller is waiting; returns whether it did. */
   tryAcquire(permits = 1): boolean {
     const wanted = this.#cap(permits)
     if (this.#waiting.size > 0 || wanted > this.#free) return false
@@ -56,7 +56,7 @@ export class Semaphore {
     return true
   }
 
-  /** Gives back what was acquired, by the same number. */
+  /** Gives back acquired permits; pass the number that was passed to `acquire`. */
   release(permits = 1): void {
     const free = this.#free + this.#cap(permits)
     if (free > this.#total) throw new RangeError('more was released than acquired')

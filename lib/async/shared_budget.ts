@@ -3,8 +3,8 @@ import { Semaphore } from './semaphore.ts'
 type Account = { own: Semaphore; users: number }
 
 /**
- * Permits that accounts share, such as bytes of memory. One account holds at most `share` of them, so one that keeps its
- * share for long delays only itself: `total - share` permits stay for the others.
+ * Permits that accounts share, such as bytes of memory. One account holds at most `share` of them, so one that keeps its share
+ * for long delays only itself: `total - share` permits remain for the others.
  */
 export class SharedBudget {
   readonly #all: Semaphore
@@ -17,8 +17,8 @@ export class SharedBudget {
   }
 
   /**
-   * Waits for permits, in order of arrival within the account; more than its share counts as its share. Resolves to a
-   * function that gives them back, once. Rejects with the signal's reason when it is aborted first.
+   * Waits for permits, in order of arrival within the account. A number above `share` counts as `share`. Resolves to a function
+   * that gives them back and may be called twice. Rejects with the signal's reason if it is aborted first.
    */
   async acquire(account_id: string, permits: number, signal: AbortSignal): Promise<() => void> {
     const wanted = Math.min(permits, this.#share)
@@ -40,7 +40,7 @@ export class SharedBudget {
     return this.#releaseOnce(account_id, account, wanted)
   }
 
-  /** As `acquire` when nobody has to be waited for, else null. */
+  /** As `acquire` if the permits are free; null if it would have to wait. */
   tryAcquire(account_id: string, permits: number): (() => void) | null {
     const wanted = Math.min(permits, this.#share)
     const account = this.#enter(account_id)

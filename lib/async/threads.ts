@@ -1,15 +1,15 @@
 import { Piscina } from 'piscina'
 import { Semaphore } from '#lib/async/semaphore.ts'
 
-/** What was run took longer, or more memory, than it may: its thread was ended. The message says which. */
+/** The call took more time or memory than allowed, and its thread was terminated. The message says which. */
 export class EndedThreadError extends Error {}
 
-/** `idle_ms` is how long a thread with nothing to do is kept. */
+/** `idle_ms` is how long an idle thread is kept. */
 export type ThreadLimits = { count: number; deadline_ms: number; heap_mb: number; idle_ms?: number }
 
 /**
- * Threads for what may never end: each runs one thing at a time, and is ended with it when that takes too long, even in a
- * loop that never looks up. The time does not run while it waits for a free thread.
+ * Threads for calls that may never end. Each thread runs one call at a time and is terminated if the call takes too long, even in
+ * an endless loop. The wait for a free thread does not count.
  */
 export class Threads<Input, Output> {
   readonly #pool: Piscina<Input, Output>
@@ -21,12 +21,12 @@ export class Threads<Input, Output> {
     this.#free = new Semaphore(limits.count)
     this.#pool = new Piscina({
       filename: file.href,
-      minThreads: 0, // by default half as many as there are cores are kept for good
+      minThreads: 0, // the default always keeps half as many threads as there are cores
       maxThreads: limits.count,
       idleTimeout: limits.idle_ms ?? 30_000,
       resourceLimits: { maxOldGenerationSizeMb: limits.heap_mb },
     })
-    // A thread that ends with nothing to do is replaced when there is something.
+    // A thread that ends while idle is replaced when the next call needs it.
     this.#pool.on('error', () => {})
   }
 

@@ -4,14 +4,14 @@ export class DeadlineError extends Error {}
 
 /** Lets a step change its own deadline. */
 export type Deadline = {
-  /** Calls `act` after so many ms instead. */
+  /** Calls `act` after `ms` instead of failing the step. */
   restart: (ms: number, act: () => void) => void
-  /** Fails the step, which has had so many ms. */
+  /** Fails the step; `ms`, the time that it had, is part of the message. */
   expire: (ms: number) => void
   ignoreSignal: () => void
 }
 
-/** A step of a conversation that fails after `ms`, when the signal is aborted, or by `fail`; `onFail` is called before. */
+/** A step of a conversation that fails after `ms`, when the signal is aborted, or by `fail`. `onFail` is called first. */
 export class TimedStep<T> {
   readonly #signal: AbortSignal
   readonly #onFail: () => void

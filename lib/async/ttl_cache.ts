@@ -1,6 +1,6 @@
 type Entry<Value> = { value: Value; until: number }
 
-/** So many values by name, each for its time: what was used longest ago makes room. */
+/** A cache of at most `most` values by name, each with its own time to live. The least recently used one is evicted. */
 export class Memory<Value> {
   readonly #entries = new Map<string, Entry<Value>>()
   readonly #most: number
@@ -17,7 +17,7 @@ export class Memory<Value> {
     if (!entry) return undefined
     this.#entries.delete(name)
     if (entry.until <= this.#now()) return undefined
-    // To the end of the map, which is the order of use.
+    // Moves the entry to the end of the map, whose order is the order of use.
     this.#entries.set(name, entry)
     return entry.value
   }
@@ -35,7 +35,10 @@ export class Memory<Value> {
   }
 }
 
-/** What is remembered, else made by `make`; whoever asks meanwhile waits for the same, and is told by `onSlow`. */
+/**
+ * Returns a function that returns the cached value, or else makes it with `make`. Concurrent callers of one name share one call
+ * of `make`. `onSlow` is called if the value is not in the cache.
+ */
 export function remember<Value>(
   memory: Memory<Value>,
   make: (name: string) => Promise<Value>,

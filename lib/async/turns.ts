@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** So long a step may take before others get their turn of the event loop. */
+/** Longest time that work may hold the event loop, in ms. */
 const MAX_MS = 8
 
-/** Long work that is done in steps: `if (turns.isOver) await turns.rest()` between them lets others have their turn. */
+/** Helps long work that is done in steps to share the event loop: `if (turns.isOver) await turns.rest()` between the steps. */
 export class Turns {
   #since = performance.now()
 
@@ -17,7 +17,7 @@ export class Turns {
   }
 }
 
-/** The same steps without turns, for work that is short. */
+/** Runs all steps without a pause, for short work. */
 export function atOnce<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
     const { done, value } = steps.next()
@@ -25,7 +25,7 @@ export function atOnce<Result>(steps: Generator<void, Result>): Result {
   }
 }
 
-/** Long work that yields between its steps, done in turns. */
+/** Runs work that yields between its steps, with a pause whenever its turn is over. */
 export async function inTurns<Result>(steps: Generator<void, Result>, turns: Turns): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next()

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits for it, but no longer than so many milliseconds. */
+/** Waits for the promise, at most `ms` milliseconds. */
 export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<void> {
   const enough = new AbortController()
   const limit = sleep(ms, undefined, { signal: enough.signal }).catch(() => {})

@@ -2,8 +2,8 @@ import { countBatch } from './take_batch.ts'
 
 export type WriteBehindOptions<Item> = {
   /**
-   * Time that an item waits for others before a write that is not full, if no other write is under way; a pause ten times as
-   * long after a failure.
+   * Longest time that an item waits for others before a batch that is not full is written, if no write is under way. After a
+   * failure the pause is ten times as long.
    */
   interval_ms: number
   /** Most items per write. */
@@ -11,23 +11,23 @@ export type WriteBehindOptions<Item> = {
   /** Most weight per write. */
   max_weight: number
   weigh: (item: Item) => number
-  /** Most weight that may wait: further items are dropped. */
+  /** Most weight that may wait; further items are dropped. */
   max_waiting: number
-  /** Called when a write fails, for the first of several failures in a row. Its items wait for the next write. */
+  /** Called for the first of several failed writes in a row. The items wait for the next write. */
   onFailure: (error: unknown) => void
-  /** Called with the number of items dropped, when a write succeeds again or at the stop. */
+  /** Called with the number of dropped items when a write succeeds again, and by `stop`. */
   onDropped: (count: number) => void
 }
 
 export type WriteBehind<Item> = {
   add(item: Item): void
-  /** Writes what waits, and gives up at the first failure. */
+  /** Writes the waiting items, and gives up at the first failure. */
   stop(): Promise<void>
 }
 
 /**
- * Writes items in batches for which nobody waits: one write at a time, retried until it succeeds. If a write succeeded but
- * its reply was lost, its items are written twice.
+ * Writes items in batches in the background: one write at a time, retried until it succeeds. If a write succeeded but its reply
+ * was lost, its items are written twice.
  */
 export function writeBehind<Item>(
   write: (items: Item[]) => Promise<void>,
@@ -41,9 +41,9 @@ class Writer<Item> implements WriteBehind<Item> {
   readonly #options: WriteBehindOptions<Item>
   readonly #waiting: Item[] = []
   #weight = 0
-  /** Items of the write under way, which are the first. */
+  /** Number of items of the write under way, which are the first in `#waiting`. */
   #writing_count = 0
-  /** When the first item came that is not being written. */
+  /** When the first item was added that is not part of the write under way. */
   #oldest_at = 0
   #dropped = 0
   #isFailing = false
@@ -89,7 +89,7 @@ class Writer<Item> implements WriteBehind<Item> {
     this.#timer = setTimeout(() => this.#start(), this.#isFailing ? interval_ms * 10 : rest).unref()
   }
 
-  /** Nothing is left to gather, unless the last write failed. */
+  /** Writes without waiting for the interval, since the batch is full; unless the last write failed. */
   #writeNow(): void {
     if (!this.#isPausing || this.#isFailing) return
     clearTimeout(this.#timer)
@@ -104,7 +104,7 @@ class Writer<Item> implements WriteBehind<Item> {
     })
   }
 
-  /** Writes full batches and one that is not full; at the stop, everything. */
+  /** Writes all full batches, then at most one that is not full; after `stop`, everything. */
   async #writeWaiting(): Promise<void> {
     for (let isFull = true; isFull && this.#waiting.length > 0; ) {
       const count = countBatch(this.#waiting, this.#options)

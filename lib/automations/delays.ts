@@ -5,7 +5,7 @@ import { Duration } from './durations.ts'
 /** In the order of `Date.getUTCDay`. */
 export const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
-/** In place of the name of a time zone: that of the contact. */
+/** Stands for the time zone of the contact, in place of a zone's name. */
 const OF_CONTACT = 'contact'
 
 const Until = z

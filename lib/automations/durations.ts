@@ -14,10 +14,10 @@ const PART = String.raw`(\d{1,9})\s{0,5}(second|minute|hour|day|week)s?`
 const WHOLE = new RegExp(String.raw`^${PART}(?:(?:\s{0,5},)?\s{1,5}(?:and\s{1,5})?${PART})*$`, 'i')
 
 /**
- * Reads a length of time such as `3 days` or `1 day 12 hours`: whole numbers of seconds, minutes, hours, days or weeks,
- * which are added up. A day has 24 hours.
+ * Parses a duration such as `3 days` or `1 day 12 hours`: whole numbers of seconds, minutes, hours, days or weeks, which are
+ * added up. A day has 24 hours.
  *
- * @returns seconds, or null if the text is no length of time
+ * @returns seconds, or null if the text is not a duration
  */
 export function parseDuration(text: string): number | null {
   const trimmed = text.trim()
@@ -26,7 +26,7 @@ export function parseDuration(text: string): number | null {
   return [...parts].reduce((sum, [, count, unit]) => sum + Number(count) * (SECONDS[unit as string] as number), 0)
 }
 
-/** A length of time of more than none and at most a year. It stays the text that was given. */
+/** A duration of more than zero and at most a year. The value remains the given text. */
 export const Duration = z.string().superRefine((text, context) => {
   const message = messageOf(parseDuration(text))
   if (message) context.addIssue({ code: 'custom', message })

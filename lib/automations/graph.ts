@@ -4,14 +4,14 @@ import type { Connection, ConnectionType, Step } from './new_step.ts'
 import { MAX_STEPS } from './new_step.ts'
 import type { StepType } from './steps.ts'
 
-/** Steps that follow, as positions in the graph. A connection that is missing ends the run. */
+/** The next step per type of connection, as a position in the graph. The run ends where a connection is missing. */
 export type Next = Partial<Record<ConnectionType, number>>
 export type GraphStep = Step & { id: string; next: Next }
 
-/** As versions store it (automation_versions.graph). The step at position 0 is the trigger; a draft may have no step. */
+/** The graph as automation_versions.graph stores it. The step at position 0 is the trigger; a draft may have no steps. */
 export type Graph = { steps: GraphStep[] }
 
-/** In characters of JSON: workers read it with each set of runs. */
+/** In characters of JSON. Limited because workers read the graph with each set of runs. */
 const MAX_GRAPH = 1_000_000
 
 const CONNECTIONS: Partial<Record<StepType, ConnectionType[]>> = {
@@ -20,17 +20,17 @@ const CONNECTIONS: Partial<Record<StepType, ConnectionType[]>> = {
   contact_delete: [],
 }
 
-/** Types of the connections that may begin at a step. */
+/** Returns the types of connections that may begin at a step of this type. */
 export function connectionsOf(type: StepType): ConnectionType[] {
   return CONNECTIONS[type] ?? ['default']
 }
 
 /**
- * Puts steps and connections together, the trigger first and the others in their order.
+ * Builds the graph from steps and connections: the trigger first, the other steps in their order.
  *
- * @param idOf the id of a step, by its key
- * @throws {ApiError} 422 if there is not exactly one trigger, a key is used twice, a connection fits no step, steps form a
- *   loop, or the trigger does not lead to one
+ * @param idOf returns the id of a step by its key
+ * @throws {ApiError} 422 if there is not exactly one trigger, a key is used twice, a connection fits no step, steps form a loop,
+ *   or the trigger does not lead to a step
  */
 export function buildGraph(given: Step[], connections: Connection[], idOf: (key: string) => string): Graph {
   if (given.length > MAX_STEPS) fail(`An automation can have at most ${MAX_STEPS} steps.`)
@@ -45,7 +45,7 @@ export function buildGraph(given: Step[], connections: Connection[], idOf: (key:
   return { steps }
 }
 
-/** The connections of a graph, in the order of the steps they begin at and of their types. */
+/** Returns the connections of a graph, in the order of the steps they begin at and of their types. */
 export function listConnections({ steps }: Graph): Connection[] {
   return steps.flatMap(({ key, type: stepType, next }) =>
     connectionsOf(stepType).flatMap(type => {
@@ -55,7 +55,7 @@ export function listConnections({ steps }: Graph): Connection[] {
   )
 }
 
-/** Connections by which each step leads to the next: those of steps that are given without any. */
+/** Connects each step to the next one, for steps that are given without connections. */
 export function connectInTurn(steps: Step[]): Connection[] {
   return steps.slice(1).map(({ key }, n) => ({ from: (steps[n] as Step).key, to: key, type: 'default' as const }))
 }
@@ -91,7 +91,7 @@ function connect(steps: GraphStep[], positions: Map<string, number>, { from, to,
   start.next[type] = end
 }
 
-/** Follows all ways from the trigger. Those that lead back would never end. */
+/** Follows all paths from the trigger. Rejects loops, which would never end, and steps that no path reaches. */
 function checkWays(steps: GraphStep[]): void {
   const states = new Map<GraphStep, 'entered' | 'left'>()
   const visit = (step: GraphStep) => {

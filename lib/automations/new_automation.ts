@@ -31,7 +31,7 @@ const STATUS = '`enabled`: contacts enter from now on. `disabled`: none does, an
 const TRIGGER = 'Name of the event that contacts enter by, in place of a step of type `trigger`.'
 const trigger = EventName.nullish().describe(TRIGGER)
 
-/** The body of POST /automations (contract 10.2): its shape only, and each step by itself. */
+/** The body of POST /automations (contract 10.2). Checks its shape, and each step separately. */
 export const NewAutomation = withTwins(
   z.object({
     name: Name,
@@ -51,7 +51,7 @@ export const NewAutomation = withTwins(
 ).meta({ id: 'NewAutomation' })
 export type NewAutomation = z.output<typeof NewAutomation>
 
-/** The body of PATCH /automations/:id: what is left out stays. */
+/** The body of PATCH /automations/:id. Fields that are left out stay as they are. */
 export const AutomationChange = withTwins(
   z
     .object({

@@ -9,13 +9,13 @@ import { CONFIGS, type ConfigOf, type StepType } from './steps.ts'
 
 export const MAX_STEPS = 150
 
-/** Names that other services use. */
+/** Names of steps in other services. */
 const ALIASES: Record<string, StepType> = { wait: 'delay', branch: 'condition', update_contact: 'contact_update' }
 const TYPES = Object.keys(CONFIGS) as [StepType, ...StepType[]]
 
 export const StepTypeName = z.enum(TYPES)
 
-/** One in the form of an id would hide behind the ids. */
+/** A key in the form of an id could not be distinguished from an id. */
 const Key = z
   .string()
   .regex(/^[\w.-]{1,100}$/, 'must be 1 to 100 letters, digits, `_`, `-` or `.`')
@@ -50,7 +50,7 @@ const AnyStep = z.discriminatedUnion(
   `must be ${orList(TYPES)}`,
 ) as unknown as z.ZodType<Step>
 
-/** A step of an automation. Whatever is wrong with it is said with its key. */
+/** A step of an automation. Errors about it name its key. */
 export const NewStep = z.preprocess((value, context) => {
   const step = readStep(value)
   if (step === null) return value
@@ -63,7 +63,10 @@ export const NewStep = z.preprocess((value, context) => {
   return step
 }, AnyStep)
 
-/** By the type's own name and with an empty configuration if there is none. Null for what has no key to be named by. */
+/**
+ * Replaces an alias of a type with its name, and a missing configuration with an empty one. Returns null if there is no valid key
+ * to name the step by in errors.
+ */
 function readStep(value: unknown): { key: unknown; type: unknown; config: unknown } | null {
   if (typeof value !== 'object' || value === null) return null
   const { key, type, config } = value as Record<string, unknown>

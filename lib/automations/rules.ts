@@ -4,12 +4,12 @@ import { orList } from '#lib/json/requirements.ts'
 const CONTACT_FIELDS = ['id', 'email', 'first_name', 'last_name', 'unsubscribed', 'timezone', 'created_at'] as const
 
 /**
- * A value of the contact or of the payload of an event. `event.a.b` is the member `b` of the member `a`: only own members
- * count, as names may be those of inherited ones.
+ * A value of the contact or of an event's payload. `event.a.b` is the member `b` of the member `a`. Only own members count, since
+ * names may be those of inherited members.
  */
 export type Field = `contact.${(typeof CONTACT_FIELDS)[number]}` | `contact.properties.${string}` | `event.${string}`
 
-/** Something to take from the contact or the event when the step is taken. */
+/** A value that is read from the contact or the event when the step runs. */
 export type VarRef = { var: Field }
 
 type FieldRule =
@@ -19,9 +19,9 @@ type FieldRule =
   | { type: 'rule'; field: Field; operator: 'exists' | 'is_empty' }
 export type Rule = FieldRule | { type: 'and' | 'or'; rules: Rule[] }
 
-/** A group and what is in it are two levels. */
+/** Levels of nesting. A group and its members are two levels. */
 const MAX_DEPTH = 5
-/** In a whole rule. */
+/** Per rule, all levels together. */
 const MAX_CONDITIONS = 50
 const MAX_TEXT = 2_000
 
@@ -32,19 +32,19 @@ const EVENT_FIELD = /^event(?:\.\w{1,50}){1,3}$/
 const ANY_FIELD = 'must be `contact.<field>`, `contact.properties.<key>` or `event.<key>`'
 const EVENT_ONLY = 'must be `event.<key>`: only the event is looked at'
 
-/** Returns the field that a text names: `properties.plan` is `contact.properties.plan`. Null if it names none. */
+/** Returns the field that a text names, with `properties.plan` as `contact.properties.plan`; null if it names none. */
 export function readField(text: string): Field | null {
   const [, property] = PROPERTY_FIELD.exec(text) ?? []
   if (property !== undefined) return `contact.properties.${property}`
   return CONTACT_FIELD.test(text) || EVENT_FIELD.test(text) ? (text as Field) : null
 }
 
-/** The key of the contact property that a field is; null if it is none. */
+/** Returns the key of the contact property that a field names; null if it names none. */
 export function propertyOf(field: Field): string | null {
   return PROPERTY_FIELD.exec(field)?.[1] ?? null
 }
 
-/** All fields that a rule looks at. */
+/** Returns all fields that a rule reads. */
 export function fieldsOf(rule: Rule): Field[] {
   return 'rules' in rule ? rule.rules.flatMap(fieldsOf) : [rule.field]
 }
@@ -91,7 +91,7 @@ const schemaOf = (event_only: boolean) =>
     .transform((value, context): Rule => readRule({ context, event_only, conditions: 0 }, value, [], 1))
     .meta({ type: 'object' })
 
-/** A condition on the contact and the event. Checked by hand: it refers to itself. */
+/** A condition on the contact and the event. Checked by hand, since the type is recursive. */
 export const ConditionRule = schemaOf(false)
 /** A condition on an event alone. */
 export const EventRule = schemaOf(true)

@@ -24,7 +24,7 @@ const TriggerConfig = withTwins(
   z.object({ event_name: EventName.describe('Name of the event that contacts enter by.') }),
 ).meta({ id: 'TriggerStepConfig' })
 
-/** Booleans are taken as text: variables have no others. */
+/** Booleans become strings, since variables cannot be booleans. */
 const TemplateValue = z.union([VariableValue, z.boolean().transform(String), Var], {
   error: 'must be a string of at most 2,000 characters, a number, or an object such as `{"var": "event.plan"}`',
 })

@@ -7,7 +7,7 @@ import { contentFields } from './content_fields.ts'
 const MIN_VARIANTS = 2
 const MAX_VARIANTS = 5
 const MAX_HOURS = 168
-/** Keys of variants that are given none. */
+/** Keys for variants that are given without one. */
 const KEYS = 'ABCDE'
 
 export const WinnerMetric = z.enum(['open_rate', 'click_rate'])
@@ -25,7 +25,7 @@ const Variant = z.object({
 
 const DEFAULTS = { test_percentage: 20, winner_metric: 'open_rate', wait_hours: 4 } as const
 
-/** The A/B test that a request asks for; null: none. A variant has the fields of the campaign where it has none of its own. */
+/** The A/B test that a request asks for; null: none. A variant uses the campaign's value for each field that it does not set. */
 export const NewAbTest = z
   .object({
     enabled: z.boolean().nullish().describe('`false`: no test. Default: `true`.'),
@@ -83,7 +83,7 @@ const AbVariant = z
   })
   .meta({ id: 'AbVariant' })
 
-/** An A/B test as a campaign has it. */
+/** The A/B test in the record of a campaign. */
 export const AbTest = z
   .object({
     enabled: z.literal(true).describe('A campaign without a test has null.'),

@@ -1,14 +1,14 @@
 import type { WinnerMetric } from './ab_test.ts'
 
-/** Recipients of a variant: those whose email was delivered, and those of them who opened it, or clicked a link. */
+/** Numbers of recipients of a variant: those whose email was delivered, and those of them who opened it or clicked a link. */
 export type VariantFigures = { delivered: number; unique_opened: number; unique_clicked: number }
 
-/** `winner` is the place of the variant in the list. `confidence`: 0 to 1, that it is better than the second best. */
+/** `winner` is the index of the variant. `confidence`: 0 to 1, that the variant is better than the second best. */
 export type Choice = { winner: number; confidence: number; significant: boolean }
 
 /**
- * Chooses the variant with the highest rate; of equal ones, and without any data, the first. Whether it is better by more than
- * chance is told by the two-proportion z-test against the second best.
+ * Chooses the variant with the highest rate; the first one if several are equal or there is no data. A two-proportion z-test
+ * against the second best tells whether the difference is more than chance.
  */
 export function chooseWinner(variants: VariantFigures[], metric: WinnerMetric): Choice {
   const ranked = variants
@@ -20,7 +20,7 @@ export function chooseWinner(variants: VariantFigures[], metric: WinnerMetric): 
   return { winner: best.place, confidence, significant: isSignificant(confidence) }
 }
 
-/** Tells whether a difference is more than chance: it would be by chance in fewer than 5 % of all tests. */
+/** Tells whether a difference is significant: chance alone would cause it in at most 5 % of all tests. */
 export function isSignificant(confidence: number): boolean {
   return confidence >= 0.95
 }
@@ -35,7 +35,7 @@ function rateOf({ events, of }: Ranked): number {
   return of === 0 ? 0 : events / of
 }
 
-/** 0 where there is nothing to compare. */
+/** Returns the z-score; 0 if there is nothing to compare. */
 function zScore(best: Ranked, second: Ranked): number {
   if (best.of === 0 || second.of === 0) return 0
   const pooled = (best.events + second.events) / (best.of + second.of)

@@ -6,7 +6,7 @@ const SUBJECT = 'One line of up to 998 characters; may have placeholders. Defaul
 export const emptyIsNull = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess(value => (value === '' ? null : value), schema)
 
-/** Fields that recipients see of a campaign, or of a variant. */
+/** Fields of a campaign or a variant that recipients see. */
 export const contentFields = {
   subject: emptyIsNull(Subject.nullish()).describe(SUBJECT),
   preview_text: emptyIsNull(

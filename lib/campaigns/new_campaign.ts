@@ -57,7 +57,7 @@ export const NewCampaign = withTwins(
 ).meta({ id: 'NewCampaign' })
 export type NewCampaign = z.output<typeof NewCampaign>
 
-/** The body of PATCH /campaigns/:id: what is left out stays, null clears. */
+/** The body of PATCH /campaigns/:id. Fields that are left out stay as they are; null clears one. */
 export const CampaignChange = withTwins(z.object({ from: From.optional().describe(FROM), ...fields })).meta({
   id: 'CampaignChange',
 })
@@ -91,9 +91,9 @@ export const CampaignTest = z
   })
   .meta({ id: 'CampaignTest' })
 
-/** Checks fields against each other, even when one is wrong by itself: a missing field is told first. */
+/** Checks fields against each other, even if one is wrong by itself, and reports a missing subject first. */
 function checkTogether(campaign: Record<string, unknown> | null, context: z.RefinementCtx): void {
-  if (context.issues.some(({ path }) => !path?.length)) return // it is no object
+  if (context.issues.some(({ path }) => !path?.length)) return // not an object
   const isGiven = (field: string) => campaign?.[field] !== undefined && campaign[field] !== null
   const isRefused = (field: string) => context.issues.some(({ path }) => path?.[0] === field)
   if (!isGiven('template_id') && !isGiven('subject') && !isRefused('subject') && !isRefused('template_id')) {

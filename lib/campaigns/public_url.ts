@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { hostOf } from '#lib/net/fetch/policy.ts'
 
-/** Tells whether mail clients and recipients anywhere can open links that begin with a URL, by TLS. */
+/** Tells whether a URL is a base for links that anyone can open: HTTPS with a public host name. */
 export function isPublicHttps(url: string): boolean {
   const { protocol } = new URL(url)
   const host = hostOf(new URL(url))

@@ -7,14 +7,14 @@ export type Recurrence = z.infer<typeof Recurrence>
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** The longest that one of a unit takes, so that no run is passed over by an estimate. */
+/** The longest duration of each unit, so that the estimate in `nextRun` never skips a run. */
 const UNITS = {
   daily: { unit: 'days', ms: DAY_MS },
   weekly: { unit: 'weeks', ms: 7 * DAY_MS },
   monthly: { unit: 'months', ms: 31 * DAY_MS },
 } as const
 
-/** How a campaign recurs. `first_run_at` in `timezone` gives the time of day, and the day of the week or of the month. */
+/** How a campaign recurs. `first_run_at` in `timezone` defines the time of day and the day of the week or of the month. */
 export type Rhythm = {
   recurrence: Recurrence
   recurrence_every: number
@@ -23,13 +23,16 @@ export type Rhythm = {
   send_in_local_time: boolean
 }
 
-/** A run, by its number in the rhythm: 0 is the first. `begins_at`: when it is this time in the first time zone, with local times. */
+/**
+ * A run, by its number: 0 is the first. With local times, `begins_at` is when the first of all time zones reaches the time of the
+ * run.
+ */
 export type PlannedRun = { number: number; at: Date; begins_at: Date }
 
 /**
- * Returns the first run after `last` that has not begun at `now`. Each is counted from the first run: at its time of day in the
- * zone, on its day of the month or the last day of a shorter month. A time that a change of clocks leaves out is that much later;
- * of one that comes twice, it is the first.
+ * Returns the first run after `last` that has not begun at `now`. Runs are computed from the first run: at its time of day in the
+ * zone, on its day of the month or the last day of a shorter month. A time that a clock change skips is taken after the gap; one
+ * that occurs twice is taken the first time.
  */
 export function nextRun(rhythm: Rhythm, last: Date, now: Date): PlannedRun {
   const elapsed = Math.max(last.getTime(), now.getTime()) - rhythm.first_run_at.getTime()
@@ -40,7 +43,7 @@ export function nextRun(rhythm: Rhythm, last: Date, now: Date): PlannedRun {
   }
 }
 
-/** Returns how many runs there are between a run and a later one. */
+/** Returns the number of runs between a run and a later one. */
 export function countSkipped(rhythm: Rhythm, last: Date, next: PlannedRun): number {
   return next.number - nextRun(rhythm, last, last).number
 }

@@ -3,14 +3,14 @@ import { TimeZone } from '#lib/time_zones.ts'
 import { Recurrence } from './recurrence.ts'
 
 const MAX_EVERY = 365
-/** A year, and two. */
+/** One year and two years. */
 const MAX_HOURS = 8_760
 const MAX_DAYS = 730
 
 const RECURRENCE =
   '`daily`, `weekly` or `monthly`, from `scheduled_at` on at the same time of day in `timezone`. Null: sent once.'
 
-/** Fields that say when a campaign is sent, and to whom not so soon again. */
+/** Fields about when a campaign is sent, and who is left out because of earlier campaigns. */
 export const timingFields = {
   recurrence: Recurrence.nullish().describe(RECURRENCE),
   recurrence_every: z

@@ -1,12 +1,12 @@
 import { placeholders } from '#lib/templates/placeholders.ts'
 
-/** Characters of a fallback in a placeholder, without its quotes. */
+/** Most characters of a fallback in a placeholder, without its quotes. */
 const MAX_FALLBACK = 1_998
 
 /**
- * Writes fallback values of variables into their placeholders: `{{plan}}` becomes `{{plan|"free"}}`. They come before the
- * fallback of a placeholder, and after that of a property (contract 8.1), which a placeholder without a fallback has. One with
- * braces cannot be written so, and is left out.
+ * Writes fallback values of variables into their placeholders: `{{plan}}` becomes `{{plan|"free"}}`. They replace the fallback of
+ * a placeholder. A placeholder without a fallback keeps the fallback of its property, if there is one (contract 8.1). Values with
+ * braces cannot be written this way and are left out.
  *
  * @param properties keys of properties with a fallback value
  */

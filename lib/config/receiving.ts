@@ -5,7 +5,9 @@ import { clamd, count, httpUrl, listenPort } from './values.ts'
 export const receiving = {
   SMTP_PORT: listenPort
     .default(2525)
-    .describe('Port that mail is received on. Other servers send to port 25: forward it. `0`: any free port.'),
+    .describe(
+      'Port on which mail is received. Other servers send to port 25, so forward port 25 to it. `0`: any free port.',
+    ),
   SUBMISSION_PORT: listenPort
     .default(0)
     .describe(
@@ -42,11 +44,11 @@ export const receiving = {
   }),
 }
 
-/** Programs that judge received mail. */
+/** Services that check received mail. */
 export const verdicts = {
   RSPAMD_URL: httpUrl.optional().meta({
     description:
-      'URL of an rspamd (its normal worker) that rates received mail as spam, such as `http://127.0.0.1:11333`.',
+      'URL of an rspamd (its normal worker) that checks received mail for spam, such as `http://127.0.0.1:11333`.',
     unset: 'no spam check',
   }),
   CLAMAV: clamd.optional().meta({
@@ -65,7 +67,7 @@ export const verdicts = {
     .optional()
     .meta({ description: 'Key for `AI_URL`, sent as a bearer token.', unset: 'none' }),
   AI_MODEL: z.string().min(1).optional().meta({
-    description: 'Model that is used at `AI_URL`. Required with it.',
+    description: 'Model to use at `AI_URL`. Required with `AI_URL`.',
     unset: 'none',
   }),
 }

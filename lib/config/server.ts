@@ -5,7 +5,7 @@ import { blobStore, count, databaseUrl, httpUrl, networks, percent, port } from 
 /** The database and the HTTP API. */
 export const server = {
   DATABASE_URL: databaseUrl.optional().meta({
-    description: 'URL of a Postgres 16 or newer.',
+    description: 'URL of a Postgres database, version 16 or newer.',
     unset: 'an embedded Postgres in `.data/`, with `npm start`',
   }),
   SECRET_KEY: z
@@ -14,7 +14,7 @@ export const server = {
     .optional()
     .meta({
       description:
-        'Seals stored keys and signs tokens: at least 32 characters, for example from `openssl rand -base64 32`. Required with `DATABASE_URL`. It belongs to the database: without it the API keys and DKIM keys in there are lost.',
+        'Seals stored keys and signs tokens: at least 32 characters, for example from `openssl rand -base64 32`. Required with `DATABASE_URL`. Back it up together with the database: without it, the API keys and DKIM keys stored there are lost.',
       unset: 'generated into `.data/`',
     }),
   PORT: port.default(3000).describe('Port of the HTTP API.'),
@@ -32,13 +32,13 @@ export const server = {
     }),
   TRUSTED_PROXIES: networks.optional().meta({
     description:
-      'Addresses and networks of the proxies in front, such as `10.0.0.0/8,fd00::1`. Their `X-Forwarded-For` header gives the address of the client.',
+      'Addresses and networks of the proxies in front of this server, such as `10.0.0.0/8,fd00::1`. Their `X-Forwarded-For` header gives the address of the client.',
     unset: 'none',
   }),
   ASN_DATABASE: z.string().optional().meta({
     description:
-      'File with the networks of autonomous systems in the format of MaxMind, such as GeoLite2-ASN.mmdb, which web processes read at their start. With it, opens and clicks from networks of Proofpoint, Mimecast and Cisco within 10 minutes of the delivery are those of machines.',
-    unset: 'these networks are not known',
+      'File with the networks of autonomous systems in MaxMind’s format, such as GeoLite2-ASN.mmdb. Web processes read it when they start. With it, opens and clicks from networks of Proofpoint, Mimecast and Cisco within 10 minutes of the delivery count as those of machines.',
+    unset: 'these networks are not recognized',
   }),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
@@ -65,22 +65,22 @@ export const limits = {
     .max(100_000)
     .default(10_000)
     .describe(
-      'Time limit for storing a batch of contacts, in milliseconds. One that takes longer is undone and gets the error `contacts_timeout`. Keep it below the timeouts of clients and proxies.',
+      'Time limit for storing a batch of contacts, in milliseconds. A batch that takes longer is rolled back and fails with `contacts_timeout`. Keep it below the timeouts of clients and proxies.',
     ),
-  IMPORT_MAX_MB: count.min(1).max(10_000).default(500).describe('Size limit of a file of contacts, in MB.'),
+  IMPORT_MAX_MB: count.min(1).max(10_000).default(500).describe('Size limit of a contacts file, in MB.'),
   PAUSE_BOUNCE_RATE: percent
     .default(10)
     .describe(
-      'Bounce rate in percent of the recipients of the last 24 hours. Above it the account or the domain is paused. `0`: never.',
+      'Bounce rate, in percent of the recipients of the last 24 hours, above which the account or the domain is paused. `0`: never.',
     ),
   PAUSE_COMPLAINT_RATE: percent
     .default(0.5)
     .describe(
-      'Complaint rate in percent of the recipients of the last 24 hours. Above it the account or the domain is paused. `0`: never.',
+      'Complaint rate, in percent of the recipients of the last 24 hours, above which the account or the domain is paused. `0`: never.',
     ),
 }
 
-/** Where files are stored, and how long mail and logs are kept. */
+/** Storage of files, and how long mail and logs are kept. */
 export const storage = {
   BLOB_STORE: blobStore
     .default('postgres')
@@ -91,14 +91,12 @@ export const storage = {
     .max(3650)
     .default(0)
     .describe(
-      'Days after which contents, files, recipients and events of sent mail are deleted. Its status and what counts for quotas stay. `0`: never.',
+      'Days after which contents, files, recipients and events of sent mail are deleted. Its status and its count for quotas are kept. `0`: never.',
     ),
   RAW_RETENTION_DAYS: count
     .max(3650)
     .default(30)
-    .describe(
-      'Days after which the raw message of a received email is deleted. What was parsed from it stays. `0`: never.',
-    ),
+    .describe('Days after which the raw message of a received email is deleted. The parsed email is kept. `0`: never.'),
   LOG_RETENTION_DAYS: count
     .max(3650)
     .default(30)

@@ -15,7 +15,7 @@ export const percent = z.coerce.number().min(0).max(100)
 
 export const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''))
 export const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
-// A comma would be the list of somebody who left out a scheme.
+// Rejects a comma in the host name: it would come from a list in which a scheme is missing.
 const relayUrl = z.url({ protocol: /^smtps?$/, hostname: /^[\w.:%\-[\]]+$/ })
 const isRelays = (text: string) => splitUrls(text).every(url => relayUrl.safeParse(url).success)
 export const relays = z
@@ -41,7 +41,7 @@ export const ports = parsed(text =>
 export const servers = parsed(text =>
   text.split(',').map(part => {
     const server = part.trim()
-    // As node:dns takes them: [::1]:53 for an IPv6 address with a port.
+    // The format of node:dns: [::1]:53 for an IPv6 address with a port.
     const [, bracketed, v4] = /^(?:\[([^\]]+)\](?::\d+)?|([^:]+)(?::\d+)?)$/.exec(server) ?? []
     if (!isIP(bracketed ?? v4 ?? server))
       throw new RangeError(`"${part}" is not an address such as 9.9.9.9 or 127.0.0.1:5353`)
@@ -66,7 +66,7 @@ export const clamd = parsed((text): { path: string } | { host: string; port: num
   return { host, port: data }
 })
 
-/** Text that a function reads, whose RangeError says what is wrong with it. */
+/** Text that is parsed by a function, whose RangeError becomes the issue. */
 function parsed<Value>(read: (text: string) => Value) {
   return z.string().transform((text, context) => {
     try {

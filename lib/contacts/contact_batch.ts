@@ -5,7 +5,7 @@ import { ContactEmail, contactFields, groupFields, placeFields } from './new_con
 
 const MAX_CONTACTS = 10_000
 
-/** Treatment of contacts that exist already: the given members are changed, or they stay as they are. */
+/** How to treat contacts that exist already: change the given members, or leave them as they are. */
 export const OnConflict = z.enum(['upsert', 'skip'])
 export type OnConflict = z.infer<typeof OnConflict>
 
@@ -13,7 +13,7 @@ export type OnConflict = z.infer<typeof OnConflict>
 export const BatchContact = withTwins(z.object({ email: ContactEmail, ...contactFields })).meta({ id: 'BatchContact' })
 export type BatchContact = z.output<typeof BatchContact>
 
-/** Descriptions of what a batch and an import have in common. */
+/** Descriptions of fields that a batch and an import have in common. */
 export const ON_CONFLICT = '`upsert` changes contacts that exist already, `skip` leaves them as they are.'
 export const RESUBSCRIBE = 'True if `unsubscribed: false` undoes an opt-out.'
 export const TRIGGER_AUTOMATIONS =
@@ -33,11 +33,11 @@ export const AudienceContactBatch = withTwins(z.object({ contacts: ofContacts(Ba
   id: 'AudienceContactBatch',
 })
 
-/** The body of POST /contacts/batch: on the domain that it names or implies. */
+/** The body of POST /contacts/batch, with the domain named or implied. */
 export const ContactBatch = withTwins(
   z.object({ contacts: ofContacts(BatchContact), ...members, ...placeFields }),
 ).meta({ id: 'ContactBatch' })
 
-/** A batch whose contacts are still to be checked, one by one: those that are wrong are left out. */
+/** A batch whose contacts are checked later, one by one, so that invalid ones can be skipped. */
 export const UncheckedBatch = withTwins(z.object({ contacts: ofContacts(z.unknown()), ...members, ...placeFields }))
 export type UncheckedBatch = z.output<typeof UncheckedBatch>

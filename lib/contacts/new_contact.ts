@@ -11,7 +11,7 @@ const MAX_PROPERTIES = 1_000
 const MAX_SEGMENTS = 100
 const MAX_TOPICS = 100
 
-/** A mailbox in lower case, by which a contact is known on its domain. */
+/** An address without a name, in lower case, which identifies a contact on its domain. */
 export const ContactAddress = z.string().transform((text, context): string => {
   const address = parseAddress(text)
   if (address && address.name === null) return address.address.toLowerCase()
@@ -32,10 +32,10 @@ const Zone = z
   .refine(name => name === '' || isTimeZone(name), NOT_A_ZONE)
   .nullish()
 
-/** Values by key; null removes one. Keys and types are checked by the properties of the account. */
+/** Values by key; null removes one. Keys and types are checked later against the properties of the account. */
 const Properties = counted(0, MAX_PROPERTIES, 'properties', record(PropertyValue.nullable()).nullish())
 
-/** Members of a contact beside its address. */
+/** Members of a contact, except its address. */
 export const contactFields = {
   first_name: Name.describe('One line of up to 255 characters. Null clears it.'),
   last_name: Name.describe('One line of up to 255 characters. Null clears it.'),
@@ -77,11 +77,11 @@ export const ContactEmail = ContactAddress.describe(
   'The address, without a name. Unique among the contacts of the domain.',
 )
 
-/** Descriptions of `domain`: where it has a default, and where it belongs to an address in the path. */
+/** Descriptions of `domain`: for bodies, where it has a default, and for requests whose path may have an address. */
 export const IMPLIED_DOMAIN = 'Name or id of the domain. Default: that of the API key, or the only one of the account.'
 export const ADDRESS_DOMAIN = 'Name or id of the domain, if the path has an address. Default: that of the API key.'
 
-/** Where a contact is put: on the domain that it names or implies. */
+/** Fields that name or imply the domain to which a contact is added. */
 export const placeFields = {
   domain: z.string().nullish().describe(IMPLIED_DOMAIN),
   audience_id: z.guid().nullish().describe('Id of an audience to join. It implies the domain.'),
@@ -92,7 +92,7 @@ export const NewAudienceContact = withTwins(z.object({ email: ContactEmail, ...c
   id: 'NewAudienceContact',
 })
 
-/** The body of POST /contacts: on the domain that it names or implies. */
+/** The body of POST /contacts, with the domain named or implied. */
 export const NewContact = withTwins(
   z.object({
     email: ContactEmail,

@@ -8,7 +8,7 @@ export type PropertyType = z.infer<typeof PropertyType>
 const MAX_STRING = 2_000
 const MAX_NUMBER = Number.MAX_SAFE_INTEGER
 
-/** A value that a contact has for a property: a string of at most 2,000 characters, or a number up to 2^53 - 1. */
+/** The value of a property of a contact: a string of at most 2,000 characters, or a number up to ±(2^53 - 1). */
 export const PropertyValue = z.union(
   [z.string().max(MAX_STRING), z.number().min(-MAX_NUMBER).max(MAX_NUMBER)],
   `must be a string of at most ${MAX_STRING.toLocaleString('en')} characters or a number from -(2^53 - 1) to 2^53 - 1`,
@@ -18,7 +18,7 @@ export type PropertyValue = z.infer<typeof PropertyValue>
 /** Longest key, in characters. */
 export const MAX_KEY = 50
 
-/** Names of what every contact has, which templates and segments read beside the properties. */
+/** Names of fields that every contact has. Templates and segments read them like properties. */
 const RESERVED = new Set([
   'id',
   'email',
@@ -33,7 +33,7 @@ const RESERVED = new Set([
 const PropertyKey = z
   .string()
   .regex(/^\w{1,50}$/, 'must be 1 to 50 letters, digits or `_`')
-  // In any case of letters: columns of imports are told apart by nothing else.
+  // Ignores case, since columns of imports are matched without it.
   .refine(key => !RESERVED.has(key.toLowerCase()) && key !== '__proto__', 'is reserved')
 
 /** The body of POST /contact-properties (contract 7.1). */

@@ -5,10 +5,10 @@ type Values = Record<string, PropertyValue | null>
 type Property = { key: string; stored_as: string; type: PropertyType }
 
 /**
- * Returns the values of properties by the names that they are stored under. Null removes a value.
+ * Returns the values of properties by their stored names. Null removes a value.
  *
- * @param place the name of the values in an error
- * @throws {ApiError} `validation_error` for a key that is no property of the account, or a value of another type
+ * @param place name of the values in errors
+ * @throws {ApiError} `validation_error` for a key that is not a property of the account, or a value of the wrong type
  */
 export function storedValues(values: Values, properties: Property[], place = 'properties'): Values {
   const byKey = new Map(properties.map(property => [property.key, property]))

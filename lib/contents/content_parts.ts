@@ -3,20 +3,20 @@ import type { Placeholder } from '#lib/templates/placeholders.ts'
 import { AS_WRITTEN, type Lookup, MAX_PART, missingValue, tooLong } from '#lib/templates/render.ts'
 import { trackedUrl } from './tracked_url.ts'
 
-/** A placeholder; `written` is how it stands in the source. */
+/** A placeholder. `written` is its text in the source. */
 export type ValueSlot = Pick<Placeholder, 'key' | 'fallback' | 'is_raw'> & { written: string }
 type Filler = string | ValueSlot
 
 /**
- * The value of an `href` whose clicks are counted, with placeholders in it. `link` is its number in the html, from 0; `url`
- * is where it leads, `written` how it stands in the html.
+ * The value of an `href` whose clicks are tracked, with placeholders in it. `link` is its number in the html, from 0; `url` is
+ * its target, `written` its text in the html.
  */
 export type LinkSlot = { link: number; url: Filler[]; written: Filler[] }
 
-/** The place of the pixel by which opens are counted. */
+/** The place of the pixel that tracks opens. */
 export type PixelSlot = { is_pixel: true }
 
-/** A source, taken apart: nothing of it is searched again for a recipient. `length` is that of the source, in characters. */
+/** A source, split into pieces, so that it need not be searched for each recipient. `length` of the source in characters. */
 export type CompiledPart = { pieces: (Filler | LinkSlot | FilledLink | PixelSlot)[]; length: number }
 
 /** A link of one recipient, or of all (`is_shared`). `written` is its `href` in html without tracking. */
@@ -25,15 +25,15 @@ export type FilledPiece = string | FilledLink | PixelSlot
 
 const PIECE_WEIGHT = 256
 
-/** A value that ends an attribute, or its tag: nobody can say where such a link leads. */
+/** Characters that end an attribute or its tag. With such a value the target of a link is unknown. */
 const ENDS_ATTRIBUTE = /["'<>`\s]/
 
-/** A part that nothing is put into. */
+/** Returns a part without placeholders. */
 export function plainPart(source: string): CompiledPart {
   return { pieces: [source], length: source.length }
 }
 
-/** Cuts a source at its placeholders. */
+/** Splits a source at its placeholders. */
 export function cutAt(source: string, slots: Placeholder[], from = 0, to = source.length): Filler[] {
   const pieces: Filler[] = []
   let end = from
@@ -50,7 +50,7 @@ export function valueSlot(source: string, { start, next, key, fallback, is_raw }
   return { key, fallback, is_raw, written: source.slice(start, next) }
 }
 
-/** Returns how many places there are that values are put into. */
+/** Returns the number of placeholders. */
 export function countSlots({ pieces }: CompiledPart): number {
   let count = 0
   for (const piece of pieces) {
@@ -61,14 +61,16 @@ export function countSlots({ pieces }: CompiledPart): number {
   return count
 }
 
-/** Returns the memory that a compiled part takes, in characters, with its links as they are signed. */
+/** Returns the memory that a compiled part takes, in characters, including its signed links. */
 export function weightOf({ pieces, length }: CompiledPart): number {
   return length + PIECE_WEIGHT * pieces.length
 }
 
-/** Puts values in. Tracked links and the pixel stay apart (write_tracking.ts). @throws {ApiError} as `render` does */
+/**
+ * Fills in values. Tracked links and the pixel remain separate pieces (write_tracking.ts). @throws {ApiError} as `render` does
+ */
 export function fillPart(compiled: CompiledPart, part: 'html' | 'text', lookup: Lookup): FilledPiece[] {
-  // Without values it is as long as it was given.
+  // A part without placeholders keeps its length, so there is nothing to check.
   if (countSlots(compiled) === 0) return compiled.pieces as FilledPiece[]
   let length = 0
   const count = (text: string) => {
@@ -91,7 +93,7 @@ export function fillPart(compiled: CompiledPart, part: 'html' | 'text', lookup: 
   })
 }
 
-/** The part without tracking. */
+/** Returns the part without tracking. */
 export function untracked(pieces: FilledPiece[]): string {
   return pieces.map(piece => (typeof piece === 'string' ? piece : 'is_pixel' in piece ? '' : piece.written)).join('')
 }
@@ -103,7 +105,7 @@ function writeSlot({ key, fallback, written }: ValueSlot, isEscaped: boolean, lo
   return isEscaped ? escapeHtml(String(value)) : String(value)
 }
 
-/** Null: the URL of this recipient is none to be tracked. */
+/** Returns the URL of a link for this recipient, or null if it cannot be tracked. */
 function urlOf(url: Filler[], lookup: Lookup): string | null {
   let text = ''
   for (const piece of url) {

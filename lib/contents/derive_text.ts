@@ -2,23 +2,23 @@ import { CLOSED_BY_NEXT, HIDDEN, isBlock, isHidden, LINES, PARAGRAPHS, VOID } fr
 import { readTokens } from './html_tokens.ts'
 import { TextWriter } from './text_writer.ts'
 
-/** Links that lead somewhere from a mail, or begin with the token of a placeholder (text_template.ts). Of others the text stays. */
+/** Links that work in an email, or begin with the token of a placeholder (text_template.ts). Others keep only their text. */
 const KEPT_LINK = /^(?:https?:|mailto:|tel:)|^[\u{F0000}-\u{FFFFD}]/iu
 
-/** Deeper quotes and lists are not indented further: each line would repeat the indents of all of them. */
+/** Deeper quotes and lists are not indented further, since each line repeats the indents of all levels. */
 const MAX_LEVELS = 20
 
 type Link = { href: string; start: number }
 /** `next` numbers the items of an ordered list. */
 type Level = { kind: 'quote' | 'list'; indent: string; next: number | null }
-/** `depth` counts elements of that name that are open inside it, itself included. */
+/** `depth` counts the open elements of this name, including the hidden one itself. */
 type Hidden = { name: string; depth: number }
 
 /**
- * Returns the plain text of HTML for the text part of a message (RFC 2046 section 5.1.4): paragraphs as blocks, list
- * items marked, a link as its text with `<address>` behind it (RFC 3986 appendix C). No line is wrapped.
+ * Returns the plain text of HTML for the text part of a message (RFC 2046 section 5.1.4): paragraphs as blocks, marked list
+ * items, links as their text followed by `<address>` (RFC 3986 appendix C). Lines are not wrapped.
  *
- * One pass over the tokens, without a tree: the time is linear in the length, and no nesting is too deep.
+ * It takes one pass over the tokens, without a tree, so the time is linear in the length and nesting may be of any depth.
  */
 export function deriveText(html: string): string {
   const reader = new HtmlReader()
@@ -74,7 +74,7 @@ class HtmlReader {
     return this.#writer.end()
   }
 
-  /** Whether a start tag is shown again although the end tag of the hidden element is missing. */
+  /** Tells whether a start tag ends the hidden element, whose end tag is missing. */
   #endsHidden(name: string): boolean {
     const hidden = this.#hidden as Hidden
     const isSame = name === hidden.name
@@ -87,7 +87,7 @@ class HtmlReader {
   }
 
   #break(name: string): void {
-    // A list inside a list goes on without a blank line.
+    // A list inside a list continues without a blank line.
     const isInner = (name === 'ul' || name === 'ol') && this.#list() !== undefined
     if (PARAGRAPHS.has(name) && !isInner) this.#writer.breakLines(2)
     else if (isInner || LINES.has(name)) this.#writer.breakLines(1)
@@ -143,7 +143,7 @@ class HtmlReader {
   }
 }
 
-/** Whether the text of a link says where it leads. */
+/** Tells whether the text of a link is its target. */
 function isSame(label: string, href: string): boolean {
   const bare = (text: string) => text.replace(/^(?:mailto|tel):|\/$/gi, '').toLowerCase()
   return bare(label) === bare(href)

@@ -1,19 +1,19 @@
 import { QuoteType, Tokenizer } from 'htmlparser2'
 import type { Placeholder } from '#lib/templates/placeholders.ts'
 
-/** The value of an attribute: `from` to `to` is where it stands in the html, `url` its text, decoded, around placeholders. */
+/** The value of an attribute. `from` and `to` are its range in the html; `url` is its decoded text, split at placeholders. */
 export type FoundHref = { from: number; to: number; url: (string | Placeholder)[]; is_off: boolean }
 
-/** The body begins behind its start tag, or what else stands before it, and ends before its last end tag. */
+/** The body begins after its start tag, or after whatever precedes it, and ends before its last end tag. */
 export type FoundPlaces = { hrefs: FoundHref[]; body_start: number; body_end: number }
 
-/** Elements whose `href` a person follows. */
+/** Elements whose `href` users follow. */
 const LINKS = new Set(['a', 'area'])
-/** Stands for a placeholder while tags are looked for: a quote in its fallback ends no attribute. */
+/** Stands in for placeholders while the html is tokenized, so that a quote in a fallback does not end an attribute. */
 const MASK = '\uE000'
 const BEFORE_VALUE = /[ \t\n\f\r]*=[ \t\n\f\r]*/y
 
-/** Finds the `href` of every link and the end of the body, by the tokens of HTML (WHATWG HTML 13.2.5). */
+/** Finds the `href` of every link, and the start and end of the body, from the HTML tokens (WHATWG HTML 13.2.5). */
 export function findPlaces(html: string, slots: Placeholder[]): FoundPlaces {
   const finder = new PlaceFinder(html, slots)
   const tokenizer = new Tokenizer({ xmlMode: false, decodeEntities: true }, finder)
@@ -32,7 +32,7 @@ function mask(html: string, slots: Placeholder[]): string {
   return pieces.join('') + html.slice(end)
 }
 
-/** Takes what the tokenizer tells. */
+/** Receives the tokenizer's events. */
 class PlaceFinder {
   readonly hrefs: FoundHref[] = []
   body_end: number
@@ -41,10 +41,10 @@ class PlaceFinder {
   #tag = ''
   readonly #html: string
   readonly #slots: Placeholder[]
-  /** The first placeholder that is not passed yet. */
+  /** Index of the first placeholder that has not been passed. */
   #next = 0
   #isLink = false
-  /** Undefined: the tag has none so far. Null: its first, which counts, has no value. */
+  /** Undefined if the tag has had no href so far; null if its first one, the one that counts, has no value. */
   #href: FoundHref | null | undefined
   #off: string | null = null
   #attribute = ''
@@ -86,7 +86,7 @@ class PlaceFinder {
   }
 
   onattribend = (quote: QuoteType, end: number): void => {
-    // The first of one name counts.
+    // The first of several attributes with the same name counts.
     if (this.#attribute === 'data-track') this.#off ??= this.#value.join('').trim().toLowerCase()
     if (this.#attribute !== 'href' || this.#href !== undefined) return
     this.#href = quote === QuoteType.NoValue ? null : this.#hrefUpTo(end, quote === QuoteType.Unquoted ? 0 : 1)

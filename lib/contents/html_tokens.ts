@@ -1,16 +1,16 @@
 import { Tokenizer } from 'htmlparser2'
 
-/** Attribute values are decoded, names in lower case; an attribute without a value is ''. */
+/** Attribute values are decoded, and names are in lower case. An attribute without a value is ''. */
 export type HtmlHandler = {
   open(name: string, attributes: Record<string, string>): void
   close(name: string): void
-  /** Decoded; an entity comes by itself. */
+  /** `text` is decoded. An entity comes in a separate call. */
   text(text: string): void
 }
 
 /**
- * Reads HTML token by token (WHATWG HTML 13.2.5) and tells the handler of its tags and text. End tags are told as they
- * stand there, whether or not they belong to a start tag: to match them takes a stack, which hostile HTML makes quadratic.
+ * Reads HTML token by token (WHATWG HTML 13.2.5) and calls the handler for its tags and text. End tags are passed on as they are,
+ * whether or not they match a start tag: matching takes a stack, which hostile HTML makes quadratic.
  */
 export function readTokens(html: string, handler: HtmlHandler): void {
   let name = ''
@@ -36,11 +36,11 @@ export function readTokens(html: string, handler: HtmlHandler): void {
         value += String.fromCodePoint(codepoint)
       },
       onattribend: () => {
-        // The first of one name counts.
+        // The first of several attributes with the same name counts.
         if (!Object.hasOwn(attributes, attribute)) attributes[attribute] = value
       },
       onopentagend: () => handler.open(name, attributes),
-      onselfclosingtag: () => handler.open(name, attributes), // as HTML reads it: `<p/>` is `<p>`
+      onselfclosingtag: () => handler.open(name, attributes), // in HTML, `<p/>` is `<p>`
       onclosetag: (start, end) => handler.close(slice(start, end).toLowerCase()),
       ontext: (start, end) => handler.text(slice(start, end)),
       ontextentity: codepoint => handler.text(String.fromCodePoint(codepoint)),

@@ -5,13 +5,16 @@ import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
 import type { Source } from './compile_content.ts'
 import { findPlaces } from './find_links.ts'
 
-/** Puts a poll into each part of a content. One without any part gets html with the poll alone. */
+/** Inserts a poll into each part of a content. A content without parts gets html with the poll alone. */
 export function insertPoll({ html, text }: Source, form: PollForm): Source {
   if (!html && !text) return { html: pollHtml(form), text }
   return { html: html && insertPollHtml(html, form), text: text && insertPollText(text, form) }
 }
 
-/** In place of `{{poll}}`; without it, and without links of its own (`{{poll_url:…}}`), at the end of the body. */
+/**
+ * Inserts a poll in place of `{{poll}}`. Without that placeholder, it is added at the end of the body, unless the html has links
+ * to its options (`{{poll_url:…}}`).
+ */
 export function insertPollHtml(html: string, form: PollForm): string {
   const slots = slotsOf(html)
   const block = pollHtml(form)
@@ -21,7 +24,7 @@ export function insertPollHtml(html: string, form: PollForm): string {
   return html.slice(0, body_end) + block + html.slice(body_end)
 }
 
-/** As `insertPollHtml`; at the end of a text. */
+/** As `insertPollHtml`, for plain text. */
 export function insertPollText(text: string, form: PollForm): string {
   const block = pollText(form)
   return replaceSlots(text, slotsOf(text), block) ?? `${text.trimEnd()}\n\n${block}`
@@ -31,7 +34,7 @@ function slotsOf(source: string): Placeholder[] {
   return [...placeholders(source)].filter(slot => slot !== null)
 }
 
-/** Null: the source has neither a place for the poll nor links of it. */
+/** Replaces `{{poll}}`. Returns null if the source has neither that placeholder nor links to the poll's options. */
 function replaceSlots(source: string, slots: Placeholder[], block: string): string | null {
   const places = slots.filter(({ key }) => key === 'poll')
   if (places.length === 0) return slots.some(({ key }) => pollKeyOf(key) !== null) ? source : null

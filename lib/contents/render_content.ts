@@ -13,11 +13,11 @@ import { countSlots, untracked } from './content_parts.ts'
 import type { ContentWork } from './content_thread.ts'
 import { type SharedLinks, type TrackedBy, writeTracking } from './write_tracking.ts'
 
-/** Characters up to which a source is handled on the main thread, which it holds up for some 2 ms. */
+/** Sources of up to this many characters are handled on the main thread, and block it for about 2 ms. */
 const MAX_LENGTH = 64 * 1024
 const MAX_PLACEHOLDERS = 500
 
-/** The longest parts that can be accepted take some seconds on a busy machine. */
+/** The longest parts that can be accepted take several seconds on a busy machine. */
 const LIMITS = { count: 1, deadline_ms: 60_000, heap_mb: 512, idle_ms: 10_000 }
 
 let threads: Threads<ContentWork, CompiledContent | FilledContent> | null = null
@@ -29,12 +29,12 @@ export async function compile(source: Source, filling: Filling): Promise<Compile
   return (await inThread({ compile: source, filling })) as CompiledContent
 }
 
-/** Null: nothing is tracked. */
+/** Null: no tracking. */
 export type TrackedLinks = { by: TrackedBy; shared: SharedLinks } | null
 
 /**
- * Returns the parts of a recipient's message. They are filled in a thread if the content has many placeholders, or long html
- * that its text is derived from.
+ * Returns the parts of a recipient's message. They are filled in a thread if the content has many placeholders, or has long html
+ * from which the text is derived.
  */
 export async function renderContent(
   content: CompiledContent,

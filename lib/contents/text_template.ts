@@ -2,18 +2,18 @@ import { isReservedLink } from '#lib/templates/personal_links.ts'
 import { placeholders } from '#lib/templates/placeholders.ts'
 import { deriveText } from './derive_text.ts'
 
-/** Characters for private use (Unicode 23.5), one for each placeholder while the text is derived. */
+/** Private use characters (Unicode 23.5). One stands for each placeholder while the text is derived. */
 const FIRST_TOKEN = 0xf0000
 const TOKEN = /[\u{F0000}-\u{FFFFD}]/gu
 
 /**
- * Returns the text of HTML with its placeholders left whole, as a template of the text part; null where the text depends
- * on the values: where one is put in unescaped (`{{{key}}}`), or where tags stand between the braces of a placeholder. A link of
- * ours (`is_personal`) has nothing to escape.
+ * Returns the text of HTML with its placeholders intact, as a template of the text part. Returns null if the text depends on the
+ * values: if one is inserted unescaped (`{{{key}}}`), or if tags are between the braces of a placeholder. Our own links
+ * (`is_personal`) contain nothing that would be escaped.
  */
 export function textTemplate(html: string, is_personal: boolean): string | null {
   if (html.search(TOKEN) >= 0) return null
-  const tokens = new Map<string, string>() // of a placeholder as it stands there
+  const tokens = new Map<string, string>() // by the placeholder as it is written
   const pieces: string[] = []
   let end = 0
   for (const found of placeholders(html)) {
@@ -27,7 +27,7 @@ export function textTemplate(html: string, is_personal: boolean): string | null 
   }
   pieces.push(html.slice(end))
   const text = deriveText(pieces.join(''))
-  for (const found of placeholders(text)) if (found) return null // it would be one in the text alone
+  for (const found of placeholders(text)) if (found) return null // a placeholder in the text that is not in the html
   const written = [...tokens.keys()]
   return text.replace(TOKEN, token => written[(token.codePointAt(0) as number) - FIRST_TOKEN] as string)
 }

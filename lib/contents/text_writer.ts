@@ -1,12 +1,12 @@
-/** Puts words and line breaks together to plain text: no space at the end of a line, at most one blank line in a row. */
+/** Builds plain text from words and line breaks, without spaces at the ends of lines and with at most one blank line in a row. */
 export class TextWriter {
-  /** Stands before each line. */
+  /** Prefix of each line. */
   indent = ''
   readonly #pieces: string[] = []
-  /** Line breaks that are due before the next word: 1 begins a line, 2 leave a blank one. */
+  /** Line breaks before the next word: 1 begins a new line, 2 leave a blank line. */
   #breaks = 0
   #isSpaceDue = false
-  /** Stands at the beginning of the next line that has a word. */
+  /** Prefix of the next line that has a word. */
   #mark = ''
   #lastIndent = ''
 
@@ -14,7 +14,7 @@ export class TextWriter {
     this.#breaks = Math.max(this.#breaks, count)
   }
 
-  /** A line break of the author: two in a row leave a blank line. */
+  /** Adds a line break of the author; two in a row leave a blank line. */
   newline(): void {
     this.#breaks = Math.min(2, this.#breaks + 1)
   }
@@ -27,7 +27,7 @@ export class TextWriter {
     this.#mark = text
   }
 
-  /** Text whose blanks count as one space each. */
+  /** Adds text in which each run of white space counts as one space. */
   putWords(text: string): void {
     const words = text.replace(/[\s\u200B\uFEFF\u00AD]+/g, ' ')
     if (words === '') return
@@ -38,7 +38,7 @@ export class TextWriter {
     if (words.endsWith(' ')) this.space()
   }
 
-  /** Text that follows a space; a space that was due comes after it. */
+  /** Adds text after a space. If a space was due, it follows the text. */
   putBehind(text: string): void {
     const isSpaceDue = this.#isSpaceDue
     this.space()
@@ -46,7 +46,7 @@ export class TextWriter {
     if (isSpaceDue) this.space()
   }
 
-  /** Preformatted text: its lines and blanks are kept. */
+  /** Adds preformatted text, with its lines and spaces. */
   putLines(text: string): void {
     for (const [index, line] of text.split(/\r\n|\r|\n/).entries()) {
       if (index > 0) this.newline()
@@ -63,7 +63,7 @@ export class TextWriter {
     this.#append(text)
   }
 
-  /** Where the text ends now, for `since`. */
+  /** Returns the current end of the text, for `since`. */
   position(): number {
     return this.#pieces.length
   }
@@ -77,7 +77,7 @@ export class TextWriter {
   }
 
   #beginLine(breaks: number): void {
-    // The blank line belongs to what both lines belong to.
+    // The blank line has the indent that both lines share.
     const shared = this.indent.length < this.#lastIndent.length ? this.indent : this.#lastIndent
     if (breaks > 1) this.#append(`\n${shared.trimEnd()}\n`)
     else if (breaks === 1) this.#append('\n')

@@ -3,16 +3,16 @@ import { type CompiledPart, cutAt, type FilledLink, type LinkSlot, type PixelSlo
 import { type FoundHref, findPlaces } from './find_links.ts'
 import { trackedUrl } from './tracked_url.ts'
 
-/** Says whether opens and clicks are tracked. */
+/** Which events are tracked. */
 export type Tracking = { opens: boolean; clicks: boolean }
 
-/** In one html. Those behind them lead where they are written. */
+/** Per html. Further links keep their targets. */
 export const MAX_TRACKED_LINKS = 1_000
 
-/** A URL whose host ends before the first value in it. */
+/** A URL whose host ends before its first placeholder. */
 const HAS_HOST = /^[\0- ]*https?:\/\/[^/?#\\{}]+[/?#\\]/i
 
-/** Takes html apart at its placeholders, its tracked links and the place of the pixel. All other bytes stay. */
+/** Splits html at its placeholders, its tracked links and the place of the pixel. All other bytes stay. */
 export function trackPart(html: string, slots: Placeholder[], { opens, clicks }: Tracking): CompiledPart {
   const { hrefs, body_end } = findPlaces(html, slots)
   const marks: Mark[] = []
@@ -24,7 +24,7 @@ export function trackPart(html: string, slots: Placeholder[], { opens, clicks }:
   return { pieces: cutAtMarks(html, slots, marks), length: html.length }
 }
 
-/** The tracked links of html, by number. Where they have placeholders, those stand in the URL as they are written. */
+/** Returns the tracked links of html, by number. Placeholders remain in the URLs as they are written. */
 export function listTrackedLinks({ pieces }: CompiledPart): { link: number; url: string }[] {
   return pieces.flatMap(piece => {
     if (typeof piece === 'string' || !('link' in piece)) return []
@@ -38,10 +38,10 @@ export function listTrackedLinks({ pieces }: CompiledPart): { link: number; url:
   })
 }
 
-/** A piece in place of a stretch of the html. */
+/** A piece that replaces a range of the html. */
 type Mark = { from: number; to: number; piece: LinkSlot | FilledLink | PixelSlot }
 
-/** Null: a link that is not tracked. */
+/** Returns null for a link that is not tracked. */
 function linkOf(html: string, { from, to, url, is_off }: FoundHref, link: number): LinkSlot | FilledLink | null {
   if (is_off) return null
   const slots = url.filter(piece => typeof piece !== 'string')
@@ -64,7 +64,7 @@ function cutAtMarks(html: string, slots: Placeholder[], marks: Mark[]): Compiled
   const pieces: CompiledPart['pieces'] = []
   let end = 0
   let passed = 0
-  /** The placeholders up to a position. */
+  /** Returns the placeholders from the last position up to this one. */
   const pass = (position: number) => {
     const first = passed
     while (passed < slots.length && (slots[passed] as Placeholder).start < position) passed++

@@ -4,21 +4,24 @@ import type { FilledLink, FilledPiece } from './content_parts.ts'
 import { MAX_TRACKED_LINKS } from './track_part.ts'
 
 /**
- * Where a recipient's openings and clicks are told.
+ * How a recipient's opens and clicks are tracked.
  *
- * origin     `https://host` in front of the paths, BASE_URL or the tracking host of the domain
- * source_id  contents.id, or the id of the email that has its html alone
+ * origin     `https://host` before the paths: BASE_URL or the tracking host of the domain
+ * source_id  contents.id, or the id of the email if only that email has this html
  */
 export type TrackedBy = { origin: string; keys: TokenKeys; source_id: string; tokens: RecipientTokens }
 
-/** Characters of the shortest tracked link, `<a href=http://x>`, and of what stands in place of its URL, which grows by a third. */
+/**
+ * Characters of the shortest tracked link, `<a href=http://x>`, and of the tokens that replace its URL, which becomes a third
+ * longer.
+ */
 const SHORTEST_LINK = 16
 const LINK_TOKENS = 110
 const PIXEL = 200
 
 const STYLE = 'width:1px;height:1px;border:0'
 
-/** Tokens of links that are the same for all recipients of a content, by their number. They are signed once. */
+/** Tokens of links that are the same for all recipients of a content, by link number, so that each is signed once. */
 export class SharedLinks {
   readonly #tokens: string[] = []
   #signing = 0
@@ -33,13 +36,13 @@ export class SharedLinks {
   }
 }
 
-/** Returns the most bytes that tracking adds to html of that size, by and large. */
+/** Returns approximately the most bytes that tracking adds to html of this size. */
 export function sizeOfTracking(html_size: number, origin: string): number {
   const links = Math.min(MAX_TRACKED_LINKS, Math.floor(html_size / SHORTEST_LINK))
   return Math.ceil(links * (origin.length + LINK_TOKENS) + html_size / 3 + origin.length + PIXEL)
 }
 
-/** Writes html with the tracked links and the pixel of a recipient. */
+/** Returns html with the tracked links and the pixel of a recipient. */
 export function writeTracking(pieces: FilledPiece[], tracked_by: TrackedBy, shared: SharedLinks): string {
   const { origin, keys, source_id, tokens } = tracked_by
   const tokenOf = (link: FilledLink) =>

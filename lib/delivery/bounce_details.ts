@@ -2,8 +2,8 @@ import { ATTACHMENT, CONTENT, FULL, NO_USER, TOO_LARGE, withoutAddresses } from 
 import { formatReply, parseReply, type Reply, type ReplyClass } from './smtp_reply.ts'
 
 /**
- * A refusal as events show it (contract 12.4). Permanent: the address gets no mail, whatever is sent to it. Transient: it
- * may get other mail, or this one another time. `diagnosticCode` as in a delivery status notification (RFC 3464 2.3.6).
+ * A refusal as events show it (contract 12.4). Permanent: the address accepts no mail at all. Transient: it may accept other
+ * mail, or this one later. `diagnosticCode` as in a delivery status notification (RFC 3464 2.3.6).
  */
 export type Bounce = {
   type: 'Permanent' | 'Transient' | 'Undetermined'
@@ -19,10 +19,10 @@ export type Bounce = {
   diagnosticCode: string[]
 }
 
-/** Statuses of addresses that there are not, or no longer (RFC 3463 3.2, RFC 7505 4). */
+/** Statuses of addresses that do not exist, or no longer (RFC 3463 3.2, RFC 7505 4). */
 const NO_SUCH = ['1.1', '1.2', '1.3', '1.6', '1.10']
 
-/** A refusal in the words of contract 12.4. */
+/** Describes a refusal in the terms of contract 12.4. */
 export function describeBounce(response: string, reply_class: ReplyClass): Bounce {
   const { enhanced, text } = parseReply(response)
   const subType = subTypeOf({ enhanced, text: withoutAddresses(text) }, reply_class)
@@ -40,7 +40,7 @@ function subTypeOf(
   { class: cause }: ReplyClass,
 ): Bounce['subType'] {
   const detail = enhanced?.slice(2) ?? ''
-  // 4.3.1 is their disk, not the mailbox.
+  // 4.3.1 means that the server's disk is full, not the mailbox.
   const isFull = detail === '2.2' || (FULL.test(text) && detail !== '3.1')
   switch (cause) {
     case 'recipient':

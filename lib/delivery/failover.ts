@@ -7,8 +7,9 @@ import type { Outcome, Outgoing } from './transport.ts'
 export type Relay = { places: RelayPlaces; silence: Silence; deliver(outgoing: Outgoing): Promise<Outcome> }
 
 /**
- * Tries relays in order, each message anew: the next one only when the one before said nothing of the message and has not
- * been let past its fence, or is stalled. So the first has all mail again as soon as it lives, which its breakers find out.
+ * Tries the relays in order, starting from the first for each message. The next one is tried if the relay gave no reply and the
+ * message has not passed its fence, or if the relay is stalled. So the first relay gets all mail again as soon as it works, which
+ * its circuit breakers find out.
  */
 export async function deliverInTurn(
   queue: RelayQueue<Relay>,
@@ -32,7 +33,7 @@ export async function deliverInTurn(
   }
 }
 
-/** Holds a place of the relay until it has answered, or the message is set aside. */
+/** Holds a connection slot of the relay until it replies or the message is set aside. */
 async function deliverBy(queue: RelayQueue<Relay>, relay: Relay, outgoing: Outgoing): Promise<Outcome> {
   const { places, silence } = relay
   const destination = domainOf(outgoing.recipient)

@@ -3,7 +3,7 @@ import { namedDelay } from './named_delay.ts'
 import { classifyReply } from './refusals/classify_reply.ts'
 import { explainReplyClass, formatReply, parseReply, type ReplyClass, type Stage } from './smtp_reply.ts'
 
-/** The meaning of a 4xx or 5xx reply for an attempt. `retry_after`: seconds, if a deferral names a time. */
+/** The meaning of a 4xx or 5xx reply for an attempt. `retry_after`: in seconds, if a deferral names a time. */
 export type Refusal = ReplyClass & { reason: string; reply: string; bounce: Bounce; retry_after?: number }
 
 export function judgeReply(response: string, stage: Stage): Refusal {

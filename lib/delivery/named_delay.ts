@@ -9,8 +9,8 @@ const SPAN =
 const CLOCK = /\b(?:again|retry|back|wait)\b[^.;\d]{0,40}?\b(\d{1,2}):(\d{2}):(\d{2})\b/i
 
 /**
- * Seconds after which a server that defers wants to see the message again, when it names a time, which greylisting often
- * does. Bounded to 30 s .. 1 h: it is anybody's word. Null when it names none.
+ * Returns the seconds after which a server that defers a message wants to see it again, as greylisting often says, or null if it
+ * names no time. Limited to 30 s to 1 h, since the server could name any time.
  */
 export function namedDelay(text: string): number | null {
   const [, hours, minutes, seconds] = CLOCK.exec(text) ?? []

@@ -1,9 +1,9 @@
 /**
- * Words of refusals that the table of rules (lib/delivery/refusals) and the details of a bounce (lib/delivery/bounce_details.ts) both look for. They
- * may mean several things: what they say counts after the code.
+ * Words of refusals that both the table of rules (lib/delivery/refusals) and the details of a bounce
+ * (lib/delivery/bounce_details.ts) look for. They are ambiguous, so the code of a reply takes precedence.
  */
 
-/** There is no such mailbox, or no such domain. */
+/** The mailbox or the domain does not exist. */
 export const NO_USER =
   /(?:unknown|no such|invalid|non-?existent|not a valid) (?:local )?(?:user|recipient|mailbox|address|account|domain|person|host)|\b(?:user|recipient|mailbox|address|account|addressee|box)\b.{0,80}?\b(?:unknown|not (?:found|exist|known|valid|listed|available)|doesn'?t (?:exist|have)|unavailable|disabled|deactivated|inactive|invalid|no longer|suspended|terminated|closed|expired)|disabled (?:recipient|user|account)|no mailbox (?:here|by that name)|(?:unknown host or|\bhost unknown|no such) domain|\b(?:domain|host)\b.{0,40}(?:not (?:exist|found|accept)|doesn'?t (?:exist|accept)|unknown)|unroute?able|name or service not known|domain must exist|RecipientNotFound|RecipNotFound|null ?mx|no smtp service|no mx |no longer (?:valid|active|available)|(?<!sender |your )\b(?:inactive|deactivated|archived) (?:user|account|mailbox|recipient)|user (?:is )?not active|(?<!account |sender )(?:is|has been) (?:currently )?suspended|(?:bad|valid)(?:rcpt|recipient)to|no one at this address|does not exist/i
 
@@ -17,11 +17,11 @@ export const ATTACHMENT = /attachment|attached|file ?(?:type|extension|name)|exe
 
 export const CONTENT = /\bspam\b|\buce\b|virus|malware|phish|content|unsolicited|infected/i
 
-/** A rule of the receiver: of whom or what, it does not say. */
+/** A policy of the receiver. The words do not say whether it concerns the sender, the recipient or the message. */
 export const POLICY =
   /block|denied|prohibit|not (?:allowed|permitted|authori[sz]ed)|unauthori[sz]ed|polic(?:y|ies)|spam|\bbanned\b|abus|suspicious|security|restricted/i
 
-/** A reply without the addresses it repeats: whoever is called spam@ or nobody@ is not to be judged by it. */
+/** Returns a reply without the addresses that it repeats, so that a name such as spam@ or nobody@ does not affect its class. */
 export function withoutAddresses(text: string): string {
   return text.replace(/[^\s<>()]+@[^\s<>():;,]+/g, '')
 }

@@ -1,6 +1,6 @@
 import { STALL_MS } from '#lib/delivery/smtp/server.ts'
 
-/** Before any message has ended, a relay may be connecting, which takes longer than a reply. */
+/** Factor for the time without a reply before any message has ended: connecting takes longer than a reply. */
 const CONNECT_STALLS = 5
 
 /** The connections of one relay: how many are in use, and when anything last happened on them. */
@@ -12,18 +12,18 @@ export class RelayPlaces {
   #ended = 0
   #moved_at = 0
 
-  /** @param stall ms without a reply after which a relay in full use is passed over */
+  /** @param stall a relay with all connections in use is skipped after this many ms without a reply */
   constructor(total: number, stall: number = STALL_MS) {
     this.total = total
     this.stall = stall
   }
 
-  /** One destination has half of them at most. */
+  /** Tells whether a connection is free for the destination, which may use at most half of them. */
   fits(destination: string): boolean {
     return this.#active < this.total && this.#of(destination) < Math.ceil(this.total / 2)
   }
 
-  /** Ms until it is stalled if nothing happens; 0 or less: it is. */
+  /** Returns the ms until the relay is stalled if nothing happens; 0 or less if it is stalled. */
   patience(): number {
     const patience = this.#ended > 0 ? this.stall : CONNECT_STALLS * this.stall
     return this.#moved_at + patience - performance.now()
@@ -35,13 +35,13 @@ export class RelayPlaces {
     this.#destinations.set(destination, this.#of(destination) + 1)
   }
 
-  /** A message was sent up to its final dot. */
+  /** Reports that a message was sent up to its final dot. */
   ended(): void {
     this.#ended++
     this.#moved_at = performance.now()
   }
 
-  /** `isAnswered`: not for one that was set aside, of which nothing was heard. */
+  /** `isAnswered` is false for a message that was set aside without a reply. */
   free(destination: string, isEnded: boolean, isAnswered: boolean): void {
     this.#active--
     if (isEnded) this.#ended--
@@ -60,14 +60,14 @@ type HasPlaces = { places: RelayPlaces }
 type Waiter<Relay> = { relays: readonly Relay[]; destination: string; resolve: (relay: Relay | null) => void }
 
 /**
- * Messages that wait for a connection to one of several relays. The first relay has them all as long as it answers; one
- * that is stalled with all its connections in use keeps nobody from the next.
+ * Messages that wait for a connection to one of several relays. The first relay gets all mail as long as it replies. If it is
+ * stalled with all its connections in use, messages go to the next one.
  */
 export class RelayQueue<Relay extends HasPlaces> {
   readonly #waiting = new Set<Waiter<Relay>>()
   #timer: NodeJS.Timeout | undefined
 
-  /** The relay whose place was taken, which is to be freed by `free`; null when the signal is aborted first. */
+  /** Returns the relay on which a connection was taken, to be freed by `free`; null if the signal is aborted first. */
   async take(relays: readonly Relay[], destination: string, signal: AbortSignal): Promise<Relay | null> {
     return this.#takeNow(relays, destination) ?? this.#wait(relays, destination, signal)
   }
@@ -120,7 +120,10 @@ export class RelayQueue<Relay extends HasPlaces> {
     this.#lookAgain()
   }
 
-  /** When the next relay would be stalled, but soon: once a message has ended that is sooner than it seemed. */
+  /**
+   * Sets a timer for when the next relay may be stalled. It fires after at most `stall` ms, since that moment comes closer once a
+   * message has ended.
+   */
   #lookAgain(): void {
     if (this.#waiting.size === 0) {
       clearTimeout(this.#timer)

@@ -2,9 +2,9 @@ import { Breaker } from '#lib/async/circuit_breaker.ts'
 import type { Outcome, Outgoing } from './transport.ts'
 
 /**
- * Watches how one server behaves after the final dot. A message that it does not answer in time, or breaks off, is a failure;
- * after five in a row only one message per pause goes there, until one is answered. The same while as many are set aside
- * as may be.
+ * Watches how a server behaves after the final dot. It is a failure if the server does not reply in time, or drops the
+ * connection. After five failures in a row only one message per pause is sent, until one gets a reply. No message is sent while
+ * the maximum number of messages is set aside.
  */
 export class Silence {
   readonly #breaker: Breaker
@@ -15,13 +15,13 @@ export class Silence {
     this.#breaker = new Breaker(now)
   }
 
-  /** Why no message may be begun now, or null. `most`: messages that may be set aside. */
+  /** Returns the reason not to start a message now, or null. `most`: messages that may be set aside. */
   refuses(most: number): string | null {
     if (this.#aside >= most) return `${this.#aside} messages wait for its reply already.`
     return this.#breaker.refuses()
   }
 
-  /** Sends a message that `refuses` has let through, and hears what becomes of it. */
+  /** Sends a message that `refuses` has allowed, and records the outcome. */
   async watch<Result extends { outcome: Outcome }>(
     outgoing: Outgoing,
     most: number,

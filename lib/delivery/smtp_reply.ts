@@ -1,12 +1,14 @@
-/** `enhanced` is the status code of RFC 3463 (`5.1.1`), `text` printable ASCII without the codes; code 0: no reply at all. */
+/** `enhanced` is the status code of RFC 3463 (`5.1.1`), `text` is printable ASCII without the codes. Code 0: no reply at all. */
 export type Reply = { code: number; enhanced: string | null; text: string }
 
-/** The step replied to: `connect` is all before MAIL (greeting, EHLO, STARTTLS, AUTH), `dot` the end of the message. */
+/**
+ * The step that the reply belongs to: `connect` is everything before MAIL (greeting, EHLO, STARTTLS, AUTH), `dot` the end of the
+ * message.
+ */
 export type Stage = 'connect' | 'mail' | 'rcpt' | 'data' | 'dot'
 
 /**
- * `bounced` suppresses the recipient; `failed` is as final but suppresses nobody; `deferred` is retried. `class` is the
- * cause.
+ * `bounced` suppresses the recipient; `failed` is final too, but suppresses nobody; `deferred` is retried. `class` is the cause.
  */
 export type ReplyClass = {
   outcome: 'deferred' | 'bounced' | 'failed'
@@ -16,14 +18,14 @@ export type ReplyClass = {
 const MAX_TEXT = 1000
 // RFC 5321 4.2.1 and RFC 2034 4. Some servers write the status as `#5.1.0` or `(5.1.0)`.
 const LINE = /^(\d{3})(?:[ -]|$)(?:[#(]?([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)[):]?\s*)?/
-// qmail puts it at the end: `no mailbox here by that name (#5.1.1)`.
+// qmail writes it at the end: `no mailbox here by that name (#5.1.1)`.
 const TRAILING_STATUS = /#([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)/
 
 /** Parses a reply of one or more lines. Never throws: a peer may reply anything. */
 export function parseReply(text: string): Reply {
   const reply: Reply = { code: 0, enhanced: null, text: '' }
   const words: string[] = []
-  // The codes are on every line, so that clipping loses only words.
+  // The codes are on every line, so clipping loses only words.
   for (const line of text.slice(0, 2 * MAX_TEXT).split(/\r?\n/)) {
     const [codes = '', code, enhanced] = LINE.exec(line) ?? []
     if (code && !reply.code) reply.code = Number(code)

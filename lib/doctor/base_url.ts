@@ -7,7 +7,7 @@ import { addressType, type Site } from './site.ts'
 const BASE_URL = about('BASE_URL')
 const PROXIES = about('TRUSTED_PROXIES')
 
-/** Whether links in mail and in answers lead here. */
+/** Checks whether links in mail and in responses lead to this server. */
 export async function checkBaseUrl(site: Site): Promise<Finding[]> {
   const { BASE_URL: base, TRUSTED_PROXIES } = site.config
   const url = new URL(base)

@@ -23,7 +23,7 @@ const BLOCKLISTS: Blocklist[] = [
   },
 ]
 
-/** Whether lists that receivers ask have this host's addresses (RFC 5782 section 2). */
+/** Checks whether this host's addresses are on blocklists that receivers use (RFC 5782 section 2). */
 export async function checkBlocklists(site: Site): Promise<Finding[]> {
   const { addresses, dns } = site
   if (addresses.length === 0) {
@@ -45,7 +45,7 @@ async function ask(site: Site, dns: Dns, { zone, page }: Blocklist, address: str
   return fault(site, tell)(`${address} is on it (${detail}).`, `Ask to be taken off: ${page(address)}`)
 }
 
-/** What is listed has an address in 127.0.0.0/8. Spamhaus answers 127.255.255.x to whom it does not serve. */
+/** A listed address has a record in 127.0.0.0/8. Spamhaus responds with 127.255.255.x to name servers that it does not serve. */
 function readListing(answer: Answer<string>): { state: 'free' | 'listed' | 'unknown'; detail: string } {
   if (answer.outcome === 'none') return { state: 'free', detail: '' }
   if (answer.outcome === 'failed') return { state: 'unknown', detail: `it could not be asked (${answer.reason}).` }

@@ -1,7 +1,7 @@
-/** problem: mail is lost, refused or not sent because of it; warning: it may be; unknown: nobody could say now. */
+/** problem: mail is lost, refused or not sent because of it; warning: it may be; unknown: it could not be checked now. */
 type Level = 'ok' | 'warning' | 'problem' | 'unknown'
 
-/** `fix`: the command to run, the variable to set or the DNS record to publish, whole; one a line. */
+/** `fix`: the complete command to run, variable to set or DNS record to publish; one per line. */
 export type Finding = { check: string; level: Level; finding: string; fix?: string }
 
 export type Check = { check: string; run(): Promise<Finding[]> }
@@ -10,7 +10,7 @@ const WIDTH = 'problem'.length + 2
 
 type Tell = (finding: string, fix?: string) => Finding
 
-/** What may be said of one thing. */
+/** Makes the findings of one check. */
 export type About = Record<Level, Tell>
 
 export function about(check: string): About {
@@ -20,7 +20,7 @@ export function about(check: string): About {
   return { ok: tell('ok'), warning: tell('warning'), problem: tell('problem'), unknown: tell('unknown') }
 }
 
-/** All at once, each within the deadline; findings in the order of the checks. */
+/** Runs all checks concurrently, each within the deadline. Findings are in the order of the checks. */
 export async function runChecks(checks: Check[], deadline_ms: number): Promise<Finding[]> {
   const found = await Promise.all(checks.map(check => runCheck(check, deadline_ms)))
   return found.flat()
@@ -39,12 +39,12 @@ async function runCheck({ check, run }: Check, deadline_ms: number): Promise<Fin
   }
 }
 
-/** Of the process: 1 when there is a problem. */
+/** Returns the exit code of the process: 1 if there is a problem. */
 export function exitCode(findings: Finding[]): 0 | 1 {
   return findings.some(({ level }) => level === 'problem') ? 1 : 0
 }
 
-/** A line for each finding, its fix below it. */
+/** Returns a line per finding, with its fix below it. */
 export function printed(findings: Finding[]): string {
   return findings
     .flatMap(({ check, level, finding, fix }) => [`${level.padEnd(WIDTH)}${check}: ${finding}`, ...fixLines(fix)])

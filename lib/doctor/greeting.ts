@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 
-/** Of a greeting (RFC 5321 section 4.5.3.1.5 allows 512); more is not read. */
+/** Longest greeting that is read (RFC 5321 section 4.5.3.1.5 allows 512). */
 const MAX_LENGTH = 1_000
 
-/** The first line that a server says by itself; nothing is sent to it. @throws Error: refused, silent, hung up */
+/** Resolves to the first line that a server sends; sends nothing to it. @throws {Error} if it refuses, is silent or hangs up */
 export function readGreeting(host: string, port: number, deadline_ms: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port })

@@ -6,11 +6,11 @@ import { addressType, fault, type Site } from './site.ts'
 const HELO = about('HELO_NAME')
 const PTR = about('PTR')
 
-/** A domain name with a public end, as others can look it up (RFC 5321 section 2.3.5). */
+/** A domain name with a public suffix, which others can look up (RFC 5321 section 2.3.5). */
 const wholeName =
   /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+(?!local$|localdomain$|internal$|test$|invalid$)[a-z][a-z0-9-]*$/i
 
-/** The name of this host and its addresses lead to each other: many receivers refuse a host of which that is not so. */
+/** Checks that the name of this host and its addresses lead to each other: many receivers refuse hosts for which they do not. */
 export async function checkHeloName(site: Site): Promise<Finding[]> {
   const { HELO_NAME } = site.config
   if (!wholeName.test(HELO_NAME)) {
@@ -40,7 +40,7 @@ async function checkName(site: Site): Promise<Finding> {
   return HELO.ok(`${name} leads to this host (${addresses.filter(address => !missing.includes(address)).join(', ')}).`)
 }
 
-/** Receivers ask which name an address has, then whether that name has the address. */
+/** Checks the reverse name: receivers look up the name of an address, and then whether that name has the address. */
 async function checkPointer(site: Site, address: string): Promise<Finding> {
   const { HELO_NAME: name } = site.config
   const fix = `${recordLine({ name: reverseName(address), type: 'PTR', value: name })}   (set by whom the address is from)`

@@ -5,7 +5,7 @@ import { about, type Finding } from './finding.ts'
 
 const MIN_NODE = 24
 
-/** Below either of them new work is refused (reliability 3.15). */
+/** Minimum of free space. Below either of them new work is rejected (reliability 3.15). */
 const MIN_SHARE = 0.05
 const MIN_BYTES = 1 << 30
 
@@ -15,7 +15,7 @@ export function checkNode(version = process.versions.node): Finding {
   return tell.problem(`${version} is older than ${MIN_NODE}.`, 'npm ci   (brings Node 24), or install Node 24')
 }
 
-/** Free space where `directory` lies. */
+/** Checks the free space of the disk that has `directory`. */
 export async function checkDisk(what: string, directory: string): Promise<Finding> {
   const tell = about(`disk of ${what}`)
   const { bavail, blocks, bsize } = await statfs(directory).catch(() => ({ bavail: 0, blocks: 0, bsize: 0 }))
@@ -34,7 +34,7 @@ function gigabytes(bytes: number): string {
   return `${(bytes / (1 << 30)).toFixed(1)} GB`
 }
 
-/** Whether this machine sets its clock by others'. */
+/** Checks whether this machine synchronizes its clock. */
 export async function checkTimeService(): Promise<Finding> {
   const tell = about('clock of this host')
   const answer = await promisify(execFile)('timedatectl', ['show', '--property=NTPSynchronized', '--value'], {

@@ -7,7 +7,7 @@ import { readGreeting } from './greeting.ts'
 
 const DEADLINE_MS = 5_000
 const DAY_MS = 86_400_000
-/** Whoever renews it by itself has done so by then. */
+/** Warns about a certificate this close to its end: automatic renewal would have renewed it by then. */
 const SOON_MS = 14 * DAY_MS
 
 const PORT = about('SMTP_PORT')
@@ -15,7 +15,7 @@ const CERTIFICATE = about('SMTP_TLS_CERT')
 
 type Inbound = Pick<Config, 'SMTP_PORT' | 'SMTP_TLS_CERT'>
 
-/** Whether mail is taken in on this host, and by a certificate that holds. */
+/** Checks whether this host accepts mail, and whether its certificate is valid. */
 export async function checkInbound({ SMTP_PORT, SMTP_TLS_CERT }: Inbound): Promise<Finding[]> {
   return Promise.all([checkPort(SMTP_PORT), checkCertificate(SMTP_TLS_CERT)])
 }

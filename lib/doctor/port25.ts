@@ -3,7 +3,7 @@ import { about, type Finding } from './finding.ts'
 import { readGreeting } from './greeting.ts'
 import { fault, type Site } from './site.ts'
 
-/** Whose servers are always up, and far from each other. */
+/** Domains whose servers are always up and far from each other. */
 const DOMAINS = ['gmail.com', 'outlook.com', 'yahoo.com']
 
 const PORT = 25
@@ -13,7 +13,7 @@ const tell = about('port 25')
 
 type Result = { host: string; outcome: 'greeted' | 'shut' | 'unknown'; detail: string }
 
-/** Whether servers of the world can be reached from here. `server` such as `mx.acme.com:25` is asked instead of them. */
+/** Checks whether other mail servers can be reached from here. `server`, such as `mx.acme.com:25`, is tried instead of them. */
 export async function checkPort25(site: Site, server: string | undefined): Promise<Finding[]> {
   const results = server
     ? [await greetServer(server)]

@@ -2,7 +2,7 @@ import { quoteText } from '#lib/domains/export/quote.ts'
 
 type Record = { name: string; type: string; value: string; priority?: number }
 
-/** A record as it stands in a zone file. `name` and a name in `value` are whole, without a dot at the end. */
+/** Returns a record as in a zone file. `name`, and a name in `value`, are fully qualified, without a trailing dot. */
 export function recordLine({ name, type, value, priority }: Record): string {
   return [`${name}.`, 'IN', type, ...(priority === undefined ? [] : [priority]), dataOf(type, value)].join(' ')
 }

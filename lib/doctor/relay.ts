@@ -9,7 +9,7 @@ const TIMEOUTS: SmtpTimeouts = { connect: 5_000, message: 5_000, dot: 5_000 }
 const CERTIFICATE =
   'Name the host that its certificate is for (?tls.servername=NAME), or accept any: ?tls.rejectUnauthorized=false'
 
-/** Whether a relay answers, protects what it is told, and lets us in. No mail is sent. */
+/** Checks whether a relay responds, uses TLS and accepts our credentials. No mail is sent. */
 export async function checkRelay(url: string, helo_name: string): Promise<Finding[]> {
   const server = relayServer(url, helo_name)
   const tell = about(`relay ${server.host}:${server.port}`)
@@ -31,7 +31,7 @@ export async function checkRelay(url: string, helo_name: string): Promise<Findin
   }
 }
 
-/** The port for mail of those with a password (RFC 8314) is most often 465 with TLS from the first byte. */
+/** Suggests TLS. For submission with a password (RFC 8314) the port is usually 465, with TLS from the first byte. */
 function requireTls(url: string): string {
   const wanted = new URL(url)
   wanted.searchParams.delete('ignoreTLS')
@@ -44,7 +44,7 @@ function fixOf({ host, port }: SmtpServer): string {
   return `Set its URL right; nc -v ${host} ${port} must be greeted with 220.`
 }
 
-/** Without a password: connected, greeted, EHLO, and STARTTLS where it is offered. */
+/** Connects without a password: greeting, EHLO, and STARTTLS if it is offered. */
 function probe(server: SmtpServer): Promise<{ secure: boolean; allowsAuth: boolean }> {
   const connection = new SMTPConnection(connectionOptions(server, TIMEOUTS))
   return new Promise((resolve, reject) => {

@@ -6,14 +6,14 @@ import { evaluateSpf } from './spf.ts'
 
 const SPF = about('SPF')
 
-/** The hosts that records of senders' domains point to (lib/domains/domain_records.ts), and what each is for. */
+/** The hosts that senders' DNS records point to (lib/domains/domain_records.ts), and the consequence if one is missing. */
 const NAMES = {
   feedback: 'bounces of domains with a return path of their own are lost',
   inbound: 'mail to domains that receive does not arrive',
   links: 'tracked links lead nowhere',
 }
 
-/** The records of SERVER_DOMAIN, which those of all domains lead to. */
+/** Checks the records of SERVER_DOMAIN, which those of all domains refer to. */
 export async function checkServerDomain(site: Site): Promise<Finding[]> {
   const { SERVER_DOMAIN } = site.config
   if (!SERVER_DOMAIN.includes('.')) {
@@ -35,7 +35,7 @@ async function checkLeads(site: Site, name: string, harm: string): Promise<Findi
   return tell.warning(`It has no address: ${harm}.`, records || `${name}. IN A the public address of this host`)
 }
 
-/** The domains' SPF records include this one, so it must allow the address that mail leaves from. */
+/** Checks the SPF record, which those of all domains include, so it must allow the address that mail is sent from. */
 async function checkSpf(site: Site, address: string): Promise<Finding> {
   const { SERVER_DOMAIN: name } = site.config
   const { result, comment, record } = await evaluateSpf(site.dns, name, address)
@@ -48,7 +48,7 @@ async function checkSpf(site: Site, address: string): Promise<Finding> {
   return SPF.problem(said, recordLine({ name, type: 'TXT', value }))
 }
 
-/** Through a relay mail leaves from addresses that are not known here. */
+/** Checks only that there is an SPF record: a relay sends mail from addresses that are not known here. */
 async function checkSomeSpf(site: Site): Promise<Finding> {
   const { SERVER_DOMAIN: name } = site.config
   const answer = await site.dns.txt(name)
@@ -65,7 +65,7 @@ async function checkSomeSpf(site: Site): Promise<Finding> {
   return SPF.ok(`${name} has ${policy}`)
 }
 
-/** The record with these addresses allowed, in front of what it says of all others. */
+/** Returns the record with these addresses allowed before its other terms. */
 function allowing(record: string | null, addresses: string[]): string {
   const mechanisms = addresses.map(address => `${addressType(address) === 'A' ? 'ip4' : 'ip6'}:${address}`)
   const [, ...terms] = record?.split(/\s+/) ?? ['v=spf1', '~all']

@@ -22,14 +22,14 @@ export function isDirect({ config, transports }: Site): boolean {
   return defaultTransport(config) === 'direct' || transports.includes('direct')
 }
 
-/** Reports a fault that only direct mail suffers from: a problem if there is any, else a warning. */
+/** Reports a fault that only affects direct mail: a problem if there is such mail, else a warning. */
 export function fault(site: Site, tell: About): (finding: string, fix?: string) => Finding {
   return isDirect(site) ? tell.problem : tell.warning
 }
 
 /**
- * Returns the public addresses of this host: `given` by the operator, else those of its interfaces. Behind NAT, as is usual
- * for IPv4, it has none of that family: then the addresses of its host name.
+ * Returns the public addresses of this host: `given` by the operator, else those of its interfaces. Behind NAT, as is usual for
+ * IPv4, it has none of that family; then those of its host name are used.
  */
 export async function findAddresses(
   given: string[],

@@ -11,7 +11,7 @@ import { isDirect, type Site, type TransportKind } from './site.ts'
 
 const TRANSPORT = about('MAIL_TRANSPORT')
 
-/** What is to be asked of the world. `server`: whose port 25 is tried instead of those of some providers. */
+/** Returns the checks that need the network. `server`: its port 25 is tried instead of those of some providers. */
 export function siteChecks(site: Site, server: string | undefined): Check[] {
   const { config } = site
   const isAllRelayed = defaultTransport(config) === 'relay' && !isDirect(site)

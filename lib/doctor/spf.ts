@@ -3,13 +3,13 @@ import { isSpfPolicy } from '#lib/domains/check_policy_record.ts'
 import type { Dns } from '#lib/net/dns.ts'
 import { createLookUp } from '#lib/receiving/verdicts/look_up.ts'
 
-/** Of RFC 7208 section 2.6. `record`: the policy, when there is exactly one. */
+/** `result` as in RFC 7208 section 2.6. `record`: the policy, if there is exactly one. */
 export type SpfResult = { result: string; comment: string; record: string | null }
 
-/** RFC 7208 section 4.6.4 lets 10 terms ask, each MX for 10 addresses more. */
+/** RFC 7208 section 4.6.4 allows 10 terms that cause look-ups, and 10 more for the addresses of each MX. */
 const LIMITS = { deadline_ms: 8_000, lookups: 120 }
 
-/** What SPF says of mail from a domain that comes from an address. */
+/** Evaluates SPF for mail from a domain that is sent from an address. */
 export async function evaluateSpf(dns: Dns, domain: string, address: string): Promise<SpfResult> {
   const { status } = await spf({
     sender: `postmaster@${domain}`,
@@ -25,7 +25,7 @@ export async function evaluateSpf(dns: Dns, domain: string, address: string): Pr
   return { result: String(status?.result), comment: String(status?.comment || ''), record }
 }
 
-/** What only `ptr` allows is not counted on: it is not to be used (RFC 7208 section 5.5). */
+/** Ignores the `ptr` mechanism, which should not be used (RFC 7208 section 5.5). */
 function withoutPtr(dns: Dns): Dns {
   return { ...dns, ptr: async () => ({ outcome: 'none', exists: true }) }
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 const MAX_NAME = 100
 const MAX_URL = 500
 
-/** WCAG 2.2, 1.4.3: of text on its background. */
+/** WCAG 2.2, 1.4.3: contrast of text with its background. */
 const MIN_CONTRAST = 4.5
 
 const Name = z
@@ -22,13 +22,13 @@ const LogoUrl = z
   .max(MAX_URL)
   .refine(isPlainUrl, 'must be an https URL')
 
-/** In a Content-Security-Policy these would end the source that the URL is. */
+/** Rejects characters that would end the URL as a source in a Content-Security-Policy. */
 function isPlainUrl(text: string): boolean {
   const url = URL.parse(text)
   return url !== null && url.username === '' && url.password === '' && !/[;,\s'"]/.test(url.host)
 }
 
-/** Changes of the look of a sender; null: the default. */
+/** Changes to the look of a sender; null: the default. */
 export const BrandChange = z.object({
   name: Name.nullish().describe('Name of the sender. Default, and with null: the name of the domain.'),
   color: Color.nullish().describe(
@@ -39,7 +39,7 @@ export const BrandChange = z.object({
 
 export type BrandChange = z.infer<typeof BrandChange>
 
-/** The look of a sender as its domain shows it. */
+/** The look of a sender in the record of its domain. */
 export const Brand = z
   .object({
     name: z.string().nullable().describe('Name of the sender; null: the name of the domain.'),
@@ -49,14 +49,14 @@ export const Brand = z
   .meta({ id: 'Brand' })
 export type Brand = z.infer<typeof Brand>
 
-/** Returns a color, `#rrggbb`, that white text can be read on: the given one, or a darker one of its hue. */
+/** Returns a color, `#rrggbb`, on which white text is readable: the given one, or a darker one of the same hue. */
 export function readableColor(color: string): string {
   let channels = [1, 3, 5].map(at => Number.parseInt(color.slice(at, at + 2), 16))
   while (1.05 / (luminance(channels) + 0.05) < MIN_CONTRAST) channels = channels.map(value => Math.floor(value * 0.95))
   return `#${channels.map(value => value.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** WCAG 2.2: relative luminance, 0 to 1. */
+/** Returns the relative luminance, 0 to 1 (WCAG 2.2). */
 function luminance(channels: number[]): number {
   const [red = 0, green = 0, blue = 0] = channels.map(value => {
     const share = value / 255

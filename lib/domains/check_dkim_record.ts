@@ -1,13 +1,15 @@
 type Tags = Partial<Record<string, string>>
 
-/** Why the texts at a selector are not the record `value`, by the tags of RFC 6376 section 3.6.1; null: they are. */
+/**
+ * Returns why the TXT records at a selector are not the record `value`, by the tags of RFC 6376 section 3.6.1; null if they are.
+ */
 export function whyNotDkim(value: string, texts: string[]): string | null {
   const expected = tagsOf(value)
   if (isSplit(expected, texts)) return SPLIT
   const keys = texts.map(tagsOf).filter(tags => tags.p !== undefined)
   const [key, another] = keys
   if (!key) return 'There is a text, but no key: a p= is missing.'
-  // Which of several is read is anybody's guess (section 3.6.2.2).
+  // It is undefined which of several keys is used (section 3.6.2.2).
   if (another) return `There are ${keys.length} keys: leave only one.`
   return whyNotKey(expected, key) ?? whyNotUsable(key)
 }
@@ -25,7 +27,7 @@ function whyNotKey(expected: Tags, { p = '', k = 'rsa' }: Tags): string | null {
   return 'It has another key.'
 }
 
-/** What receivers would not take the right key for. */
+/** Returns why receivers would reject a record with the right key; null if they would not. */
 function whyNotUsable({ v = 'DKIM1', h, s }: Tags): string | null {
   if (v !== 'DKIM1') return `It says v=${shown(v)} where v=DKIM1 is meant.`
   if (h !== undefined && !h.split(':').includes('sha256')) return 'Its h= leaves out sha256.'
@@ -33,7 +35,7 @@ function whyNotUsable({ v = 'DKIM1', h, s }: Tags): string | null {
   return services.includes('*') || services.includes('email') ? null : 'Its s= leaves out email.'
 }
 
-/** Whether the pieces are there, in whatever order. */
+/** Tells whether the records contain the key in pieces, in any order. */
 function isSplit(expected: Tags, texts: string[]): boolean {
   const pieces = texts.map(text => (tagsOf(text).p ?? text).replace(/[\s"\\]/g, ''))
   const found = pieces.filter(piece => piece.length >= MIN_PIECE && expected.p?.includes(piece))
@@ -42,13 +44,13 @@ function isSplit(expected: Tags, texts: string[]): boolean {
 
 const MIN_PIECE = 8
 
-/** Without white space, which may be anywhere; a quotation mark around the whole is none of a tag. */
+/** Parses tags, without white space, which may be anywhere, and without a quotation mark before the first name. */
 function tagsOf(text: string): Tags {
   const tags = text.split(';').map(tag => tag.split(/=(.*)/s).map(part => part.replace(/\s+/g, '')))
   return Object.fromEntries(tags.map(([name = '', value = '']) => [name.replace(/^"/, ''), value]))
 }
 
-/** As it may be shown and stored. */
+/** Returns text that is safe to show and store. */
 function shown(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, '?').slice(0, 30)
 }

@@ -1,9 +1,12 @@
 const QUOTED = 'There are quotation marks in it that do not belong there: put the value in without them.'
 
-/** Why the texts at a name do not let our servers send (RFC 7208); null: they do. `value`: `v=spf1 include:<server> ~all`. */
+/**
+ * Returns why the TXT records at a name do not allow our servers to send (RFC 7208); null if they do. `value`: `v=spf1
+ * include:<server> ~all`.
+ */
 export function whyNotSpf(value: string, texts: string[]): string | null {
   const policies = texts.filter(isSpfPolicy)
-  // Section 4.5: more than one record is none.
+  // Section 4.5: several records count as none.
   if (policies.length > 1) return 'There is more than one SPF record: put what they say into one.'
   const [policy] = policies
   if (policy === undefined) {
@@ -12,12 +15,12 @@ export function whyNotSpf(value: string, texts: string[]): string | null {
   return whyNotIncluded(value.split(' ')[1] as string, policy.toLowerCase().split(/ +/))
 }
 
-/** Whether a text is an SPF record (RFC 7208 section 4.5). */
+/** Tells whether a text is an SPF record (RFC 7208 section 4.5). */
 export function isSpfPolicy(text: string): boolean {
   return /^v=spf1(?: |$)/i.test(text)
 }
 
-/** What stands first decides (section 4.6.2): after an `all` nothing is read. */
+/** The first match decides (section 4.6.2): terms after an `all` are ignored. */
 function whyNotIncluded(include: string, terms: string[]): string | null {
   const names = terms.map(term => term.replace(/^\+/, '').replace(/\.$/, ''))
   const at = names.indexOf(include)
@@ -29,7 +32,7 @@ function whyNotIncluded(include: string, terms: string[]): string | null {
   return all !== -1 && all < at ? `Its ${include} stands after ${names[all]}, where nothing is read.` : null
 }
 
-/** Why the DMARC records of a name are no policy (RFC 7489 sections 6.3 and 6.6.3); null: they are. */
+/** Returns why the DMARC records of a name are not a valid policy (RFC 7489 sections 6.3 and 6.6.3); null if they are. */
 export function whyNotDmarc(policies: string[]): string | null {
   const [policy = '', another] = policies
   if (another !== undefined) return 'There is more than one DMARC record: leave only one.'

@@ -5,12 +5,12 @@ import { whyNotDmarc, whyNotSpf } from './check_policy_record.ts'
 import type { DomainRecord } from './domain_records.ts'
 
 /**
- * What DNS says of a record that is to be there: it is, there is none, there is another, or nobody could say. `problem`
- * tells a person what to mend.
+ * The result for a record that should exist: it exists, there is none, there is a different one, or DNS did not respond.
+ * `problem` tells the user what to fix.
  */
 export type Check = { status: 'verified' | 'missing' | 'failed' | 'temporary_failure'; problem: string | null }
 
-/** Asks DNS for one record. Takes no longer than one question does. */
+/** Checks one record in DNS. Takes no longer than a single query. */
 export async function checkRecord(dns: Dns, record: DomainRecord): Promise<Check> {
   if (record.record === 'DMARC') return checkDmarc(dns, record)
   switch (record.type) {
@@ -36,7 +36,7 @@ function whyNotText({ record, value }: DomainRecord, texts: string[]): string | 
   return record === 'DKIM' ? whyNotDkim(value, texts) : whyNotSpf(value, texts)
 }
 
-/** Mail comes to the lowest number first: others may stand behind ours, not before or beside it. */
+/** Mail goes to the lowest number first: other hosts may come after ours, but not before it or with the same number. */
 function whyNotMx(value: string, found: Mx[]): string | null {
   const best = Math.min(...found.map(mx => mx.priority))
   const others = found.filter(mx => mx.exchange !== value)
@@ -54,7 +54,7 @@ function namesOf(found: Mx[]): string {
   return listed(found.map(mx => mx.exchange || '.'))
 }
 
-/** The DNS of some providers puts addresses in the place of a CNAME, which then stay behind when ours change. */
+/** Some DNS providers replace a CNAME with addresses, which become outdated when ours change. */
 async function checkCname(dns: Dns, { name, value }: DomainRecord): Promise<Check> {
   const [answer, addresses] = await Promise.all([dns.cname(name), dns.addresses(name)])
   if (answer.outcome === 'none' && addresses.outcome === 'found') {
@@ -69,7 +69,7 @@ function whyElsewhere(value: string, found: string): string {
   return `It leads to ${found}, not to ${value}.${hint}`
 }
 
-/** The policy of the name itself, or else of the domain that it is registered under (RFC 7489 section 6.6.3). */
+/** Checks the policy of the name itself, or else of its registered domain (RFC 7489 section 6.6.3). */
 async function checkDmarc(dns: Dns, { name }: DomainRecord): Promise<Check> {
   const domain = registrableDomain(name)
   const names = [...new Set([name, ...(domain === null ? [] : [`_dmarc.${domain}`])])]
@@ -78,7 +78,7 @@ async function checkDmarc(dns: Dns, { name }: DomainRecord): Promise<Check> {
   return judge(first ?? { outcome: 'none', exists: false }, whyNotDmarc)
 }
 
-/** Whatever else is there is no policy. */
+/** Leaves out TXT records that are not DMARC policies. */
 function policiesOnly(answer: Answer<string>): Answer<string> {
   if (answer.outcome !== 'found') return answer
   const records = answer.records.filter(text => /^\s*"?v\s*=\s*DMARC/i.test(text))
@@ -87,7 +87,7 @@ function policiesOnly(answer: Answer<string>): Answer<string> {
 
 const MAX_LISTED = 5
 
-/** Names of strangers, as they may be shown and stored. */
+/** Lists names from DNS so that they are safe to show and store. */
 function listed(found: string[]): string {
   const names = found.slice(0, MAX_LISTED).map(name => name.replace(/[^\x21-\x7e]/g, '?').slice(0, 255))
   return names.join(', ') + (found.length > MAX_LISTED ? ' and others' : '')

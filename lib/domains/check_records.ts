@@ -5,12 +5,12 @@ import type { Standing, Standings } from './domain_status.ts'
 
 export type CheckedRecord = { record: DomainRecord; check: Check }
 
-/** Asks for all of them at once: it takes no longer than the slowest answer. */
+/** Checks all records concurrently, so that it takes no longer than the slowest response. */
 export async function checkRecords(dns: Dns, records: DomainRecord[]): Promise<CheckedRecord[]> {
   return Promise.all(records.map(async record => ({ record, check: await checkRecord(dns, record) })))
 }
 
-/** What DNS says of a domain, by what each record is for: when it does not send, it must receive. */
+/** Summarizes the checks of a domain by the purpose of the records. A domain that does not send must receive. */
 export function standingsOf(checked: CheckedRecord[]): Standings {
   const sends = checked.some(({ record }) => record.purpose === 'sending')
   const isRequired = ({ record }: CheckedRecord) =>
@@ -24,7 +24,7 @@ export function standingsOf(checked: CheckedRecord[]): Standings {
   }
 }
 
-/** One that is surely not there decides. */
+/** One record that is certainly missing decides. */
 function standing(checked: CheckedRecord[]): Standing {
   const statuses = checked.map(({ check }) => check.status)
   if (statuses.some(status => status === 'missing' || status === 'failed')) return 'gone'

@@ -4,20 +4,20 @@ import { registrableDomain } from '#lib/net/domain_name.ts'
 export const RECORD_KINDS = ['DKIM', 'SPF', 'DMARC', 'Receiving', 'Tracking'] as const
 type RecordKind = (typeof RECORD_KINDS)[number]
 
-/** A record that a domain is to have. `name` is whole, in lower case, without a dot at its end. */
+/** A record that a domain should have. `name` is fully qualified, in lower case, without a trailing dot. */
 export type DomainRecord = {
   record: RecordKind
   name: string
   type: 'TXT' | 'MX' | 'CNAME'
   value: string
   priority?: number
-  /** sending: no mail is sent without it; feature: not verified without it; advice: anything may be there. */
+  /** sending: no mail is sent without it; feature: the domain is not fully verified without it; advice: optional. */
   purpose: 'sending' | 'feature' | 'advice'
 }
 
 type Capabilities = { sending: 'enabled' | 'disabled'; receiving: 'enabled' | 'disabled' }
 
-/** What of a domain decides on its records. */
+/** The properties of a domain that determine its records. */
 export type RecordedDomain = {
   name: string
   capabilities: Capabilities
@@ -34,12 +34,12 @@ export type PublishedKey = {
   state: 'staged' | 'active' | 'retired'
 }
 
-/** Below it links and pixels are, unless the domain says otherwise. */
+/** Subdomain of tracked links and pixels, unless the domain has its own. */
 export const TRACKING_SUBDOMAIN = 'track'
 
 const PRIORITY = 10
 
-/** The records of a domain (contract 5.1), for the server that its mail is sent from and received by. */
+/** Returns the records of a domain (contract 5.1) for the server that sends and receives its mail. */
 export function domainRecords(domain: RecordedDomain, keys: PublishedKey[], server_domain: string): DomainRecord[] {
   const { name, capabilities, open_tracking, click_tracking, tracking_subdomain } = domain
   return [
@@ -62,7 +62,7 @@ function sendingRecords(domain: RecordedDomain, keys: PublishedKey[], server_dom
   ]
 }
 
-/** Receivers may know nothing of Ed25519 (RFC 8463): its record helps, and nothing depends on it. */
+/** Receivers may not support Ed25519 (RFC 8463): its record helps, but nothing depends on it. */
 function dkim(name: string, { selector, algorithm, public_key, state }: PublishedKey): DomainRecord {
   const purpose = state === 'active' && algorithm === 'rsa-sha256' ? 'sending' : 'advice'
   return txt('DKIM', `${selector}._domainkey.${name}`, dkimRecordValue(algorithm, public_key), purpose)
@@ -82,7 +82,7 @@ function cname(name: string, value: string): DomainRecord {
   return { record: 'Tracking', name, type: 'CNAME', value, purpose: 'feature' }
 }
 
-/** As it is typed in where the zone is kept: without the registered domain; of that itself, whole. */
+/** Returns a name as users enter it at their DNS provider: relative to the registered domain, or that domain itself. */
 export function nameInZone(name: string): string {
   const zone = registrableDomain(name)
   return zone !== null && name.endsWith(`.${zone}`) ? name.slice(0, -zone.length - 1) : name

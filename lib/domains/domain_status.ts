@@ -5,19 +5,19 @@ export const DomainStatus = z
   .meta({ id: 'DomainStatus' })
 export type DomainStatus = z.infer<typeof DomainStatus>
 
-/** Mail may be sent from a domain in one of these, and no other account may have its name. */
+/** A domain with one of these statuses can send, and no other account can have its name. */
 export const SENDABLE: readonly DomainStatus[] = ['verified', 'partially_verified', 'partially_failed']
 
-/** Of several records: all are there, one of them is surely not, or nobody could say. */
+/** For several records: all exist, one is certainly missing, or DNS did not respond. */
 export type Standing = 'ok' | 'gone' | 'unknown'
 
 /**
- * `required`: what it cannot send without, or receive when it does not send. `features`: the others that it is to have.
- * `return_path`: where its bounces come back to; null when it has none.
+ * `required`: the records without which it cannot send, or cannot receive if it does not send. `features`: the other records that
+ * it should have. `return_path`: the record for its bounces; null if it has none.
  */
 export type Standings = { required: Standing; features: Standing; return_path: Standing | null }
 
-/** `window_since`: since when it is being verified, waits for its features, or misses what it requires. */
+/** `window_since`: when the domain began to be verified, to wait for its features, or to lack a required record. */
 export type DomainState = {
   status: DomainStatus
   window_since: Date | null
@@ -25,18 +25,18 @@ export type DomainState = {
   return_path_verified: boolean
 }
 
-/** `check_at`: when DNS is asked again; null: when somebody asks for it. */
+/** `check_at`: when DNS is checked again; null: only on request. */
 export type NextDomainState = DomainState & { check_at: Date | null }
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** How long it may be without what it requires. */
+/** How long a domain may lack required records. */
 export const WINDOW_MS = 72 * HOUR_MS
 
 /**
- * What a domain is after DNS was asked (contract 15.2). What nobody could say changes nothing: neither does it fail, nor
- * is it verified, and it is asked again soon. `spread`, from -1 to 1, keeps domains from being due all at once.
+ * Returns the state of a domain after a DNS check (contract 15.2). If DNS did not respond, the status neither fails nor becomes
+ * verified, and the next check is soon. `spread`, from -1 to 1, distributes the next checks of many domains.
  */
 export function nextDomainState(state: DomainState, standings: Standings, now: Date, spread = 0): NextDomainState {
   const status = nextStatus(state, standings, now)
@@ -56,7 +56,7 @@ export function isSendable(status: DomainStatus): boolean {
   return SENDABLE.includes(status)
 }
 
-/** Whether DNS has a say: one that failed stays so until somebody asks for it to be verified. */
+/** Tells whether a domain is checked at all. A failed one stays failed until a user asks to verify it. */
 export function isChecked(status: DomainStatus): boolean {
   return status === 'pending' || isSendable(status)
 }
@@ -79,7 +79,7 @@ function windowOf({ status, window_since }: DomainState, next: DomainStatus, now
   return next === status ? (window_since ?? now) : now
 }
 
-/** By the age of its window, often at first. */
+/** The next check depends on the age of the window: often at first. */
 function nextCheck(
   status: DomainStatus,
   window_since: Date | null,
@@ -98,7 +98,7 @@ const SOON_MS = 15 * MINUTE_MS
 function delay(status: DomainStatus, age: number, isUnsure: boolean): number {
   switch (status) {
     case 'pending':
-      // Nobody could say for three days: its name servers may never come back.
+      // DNS has not responded for three days: the name servers may never come back.
       return age >= WINDOW_MS ? HOUR_MS : between(MINUTE_MS, age / 10, SOON_MS)
     case 'partially_verified':
       return between(5 * MINUTE_MS, age / 10, isUnsure ? SOON_MS : HOUR_MS)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Dns } from '#lib/net/dns.ts'
 
-/** Where mail to a name goes. `ours`: to our host, and nowhere else. */
+/** The mail servers of a name. `ours`: all of them are this server. */
 export const MxCheck = z.object({
   has_mx: z.boolean().describe('True if the name has a mail server.'),
   ours: z.boolean().describe('True if all its MX records lead to this server.'),
@@ -16,7 +16,10 @@ export const MxCheck = z.object({
 })
 export type MxCheck = z.infer<typeof MxCheck>
 
-/** Null: DNS could not be asked, and may be later. A null MX (RFC 7505) is a record that says that there is none. */
+/**
+ * Looks up the mail servers of a name. Returns null if DNS did not respond. A null MX (RFC 7505) is a record, but not a mail
+ * server.
+ */
 export async function checkMx(dns: Dns, name: string, inbound_host: string): Promise<MxCheck | null> {
   const answer = await dns.mx(name)
   if (answer.outcome === 'failed') return null

@@ -8,7 +8,7 @@ import { type RecordedDomain, TRACKING_SUBDOMAIN } from './domain_records.ts'
 
 const Capability = z.enum(['enabled', 'disabled'])
 
-/** One label or a few (RFC 1123 section 2.1), in lower case. */
+/** One or more labels (RFC 1123 section 2.1), in lower case. */
 const Subdomain = z
   .string()
   .toLowerCase()
@@ -75,7 +75,7 @@ const postal_address = PostalAddress.describe(
 
 const brand = BrandChange.nullish().describe('Look of the pages on which recipients unsubscribe. Null: the default.')
 
-/** What is to be different of a domain: what is left out stays. */
+/** The body that changes a domain. Fields that are left out stay as they are. */
 export const DomainChange = withTwins(
   z.object({ name: Fixed, region: Fixed, ...changeable, brand, postal_address }),
 ).meta({
@@ -83,13 +83,13 @@ export const DomainChange = withTwins(
 })
 export type DomainChange = z.infer<typeof DomainChange>
 
-/** In characters, without the dot at its end (RFC 1035 section 2.3.4). */
+/** In characters, without the trailing dot (RFC 1035 section 2.3.4). */
 const MAX_NAME = 253
 
-/** The longest selector there will be. */
+/** The longest selector that can occur. */
 const SELECTOR = 'mb99999e._domainkey'
 
-/** A name as domains are stored, or why it is none that mail can be sent from. */
+/** Returns a name in the form in which domains are stored, or why no mail can be sent from it. */
 export function readDomainName(text: string): { name: string } | { why: string } {
   const name = asciiDomain(text)
   if (!name || name.length > MAX_NAME) return { why: `${clip(text)} is not a domain name.` }
@@ -99,7 +99,7 @@ export function readDomainName(text: string): { name: string } | { why: string }
 
 export type Settings = Omit<RecordedDomain, 'name'>
 
-/** Why a domain cannot be as it is set, or null. */
+/** Returns why these settings are invalid, or null. */
 export function whyNotSettings(name: string, { capabilities, ...settings }: Settings): string | null {
   const { custom_return_path } = settings
   const tracking = settings.tracking_subdomain ?? TRACKING_SUBDOMAIN

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { DomainFields } from './new_domain.ts'
 
-/** A name to claim that another account has verified (contract 5.2). */
+/** The body of a claim to a domain that another account has verified (contract 5.2). */
 export const NewDomainClaim = withTwins(
   DomainFields.pick({
     name: true,
@@ -15,5 +15,5 @@ export const NewDomainClaim = withTwins(
 ).meta({ id: 'NewDomainClaim' })
 export type NewDomainClaim = z.infer<typeof NewDomainClaim>
 
-/** What a claim's record begins with; its token follows. */
+/** Prefix of a claim's record, before its token. */
 export const CLAIM_PREFIX = 'mb-domain-verification='

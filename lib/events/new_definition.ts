@@ -6,7 +6,7 @@ const MAX_NAME = 255
 const MAX_KEY = 100
 const MAX_KEYS = 100
 
-/** The name of a custom event, or of one of ours such as `contact.created`. */
+/** The name of a custom event, or of a built-in one such as `contact.created`. */
 export const EventName = z
   .string()
   .min(1)
@@ -27,7 +27,7 @@ const SCHEMA = `Types by the keys of payloads: ${TYPES}. Keys that it does not h
 
 export const EVENT_NAME = 'Up to 255 characters, which must not begin with `service:`.'
 
-/** The body of POST /events that defines an event. A name that is missing is a `validation_error` there. */
+/** The body of POST /events that defines an event. There, a missing name is a `validation_error`. */
 export const NewEventDefinition = z
   .object({
     name: z
@@ -56,12 +56,14 @@ const checks: Record<z.infer<typeof PayloadType>, { fits: (value: unknown) => bo
 
 const IsoDate = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })])
 
-/** A time of day without an offset may be anywhere. */
+/** Accepts a time without an offset, whose zone is unknown. */
 export function isDate(value: unknown): value is string {
   return IsoDate.safeParse(value).success
 }
 
-/** Says which value of a payload has the wrong type, or null. Missing keys, null and keys that the schema does not have are right. */
+/**
+ * Returns a message about the first value of the wrong type, or null. Missing keys, null and keys outside the schema are valid.
+ */
 export function findWrongType(schema: PayloadSchema, payload: Record<string, unknown>): string | null {
   for (const [key, type] of Object.entries(schema)) {
     const value = Object.hasOwn(payload, key) ? payload[key] : null

@@ -51,7 +51,7 @@ function readName({ event, name, event_name }: Members, context: z.RefinementCtx
   return first?.[1] ?? null
 }
 
-/** Reads the one of both members that is given; adds an issue if neither or both are. */
+/** Returns the given one of both members; adds an issue if neither or both are given. */
 export function readContact(
   { contact_id, email }: Pick<Members, 'contact_id' | 'email'>,
   context: z.RefinementCtx,
@@ -73,7 +73,7 @@ function refuseMember(context: z.RefinementCtx, name: string, message: string): 
   context.addIssue({ code: 'custom', path: [name], message })
 }
 
-/** The members that have a value. */
+/** Returns the members that have a value. */
 function given<Value>(members: Record<string, Value | null | undefined>): [string, Value][] {
   return Object.entries(members).filter((member): member is [string, Value] => (member[1] ?? null) !== null)
 }

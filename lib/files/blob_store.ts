@@ -1,13 +1,16 @@
-/** Where the bytes of blobs lie. `key` is unique and never written twice with other content. */
+/** Stores the bytes of blobs. `key` is unique and never written twice with different content. */
 export type BlobStore = {
-  /** Stores the chunks as they come; fails without leaving a whole object. Memory: about one part (5 MB) a call. */
+  /**
+   * Stores the chunks as they arrive. A failed write leaves no complete object. Takes the memory of about one part (5 MB) per
+   * call.
+   */
   write(key: string, chunks: AsyncIterable<Buffer>): Promise<void>
-  /** @throws when there is none, or while it is read */
+  /** @throws if there is none, or while it is read */
   read(key: string): AsyncIterable<Buffer>
-  /** A key that is not there is deleted already. */
+  /** Does not fail for a key that does not exist. */
   delete(keys: string[]): Promise<void>
   close(): void
 }
 
-/** The store could not be asked, or refused. */
+/** The store could not be reached, or refused the request. */
 export class BlobStoreError extends Error {}

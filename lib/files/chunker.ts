@@ -1,12 +1,12 @@
 import { GrowingBuffer } from '#lib/files/upload/growing_buffer.ts'
 
 /**
- * Bytes of a stored chunk: 256 KiB, less what makes it whole base64 lines of 76 characters (57 bytes each), so that every
- * chunk can be encoded by itself (RFC 2045 section 6.8).
+ * Bytes of a stored chunk: 256 KiB, reduced to whole base64 lines of 76 characters (57 bytes each), so that each chunk can be
+ * encoded separately (RFC 2045 section 6.8).
  */
 export const CHUNK_SIZE: number = 256 * 1024 - ((256 * 1024) % 57)
 
-/** Cuts what arrives in pieces of any size into chunks of exactly `size` bytes; only the last one may be shorter. */
+/** Splits pieces of any size into chunks of exactly `size` bytes; only the last one may be shorter. */
 export class Chunker {
   readonly #size: number
   readonly #waiting: GrowingBuffer
@@ -16,7 +16,7 @@ export class Chunker {
     this.#waiting = new GrowingBuffer(size)
   }
 
-  /** The chunks that became full. They are copies: the piece may be used again. */
+  /** Returns the chunks that became full. They are copies, so the piece may be reused. */
   push(piece: Buffer): Buffer[] {
     const chunks: Buffer[] = []
     for (let start = 0; start < piece.length; ) {
@@ -28,7 +28,7 @@ export class Chunker {
     return chunks
   }
 
-  /** The rest, or null when nothing is left. */
+  /** Returns the rest, or null if nothing is left. */
   end(): Buffer | null {
     return this.#waiting.length > 0 ? this.#waiting.take() : null
   }

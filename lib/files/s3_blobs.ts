@@ -4,7 +4,7 @@ import { S3Upload } from './s3_upload.ts'
 import { parseS3Url, type S3Location } from './s3_url.ts'
 import { partsOf } from './split_parts.ts'
 
-/** The least that S3 takes for a part that is not the last: 5 MiB. */
+/** Smallest part that S3 accepts, except for the last one: 5 MiB. */
 const PART_BYTES = 5 * 1024 * 1024
 
 const DELETES_AT_ONCE = 20
@@ -13,11 +13,11 @@ const CONNECT_MS = 5_000
 const IDLE_MS = 30_000
 
 /**
- * Blobs in a bucket of S3, or of what speaks its protocol. What is more than one part goes up as a multipart upload,
- * which is no object until it is completed. It is aborted when something fails; what a killed process leaves, a
- * lifecycle rule of the bucket clears up (AbortIncompleteMultipartUpload).
+ * Blobs in a bucket of S3 or of a server with the same protocol. A blob larger than one part is sent as a multipart upload, which
+ * is not an object until it is completed. It is aborted on failure; what a killed process leaves behind is removed by a lifecycle
+ * rule of the bucket (AbortIncompleteMultipartUpload).
  *
- * @throws {RangeError} when the URL is not as `parseS3Url` wants it
+ * @throws {RangeError} if the URL does not have the form of `parseS3Url`
  */
 export function createS3Blobs(url: string): BlobStore {
   const location = parseS3Url(url)
@@ -46,7 +46,7 @@ export function createS3Blobs(url: string): BlobStore {
       }
     },
 
-    // One by one: the request for many needs a checksum that not all servers agree on, and some do not have it.
+    // Deletes one by one: the request for many needs a checksum that servers disagree on, and some servers do not have it.
     async delete(keys) {
       const s3 = await open()
       for (let from = 0; from < keys.length; from += DELETES_AT_ONCE) {
@@ -61,7 +61,7 @@ export function createS3Blobs(url: string): BlobStore {
   }
 }
 
-/** Loaded when it is needed: it takes 0.2 s and some 30 MB, which whoever keeps blobs in Postgres need not pay. */
+/** Loaded on first use: it takes 0.2 s and about 30 MB, which are not needed with blobs in Postgres. */
 async function openS3({ region, endpoint, path_style, credentials }: S3Location): Promise<S3> {
   const { S3 } = await import('@aws-sdk/client-s3')
   return new S3({
@@ -70,13 +70,13 @@ async function openS3({ region, endpoint, path_style, credentials }: S3Location)
     ...(endpoint ? { endpoint } : {}),
     ...(credentials ? { credentials } : {}),
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: IDLE_MS },
-    // The checksums that the SDK adds by itself are refused by many servers that are not Amazon's.
+    // Many servers other than Amazon's reject the checksums that the SDK adds by default.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   })
 }
 
-/** What the bucket said, with its name. What the source of the chunks threw stays as it is. */
+/** Returns an error of the bucket with its name. Errors of the source of the chunks stay as they are. */
 function toldOf({ bucket }: S3Location, key: string, error: unknown): unknown {
   const { name, message, $metadata } = error as Error & { $metadata?: { httpStatusCode?: number } }
   if (!$metadata) return error

@@ -1,7 +1,7 @@
 import type { CompletedPart, S3 } from '@aws-sdk/client-s3'
 import type { StreamPart } from './split_parts.ts'
 
-/** The upload of one object: in one request if it is small, else in parts. */
+/** Uploads one object: in one request if it is small, else in parts. */
 export class S3Upload {
   readonly #s3: S3
   readonly #object: { Bucket: string; Key: string }
@@ -13,7 +13,7 @@ export class S3Upload {
     this.#object = object
   }
 
-  /** The object exists once its last part is added. */
+  /** Adds a part. The object exists once its last part is added. */
   async add({ bytes, isLast }: StreamPart): Promise<void> {
     if (isLast && !this.#uploadId) {
       await this.#s3.putObject({ ...this.#object, Body: bytes })

@@ -1,12 +1,12 @@
-/** A bucket and how to reach it. Without credentials those of the machine are used (environment, profile, role). */
+/** A bucket and how to reach it. Without credentials, those of the machine are used (environment, profile, role). */
 export type S3Location = {
   bucket: string
-  /** Of every key, with a slash at the end, or empty. */
+  /** Prefix of every key, with a trailing slash, or empty. */
   prefix: string
   region: string
-  /** Of what is not Amazon's. */
+  /** For servers other than Amazon's. */
   endpoint?: string
-  /** The bucket stands in the path, not in front of the host. Default with an endpoint. */
+  /** True if the bucket is in the path and not in the host name. Default with an endpoint. */
   path_style: boolean
   credentials?: { accessKeyId: string; secretAccessKey: string }
 }
@@ -17,13 +17,13 @@ const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const SHAPE = 's3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://...&region=...'
 
 /**
- * Reads `s3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://host:9000&region=eu-west-1&path_style=true`, of which only
- * the bucket is needed; key and secret are percent-encoded.
+ * Parses `s3://ACCESS_KEY:SECRET@bucket/prefix?endpoint=https://host:9000&region=eu-west-1&path_style=true`, of which only the
+ * bucket is required. The key and the secret are percent-encoded.
  *
  * @throws {RangeError} saying what is wrong, without the secret
  */
 export function parseS3Url(text: string): S3Location {
-  // A secret may hold `/` and `+`: not encoded, it would end the host, and be told as a wrong bucket.
+  // A secret may contain `/` and `+`. Unencoded, it would end the host and appear in an error about the bucket's name.
   const url = /^s3:\/\/(?:[^/?#@]*@)?[^/?#@:]+(?:[/?]|$)[^@]*$/.test(text) ? URL.parse(text) : null
   if (!url) throw new RangeError(`must look like ${SHAPE}, the secret percent-encoded`)
   if (!BUCKET.test(url.hostname))

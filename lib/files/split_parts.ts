@@ -1,4 +1,4 @@
-/** A part of a stream, and whether nothing follows it. */
+/** A part of a stream. `isLast`: nothing follows it. */
 export type StreamPart = { bytes: Buffer; isLast: boolean }
 
 /** Splits a stream into parts of `size` bytes; the last may be shorter. An empty stream is one empty part. */

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { canonicalJson } from './canonical_json.ts'
 
 /**
- * An object whose snake_case members may also be given by their camelCase twins, as the resend package names them:
- * `scheduledAt` for `scheduled_at`. Only the members that the schema names have a twin, so a map of any names (headers,
- * variables) is left as it is. A member that is given by both names must have one value.
+ * An object whose snake_case members may also be given by their camelCase names, as in the resend package: `scheduledAt` for
+ * `scheduled_at`. This applies only to members that the schema names, so maps with any names (headers, variables) stay as they
+ * are. A member that is given by both names must have the same value.
  */
 export function withTwins<Schema extends z.ZodObject>(schema: Schema) {
   const twins = Object.keys(schema.shape)
@@ -13,12 +13,12 @@ export function withTwins<Schema extends z.ZodObject>(schema: Schema) {
   return z.preprocess((value, context) => (isObject(value) ? renameTwins(value, twins, context) : value), schema)
 }
 
-/** `scheduledAt` of `scheduled_at`. */
+/** Returns `scheduledAt` for `scheduled_at`. */
 export function twinOf(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Not in place: the fingerprint of an Idempotency-Key and the request log are of the body as it came. */
+/** Returns a copy, since the fingerprint of an Idempotency-Key and the request log use the original body. */
 function renameTwins(value: Members, twins: Twin[], context: z.RefinementCtx): Members {
   const given = twins.filter(({ twin }) => Object.hasOwn(value, twin))
   if (given.length === 0) return value

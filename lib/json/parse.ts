@@ -4,11 +4,10 @@ import { twinOf } from './camel_case_twins.ts'
 import { requirementOf } from './requirements.ts'
 
 /**
- * Checks a value by its schema. Each message names the field and continues with what is asked of it:
- * "`to` must have 1 to 50 addresses."
+ * Checks a value against a schema. Error messages name the field and say what it must be: "`to` must have 1 to 50 addresses."
  *
- * @param place the value's name in an error, if it is only a part of the body
- * @throws {ApiError} `missing_required_field` before anything else, or the first issue by its own name
+ * @param place name of the value in errors, if it is only a part of the body
+ * @throws {ApiError} `missing_required_field` first, else the first issue under its own name
  */
 export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, place = ''): z.output<Schema> {
   const result = schema.safeParse(value, { reportInput: true, error: requirementOf })
@@ -23,7 +22,7 @@ function isMissing(issue: z.core.$ZodIssue): boolean {
   return issue.input === undefined && issue.path.length > 0 && isOfType
 }
 
-/** @param field the path of the value that is wrong; empty for the whole body */
+/** @param field path of the wrong value; empty for the whole body */
 function toApiError(issue: z.core.$ZodIssue, field: string): ApiError {
   if (isMissing(issue)) return new ApiError('missing_required_field', `Missing \`${field}\` field.`)
   const { name = 'validation_error', is_sentence = false } = (issue.code === 'custom' && issue.params) || {}
@@ -32,8 +31,8 @@ function toApiError(issue: z.core.$ZodIssue, field: string): ApiError {
 }
 
 /**
- * The path of an issue as the caller wrote it, `attachments[1].contentId`: by the camelCase name, and without the list that
- * one value stands for.
+ * Returns the path of an issue as the caller wrote it, `attachments[1].contentId`: with camelCase names, and without an index
+ * where a single value stands for a list.
  */
 function writtenPath(path: PropertyKey[], body: unknown, is_part: boolean): string {
   let written = ''

@@ -2,13 +2,13 @@ import { Turns } from '#lib/async/turns.ts'
 import { CLOSE_ARRAY } from './bytes.ts'
 import { type JsonLimits, JsonScanner } from './scanner.ts'
 
-/** Bytes that are looked at before the time is. */
+/** Bytes that are scanned before the time is checked. */
 const STEP = 256 * 1024
 
-/** The text of an array is parsed item by item from here on. */
+/** Arrays longer than this are parsed item by item. */
 const LONG = 64 * 1024
 
-// A byte order mark is one only at the beginning of the whole.
+// A byte order mark is only valid at the beginning of the whole text.
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const utf8OfItem = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -16,10 +16,10 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 const BLANKS = new Set(Buffer.from(' \t\r\n'))
 
 /**
- * JSON.parse of UTF-8 that strangers send, within limits that are looked at before anything is parsed, and without
- * keeping the event loop for longer than one item of an array takes, or the whole of anything else.
+ * JSON.parse for UTF-8 from clients, with limits that are checked before anything is parsed. It holds the event loop no longer
+ * than one item of an array takes, or the whole of any other value.
  *
- * @throws {JsonLimitError} @throws {SyntaxError} @throws {TypeError} when the bytes are not UTF-8
+ * @throws {JsonLimitError} @throws {SyntaxError} @throws {TypeError} if the bytes are not UTF-8
  */
 export async function parseJson(bytes: Buffer, limits: JsonLimits, turns: Turns = new Turns()): Promise<unknown> {
   const scanner = new JsonScanner(bytes, limits)

@@ -18,8 +18,8 @@ const FORMATS: Record<string, string> = {
 const UNITS: Record<string, string> = { string: 'characters', array: 'items' }
 
 /**
- * Says what a schema asks of a value, to follow the name of its field: "must be a string". Only for schemas that have no
- * message of their own, in place of zod's words.
+ * Returns the requirement of a schema, which follows the name of the field: "must be a string". It replaces zod's words for
+ * schemas without a message of their own.
  */
 export function requirementOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {

@@ -1,10 +1,10 @@
 import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './bytes.ts'
 
-/** Limits of a JSON text. Keys and values are counted by what stands before them: `[`, `{`, `,` and `:`. */
+/** Limits of a JSON text. Keys and values are counted by the characters before them: `[`, `{`, `,` and `:`. */
 export type JsonLimits = {
-  /** Levels of nesting: an object that holds only plain values has one. */
+  /** Levels of nesting: an object with plain values only has one. */
   depth: number
-  /** Keys and values of the text, or of one item when the text is an array. */
+  /** Keys and values of the text, or of one item if the text is an array. */
   values: number
   /** Keys and values of all items of an array. */
   total: number
@@ -15,11 +15,11 @@ export class JsonLimitError extends Error {
 }
 
 /**
- * Looks through the bytes of a JSON text before anything is parsed: JSON.parse takes a second for ten megabytes of
- * brackets, and 500 MB. Only counts; whether the text is JSON is for JSON.parse to say.
+ * Scans a JSON text before it is parsed: JSON.parse takes a second and 500 MB for ten megabytes of brackets. It only counts;
+ * JSON.parse decides whether the text is valid.
  */
 export class JsonScanner {
-  /** When the text is an array: where its bracket opens, its commas, and where it closes. */
+  /** If the text is an array: the positions of its opening bracket, its commas and its closing bracket. */
   readonly cuts: number[] = []
   readonly #bytes: Buffer
   readonly #limits: JsonLimits
@@ -39,7 +39,7 @@ export class JsonScanner {
     return this.#at >= this.#bytes.length
   }
 
-  /** Null when there is neither an array nor an object. */
+  /** Null if the text is neither an array nor an object. */
   get isArray(): boolean | null {
     return this.#isArray
   }

@@ -1,4 +1,4 @@
-/** Deepest nesting of a request's JSON: an object that holds only plain values has one level. */
+/** Deepest nesting of a request's JSON: an object with plain values only has one level. */
 export const MAX_DEPTH = 100
 
 const MAX_PATH = 200
@@ -6,18 +6,18 @@ const MAX_PATH = 200
 type Fault = { path: string; reason: string }
 
 /**
- * Why parsed JSON cannot be stored, with the path to it (`tags[0].value contains a NUL character`), or null. Postgres
- * refuses NUL and lone surrogates in text, and one such row would fail the statement it shares with other callers.
+ * Returns why parsed JSON cannot be stored, with its path (`tags[0].value contains a NUL character`), or null. Postgres rejects
+ * NUL and lone surrogates in text, and one such row would fail the statement that it shares with other callers.
  */
 export function findUnstorable(value: unknown, maxDepth: number = MAX_DEPTH): string | null {
   const fault = findFault(value, maxDepth, maxDepth)
   if (!fault) return null
   const path = fault.path.replace(/^\./, '')
-  // A clipped path may end in half a character, which could not be stored either.
+  // Clipping may split a character, and half of one could not be stored either.
   return `${path.length > MAX_PATH ? `${path.slice(0, MAX_PATH).toWellFormed()}…` : path || 'body'} ${fault.reason}`
 }
 
-// The path is put together on the way out, so that what is fine costs nothing.
+// Builds the path on the way out, so that valid values cost nothing.
 function findFault(value: unknown, levels: number, maxDepth: number): Fault | null {
   if (typeof value === 'string') return faultOf(value, '')
   if (typeof value !== 'object' || value === null) return null
@@ -44,7 +44,7 @@ function faultOf(text: string, prefix: string): Fault | null {
   return null
 }
 
-/** A text that came from elsewhere, with what Postgres refuses replaced. */
+/** Returns a text of foreign origin with the characters replaced that Postgres rejects. */
 export function makeStorable(text: string): string {
   return text.replaceAll('\u0000', '\ufffd').toWellFormed()
 }

@@ -1,11 +1,11 @@
 import { Turns } from '#lib/async/turns.ts'
 
-/** Characters of a piece, about. */
+/** Approximate number of characters per piece. */
 const PIECE = 64 * 1024
 
 /**
- * JSON in pieces, which put together are that of JSON.stringify; `isSorted`: with the keys of each object in order of their
- * UTF-16 units. Recursive: the caller bounds the depth. A value without JSON becomes null; as a member it is left out.
+ * Yields the result of JSON.stringify in pieces. `isSorted`: with the keys of each object sorted by UTF-16 units. Recursive: the
+ * caller limits the depth. A value without JSON becomes null; as a member it is left out.
  */
 export function* jsonPieces(value: unknown, isSorted = false): Generator<string, void> {
   const writer = new Writer(isSorted)
@@ -13,7 +13,9 @@ export function* jsonPieces(value: unknown, isSorted = false): Generator<string,
   yield writer.text
 }
 
-/** UTF-8 of `jsonPieces`, made in turns with others: JSON.stringify of ten megabytes takes 40 ms, and to encode it 20 more. */
+/**
+ * Returns `jsonPieces` as UTF-8, sharing the event loop: JSON.stringify of ten megabytes takes 40 ms, and encoding it 20 more.
+ */
 export async function encodeJson(value: unknown, turns: Turns = new Turns()): Promise<Buffer> {
   const pieces: Buffer[] = []
   for (const piece of jsonPieces(value)) {
@@ -31,7 +33,7 @@ class Writer {
     this.#isSorted = isSorted
   }
 
-  /** Yields what is long enough to be a piece; the rest is in `text`. */
+  /** Yields text that is long enough for a piece; the rest stays in `text`. */
   *write(given: unknown): Generator<string, void> {
     const value = hasToJson(given) ? given.toJSON() : given
     if (typeof value === 'string') yield* this.#writeString(value)
@@ -95,7 +97,7 @@ function isPlain(value: unknown): boolean {
   return typeof value === 'string' ? value.length <= 1_000 : typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** Never between the halves of a character. */
+/** Returns the end of a piece that does not split a surrogate pair. */
 function endOfPiece(text: string, start: number): number {
   const end = Math.min(start + PIECE, text.length)
   const [high, low] = [text.charCodeAt(end - 1), text.charCodeAt(end)]

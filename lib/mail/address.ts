@@ -3,17 +3,17 @@ import { domainToASCII } from 'node:url'
 /** One mailbox. `address` keeps the case of its local part; `domain` is its lower-case ASCII (punycode) domain. */
 export type Address = { name: string | null; address: string; domain: string }
 
-// RFC 5322 3.2.3. No `i` flag beside `u` anywhere here: it would take U+212A for a k.
+// RFC 5322 3.2.3. There is no `i` flag beside `u` in this file: it would match U+212A as a k.
 const ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-"
 const ADDR_SPEC = new RegExp(`^([${ATEXT}]+(?:\\.[${ATEXT}]+)*)@([^@]+)$`)
 const QUOTED = /"((?:[^"\\]|\\.)*)"/g
-// Blanks that people copy along with an address.
+// White space that people copy along with an address.
 const AROUND = /^[\t\p{Zs}]+|[\t\p{Zs}]+$/gu
 const BARE_NAME = new RegExp(`^[${ATEXT}\\P{ASCII}]+(?: [${ATEXT}\\P{ASCII}]+)*$`, 'u')
-// RFC 1123 2.1. A last label that begins with a letter keeps out every spelling of an IPv4 address.
+// RFC 1123 2.1. Since the last label must begin with a letter, no spelling of an IPv4 address matches.
 const HOST = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-// Lines of their own, text that reads other than it is stored, halves of a character.
+// Line breaks, characters that make text read differently from its bytes, and lone surrogates.
 const DECEPTIVE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u
 const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u
 const ENCODED_WORD = /=\?[^? ]+\?[bq]\?/i
@@ -23,15 +23,15 @@ const MAX_LOCAL = 64
 const MAX_ADDRESS = 254
 
 /**
- * Reads exactly one mailbox, `email@domain` or `Name <email@domain>`, or null. The address is stricter than RFC 5322 3.4:
- * no lists, groups, comments, routes or folding; the local part a dot-atom of at most 64 ASCII characters (RFC 5321 4.1.2
- * advises against mailboxes that need quoting); the domain as `asciiDomain` says; the address at most 254 characters (RFC
- * 3696 erratum 1690), the text at most 1,000.
+ * Parses exactly one mailbox, `email@domain` or `Name <email@domain>`; returns null if it is invalid. The address is stricter
+ * than RFC 5322 3.4: no lists, groups, comments, routes or folding. The local part is a dot-atom of at most 64 ASCII characters
+ * (RFC 5321 4.1.2 advises against mailboxes that need quoting), the domain is as in `asciiDomain`, the address has at most 254
+ * characters (RFC 3696 erratum 1690), and the text at most 1,000.
  *
- * The name is wider than the RFC: everything before the one `<...>` at the end, as people write it, `Acme, Inc.` and
- * `Acme (EU)` too. Quoted strings in it lose their quotes; runs of blanks become one space. No angle brackets outside of
- * quotes, nothing that reads as a list of several mailboxes, no control or bidi control characters, and no encoded-words,
- * which would smuggle them in.
+ * The name is wider than the RFC: everything before the one `<...>` at the end, as people write it, such as `Acme, Inc.` and
+ * `Acme (EU)`. Quoted strings in it lose their quotes, and runs of spaces become one space. Rejected are angle brackets outside
+ * of quotes, text that reads as a list of mailboxes, control and bidi control characters, and encoded-words, which could contain
+ * them.
  */
 export function parseAddress(text: string): Address | null {
   const mailbox = splitMailbox(text)
@@ -45,14 +45,14 @@ export function parseAddress(text: string): Address | null {
   return { name, address: `${local}@${domain}`, domain }
 }
 
-/** An address that was checked when it was stored. */
+/** Parses an address that was checked when it was stored. */
 export function storedAddress(text: string): Address {
   const found = parseAddress(text)
   if (!found) throw new Error(`The stored address ${JSON.stringify(text)} is not valid.`)
   return found
 }
 
-/** The address as it is written and what stands before its `<`, neither of them checked; null when the text is too long. */
+/** Returns the address as it is written and the text before its `<`, both unchecked; null if the text is too long. */
 export function splitMailbox(text: string): { phrase: string; spec: string } | null {
   if (text.length > MAX_TEXT) return null
   const trimmed = text.replace(AROUND, '')
@@ -63,31 +63,31 @@ export function splitMailbox(text: string): { phrase: string; spec: string } | n
 }
 
 /**
- * A host name of two labels or more as lower-case ASCII (IDNA by UTS 46: `Bücher.de` is `xn--bcher-kva.de`), or null.
- * No IP address, no trailing dot, labels of at most 63 letters, digits and inner hyphens.
+ * Returns a host name of at least two labels in lower-case ASCII (IDNA by UTS 46: `Bücher.de` is `xn--bcher-kva.de`), or null. IP
+ * addresses and a trailing dot are rejected. Labels have at most 63 letters, digits and inner hyphens.
  */
 export function asciiDomain(text: string): string | null {
   const lower = text.toLowerCase()
   if (HOST.test(lower)) return lower
 
-  // domainToASCII drops what it finds invisible, decodes %62 and cuts at a slash: it must not see them.
+  // domainToASCII drops invisible characters, decodes %62 and cuts at a slash, so it must not get any of these.
   if (!/^[A-Za-z0-9.\-\P{ASCII}]+$/u.test(text) || INVISIBLE.test(text)) return null
   const domain = domainToASCII(text)
   return HOST.test(domain) ? domain : null
 }
 
-/** The domain of an address, in lower case. */
+/** Returns the domain of an address, in lower case. */
 export function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 }
 
-/** The text that parses back to the same mailbox: `Name <email@domain>`, the name in Unicode, quoted where it must be. */
+/** Formats a mailbox so that it parses back to the same: `Name <email@domain>`, with the name in Unicode, quoted if necessary. */
 export function formatAddress({ name, address }: Pick<Address, 'name' | 'address'>): string {
   if (name === null) return address
   return `${BARE_NAME.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`} <${address}>`
 }
 
-/** The name that a phrase means, null when there is none, undefined when it is refused. */
+/** Returns the name that a phrase stands for, null if it is empty, undefined if it is rejected. */
 function parseName(phrase: string): string | null | undefined {
   if (phrase === '') return null // most addresses: the checks below run for every recipient
   const line = phrase.replaceAll('\t', ' ')
@@ -99,8 +99,8 @@ function parseName(phrase: string): string | null | undefined {
 }
 
 /**
- * Whether an address stands alone before a comma, as in `a@b.co, Jane <c@d.co>`: read as a name, the first of these two
- * recipients would get nothing and nobody would notice. A word before a colon may name a group (RFC 5322 3.4).
+ * Tells whether an address is alone before a comma, as in `a@b.co, Jane <c@d.co>`: read as a name, the first of these two
+ * recipients would silently get nothing. A word before a colon may name a group (RFC 5322 3.4).
  */
 function isList(phrase: string): boolean {
   const entries = phrase

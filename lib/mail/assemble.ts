@@ -5,17 +5,17 @@ import { relaxedLines } from '#lib/mail/mime/canonical.ts'
 import { type DkimKey, hashBody, signatureLengths, signFields } from './dkim.ts'
 import { type MessageAttachment, type MimePart, serializeHeader } from './message.ts'
 
-/** Bytes written and hashed in one turn of the event loop: some milliseconds. */
+/** Bytes written and hashed per turn of the event loop, which take some milliseconds. */
 const TURN_BYTES = 512 * 1024
-/** Less for text, whose white space takes longer. */
+/** Less for text, whose white space takes more time. */
 const TURN_TEXT_BYTES = 64 * 1024
 
 const LF = 10
 
 /**
- * The finished bytes of a message of any size, in the one buffer that is allocated for them: attachments are encoded
- * into it as they are read. The signatures, which need the hash of all of it, get their room in front. Rejects when an
- * attachment has fewer or more bytes than its `size`, and as its `read` does.
+ * Returns the complete bytes of a message of any size, in a single buffer: attachments are encoded into it as they are read. The
+ * signatures, which need the hash of the body, get room reserved before it. Rejects if an attachment has fewer or more bytes than
+ * its `size`, and if its `read` does.
  */
 export async function assembleMessage(
   { fields, body }: MimePart,
@@ -27,7 +27,7 @@ export async function assembleMessage(
   const room = signatureLengths(fields, keys, date).reduce((sum, length) => sum + length + 2, 0)
   const start = room + header.length
   const length = body.reduce((sum, piece) => sum + piece.length, start)
-  // Not from the pool, which a slice would keep alive; every byte is written below.
+  // Not allocated from the pool, all of which a slice would keep in memory. Every byte is written below.
   const message = Buffer.allocUnsafeSlow(length)
   header.copy(message, room)
   const writer = new BodyWriter(message, start)
@@ -45,14 +45,14 @@ export async function assembleMessage(
   return message
 }
 
-/** Writes a body and hashes what it has written, some of it in each turn of the event loop. */
+/** Writes a body and hashes it, a part per turn of the event loop. */
 class BodyWriter {
   end: number
   readonly #message: Buffer
   readonly #start: number
   readonly #hash = createHash('sha256')
   #hashed: number
-  /** Behind the last text: from there on is base64, which is its own canonical form. */
+  /** End of the last text. After it is base64, which is its own canonical form. */
   #textEnd: number
 
   constructor(message: Buffer, start: number) {
@@ -96,7 +96,9 @@ class BodyWriter {
     this.end = base64.end
   }
 
-  /** As `hashBody`. A body ends in one line break: its last line, of a multipart or of base64, is not empty. */
+  /**
+   * Returns the same as `hashBody`. A body ends in one line break, since the last line of a multipart or of base64 is not empty.
+   */
   hash(): string {
     this.#update(this.end)
     const body = this.#message.subarray(this.#start, this.end)
@@ -108,7 +110,8 @@ class BodyWriter {
     for (;;) {
       const length = this.#hashed < this.#textEnd ? TURN_TEXT_BYTES : TURN_BYTES
       if (this.end - this.#hashed < length) return
-      // Whole lines, each of which has a canonical form of its own. Longer ones, which no message has, are hashed at the end.
+      // Hashes whole lines, each of which has a canonical form of its own. Longer lines, which no message has, are hashed at the
+      // end.
       const lines = this.#message.lastIndexOf(LF, this.#hashed + length - 1) + 1
       if (lines <= this.#hashed) return
       this.#update(lines)
@@ -125,7 +128,7 @@ class BodyWriter {
 
 let turns: Promise<void> = Promise.resolve()
 
-/** The next turn of the event loop that nobody else has asked for: all who assemble a message take turns. */
+/** Waits for a turn of the event loop that no other message waits for, so that all messages being assembled take turns. */
 function turn(): Promise<void> {
   turns = turns.then(() => nextTurn())
   return turns

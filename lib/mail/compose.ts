@@ -13,19 +13,19 @@ import {
   serializeMessage,
 } from './message.ts'
 
-/** A larger text is composed in a thread: on the main thread it would hold up every connection. */
+/** Texts longer than this are composed in a thread: on the main thread they would block all connections. */
 const MAIN_THREAD_LIMIT = 256 * 1024
 
-/** A larger message is embedded in a thread: one of header fields alone takes 50 ms. */
+/** Messages larger than this are embedded in a thread: one with only header fields would take 50 ms. */
 const EMBED_LIMIT = 32 * 1024
 
 let threads: Piscina | null = null
 
-/** The finished bytes of a message, with a signature of each key on top. */
+/** Returns the complete bytes of a message, with a signature of each key at the top. */
 export async function composeAndSign(message: Message, keys: DkimKey[]): Promise<Buffer> {
   const { date } = message
   const attachments: MessageAttachment[] = []
-  // One after the other: each takes several times its length while it is written.
+  // One after the other, since each takes several times its length while it is written.
   for (const attachment of message.attachments) attachments.push(await embed(attachment))
   const isLong = (message.html?.length ?? 0) + (message.text?.length ?? 0) > MAIN_THREAD_LIMIT
   if (isLong || attachments.length > 0) {
@@ -39,11 +39,14 @@ export async function composeAndSign(message: Message, keys: DkimKey[]): Promise
 }
 
 function layOutInThread(message: Message): Promise<MimePart> {
-  // A function cannot be copied to a thread.
+  // Functions cannot be copied to a thread.
   return openThreads().run({ ...message, attachments: message.attachments.map(({ read, ...head }) => head) })
 }
 
-/** A message in the lines that can be sent as one; unchanged if it has none, or is any other file. */
+/**
+ * Returns a message file in lines that can be sent embedded; returns the attachment unchanged if that is impossible, or it is
+ * another file.
+ */
 async function embed(attachment: MessageAttachment): Promise<MessageAttachment> {
   if (typeOfFile(attachment.content_type, attachment.filename) !== MESSAGE) return attachment
   const bytes = await readWhole(attachment)
@@ -55,9 +58,9 @@ async function embed(attachment: MessageAttachment): Promise<MessageAttachment> 
   return { ...attachment, is_embedded: true, size: lines.length, read: () => Readable.from([lines]) }
 }
 
-/** Null if it has more or fewer bytes than it should, which `assembleMessage` reports. */
+/** Returns null if it has more or fewer bytes than it should, which `assembleMessage` reports. */
 async function readWhole({ size, read }: MessageAttachment): Promise<Buffer<ArrayBuffer> | null> {
-  // Not from the pool, as the thread takes all of it.
+  // Not allocated from the pool, since the whole buffer is moved to the thread.
   const bytes = Buffer.allocUnsafeSlow(size)
   let length = 0
   for await (const chunk of read()) {

@@ -2,7 +2,7 @@ import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { embedMessage } from '#lib/mail/mime/embedded_message.ts'
 import { layOutMessage, type MessageHead, type MimePart } from './message.ts'
 
-/** What `compose.ts` runs in a thread of its own. The body goes back as bytes, which are handed over, not copied. */
+/** Runs in a thread for `compose.ts`. The body is returned as bytes that are moved, not copied. */
 export default function layOut(message: MessageHead): unknown {
   const { fields, body } = layOutMessage(message)
   const pieces = body.map(piece => (typeof piece === 'string' ? new Uint8Array(Buffer.from(piece, 'latin1')) : piece))
@@ -11,7 +11,7 @@ export default function layOut(message: MessageHead): unknown {
   return move({ [transferableSymbol]: transferred, [valueSymbol]: part })
 }
 
-/** `embedMessage` of a long message. Its bytes are handed over as well. */
+/** `embedMessage` for a long message. Its bytes are moved as well. */
 export function embed({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): unknown {
   const lines = embedMessage(Buffer.from(buffer, byteOffset, length))
   return lines && move(lines)

@@ -5,34 +5,36 @@ import type { ComposedMessage } from './message.ts'
 
 export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256'
 
-/** `domain` and `selector` in ASCII: the public key is found at `<selector>._domainkey.<domain>`. */
+/** `domain` and `selector` are ASCII. The public key is published at `<selector>._domainkey.<domain>`. */
 export type DkimKey = { domain: string; selector: string; algorithm: DkimAlgorithm; private_key: KeyObject }
 
-/** `private_key` is PKCS #8 DER, to be stored; `public_key` is base64 for the record's `p=` tag. */
+/** `private_key` is PKCS #8 DER, to be stored. `public_key` is base64 for the record's `p=` tag. */
 export type GeneratedDkimKey = { private_key: Buffer; public_key: string }
 
-/** Of a signature: RFC 8032 section 5.1.6. */
+/** Length of a signature (RFC 8032 section 5.1.6). */
 const ED25519_BYTES = 64
 
-/** The record's `k=` tag, and what node:crypto calls the kind of key. */
+/** The record's `k=` tag, which is also the type of the key in node:crypto. */
 const keyTypes = { 'rsa-sha256': 'rsa', 'ed25519-sha256': 'ed25519' } as const
 
-/** Nothing depends on a private X- field, and relays remove or rewrite such fields: one would break the signature. */
+/**
+ * Fields that are not signed. Relays remove or rewrite X- fields, which would break the signature, and nothing depends on them.
+ */
 const UNSIGNED = /^(?:x-.*|return-path|received)$/i
 
 /**
- * Signs with each key (RFC 8463 section 3), relaxed/relaxed (RFC 6376), on the thread pool: even Ed25519 costs this thread
- * less there. `time` becomes `t=`, in whole seconds; there is no `x=`, since mail may be retried for days. Neither
- * algorithm is randomised: same input, same bytes.
+ * Signs with each key (RFC 8463 section 3), relaxed/relaxed (RFC 6376), on the thread pool, which takes less time of this thread
+ * even for Ed25519. `time` becomes `t=`, in whole seconds. There is no `x=`, since mail may be retried for days. Both algorithms
+ * are deterministic: the same input gives the same bytes.
  *
- * Resolves to a folded field `DKIM-Signature: ...` for each key, in their order, without the CRLF that ends it. They belong
- * above all others, and none signs another. Rejects with TypeError when a key does not fit its algorithm.
+ * Resolves to a folded field `DKIM-Signature: ...` per key, in the order of the keys, without the CRLF at its end. The fields go
+ * above all others, and no signature covers another. Rejects with TypeError if a key does not fit its algorithm.
  */
 export function signMessage({ fields, body }: ComposedMessage, keys: DkimKey[], time: Date): Promise<string[]> {
   return signFields(fields, hashBody(body), keys, time)
 }
 
-/** The `bh=` of a signature. */
+/** Returns the `bh=` of a signature. */
 export function hashBody(body: Buffer): string {
   return hash('sha256', relaxedBody(body), 'base64')
 }
@@ -50,7 +52,7 @@ export function signFields(fields: HeaderField[], body_hash: string, keys: DkimK
   )
 }
 
-/** The lengths of the fields that `signFields` makes, which the keys and the fields decide. */
+/** Returns the lengths of the fields that `signFields` makes, which depend on the keys and the fields only. */
 export function signatureLengths(fields: HeaderField[], keys: DkimKey[], time: Date): number[] {
   const signed = signedFields(fields)
   const body_hash = hashBody(Buffer.alloc(0))
@@ -61,28 +63,31 @@ export function signatureLengths(fields: HeaderField[], keys: DkimKey[], time: D
   })
 }
 
-/** Ed25519, or RSA with the 2,048 bits of RFC 8301 section 3.2: more does not fit the TXT records of every provider. */
+/**
+ * Generates an Ed25519 key, or an RSA key with the 2,048 bits of RFC 8301 section 3.2: more do not fit the TXT records of every
+ * provider.
+ */
 export async function generateDkimKey(algorithm: DkimAlgorithm): Promise<GeneratedDkimKey> {
   const { private_key, public_key } = await generateKeys(algorithm)
   const spki = public_key.export({ type: 'spki', format: 'der' })
   return {
     private_key: private_key.export({ type: 'pkcs8', format: 'der' }),
-    // RFC 8463 section 4 publishes the bare Ed25519 key, which is the end of its SPKI form.
+    // RFC 8463 section 4 publishes the bare Ed25519 key, which is at the end of its SPKI form.
     public_key: (algorithm === 'rsa-sha256' ? spki : spki.subarray(-32)).toString('base64'),
   }
 }
 
-/** To be kept: for Ed25519 this costs more than a signature. Throws when it is not PKCS #8 DER. */
+/** Loads a key. Cache the result: for Ed25519 loading costs more than a signature. Throws if it is not PKCS #8 DER. */
 export function loadDkimKey(pkcs8: Buffer): KeyObject {
   return createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
 }
 
-/** The TXT record of RFC 6376 section 3.6.1, as one string: DNS splits it into strings of 255 bytes. */
+/** Returns the TXT record of RFC 6376 section 3.6.1 as one string; DNS splits it into strings of 255 bytes. */
 export function dkimRecordValue(algorithm: DkimAlgorithm, public_key: string): string {
   return `v=DKIM1; k=${keyTypes[algorithm]}; p=${public_key}`
 }
 
-/** Of several fields of one name the last is listed first: RFC 6376 section 5.4.2. */
+/** Returns the fields to sign. Of several fields with the same name the last is listed first (RFC 6376 section 5.4.2). */
 function signedFields(fields: HeaderField[]): HeaderField[] {
   return fields.filter(field => !UNSIGNED.test(field.name)).reverse()
 }
@@ -91,7 +96,7 @@ function signatureTags(signed: HeaderField[], body_hash: string, key: DkimKey, t
   return [
     ...['v=1;', `a=${key.algorithm};`, 'c=relaxed/relaxed;', `d=${key.domain};`, `s=${key.selector};`],
     `t=${Math.floor(time.getTime() / 1000)};`,
-    // From once more than it occurs, so that nobody can add another one: section 8.15.
+    // `From` is listed once more than it occurs, so that nobody can add another one: section 8.15.
     ...`h=${[...signed.map(field => field.name), 'From'].join(': ')};`.split(' '),
     `bh=${body_hash};`,
   ]
@@ -111,7 +116,7 @@ function signData(data: Buffer, { algorithm, private_key }: DkimKey): Promise<Bu
   }
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, signature: Buffer) => (error ? reject(error) : resolve(signature))
-    // Only the form with a callback leaves the main thread.
+    // Only the form with a callback runs outside of the main thread.
     if (algorithm === 'rsa-sha256') sign('sha256', data, private_key, done)
     else sign(null, hash('sha256', data, 'buffer'), private_key, done) // RFC 8463 section 3 signs the hash
   })

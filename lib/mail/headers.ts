@@ -1,11 +1,11 @@
-/** A message may carry this many headers of its own. */
+/** Most custom headers of a message. */
 export const MAX_HEADERS = 100
-/** Characters in one header's value. */
+/** Most characters in the value of a header. */
 export const MAX_HEADER_VALUE = 8000
 
 const NAME = /^[A-Za-z0-9-]{1,64}$/
-// A custom `Bcc` adds an envelope recipient, a second `From` is shown in place of the signed one: each header that the
-// message is built from, or that a receiver trusts us or itself to have written, is ours.
+// Headers that cannot be custom: those that the message is built from, and those that receivers trust us or themselves to have
+// written. A custom `Bcc` would add an envelope recipient, and a second `From` would be shown in place of the signed one.
 const FIELD_OF = new Map([
   ['from', 'from'],
   ['to', 'to'],
@@ -16,15 +16,18 @@ const FIELD_OF = new Map([
 ])
 const RESERVED =
   /^(?:sender|date|message-id|mime-version|received|return-path|authentication-results|(?:content|dkim|arc|resent|x-mailbrook)-.*)$/i
-// What ends a line somewhere (RFC 5322 2.1, Unicode 5.8), or may not stand in one; a tab may.
+// Characters that end a line in some systems (RFC 5322 2.1, Unicode 5.8), or are not allowed in one, except a tab.
 const BREAKING = /(?!\t)[\p{Cc}\p{Zl}\p{Zp}]/u
 
-/** Whether a header is written by us, from the fields of an email or for its way: who sends a whole message has them too. */
+/**
+ * Tells whether a header is ours to write: from the fields of an email, or for its transport. Complete messages that are
+ * submitted have such headers too.
+ */
 export function isReservedHeader(name: string): boolean {
   return FIELD_OF.has(name.toLowerCase()) || RESERVED.test(name)
 }
 
-/** Why a custom header is refused, as words to follow its name, or null. */
+/** Returns why a custom header is rejected, in words that follow its name, or null. */
 export function validateHeader(name: string, value: string): string | null {
   if (!NAME.test(name)) return 'is not a header name of 1 to 64 letters, digits and hyphens'
   const field = FIELD_OF.get(name.toLowerCase())
@@ -35,7 +38,7 @@ export function validateHeader(name: string, value: string): string | null {
   return null
 }
 
-/** The first header that is refused and why, or null. Names that differ only by case are one header given twice. */
+/** Returns the first invalid header and the reason, or null. Names that differ only in case are the same header given twice. */
 export function validateHeaders(headers: Record<string, string>): { name: string; reason: string } | null {
   const seen = new Set<string>()
   for (const [name, value] of Object.entries(headers)) {

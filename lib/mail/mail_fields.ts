@@ -4,7 +4,7 @@ import { clip, counted, refuse } from '#lib/zod_fields.ts'
 import { type Address, parseAddress } from './address.ts'
 import { explainUnsendable } from './wide_address.ts'
 
-/** The limit of `to`, of `cc` and of `bcc`, each. */
+/** Limit for each of `to`, `cc` and `bcc`. */
 export const MAX_RECIPIENTS = 50
 export const MAX_SUBJECT_LENGTH = 998
 
@@ -21,10 +21,10 @@ function explain(text: string): string {
   return `must be \`email@domain\` or \`Name <email@domain>\`, not ${clip(text)}`
 }
 
-/** A list of addresses; a single string is read as a list of one. */
+/** A list of addresses; a single string counts as a list of one. */
 export function addresses(name: ErrorName, { min = 0, max = MAX_RECIPIENTS } = {}) {
   const list = z.preprocess(value => (typeof value === 'string' ? [value] : value), z.array(address(name)))
-  // For the description of the API: zod cannot tell that a string is taken too.
+  // For the description of the API: zod does not know that a string is accepted too.
   const text = { type: 'string' } as const
   return counted(min, max, 'addresses', list).meta({ anyOf: [text, { type: 'array', items: text, maxItems: max }] })
 }

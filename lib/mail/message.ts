@@ -5,14 +5,14 @@ import { type Mailbox, mailboxesField } from '#lib/mail/mime/mailbox.ts'
 
 export type { Mailbox, MimePart }
 
-/** `size` is what `read` yields in all, in pieces of any length; each call reads it from the start. */
+/** `size` is the total number of bytes that `read` yields, in pieces of any length. Each call reads from the start. */
 export type MessageAttachment = AttachmentHead & { size: number; read: () => AsyncIterable<Buffer> }
 
-/** `seed` makes the boundaries, so that the same message always gives the same bytes. */
+/** `seed` determines the boundaries, so that the same message always gives the same bytes. */
 export type Message = {
   message_id: string // without angle brackets
   date: Date
-  /** In place of `date` in its field: as its author wrote it (RFC 5322 section 3.3). */
+  /** Replaces `date` in its field: the date as the author wrote it (RFC 5322 section 3.3). */
   own_date?: string | undefined
   from: Mailbox
   sender?: Mailbox | undefined
@@ -20,27 +20,27 @@ export type Message = {
   cc: Mailbox[]
   reply_to: Mailbox[]
   subject: string
-  headers: Record<string, string | string[]> // custom; a list is a field for each of its values
+  headers: Record<string, string | string[]> // custom; a list becomes one field per value
   text: string | null
   html: string | null
   attachments: MessageAttachment[]
   seed: string
 }
 
-/** What a message is laid out from: no content of attachments, so that it can be copied to a thread. */
+/** The input for the layout of a message, without the content of attachments, so that it can be copied to a thread. */
 export type MessageHead = Omit<Message, 'attachments'> & { attachments: Omit<MessageAttachment, 'read'>[] }
 
-/** `fields` in order, `body` as CRLF lines, the last one ended too. All ASCII, no line over 998 characters. */
+/** `fields` are in order, `body` is CRLF lines, including the last. All is ASCII, with lines of at most 998 characters. */
 export type ComposedMessage = { fields: HeaderField[]; body: Buffer }
 
-/** Written by the composer alone; Bcc and signatures never come from a custom header. */
+/** Fields that only the composer writes: Bcc and signatures never come from a custom header. */
 const OURS = /^(?:from|sender|to|cc|bcc|subject|date|message-id|mime-version|content-.*|dkim-signature)$/i
 
 /**
- * Lays out an Internet Message (RFC 5322) with MIME (RFC 2045 to 2047): all but the content of its attachments. A custom
- * header with the name of a field that is written here is left out, since most may occur only once (RFC 5322 section
- * 3.6). Throws TypeError for an address, message id, header name, content type or content id that cannot be written
- * safely; names, subject and header values are encoded or cleaned.
+ * Lays out an Internet Message (RFC 5322) with MIME (RFC 2045 to 2047), except the content of its attachments. A custom header is
+ * left out if its field is written here, since most fields may occur only once (RFC 5322 section 3.6). Throws TypeError for an
+ * address, message id, header name, content type or content id that cannot be written safely; names, the subject and header
+ * values are encoded or cleaned.
  */
 export function layOutMessage(message: MessageHead): MimePart {
   const { fields, body } = layOutBody(message)
@@ -58,19 +58,19 @@ export function layOutMessage(message: MessageHead): MimePart {
   }
 }
 
-/** A whole message, which has no attachments. Throws as `layOutMessage` does. */
+/** Composes a complete message without attachments. Throws as `layOutMessage` does. */
 export function composeMessage(message: MessageHead): ComposedMessage {
   if (message.attachments.length > 0) throw new TypeError('A message with attachments is composed piece by piece')
   const { fields, body } = layOutMessage(message)
   return { fields, body: Buffer.from(body.join(''), 'latin1') }
 }
 
-/** The bytes that go on the wire (before dot-stuffing); `first` are raw fields to put on top, as a DKIM-Signature. */
+/** Returns the bytes to send (before dot-stuffing). `first` are raw fields to put at the top, such as a DKIM-Signature. */
 export function serializeMessage({ fields, body }: ComposedMessage, first: string[] = []): Buffer {
   return Buffer.concat([serializeHeader(fields, first), body])
 }
 
-/** The header, and the empty line behind it. */
+/** Returns the header and the empty line after it. */
 export function serializeHeader(fields: HeaderField[], first: string[] = []): Buffer {
   const lines = [...first, ...fields.map(field => field.raw)]
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
@@ -80,7 +80,7 @@ function addressFields({ from, sender, to, cc, reply_to }: MessageHead): HeaderF
   const fields = [mailboxesField('From', [from])]
   if (sender) fields.push(mailboxesField('Sender', [sender]))
   if (to.length > 0) fields.push(mailboxesField('To', to))
-  // Many readers expect a recipient in every message, and this names none (RFC 5322 section 3.4).
+  // Many mail clients expect a recipient in every message, and this names none (RFC 5322 section 3.4).
   else if (cc.length === 0) fields.push(atomsField('To', ['undisclosed-recipients:;']))
   if (cc.length > 0) fields.push(mailboxesField('Cc', cc))
   if (reply_to.length > 0) fields.push(mailboxesField('Reply-To', reply_to))
@@ -97,8 +97,9 @@ function customFields({ headers, reply_to }: MessageHead): HeaderField[] {
 }
 
 /**
- * As readers expect it: mixed(related(alternative(text, html, invitation), what html shows), files), only the levels needed.
- * An invitation among the files would be one to open, where a calendar next to its text asks "Will you come?".
+ * Lays out the body as mail clients expect: mixed(related(alternative(text, html, invitation), inline files), files), with only
+ * the levels needed. An invitation is part of the alternative so that a calendar asks "Will you come?"; among the files it would
+ * be a file to open.
  */
 function layOutBody({ text, html, attachments, seed }: MessageHead): MimePart {
   const invitation = attachments.findIndex(({ content_type }) => isInvitation(content_type))
@@ -120,13 +121,13 @@ function layOutBody({ text, html, attachments, seed }: MessageHead): MimePart {
   return part
 }
 
-/** The plainest first. */
+/** Lays out the text and the html, the plainest first. */
 function layOutText(text: string | null, html: string | null): MimePart[] {
   if (html === null) return [textPart('plain', text ?? '')]
   return text === null ? [textPart('html', html)] : [textPart('plain', text), textPart('html', html)]
 }
 
-/** Whether html can show it. Inline text would be read as more of the message. */
+/** Tells whether the html can show a file. Inline text would be read as part of the message. */
 function isShown({ filename, content_type, content_disposition, content_id }: AttachmentHead): boolean {
   return (
     content_disposition === 'inline' && content_id !== null && !typeOfFile(content_type, filename).startsWith('text/')

@@ -1,6 +1,6 @@
 declare module 'mime-types' {
-  /** The content type of a file name or its extension, without parameters; false when none is known. */
+  /** Returns the content type for a file name or extension, without parameters; false if it is unknown. */
   export function lookup(filename: string): string | false
-  /** The usual extension of a content type, without the dot; false when none is known. */
+  /** Returns the usual extension for a content type, without the dot; false if it is unknown. */
   export function extension(type: string): string | false
 }

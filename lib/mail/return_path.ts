@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Secrets } from '#lib/secrets.ts'
 
-// RFC 4648 6, in lower case: local parts lose their case on the way back.
+// RFC 4648 6, in lower case: bounces may change the case of local parts.
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 const ID_BYTES = 16
 const TAG_BYTES = 10
@@ -9,12 +9,12 @@ const FORM = /^[a-z]-[a-z2-7]{42}$/
 
 type Signer = Pick<Secrets, 'sign'>
 
-/** The local part that bounces of one delivery come back to: `b-` and the id of the delivery, signed. */
+/** Returns the local part to which bounces of a delivery return: `b-` and the signed id of the delivery. */
 export function returnPathLocal(delivery_id: string, secrets: Signer): string {
   return writeSignedLocal('b', delivery_id, signWith(secrets))
 }
 
-/** The id that `returnPathLocal` was given, in any case of letters, or null when we did not write it. */
+/** Returns the id that was given to `returnPathLocal`, ignoring case, or null if this local part is not ours. */
 export function parseReturnPathLocal(local: string, secrets: Signer): string | null {
   return parseSignedLocal('b', local, signWith(secrets))
 }
@@ -23,19 +23,19 @@ function signWith(secrets: Signer): SignId {
   return id => secrets.sign('return_path', id)
 }
 
-/** Signs the bytes of an id, with 10 bytes or more. */
+/** Signs the bytes of an id, with at least 10 bytes. */
 export type SignId = (id: Buffer) => Buffer
 
 /**
- * A local part that names a row: a letter, `-` and 42 base32 digits of the row's id (a UUID, 16 bytes) and a 10-byte
- * signature, 44 characters of the 64 that RFC 5321 4.5.3.1.1 allows.
+ * Returns a local part that names a row: a letter, `-` and 42 base32 digits of the row's id (a UUID, 16 bytes) and a 10-byte
+ * signature: 44 of the 64 characters that RFC 5321 4.5.3.1.1 allows.
  */
 export function writeSignedLocal(letter: string, id: string, sign: SignId): string {
   const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
   return `${letter}-${base32(Buffer.concat([bytes, sign(bytes).subarray(0, TAG_BYTES)]))}`
 }
 
-/** The id that `writeSignedLocal` was given, in any case of letters, or null when we did not write it. */
+/** Returns the id that was given to `writeSignedLocal`, ignoring case, or null if this local part is not ours. */
 export function parseSignedLocal(letter: string, local: string, sign: SignId): string | null {
   const written = local.toLowerCase()
   if (!FORM.test(written) || !written.startsWith(letter)) return null

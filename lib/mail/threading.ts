@@ -1,10 +1,10 @@
 import { MAX_SUBJECT_LENGTH } from './mail_fields.ts'
 
-/** What mail programs begin the subject of an answer with, and of what is passed on, in the languages that we know. */
+/** Prefixes of subjects of replies and forwarded messages that mail clients write, in the languages that we know. */
 const REPLY = /^(?:re|aw|antw|sv|vs|odp|rif|res)(?:\[\d+\]|\(\d+\))? ?[:：]/i
 const FORWARD = /^(?:fwd?|wg|tr|vb)(?:\[\d+\]|\(\d+\))? ?[:：]/i
 
-/** Of the subject of what is answered, which a stranger wrote: one line, not too long, and not begun twice. */
+/** Returns the subject of a reply: one line, not too long, and without a second prefix. The original subject is untrusted. */
 export function replySubject(subject: string): string {
   const line = safeSubject(subject)
   return REPLY.test(line) ? line : clip(`Re: ${line}`)
@@ -15,7 +15,7 @@ export function forwardSubject(subject: string): string {
   return FORWARD.test(line) ? line : clip(`Fwd: ${line}`)
 }
 
-/** What would end a line somewhere becomes a space. */
+/** Replaces characters that end a line in some systems with a space. */
 export function safeSubject(subject: string): string {
   return clip(
     subject
@@ -25,21 +25,21 @@ export function safeSubject(subject: string): string {
   )
 }
 
-/** Half a character is no character. */
+/** Drops half of a surrogate pair. */
 function clip(text: string): string {
   return text.slice(0, MAX_SUBJECT_LENGTH).replace(/[\ud800-\udbff]$/, '')
 }
 
-/** Of a message, as they were written there: null without such a header. */
+/** Headers of a message as they were written; null if missing. */
 export type ThreadHeaders = { message_id: string | null; references: string | null; in_reply_to: string | null }
 
-// RFC 5322 3.6.4, without what no program writes: white space, quotes around an @, and the beginning of an encoded word.
+// RFC 5322 3.6.4, without forms that no program writes: white space, quotes around an @, and the beginning of an encoded-word.
 const MESSAGE_ID = /<[!-;=?A-~]+@[!-;=?-~]+>/g
 const MAX_MESSAGE_ID = 250
-/** As many as keep a header within bounds: the first, which is what the thread began with, and the last. */
+/** Keeps the header short: the first reference, with which the thread began, and the last ones. */
 const MAX_REFERENCES = 20
 
-/** The headers that put an answer into the thread of a message (RFC 5322 3.6.4). None, when that has no Message-ID. */
+/** Returns the headers that put a reply into the thread of a message (RFC 5322 3.6.4); none if the message has no Message-ID. */
 export function replyHeaders(original: ThreadHeaders): Record<string, string> {
   const [own] = messageIds(original.message_id)
   const parents = messageIds(original.in_reply_to)

@@ -1,8 +1,8 @@
 import { asciiDomain, splitMailbox } from './address.ts'
 
 /**
- * A mailbox that can get mail, though not all of them can be sent to: `kind` says how its local part is written. Quotes
- * that a local part does not need are gone from `local`: `"a"@b.co` is the mailbox `a@b.co` (RFC 5321 section 4.1.2).
+ * A mailbox that can receive mail, though we cannot send to all of them: `kind` describes the form of its local part. `local` has
+ * no unnecessary quotes: `"a"@b.co` is the mailbox `a@b.co` (RFC 5321 section 4.1.2).
  */
 export type WideAddress = { local: string; domain: string; kind: 'plain' | 'quoted' | 'international' }
 
@@ -11,14 +11,16 @@ const ATEXT = "[\\w!#$%&'*+/=?^`{|}~\\-\\P{ASCII}]+"
 const DOT_ATOM = new RegExp(`^${ATEXT}(?:\\.${ATEXT})*$`, 'u')
 const SPEC = new RegExp(`^(${ATEXT}(?:\\.${ATEXT})*|"(?:[ !#-\\[\\]-~\\P{ASCII}]|\\\\[ -~])*")@([^@]+)$`, 'u')
 
-// Blanks that are no space, and what reads other than it is stored.
+// Characters that make text read differently from its bytes, and white space other than the space.
 const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]|(?! )\p{Z}/u
 
-/** Octets: RFC 5321 section 4.5.3.1.1, and RFC 3696 erratum 1690 for all of an address. */
+/** In octets: RFC 5321 section 4.5.3.1.1, and RFC 3696 erratum 1690 for the whole address. */
 const MAX_LOCAL = 64
 const MAX_ADDRESS = 254
 
-/** Reads `local@domain` with any local part of RFC 5321 and RFC 6531, or null. The domain is as `asciiDomain` says. */
+/**
+ * Parses `local@domain` with any local part of RFC 5321 and RFC 6531; null if it is invalid. The domain is as in `asciiDomain`.
+ */
 export function parseWideAddress(text: string): WideAddress | null {
   const [, written = '', host = ''] = SPEC.exec(text) ?? []
   const domain = asciiDomain(host)
@@ -31,7 +33,7 @@ export function parseWideAddress(text: string): WideAddress | null {
   return { local, domain, kind: /\P{ASCII}/u.test(local) ? 'international' : isQuoted ? 'quoted' : 'plain' }
 }
 
-/** Why a mailbox that exists for all we know cannot be used in mail that we send, or null; words to follow a subject. */
+/** Returns why a mailbox cannot be used in mail that we send, although it may exist, or null. The words follow a subject. */
 export function explainUnsendable(text: string): string | null {
   const kind = parseWideAddress(splitMailbox(text)?.spec ?? '')?.kind ?? 'plain'
   if (kind === 'plain') return null

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { now } from '#lib/clock.ts'
 import type { Secrets } from '#lib/secrets.ts'
 
-/** How long somebody may take to answer a challenge, in seconds. */
+/** How long a challenge is valid, in seconds. */
 export const CHALLENGE_SECONDS = 300
 const EXPIRY_BYTES = 6
 const RANDOM_BYTES = 16
@@ -10,8 +10,8 @@ const PROOF_AT = EXPIRY_BYTES + RANDOM_BYTES
 const PROOF_BYTES = 32
 
 /**
- * A challenge for a passkey (WebAuthn level 3, section 13.4.3): when it expires, 16 random bytes, and a proof that this
- * server made it, so that it need not be stored. `purpose`: what the passkey is asked for, and by whom.
+ * Creates a challenge for a passkey (WebAuthn level 3, section 13.4.3): its expiry, 16 random bytes, and a proof that this server
+ * made it, so that it need not be stored. `purpose`: what the passkey is for, and who asks.
  */
 export function createChallenge(secrets: Secrets, purpose: string): Uint8Array<ArrayBuffer> {
   const head = Buffer.concat([Buffer.alloc(EXPIRY_BYTES), randomBytes(RANDOM_BYTES)])
@@ -19,7 +19,7 @@ export function createChallenge(secrets: Secrets, purpose: string): Uint8Array<A
   return new Uint8Array([...head, ...proofOf(secrets, purpose, head)])
 }
 
-/** `challenge` is in base64url, as browsers send it back. */
+/** Tells whether a challenge is ours and still valid. `challenge` is in base64url, as browsers return it. */
 export function isChallenge(secrets: Secrets, purpose: string, challenge: string): boolean {
   const bytes = Buffer.from(challenge, 'base64url')
   if (bytes.length !== PROOF_AT + PROOF_BYTES || bytes.readUIntBE(0, EXPIRY_BYTES) < seconds()) return false

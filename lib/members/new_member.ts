@@ -8,7 +8,7 @@ export const Role = z
   .enum(ROLES)
   .describe('`owner`: may do everything. `admin`: everything but change owners. `view_only`: may only read.')
 
-/** The address by which a member signs in, in lower case. */
+/** The address with which a member signs in, in lower case. */
 const MemberEmail = z
   .string()
   .transform((text, context) => {
@@ -30,5 +30,5 @@ export const NewPassword = z.object({ password: Password })
 
 export const NewPasskey = z.object({ name: z.string().trim().min(1).max(100).describe('Name of the passkey.') })
 
-/** The form of a link that makes a member. An invitation has the `email` already. */
+/** The form behind a link that creates a member. With an invitation the `email` is known already. */
 export const NewMember = z.object({ email: MemberEmail.optional(), name: MemberName, password: Password })

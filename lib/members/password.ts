@@ -11,7 +11,7 @@ const derive = promisify(argon2)
 export const MIN_PASSWORD_LENGTH = 10
 export const MAX_PASSWORD_LENGTH = 200
 
-/** Hashes a password by argon2id (RFC 9106), in PHC string format: `$argon2id$v=19$m=19456,t=2,p=1$SALT$TAG`. */
+/** Hashes a password with argon2id (RFC 9106) and returns it in PHC string format: `$argon2id$v=19$m=19456,t=2,p=1$SALT$TAG`. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
   const tag = await tagOf(password, salt, PARAMETERS)
@@ -20,8 +20,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Tells whether a password belongs to a hash. Without a hash the same work is done in vain: how long the refusal takes
- * does not tell whether there is such a member.
+ * Tells whether a password matches a hash. Without a hash the same work is done, so that the response time does not reveal
+ * whether the member exists.
  */
 export async function isPassword(password: string, phc: string | null): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', tag = ''] =
@@ -36,12 +36,12 @@ export async function isPassword(password: string, phc: string | null): Promise<
   return timingSafeEqual(found, expected)
 }
 
-/** The same text may be typed in several forms of Unicode. */
+/** Normalizes the password, since the same text may be typed in several Unicode forms. */
 function tagOf(password: string, nonce: Buffer, parameters: typeof PARAMETERS, tagLength = TAG_BYTES): Promise<Buffer> {
   return derive('argon2id', { message: password.normalize('NFKC'), nonce, tagLength, ...parameters })
 }
 
-/** Base64 without padding, as PHC strings have it. */
+/** Returns base64 without padding, as in PHC strings. */
 function encode(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '')
 }

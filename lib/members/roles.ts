@@ -1,8 +1,11 @@
-/** Roles of a member in an account. `owner` may do everything, `admin` all but change owners, `view_only` only read. */
+/**
+ * Roles of a member in an account. `owner` may do everything, `admin` everything except changing owners, `view_only` may only
+ * read.
+ */
 export const ROLES = ['owner', 'admin', 'view_only'] as const
 export type Role = (typeof ROLES)[number]
 
-/** `change`: anything that is not reading. `manage`: members and API keys. `own`: owners, and who becomes one. */
+/** `change`: anything that is not reading. `manage`: members and API keys. `own`: owners, and making somebody an owner. */
 type Act = 'change' | 'manage' | 'own'
 
 const ALLOWED: Record<Role, readonly Act[]> = {
@@ -11,7 +14,7 @@ const ALLOWED: Record<Role, readonly Act[]> = {
   view_only: [],
 }
 
-/** Tells whether members of a role may do something. */
+/** Tells whether members with this role may do this. */
 export function may(role: Role, act: Act): boolean {
   return ALLOWED[role].includes(act)
 }

@@ -1,9 +1,9 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
 /**
- * Reads addresses and networks, such as `10.0.0.0/8, fd00::1`.
+ * Parses addresses and networks, such as `10.0.0.0/8, fd00::1`.
  *
- * @throws {RangeError} naming the first that is neither
+ * @throws {RangeError} naming the first invalid entry
  */
 export function parseNetworks(text: string): BlockList {
   const networks = new BlockList()
@@ -20,9 +20,9 @@ export function parseNetworks(text: string): BlockList {
 }
 
 /**
- * The address a request comes from: the peer of the connection or, as long as that is a trusted proxy, the one before it
- * by X-Forwarded-For, from the right. What stands left of the first address that is not trusted may be forged, and is
- * not looked at; nor is what stands left of something that is no address.
+ * Returns the address that a request comes from: the peer of the connection or, while that is a trusted proxy, the address before
+ * it in X-Forwarded-For, from the right. Entries to the left of the first untrusted address may be forged and are ignored, as are
+ * those to the left of an invalid address.
  */
 export function findClient(peer: string, forwarded_for: string, trusted: BlockList | undefined): string {
   let client = unmap(peer)
@@ -36,24 +36,28 @@ export function findClient(peer: string, forwarded_for: string, trusted: BlockLi
   return client
 }
 
-/** Who counts as one client: an IPv4 address, or the /64 network of an IPv6 one, since each host has a whole one. */
+/**
+ * Returns the network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, since each host has a whole /64.
+ */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const network = groupsOf(address).slice(0, 4)
   return `${network.map(group => group.toString(16)).join(':')}::/64`
 }
 
-/** Some proxies add the port: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
+/** Parses an entry. Some proxies add the port: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
 function addressOf(hop: string): string | null {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(hop) ?? []
   const address = bracketed ?? plain ?? hop
   return isIP(address) ? address : null
 }
 
-/** IPv4 arrives as `::ffff:192.0.2.1` where IPv6 is served by the same socket; a zone (`%eth0`) is of no use to others. */
+/**
+ * Normalizes an address. IPv4 is `::ffff:192.0.2.1` if the same socket serves IPv6; a zone (`%eth0`) has no meaning elsewhere.
+ */
 function unmap(address: string): string {
   if (!isIPv6(address)) return address
-  // As sockets write it.
+  // The form that sockets report.
   if (address.startsWith('::ffff:') && address.includes('.')) return address.slice('::ffff:'.length)
   const groups = groupsOf(address)
   const [high = 0, low = 0] = groups.slice(6)
@@ -61,9 +65,9 @@ function unmap(address: string): string {
   return isMapped ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : address.replace(/%.*/, '')
 }
 
-/** The eight numbers of an IPv6 address. */
+/** Returns the eight numbers of an IPv6 address. */
 function groupsOf(address: string): number[] {
-  // A URL has them in hexadecimal only, also when the end was written as IPv4.
+  // A URL has them in hexadecimal only, even if the end was written as IPv4.
   const { hostname } = new URL(`http://[${address.replace(/%.*/, '')}]`)
   const [left = [], right = []] = hostname
     .slice(1, -1)

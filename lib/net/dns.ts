@@ -4,30 +4,30 @@ import { PatientTimer } from '#lib/async/patient_timer.ts'
 import { reverseName } from './reverse_name.ts'
 
 /**
- * What DNS says of a name. `none`: it has no such record; `exists` is false when there is not even the name (NXDOMAIN).
- * `failed`: nobody could say, and another time somebody may (SERVFAIL, refused, no answer in time).
+ * The answer of DNS for a name. `none`: there is no such record; `exists` is false if the name does not exist either (NXDOMAIN).
+ * `failed`: there is no answer now, but there may be one later (SERVFAIL, refused, timeout).
  */
 export type Answer<Value> =
   | { outcome: 'found'; records: Value[] }
   | { outcome: 'none'; exists: boolean }
   | { outcome: 'failed'; reason: string }
 
-/** `exchange` in lower case without the dot at its end; '' is that of a null MX (RFC 7505). */
+/** `exchange` is in lower case without a trailing dot; '' for a null MX (RFC 7505). */
 export type Mx = { exchange: string; priority: number }
 
-/** Records are read as they are, without /etc/hosts and search domains. Never rejects. */
+/** Looks up records directly, without /etc/hosts and search domains. Never rejects. */
 export type Dns = {
-  /** Texts whose strings are joined. */
+  /** Each text is its joined strings. */
   txt(name: string): Promise<Answer<string>>
   mx(name: string): Promise<Answer<Mx>>
   cname(name: string): Promise<Answer<string>>
   ns(name: string): Promise<Answer<string>>
-  /** IPv4 before IPv6. Failed when either of the two could not be asked and the other found nothing. */
+  /** IPv4 before IPv6. Failed if one of the two look-ups failed and the other found nothing. */
   addresses(name: string): Promise<Answer<string>>
-  /** Those of one family only. */
+  /** Addresses of one family only. */
   ipv4(name: string): Promise<Answer<string>>
   ipv6(name: string): Promise<Answer<string>>
-  /** What a reverse name leads to, such as `1.2.0.192.in-addr.arpa`. */
+  /** The names at a reverse name, such as `1.2.0.192.in-addr.arpa`. */
   ptr(name: string): Promise<Answer<string>>
   /** The names of an address (PTR). */
   names(address: string): Promise<Answer<string>>
@@ -38,13 +38,13 @@ export type DnsTimes = { try_ms: number; tries: number; deadline_ms: number }
 const TIMES: DnsTimes = { try_ms: 2_000, tries: 3, deadline_ms: 10_000 }
 
 /**
- * A stranger's zone may hold anything: of more records, or longer texts, the rest is left. Names with a hundred texts
- * exist; an answer has 64 KB at most.
+ * Limits, since a foreign zone may contain anything: further records, and the rest of longer texts, are dropped. Names with a
+ * hundred texts exist; a response has at most 64 KB.
  */
 const MAX_RECORDS = 1_000
 const MAX_TEXT = 4_096
 
-/** c-ares' names for an answer without a record, and for a name that cannot be. */
+/** Codes of c-ares for an answer without a record, and for an invalid name. */
 const NONE: Record<string, { exists: boolean }> = {
   ENOTFOUND: { exists: false },
   EBADNAME: { exists: false },
@@ -52,12 +52,12 @@ const NONE: Record<string, { exists: boolean }> = {
 }
 
 /**
- * Asks DNS itself: `servers` as in `9.9.9.9` or `127.0.0.1:5353`, by default those of the system. Not `dns.lookup`: that
- * occupies one of the four threads that the whole process has for files, zlib and crypto.
+ * Creates a DNS client. `servers` are written as `9.9.9.9` or `127.0.0.1:5353`; default: those of the system. It does not use
+ * `dns.lookup`, which occupies one of the four threads that the process has for files, zlib and crypto.
  */
 export function createDns(servers?: readonly string[], times: DnsTimes = TIMES): Dns {
   const ask = async <Value>(query: (resolver: Resolver) => Promise<Value[]>): Promise<Answer<Value>> => {
-    // A resolver of its own: it remembers no answers, and its deadline cancels no other's query.
+    // A resolver per query: it caches nothing, and its deadline cancels no other query.
     const resolver = new Resolver({ timeout: times.try_ms, tries: times.tries })
     if (servers) resolver.setServers(servers)
     const timer = new PatientTimer(times.deadline_ms, () => resolver.cancel())
@@ -80,7 +80,7 @@ export function createDns(servers?: readonly string[], times: DnsTimes = TIMES):
       ask(async resolver => (await resolver.resolveMx(name)).map(mx => ({ ...mx, exchange: plain(mx.exchange) }))),
     cname: name => ask(async resolver => (await resolver.resolveCname(name)).map(plain)),
     ns: name => ask(async resolver => (await resolver.resolveNs(name)).map(plain)),
-    // Not resolver.reverse, which takes the word of /etc/hosts.
+    // Not resolver.reverse, which uses /etc/hosts.
     names: address =>
       ask(async resolver => (isIP(address) ? (await resolver.resolvePtr(reverseName(address))).map(plain) : [])),
     ptr: name => ask(async resolver => (await resolver.resolvePtr(name)).map(plain)),

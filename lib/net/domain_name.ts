@@ -1,19 +1,19 @@
 import { parse } from 'tldts'
 
-/** What names are told apart by: with the suffixes of those who give out names below their own, such as github.io. */
+/** Includes the private suffixes under which others register names, such as github.io. */
 const OPTIONS = { allowPrivateDomains: true }
 
-/** The domain that somebody registered: of `mail.acme.co.uk` it is `acme.co.uk`. Null: it is a public suffix itself. */
+/** Returns the registered domain: `acme.co.uk` for `mail.acme.co.uk`. Null for a public suffix. */
 export function registrableDomain(name: string): string | null {
   return parse(name, OPTIONS).domain
 }
 
-/** Whether one is the other, or below it. */
+/** Tells whether a name is the domain or below it. */
 export function isWithin(name: string, domain: string): boolean {
   return name === domain || name.endsWith(`.${domain}`)
 }
 
-/** Where the zone may be that a name is in: the name itself, then what it is below, up to its registered domain. */
+/** Returns the names that may be the zone of a name: the name itself, then those above it, up to its registered domain. */
 export function listZones(name: string): string[] {
   const registered = registrableDomain(name) ?? name
   const labels = name.split('.')

@@ -27,7 +27,7 @@ export type FetchRequest = HttpRequest &
   BodyLimits & {
     /** From now to the last byte, redirects included. */
     deadline_ms: number
-    /** Followed for GET only. Default 0: a redirect is the answer. */
+    /** Most redirects, which are followed for GET only. Default 0: a redirect is returned like any other response. */
     max_redirects?: number
   }
 
@@ -35,20 +35,20 @@ export type Answer = {
   /** 200 to 599. */
   status: number
   headers: IncomingHttpHeaders
-  /** The bytes as they come, to be read once; a slow reader slows the sender. Throws FetchError. */
+  /** The bytes as they arrive, to be read once; a slow reader slows the sender. Throws FetchError. */
   body: AsyncIterable<Buffer>
-  /** For who does not read the body: else the connection stays until the deadline. */
+  /** Call this if the body is not read, or the connection stays open until the deadline. */
   close(): void
 }
 
-/** What a redirect does not carry on: the next host is another one, and must not learn what was meant for the first. */
+/** Headers that are kept on a redirect: the next host is a different one and must not see credentials for the first. */
 const HARMLESS = ['accept', 'user-agent']
 
 /**
- * Asks a URL that a stranger gave us, and answers whatever its server says, also 404. It reaches public hosts only, on
- * the ports of the policy; no cookies, no proxy, no connection is used twice.
+ * Fetches a URL that a user gave us, and returns any response, including 404. It connects to public hosts only, on the ports of
+ * the policy, without cookies, a proxy or reused connections.
  *
- * @throws {FetchError} when there is no answer; when it was aborted, the reason of the signal
+ * @throws {FetchError} if there is no response; the reason of the signal if it was aborted
  */
 export async function fetchSafely(request: FetchRequest, policy: FetchPolicy): Promise<Answer> {
   const deadline = new Deadline(request.deadline_ms, request.signal)
@@ -68,9 +68,9 @@ export async function fetchSafely(request: FetchRequest, policy: FetchPolicy): P
 }
 
 /**
- * The same for a file: every answer but 2xx is an error.
+ * As `fetchSafely`, for a file: any status other than 2xx is an error.
  *
- * @throws {FetchError} also for such an answer; 4xx is permanent but for 408, 425 and 429, which ask for patience
+ * @throws {FetchError} also for such a status. 4xx is permanent, except for 408, 425 and 429, which ask to retry later
  */
 export async function download(request: FetchRequest, policy: FetchPolicy): Promise<Answer> {
   const answer = await fetchSafely(request, policy)
@@ -101,7 +101,7 @@ async function follow(request: FetchRequest, policy: FetchPolicy, signal: AbortS
   }
 }
 
-/** One hop, judged from the start. */
+/** Sends one request, with all checks. */
 async function ask(request: FetchRequest, policy: FetchPolicy, signal: AbortSignal): Promise<Hop> {
   const why = whyNotFetchable(request.url, policy)
   if (why) throw refused(`the URL ${why}`)

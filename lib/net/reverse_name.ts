@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
-/** The labels of an address in the reverse order: bytes of IPv4 in decimal, of IPv6 its 32 digits (RFC 3596 2.5). */
+/** Returns the labels of an address in reverse order: the bytes of IPv4 in decimal, the 32 digits of IPv6 (RFC 3596 2.5). */
 export function reverseLabels(address: string): string {
   const ip = ipaddr.process(address)
   const labels =
@@ -10,7 +10,7 @@ export function reverseLabels(address: string): string {
   return labels.reverse().join('.')
 }
 
-/** Where the PTR record of an address is. */
+/** Returns the name of an address's PTR record. */
 export function reverseName(address: string): string {
   return `${reverseLabels(address)}.${ipaddr.process(address).kind() === 'ipv4' ? 'in-addr' : 'ip6'}.arpa`
 }

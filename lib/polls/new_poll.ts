@@ -6,7 +6,7 @@ const MIN_OPTIONS = 2
 export const MAX_OPTIONS = 10
 const MAX_QUESTION = 300
 const MAX_LABEL = 80
-/** Characters of a key that is made from a label. */
+/** Most characters of a key that is made from a label. */
 const MAX_MADE_KEY = 40
 
 const PollOption = z
@@ -47,7 +47,7 @@ const NewOption = z.union(
   { error: 'must be a string, or an object with `key` and `label`' },
 )
 
-/** A poll as a request gives it (contract 14). */
+/** A poll in a request (contract 14). */
 export const NewPoll = z
   .object({
     question: line(MAX_QUESTION).describe(`The question, one line of up to ${MAX_QUESTION} characters.`),
@@ -64,7 +64,7 @@ export const NewPoll = z
     return form
   })
 
-/** Gives a key to each option that has none: made from its label, and different from all others. */
+/** Gives a key to each option that has none: made from its label, and unique. */
 function nameOptions(options: z.output<typeof NewOption>[]): PollOption[] {
   const keys = new Set(options.flatMap(option => (typeof option === 'string' ? [] : [option.key])))
   return options.map((option, n) => {

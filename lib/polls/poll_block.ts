@@ -6,8 +6,8 @@ const COLOR = '#1f4fa3'
 const FONT = 'font:16px/1.4 sans-serif'
 
 /**
- * Returns a poll as html for mail clients: the question, and a button per option. The border and the space are those of
- * table cells, since Outlook gives links none.
+ * Returns a poll as html for mail clients: the question, and a button per option. Table cells provide the borders and spacing,
+ * since Outlook ignores those of links.
  */
 export function pollHtml({ question, options }: PollForm): string {
   const rows = options.map(
@@ -20,13 +20,13 @@ ${rows.join('\n')}
 </table></div>`
 }
 
-/** The same for a text part. */
+/** As `pollHtml`, for a text part. */
 export function pollText({ question, options }: PollForm): string {
   const lines = options.map(({ key, label }) => `${withoutSlots(label)}: {{${POLL_URL}${key}}}`)
   return `${withoutSlots(question)}\n\n${lines.join('\n')}\n`
 }
 
-/** Braces must not become a placeholder together with what stands around them. */
+/** Escapes braces, so that they form no placeholder with the text around them. */
 function toHtml(text: string): string {
   return escapeHtml(text).replaceAll('{', '&#123;')
 }

@@ -4,7 +4,7 @@ import { placeholders } from '#lib/templates/placeholders.ts'
 import { clip } from '#lib/zod_fields.ts'
 import { MAX_OPTIONS, type PollForm } from './new_poll.ts'
 
-/** Returns the keys of options that a content links to, each once. */
+/** Returns the keys of the options to which a content links, each once. */
 export function listPollKeys(...sources: (string | null | undefined)[]): Set<string> {
   const keys = new Set<string>()
   for (const source of sources) {
@@ -17,17 +17,17 @@ export function listPollKeys(...sources: (string | null | undefined)[]): Set<str
   return keys
 }
 
-/** The option that a placeholder links to: `great` for `poll_url:great`. Null: it is none of a poll. */
+/** Returns the option to which a placeholder links: `great` for `poll_url:great`. Null if it is not about a poll. */
 export function pollKeyOf(placeholder: string): string | null {
   return placeholder.startsWith(POLL_URL) ? placeholder.slice(POLL_URL.length) : null
 }
 
 /**
- * Returns the poll of a content that links to options with these keys: the given one, or else one with the keys as options;
- * null if there are none.
+ * Returns the poll of a content that links to options with these keys: the given one, or else one with the keys as options; null
+ * if there are none.
  *
- * @param question of a poll that is not given
- * @throws {ApiError} 422 if the given one has no such option
+ * @param question returns the question of a poll that is not given
+ * @throws {ApiError} 422 if the given poll has no such option
  */
 export function pollOfContent(given: PollForm | null, keys: Set<string>, question: () => string): PollForm | null {
   if (given) {

@@ -3,14 +3,14 @@ import { readHeader, splitMessage } from '#lib/mail/mime/header.ts'
 /** A message of `size` bytes, in pieces of any length. */
 export type Content = { size: number; pieces: AsyncIterable<Buffer> }
 
-/** More than a header may have (`header_bytes` of smtp_limits.ts). */
+/** More bytes than a header may have (`header_bytes` in lib/receiving/smtp/limits.ts). */
 const MAX_HEADER = 2 * 1024 * 1024
 
 /**
- * A received message as the server of final delivery hands it on: `trace` on top, and no Return-Path that its sender wrote,
- * since only that server may add one (RFC 5321 section 4.4). Holds the header in memory, nothing else.
+ * Returns a received message as the server of final delivery passes it on: with `trace` at the top, and without any Return-Path
+ * of the sender, since only that server may add one (RFC 5321 section 4.4). Holds only the header in memory.
  *
- * @throws what reading its first pieces throws
+ * @throws the errors of reading its first pieces
  */
 export async function deliveredMessage(trace: string, { size, pieces }: Content): Promise<Content> {
   const source = pieces[Symbol.asyncIterator]()
@@ -20,7 +20,7 @@ export async function deliveredMessage(trace: string, { size, pieces }: Content)
   while (!isHeaderRead && length < MAX_HEADER) {
     const next = await source.next()
     if (next.done) break
-    // The empty line may lie across two pieces.
+    // The empty line may span two pieces.
     const tail = read.at(-1)?.subarray(-3) ?? Buffer.alloc(0)
     isHeaderRead = Buffer.concat([tail, next.value]).includes('\r\n\r\n')
     read.push(next.value)
@@ -50,6 +50,6 @@ async function* joined(first: Buffer[], rest: AsyncIterator<Buffer>): AsyncGener
     for (const piece of first) if (piece.length > 0) yield piece
     for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
   } finally {
-    await rest.return?.() // the reader may have gone away
+    await rest.return?.() // the reader may have stopped early
   }
 }

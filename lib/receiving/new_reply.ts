@@ -6,7 +6,7 @@ import { refuseWhole } from '#lib/zod_fields.ts'
 
 const THREADING = /^(?:in-reply-to|references)$/i
 
-/** What may be said of an answer besides whom it is for, as of any email. */
+/** Fields of a reply or a forwarded message that are the same as for any email. */
 const fields = CompleteEmail.pick({
   html: true,
   text: true,
@@ -59,9 +59,12 @@ export const NewForward = withTwins(
 ).meta({ id: 'NewForward' })
 export type NewForward = z.output<typeof NewForward>
 
-/** Told before what is wrong, as all that is missing, but after a field that is missing by itself. */
+/**
+ * Requires html or text. The issue comes before those about invalid fields, like all about missing fields, but after those about
+ * a single missing field.
+ */
 function requireContent(reply: { html?: unknown; text?: unknown } | null, context: z.RefinementCtx): void {
-  if (context.issues.some(({ path }) => !path?.length)) return // it is no object
+  if (context.issues.some(({ path }) => !path?.length)) return // not an object
   if (reply?.html || reply?.text) return
   const params = { name: 'missing_required_field', is_sentence: true }
   context.issues.unshift({ code: 'custom', params, message: 'Missing `html` or `text` field.', input: reply })

@@ -20,8 +20,8 @@ import { CompleteEmail } from '#lib/sending/new_email.ts'
 const recipients = () => addresses('invalid_to_address', { max: MAX_ENTRIES })
 
 /**
- * What may be submitted: as POST /emails takes it, but `to` may be empty, and whom its header shows was decided by its
- * sender. The limits are those of the listener and of the parser.
+ * A submitted email: as for POST /emails, except that `to` may be empty and the header decides which recipients are shown. The
+ * limits are those of the listener and the parser.
  */
 export const SubmittedEmail = CompleteEmail.extend({
   to: recipients(),
@@ -34,8 +34,8 @@ export const SubmittedEmail = CompleteEmail.extend({
 export type SubmittedEmail = z.output<typeof SubmittedEmail>
 
 /**
- * Why the fields that say who wrote a message and who sent it are refused, or null. RFC 5322 section 3.6.2 allows several
- * authors, but most receivers refuse such mail, as no single domain could vouch for it (RFC 7489 section 6.6.1).
+ * Returns why the author and sender fields are rejected, or null. RFC 5322 section 3.6.2 allows several authors, but most
+ * receivers reject such mail, since no single domain could vouch for it (RFC 7489 section 6.6.1).
  */
 export function refuseAuthors({ authors, headers }: Pick<ParsedMessage, 'authors' | 'headers'>): string | null {
   const isRepeated = (name: string) => headers[name]?.includes('\n')
@@ -45,7 +45,7 @@ export function refuseAuthors({ authors, headers }: Pick<ParsedMessage, 'authors
   return isRepeated('sender') ? 'The message has several Sender fields.' : null
 }
 
-/** A message as a SubmittedEmail, not validated. Recipients of the envelope that its header does not show are blind copies. */
+/** Converts a message to a SubmittedEmail, not yet validated. Envelope recipients that its header does not show become bcc. */
 export function submittedEmail(message: ParsedMessage, envelope: Address[]): Record<string, unknown> {
   const to = formatAll(message.to)
   const cc = formatAll(message.cc)
@@ -59,7 +59,7 @@ export function submittedEmail(message: ParsedMessage, envelope: Address[]): Rec
     bcc: Array.from(hidden, ([key, address]) => (shown.has(key) ? [] : [address])).flat(),
     reply_to: formatAll(message.reply_to),
     sender: senderOf(message),
-    // An encoded line break is a slip at its end.
+    // An encoded line break at the end is a mistake of the sender.
     subject: message.subject.replace(/[\r\n]+/g, ' ').trimEnd(),
     html: message.html,
     text: message.text,
@@ -68,29 +68,29 @@ export function submittedEmail(message: ParsedMessage, envelope: Address[]): Rec
   }
 }
 
-/** Left out where it is the author: RFC 5322 section 3.6.2 asks for it only where it is somebody else. */
+/** Returns the sender unless it is the author: RFC 5322 section 3.6.2 asks for it only if they differ. */
 function senderOf({ from, sender }: ParsedMessage): string | null {
   if (!sender?.address || keyOf(sender.address) === keyOf(from?.address ?? '')) return null
   return format(sender)
 }
 
-/** Words without an address, such as `Undisclosed recipients <>`, name nobody. */
+/** Leaves out words without an address, such as `Undisclosed recipients <>`. */
 function formatAll(addresses: ParsedAddress[]): string[] {
   return addresses.filter(({ address }) => address !== '').map(format)
 }
 
-/** Without a name that no email may have, which its address does not need. */
+/** Formats an address, without its name if the name is invalid in an email. */
 function format({ name, address }: ParsedAddress): string {
   const text = formatAddress({ name: name || null, address })
   return !parseAddress(text) && parseAddress(address) ? address : text
 }
 
-/** The same for each way to write an address, and for what is none. */
+/** Returns the same key for each spelling of an address; for invalid text, the text in lower case. */
 function keyOf(text: string): string {
   return (parseAddress(text)?.address ?? text).toLowerCase()
 }
 
-/** Those that are ours to write are written anew; what cannot be written is no reason to keep the message back. */
+/** Leaves out headers that we write ourselves, and those that cannot be written, which is no reason to reject the message. */
 function customHeaders(headers: Record<string, string>): Record<string, string> {
   const custom = Object.entries(headers).filter(([name]) => isFieldName(name) && !isReservedHeader(name))
   return Object.fromEntries(custom.map(([name, value]) => [capitalise(name), value]))

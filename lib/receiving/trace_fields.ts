@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-/** How a message came in: the envelope sender, who brought it, and what we call ourselves and the message. */
+/** How a message was received: the envelope sender, the client, our own name, and the message's id. */
 export type Trace = {
   mail_from: string
   client: { address: string; helo: string; tls: string | null; protocol?: string | undefined }
@@ -9,16 +9,16 @@ export type Trace = {
   received_at: Date
 }
 
-/** A host name or an address literal (RFC 5321 section 4.1.2); some clients say anything in EHLO. */
+/** A host name or an address literal (RFC 5321 section 4.1.2); some clients send arbitrary text in EHLO. */
 const HELO = /^(?:[\w.-]{1,255}|\[[\w.:]{1,64}\])$/
 
 /**
- * The fields that the server of final delivery puts on top of a message (RFC 5321 section 4.4), each line ended in CRLF.
- * Without a `for` clause: it would show the other recipients of a blind copy.
+ * Returns the fields that the server of final delivery puts at the top of a message (RFC 5321 section 4.4), each line ending in
+ * CRLF. There is no `for` clause, which would reveal the other recipients of a blind copy.
  */
 export function traceFields({ mail_from, client, by, id, received_at }: Trace): string {
   const from = `${HELO.test(client.helo) ? client.helo : 'unknown'} (${addressLiteral(client.address)})`
-  // Rows that are older than the protocol in them tell at least whether it was encrypted (RFC 3848).
+  // Rows from before the protocol was stored show at least whether the connection was encrypted (RFC 3848).
   const protocol = client.protocol ?? (client.tls ? 'ESMTPS' : 'ESMTP')
   const date = received_at.toUTCString().replace('GMT', '+0000')
   return [

@@ -8,13 +8,13 @@ const text = z
   .max(500)
   .refine(value => findUnstorable(value) === null, 'must not have characters that cannot be stored')
 
-/** A status such as `422`, or a class of them such as `4xx`, as the range it stands for. */
+/** A status such as `422`, or a class such as `4xx`, as the range of statuses. */
 const status = z
   .string()
   .regex(/^[1-5](?:[0-9][0-9]|xx)$/, 'must be a status such as 422, or a class such as 4xx')
   .transform(value => ({ from: Number(value.replace('xx', '00')), to: Number(value.replace('xx', '99')) }))
 
-/** The filters of GET /logs, as its query gives them (contract 13). `q` is sought whatever its case. */
+/** The query of GET /logs (contract 13). `q` ignores case. */
 export const LogFilter = z.object({
   method: z
     .enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { hideApiKeys } from '#lib/api_key.ts'
 
-/** Of a body as JSON, in UTF-8. */
+/** Most bytes of a body as JSON, in UTF-8. */
 export const MAX_BYTES = 64 * 1024
 
-/** Of one string, in UTF-16 units: a long html leaves room for what follows it. */
+/** Most UTF-16 units of one string, so that a long html leaves room for the fields after it. */
 const MAX_STRING = 16 * 1024
 
 const MAX_DEPTH = 100
@@ -12,19 +12,19 @@ const MAX_DEPTH = 100
 const REDACTED = '"[redacted]"'
 const CLIPPED = '"[clipped]"'
 
-/** What must be left to write any value: the longer of the two that stand for one. */
+/** Room for any value: the longer of the two placeholders. */
 const VALUE = REDACTED.length
 
-/** What a list or an object sets aside when it begins: its brackets, and the mark that the rest is clipped. */
+/** Bytes that a list or an object reserves when it begins: its brackets, and the mark for a clipped rest. */
 const BRACKETS = 2
 const MARK = `,${CLIPPED}:true`.length
 
 type Budget = { left: number; levels: number }
 
 /**
- * What is kept of a body, as JSON: without what is secret by its name, at any depth; attachments by size and hash; long
- * strings clipped, and the whole clipped to 64 KiB. Takes no longer than that needs, however large the body is, but for
- * the hashes.
+ * Returns the JSON of a body for the log: without members whose names suggest a secret, at any depth; attachments by size and
+ * hash; long strings clipped, and the whole clipped to 64 KiB. The time depends on the result, not on the size of the body,
+ * except for the hashes.
  */
 export function redactBody(body: unknown): string {
   return hideApiKeys(write(body, { left: MAX_BYTES, levels: MAX_DEPTH }))
@@ -77,7 +77,7 @@ function writeField(name: string, value: unknown, fields: Fields, budget: Budget
   return write(value, budget)
 }
 
-/** Says that the rest is clipped, in what was set aside for it. */
+/** Writes the mark for a clipped rest, in the reserved bytes. */
 function mark(comma: string, json: string, budget: Budget): string {
   budget.left -= MARK
   return comma + json
@@ -86,13 +86,13 @@ function mark(comma: string, json: string, budget: Budget): string {
 function writeString(text: string, budget: Budget): string {
   const json = JSON.stringify(hideUrlSecrets(clip(text, MAX_STRING)))
   if (Buffer.byteLength(json) <= budget.left) return spend(json, budget)
-  // In JSON a unit takes 6 bytes at most (\u0001). What is too short for even that is left to `spend`.
+  // In JSON a unit takes at most 6 bytes (\u0001). If not even a clipped string fits, `spend` writes CLIPPED.
   const length = Math.max(0, Math.floor((budget.left - 50) / 6))
   return spend(JSON.stringify(hideUrlSecrets(clip(text, length))), budget)
 }
 
 function clip(text: string, length: number): string {
-  // What is cut in the middle of a character is no text.
+  // A cut in the middle of a surrogate pair is not well-formed.
   return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}… [${text.length} characters]`
 }
 
@@ -103,7 +103,7 @@ function spend(json: string, budget: Budget): string {
   return json
 }
 
-/** Of a URL, such as an attachment's path, the password and the query: that of a signed one opens the file to anybody. */
+/** Redacts the password and the query of a URL, such as an attachment's path: a signed query would open the file to anybody. */
 function hideUrlSecrets(text: string): string {
   if (!/^\s*https?:/i.test(text)) return text
   return text.replace(/^(\s*https?:[/\\]*)[^/\\?#]*@/i, '$1[redacted]@').replace(/\?.*/s, '?[redacted]')
@@ -111,14 +111,14 @@ function hideUrlSecrets(text: string): string {
 
 const SECRET = /secret|passw|passphrase|token|credential|authorization|cookie/i
 
-/** Who an account at a DNS provider belongs to: no business of those who read the log either. */
+/** The user of an account at a DNS provider, which readers of the log need not know. */
 const ACCOUNT = /^(?:api[-_ ]?user|user[-_ ]?name|pwd|auth)$/i
 
 const CONTENT = /^content$/i
 
 /**
- * `key` is also how properties, variables and steps are named, which have a type, and filters, which have an operator;
- * beside a secret it is that of a DNS provider.
+ * `key` is also the name of properties, variables and steps, which have a type, and of filters, which have an operator. Beside a
+ * secret it is the key of a DNS provider.
  */
 function isSecret(name: string, fields: Fields): boolean {
   if (name === 'key' && ('type' in fields || 'operator' in fields) && !('secret' in fields)) return false
@@ -126,10 +126,10 @@ function isSecret(name: string, fields: Fields): boolean {
   return SECRET.test(name) || ACCOUNT.test(name)
 }
 
-/** One character is sought, with no way back: a pattern of the whole would take hours for some content. */
+/** A pattern for one character needs no backtracking; one for the whole text would take hours for some content. */
 const NOT_BASE64 = /[^A-Za-z0-9+/=_\s-]/
 
-/** An attachment comes in base64, and is known by the hash of the file. */
+/** Describes an attachment, which is base64, by the hash and size of the file. */
 function describe(content: string): string {
   const bytes = Buffer.from(content, NOT_BASE64.test(content) ? 'utf8' : 'base64')
   return JSON.stringify({ sha256: hash('sha256', bytes), size: bytes.length })

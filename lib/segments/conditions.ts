@@ -1,6 +1,6 @@
 import type { PropertyValue } from '#lib/contacts/new_property.ts'
 
-/** A condition on one field of a contact. `value` is missing just if the operator takes none. */
+/** A condition on one field of a contact. `value` is missing only if the operator takes none. */
 export type Condition =
   | { field: 'email'; operator: 'eq' | 'contains'; value: string }
   | { field: 'first_name' | 'last_name'; operator: 'eq' | 'contains'; value: string }
@@ -24,13 +24,13 @@ export type PropertyField = `properties.${string}`
 
 export type EngagementEvent = 'opened' | 'not_opened' | 'clicked' | 'not_clicked'
 
-/** With one campaign, within so many days, or so many times, with all campaigns. */
+/** For one campaign, within this many days, or this many times; the latter two for all campaigns. */
 export type EngagementScope = { campaign_id: string } | { within_days: number } | { count: number }
 
 /** Conditions and how they are combined. */
 export type Rules = { and: Rules[] } | { or: Rules[] } | { not: Rules } | Condition
 
-/** The filter of a segment (POST /segments). All of its members apply, and the rules too. */
+/** The filter of a segment (POST /segments). A contact must meet all of its members, and the rules too. */
 export type Filter = {
   status: 'all' | 'subscribed' | 'unsubscribed' | 'members_only'
   email_contains: string | null
@@ -39,24 +39,26 @@ export type Filter = {
 }
 export type PropertyFilter = { key: string; operator: 'eq' | 'contains' | 'exists'; value?: PropertyValue | undefined }
 
-/** Conditions that decide, beside membership by hand, who is in a segment. */
+/** Conditions that decide who is in a segment, in addition to contacts that were added by hand. */
 export type Criteria = { filter: Filter; rules: Rules | null }
 
-/** Conditions of a segment, those of its filter and of its rules together, by `weightOf`: a million contacts take 4 s. */
+/** Most conditions of a segment, of its filter and its rules together, by `weightOf`: a million contacts then take 4 s. */
 export const MAX_CONDITIONS = 50
 
-/** Counts a condition with `contains` as three: it reads a text of every contact. */
+/** Returns 3 for a condition with `contains`, which reads a text of every contact, and 1 for others. */
 export function weightOf({ operator }: Pick<Condition, 'operator'>): number {
   return operator === 'contains' ? 3 : 1
 }
 
-/** Finds every contact. */
+/** Matches every contact. */
 export const NO_FILTER: Filter = { status: 'all', email_contains: null, property_filters: [], engagement: null }
 
 /** A condition with its place in a request. */
 export type PlacedCondition = { condition: Condition; place: string }
 
-/** The conditions of a filter, all of which apply. Its status `members_only` finds nobody, which is not among them. */
+/**
+ * Returns the conditions of a filter, all of which must be met. The status `members_only`, which matches nobody, is not included.
+ */
 export function conditionsOf({ status, email_contains, property_filters, engagement }: Filter): PlacedCondition[] {
   const conditions: PlacedCondition[] = property_filters.map(({ key, operator, value }, index) => ({
     condition: { field: `properties.${key}`, operator, ...(value === undefined ? {} : { value }) } as PropertyCondition,
@@ -78,7 +80,7 @@ export function conditionsOf({ status, email_contains, property_filters, engagem
   return conditions
 }
 
-/** The conditions of rules in their order. */
+/** Returns the conditions of rules in their order. */
 function conditionsWithin(rules: Rules, place = 'rules'): PlacedCondition[] {
   if ('and' in rules) return rules.and.flatMap((child, n) => conditionsWithin(child, `${place}.and[${n}]`))
   if ('or' in rules) return rules.or.flatMap((child, n) => conditionsWithin(child, `${place}.or[${n}]`))
@@ -86,18 +88,18 @@ function conditionsWithin(rules: Rules, place = 'rules'): PlacedCondition[] {
   return [{ condition: rules, place }]
 }
 
-/** All conditions of a segment. */
+/** Returns all conditions of a segment. */
 export function allConditions({ filter, rules }: Criteria): PlacedCondition[] {
   return [...conditionsOf(filter), ...(rules ? conditionsWithin(rules) : [])]
 }
 
-/** Tells whether criteria find every contact of their domain, as those of General do. */
+/** Tells whether criteria match every contact of their domain, as those of General do. */
 export function findsAll({ filter, rules }: Criteria): boolean {
   return rules === null && filter.status === 'all' && conditionsOf(filter).length === 0
 }
 
 /**
- * Tells whether every contact that criteria find meets a condition that has an index: a value of a property, or a campaign
+ * Tells whether all matching contacts must meet a condition that has an index: a value of a property, or a campaign that was
  * opened or clicked.
  */
 export function hasIndex({ filter, rules }: Criteria): boolean {

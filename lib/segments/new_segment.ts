@@ -10,8 +10,8 @@ import { RulesField } from './read_rules.ts'
 const MAX_EMAIL_PART = 254
 
 /**
- * An object whose members are all needed, and whose errors are those of a filter: one that is missing is refused for its type
- * and not as a missing field of the body.
+ * An object whose members are all required, and whose errors are about the filter: a missing member is reported as a wrong type,
+ * not as a missing field of the body.
  */
 function whole<Schema extends z.ZodType>(names: string[], schema: Schema) {
   const nothing = Object.fromEntries(names.map(name => [name, null]))
@@ -65,7 +65,7 @@ const Engagement = z.preprocess(value => {
   }
 }, CampaignEngagement)
 
-/** Null and the empty string find every address. */
+/** Null and the empty string match every address. */
 const EmailPart = z
   .string()
   .max(MAX_EMAIL_PART)
@@ -77,7 +77,7 @@ const Elsewhere = z
   .optional()
   .meta({ not: {}, description: 'Stands beside `filter`, not in it.' })
 
-/** Members of a segment's filter; those that are left out of a change stay. */
+/** Members of a segment's filter. Those that a change leaves out stay as they are. */
 const FilterChange = withTwins(
   z.object({
     status: z
@@ -103,7 +103,7 @@ const criteria = {
   rules: RulesField.nullish().describe(RULES),
 }
 
-/** The domain names the place. */
+/** Not accepted, since the domain takes its place. */
 const NoAudience = z
   .undefined({ error: 'is not accepted: name the `domain`' })
   .optional()
@@ -128,7 +128,7 @@ export const NewSegment = withTwins(
 ).meta({ id: 'NewSegment' })
 export type NewSegment = z.output<typeof NewSegment>
 
-/** The body of PATCH /segments/:id. What is left out stays; a `filter` and `rules` that are null are removed. */
+/** The body of PATCH /segments/:id. Fields that are left out stay as they are; null removes the `filter` or the `rules`. */
 export const SegmentChange = withTwins(
   z.object({ name: GroupName.optional().describe(NAME), domain: Fixed, audience_id: Fixed, ...criteria }),
 ).meta({ id: 'SegmentChange' })

@@ -4,7 +4,7 @@ import { orList, requirementOf } from '#lib/json/requirements.ts'
 import { moment } from '#lib/zod_fields.ts'
 import type { Condition, Rules } from './conditions.ts'
 
-/** A group and what is in it are two levels. */
+/** Levels of nesting. A group and its members are two levels. */
 const MAX_DEPTH = 5
 const MAX_CHILDREN = 50
 const MAX_TEXT = 2_000
@@ -24,7 +24,7 @@ const engagement = z
     'must have exactly one of `campaign_id`, `within_days` and `count`',
   )
 
-/** The values that each operator of a field takes; null: none. */
+/** The values that each operator of a field accepts; null: none. */
 const FIELDS: Record<string, Record<string, z.ZodType | null>> = {
   email: { eq: text, contains: text },
   first_name: name,
@@ -41,7 +41,7 @@ const PROPERTY_FIELD = /^properties\.\w{1,50}$/
 type Context = z.RefinementCtx
 type Path = PropertyKey[]
 
-/** The `rules` of a segment. Checked by hand: a schema that refers to itself could not say which of its forms was meant. */
+/** The `rules` of a segment. Checked by hand, since a recursive schema could not tell which of its forms was meant. */
 export const RulesField = z
   .unknown()
   .transform((value, context): Rules => readRules(value, context, [], 1))

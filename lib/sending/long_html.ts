@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import type { PollForm } from '#lib/polls/new_poll.ts'
 import { pollHtml } from '#lib/polls/poll_block.ts'
 
-/** Html of an email in a long batch, stored as a blob while it arrived. In a fingerprint it stands for the text. */
+/** Html of an email in a long batch, stored as a blob while it arrived. In a fingerprint it replaces the text. */
 export class LongHtml {
   /** Hex. */
   readonly sha256: string
   /** Bytes. */
   readonly size: number
-  /** True if it has the name of a link that differs for each recipient (lib/templates/personal_links.ts). */
+  /** True if it contains the name of a link that differs per recipient (lib/templates/personal_links.ts). */
   readonly mentions_link: boolean
-  /** Put into it whenever it is read. */
+  /** Inserted whenever the html is read. */
   readonly poll: PollForm | null
   readonly #blob_id: string
 
@@ -26,12 +26,12 @@ export class LongHtml {
     this.#blob_id = id
   }
 
-  /** Not a part of the fingerprint: the same text may be stored anew. */
+  /** Not part of the fingerprint, since the same text may be stored again. */
   get blob_id(): string {
     return this.#blob_id
   }
 
-  /** The same html with a poll in it. */
+  /** Returns the same html with a poll. */
   withPoll(poll: PollForm): LongHtml {
     const sha256 = createHash('sha256')
       .update(`${this.sha256} ${JSON.stringify(poll)}`)

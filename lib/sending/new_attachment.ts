@@ -4,12 +4,12 @@ import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { defaultFilename, validateAttachment } from '#lib/mail/attachment_limits.ts'
 import { counted, refuse } from '#lib/zod_fields.ts'
 
-/** Bytes of one file are bounded where it is decoded (lib/files/upload/base64_decoder.ts). */
+/** All files together; the size of one file is limited where it is decoded (lib/files/upload/base64_decoder.ts). */
 export const MAX_ATTACHMENTS_BYTES = 40 * 1024 * 1024
 const MAX_ATTACHMENTS = 100
 const MAX_PATH = 2_048
 
-/** What stood there was decoded while the body was read. */
+/** The content was decoded while the body was read. */
 const content = z.unknown().transform((value, context): UploadedContent | null => {
   if (value instanceof UploadedContent) return value
   if (value === undefined || value === null) return null
@@ -31,7 +31,7 @@ const fields = z
       .enum(['attachment', 'inline'])
       .nullish()
       .describe('Default: `inline` with a `content_id`, else `attachment`.'),
-    // As in a Content-ID field, or without its brackets.
+    // With or without the angle brackets of a Content-ID field.
     content_id: z
       .string()
       .transform(id => id.replace(/^<(.*)>$/s, '$1'))
@@ -63,5 +63,5 @@ const list = z
     `must have at most ${MAX_ATTACHMENTS_BYTES.toLocaleString('en')} bytes together`,
   )
 
-/** The `attachments` of a send (contract 3.1). What a path may point to is for the policy of fetching to say. */
+/** The `attachments` of a send (contract 3.1). The fetch policy decides later which URLs a path may have. */
 export const NewAttachments = counted(0, MAX_ATTACHMENTS, 'attachments', list)

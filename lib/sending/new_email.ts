@@ -27,7 +27,10 @@ export const SCHEDULED_AT =
 
 const MOMENT = 'must be an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am"'
 
-/** By the database's clock. A moment that cannot be is refused later, after the Idempotency-Key (contract 1). */
+/**
+ * Relative to the database's clock. Times that are past or too far ahead are rejected later, after the Idempotency-Key (contract
+ * 1).
+ */
 export const ScheduledAt = z
   .string()
   .transform((text, context) => readSchedule(text, now()) ?? refuse(context, 'validation_error', MOMENT))
@@ -46,7 +49,7 @@ const TOPIC =
 export const POLL =
   'A question to its recipients, in place of `{{poll}}` or at the end. `{{poll_url:<key>}}` is the link of an option. Default: a poll whose options are the keys of such placeholders, if there are any.'
 
-/** An email as it is to be sent: nothing is left to be filled in. `template_id` tells where its parts came from. */
+/** A complete email, with nothing left to fill in. `template_id` says where its parts came from. */
 export const CompleteEmail = z.object({
   from: From.describe('Sender: `email@domain` or `Name <email@domain>`, at a domain of the account that can send.'),
   to: recipients(1).describe('1 to 50 recipients: a list of `email@domain` or `Name <email@domain>`, or a single one.'),
@@ -69,7 +72,7 @@ export const CompleteEmail = z.object({
   topic_id: z.guid().nullish().describe(TOPIC),
   track_opens: tracking('opens', 'open_tracking'),
   track_clicks: tracking('clicks on links', 'click_tracking'),
-  // Null, which no request can ask for, is that of mail whose author knows nothing of our placeholders: it has none.
+  // Null, which requests cannot give, marks mail whose author does not know our placeholders, so it has no poll.
   poll: NewPoll.nullish()
     .transform((poll): PollForm | null | undefined => poll ?? undefined)
     .optional()
@@ -97,7 +100,7 @@ const html = z
   .optional()
   .meta({ type: ['string', 'null'], description: HTML })
 
-/** The body of POST /emails: its shape only, nothing that depends on rows or time (contract 3.1). */
+/** The body of POST /emails. Checks its shape only, nothing that depends on rows or time (contract 3.1). */
 export const NewEmail = withTwins(
   CompleteEmail.extend({
     from: From.nullish().describe(`${CompleteEmail.shape.from.description} Required unless a template has one.`),
@@ -120,16 +123,16 @@ export const Reschedule = withTwins(z.object({ scheduled_at: ScheduledAt.describ
 })
 
 /**
- * What fields ask of each other: with a template `from` and `subject` may be missing, and `html` and `text` must be. Asked
- * even when a field is wrong by itself, since what is missing is told first.
+ * Checks fields against each other: with a template `from` and `subject` may be missing, and `html` and `text` must be. Runs even
+ * if a field is wrong by itself, since missing fields are reported first.
  */
 function checkTogether(email: Record<string, unknown> | null, context: z.RefinementCtx): void {
-  if (context.issues.some(({ path }) => !path?.length)) return // it is no object
+  if (context.issues.some(({ path }) => !path?.length)) return // not an object
   const isGiven = (field: string) => email?.[field] !== undefined && email[field] !== null
   const isRefused = (field: string) => context.issues.some(({ path }) => path?.[0] === field)
   const templates = ['template_id', 'template'].filter(field => isGiven(field) || isRefused(field))
   if (templates.length === 0) {
-    // First of all, in the order of the fields: what is missing is told before what is wrong.
+    // Missing fields come first, in the order of the fields, before wrong ones.
     const missing = ['from', 'subject'].filter(field => !isGiven(field) && !isRefused(field))
     const issue = { code: 'invalid_type', expected: 'string' } as const
     context.issues.unshift(...missing.map(field => ({ ...issue, path: [field], input: email?.[field] })))

@@ -1,23 +1,23 @@
 import { parse } from 'chrono-node/en'
 
-/** RFC 3339, where the time, its seconds or its offset may be missing: midnight, :00, UTC. */
+/** RFC 3339, in which the time, its seconds or its offset may be missing: midnight, :00, UTC. */
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/i
 
 const LONGEST = 100
 
 const HORIZON_MS = 30 * 24 * 60 * 60_000
 
-/** A time is as good as the clock it was made by: so far beyond either end it still counts. */
+/** Clocks differ, so a time this far outside of either end is still accepted. */
 const TOLERANCE_MS = 2_000
 
 export type ScheduleFault = 'schedule_past' | 'schedule_too_far'
 
-/** `is_now`: it has come already, so nothing needs to wait for it. `fault`: why nothing can be sent then. */
+/** `is_now`: the time has come already. `fault`: why nothing can be sent at that time. */
 export type Schedule = { at: Date; is_now: boolean; fault: ScheduleFault | null }
 
 /**
- * The schedule a text asks for; null when it names no moment. Judged by the same reading of the clock that its phrases
- * are relative to, so "in 30 days" is never too far and "now" never past, however long the request takes after that.
+ * Returns the schedule for a text; null if it is not a time. The limits use the same `now` as its phrases, so "in 30 days" is
+ * never too far and "now" never past, however long the request takes after that.
  */
 export function readSchedule(text: string, now: Date): Schedule | null {
   const at = parseSchedule(text, now)
@@ -28,9 +28,9 @@ export function readSchedule(text: string, now: Date): Schedule | null {
 }
 
 /**
- * The moment a text names: an ISO 8601 timestamp, or an English phrase such as "in 2 hours" or "tomorrow at 9am",
- * relative to `now` and in UTC, which lib/config.ts makes the zone of the process; what could lie behind or ahead lies
- * ahead. Null when any part of it is something else.
+ * Parses a time: an ISO 8601 timestamp, or an English phrase such as "in 2 hours" or "tomorrow at 9am", relative to `now` and in
+ * UTC, which lib/config.ts makes the zone of the process. An ambiguous phrase means the future. Null if any part of the text is
+ * something else.
  */
 export function parseSchedule(text: string, now: Date): Date | null {
   const trimmed = text.trim()

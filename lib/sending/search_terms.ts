@@ -1,10 +1,10 @@
 /**
- * Hashes of 32 bits of what emails are searched by: of text, the runs of one, two and three characters, whatever they are;
- * of addresses, tags and domains, each as a whole. All hold the account. Two alike by chance only cost a look in vain.
+ * 32-bit hashes by which emails are searched: for text, of all runs of one, two and three characters; for addresses, tags and
+ * domains, of each as a whole. All include the account. A collision only costs a useless look-up.
  */
 type SearchTerms = number[]
 
-/** An email by what it is searched by. `text` is folded, a line for each value; `to` and `sender` are mailboxes. */
+/** The searchable values of an email. `text` is folded, with a line per value; `to` and `sender` are mailboxes. */
 export type SearchedEmail = {
   text: string
   sender: string
@@ -14,16 +14,16 @@ export type SearchedEmail = {
   tags: { name: string; value: string }[]
 }
 
-/** What a block holds of its emails (sql/migrations/0004_email_filters.sql). */
+/** The data that a block stores about its emails (sql/migrations/0004_email_filters.sql). */
 export type SearchedBlock = {
   ids: string[]
-  /** To be searched by reading: of each email its text, a mark for each value, its place in `ids`, and an end. */
+  /** Searched by reading. Has for each email its text, a mark per value, its index in `ids`, and an end. */
   text: string
-  /** To be searched by index. */
+  /** Searched by index. */
   terms: SearchTerms
 }
 
-/** What can be found of these emails of an account, 2,303 at the most. No value has more than one line. */
+/** Returns the searchable block for these emails of an account, at most 2,303. A value has at most one line. */
 export function searchedBlock(account_id: string, emails: (SearchedEmail & { id: string })[]): SearchedBlock {
   const seed = hash(0, account_id)
   const terms = new Set<number>()
@@ -45,7 +45,7 @@ export function searchedBlock(account_id: string, emails: (SearchedEmail & { id:
 
 type Kind = 'from' | 'to' | 'domain' | 'template' | 'tag'
 
-/** In the order of their marks: a search splits the text by the first that it has, and finds the others after it. */
+/** In the order of their marks: a search splits the text by its first mark, and finds the others after it. */
 const KINDS: Kind[] = ['from', 'to', 'domain', 'template', 'tag']
 
 function valuesOf({ sender, to, domain_id, template_id, tags }: SearchedEmail): [Kind, string][] {
@@ -60,20 +60,20 @@ function valuesOf({ sender, to, domain_id, template_id, tags }: SearchedEmail): 
 }
 
 /**
- * What an email is to have: `q`, folded, and one value of each kind: addresses in lower case, ids, a tag as `name` or
+ * The values that an email must have: `q`, folded, and one value of each kind: addresses in lower case, ids, a tag as `name` or
  * `name:value`.
  */
 export type SearchedValues = { q?: string | undefined } & { [kind in Kind]?: string | undefined }
 
 export type Searched = {
-  /** Those of every block with such an email. */
+  /** Every block with such an email has all of these. */
   terms: SearchTerms
-  /** What every such email has in the text of its block, and a pattern of the marks that come after it there. */
+  /** Text that every such email has in its block, and a LIKE pattern of the marks that follow it there. */
   needle: string | undefined
   marks: string
 }
 
-/** More runs of a text take longer to look up than they save. */
+/** Most runs of a text to look up: more take longer than they save. */
 const MAX_RUNS = 16
 
 export function searchedTerms(account_id: string, { q = '', ...values }: SearchedValues): Searched {
@@ -93,12 +93,17 @@ export function searchedTerms(account_id: string, { q = '', ...values }: Searche
   return { terms: [...terms], needle, marks: ['', ...marks, ''].join('%') }
 }
 
-/** The same of a text and of what is looked for in it, so that it is still found; whatever else it finds is looked at. */
+/**
+ * Replaces private use characters in a text and in a search alike, so that it is still found; false matches are filtered later.
+ */
 function withoutOurs(text: string): string {
   return text.replaceAll(/\p{Co}/gu, '?')
 }
 
-/** Two characters for private use, each of a range of its own. Two kinds are never alike, which keeps their order. */
+/**
+ * Returns a mark of two private use characters, each from a separate range. Marks of different kinds always differ, which
+ * preserves their order.
+ */
 function toMark(kind: Kind, term: number): string {
   const first = KINDS.indexOf(kind) * 0x100 + (term & 0xff)
   return String.fromCharCode(0xe000 + first, 0xe800 + ((term >>> 8) & 0x7ff))
@@ -112,7 +117,7 @@ function hash(seed: number, text: string): number {
   return hashRun(seed, text, 0, text.length)
 }
 
-/** As MurmurHash3 mixes (public domain, A. Appleby), a UTF-16 unit at a time. */
+/** MurmurHash3 (public domain, A. Appleby), one UTF-16 unit at a time. */
 function hashRun(seed: number, text: string, start: number, end: number): number {
   let h = seed
   for (let i = start; i < end; i++) {

@@ -18,7 +18,7 @@ const ExpiresAt = timestampField('must be an ISO 8601 timestamp with an offset, 
   .nullish()
   .transform(at => at?.toISOString() ?? null)
 
-/** An address that is to get no more mail (contract 17). Without `expires_at` for good. */
+/** An address that must get no more mail (contract 17); forever without `expires_at`. */
 export const NewSuppression = withTwins(
   z.object({
     email: Address.describe('The address, without a name.'),
@@ -39,7 +39,7 @@ export const SuppressionFile = z
 /** A record of such a file. */
 export const SuppressionRow = z.object({ email: Address, reason: Reason.default('import'), expires_at: ExpiresAt })
 
-/** Entries in each list of a batch (contract 17). */
+/** Most entries in each list of a batch (contract 17). */
 const MAX_BATCH = 1_000
 
 function batch<Schema extends z.ZodType>(schema: Schema) {
@@ -51,7 +51,7 @@ export const AddedAddresses = z
   .object({ emails: batch(Address).describe('1 to 1,000 addresses, without names.') })
   .meta({ id: 'NewSuppressions' })
 
-/** The body of POST /suppressions/batch/remove: by one or the other. */
+/** The body of POST /suppressions/batch/remove: either addresses or ids. */
 export const RemovedSuppressions = z
   .object({
     emails: batch(Address).optional().describe('1 to 1,000 addresses. Give either `emails` or `ids`.'),
@@ -60,7 +60,7 @@ export const RemovedSuppressions = z
   .refine(({ emails, ids }) => !emails !== !ids, 'must have either `emails` or `ids`')
   .meta({ id: 'RemovedSuppressions' })
 
-/** What is no address or domain is looked for as it is, and not found. */
+/** An invalid address or domain is searched for as it is, and not found. */
 const line = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,320}$/u, 'must be one line of at most 320 characters')
 
 export const SuppressionQuery = z.object({

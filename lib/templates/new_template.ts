@@ -33,7 +33,7 @@ const part = z.string().max(MAX_PART)
 const emptyIsNull = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess(value => (value === '' ? null : value), schema)
 
-/** Why a template's `from` or `reply_to` is refused that names a variable: the mail would show the placeholder itself. */
+/** The reason why placeholders in a template's `from` or `reply_to` are rejected: the mail would show the placeholder itself. */
 export const NOT_RENDERED = 'must not have placeholders: they are replaced only in `subject`, `html` and `text`'
 
 function withoutPlaceholders<Schema extends z.ZodType>(name: ErrorName, schema: Schema) {
@@ -44,10 +44,10 @@ function withoutPlaceholders<Schema extends z.ZodType>(name: ErrorName, schema: 
   }, schema)
 }
 
-/** To look for commas outside quotes takes the square of a hostile text's length. */
+/** Limits the search for commas outside of quotes, which is quadratic for hostile text. */
 const MAX_REPLY_TO = 5_000
 
-/** Addresses as a list, or as the text that the API answers: joined by commas. */
+/** Addresses as a list, or as the text that the API returns, joined by commas. */
 const replyTo = z.preprocess(
   value => (typeof value === 'string' && value.length <= MAX_REPLY_TO ? splitAtCommas(value) : value),
   addresses('validation_error').nullish(),
@@ -76,7 +76,7 @@ const fields = {
 export const NewTemplate = withTwins(z.object(fields)).meta({ id: 'NewTemplate' })
 export type NewTemplate = z.output<typeof NewTemplate>
 
-/** The body of PATCH /templates/:id: what is left out stays, null clears. */
+/** The body of PATCH /templates/:id. Fields that are left out stay as they are; null clears one. */
 export const TemplateChange = withTwins(z.object(fields).partial()).meta({ id: 'TemplateChange' })
 export type TemplateChange = z.output<typeof TemplateChange>
 
@@ -96,7 +96,7 @@ export const TemplateRendering = z
   .nullish()
   .meta({ id: 'TemplateRendering' })
 
-/** Not at those of a quoted name. */
+/** Splits a text at commas, except those in a quoted name. */
 function splitAtCommas(text: string): string[] {
   if (parseAddress(text)) return [text]
   return (text.match(/(?:"(?:[^"\\]|\\.)*"|[^",])+/g) ?? [text]).map(address => address.trim())

@@ -1,25 +1,28 @@
 import { ApiError } from '#lib/errors.ts'
 
-/** In one part. So many are rendered in well under 200 ms. */
+/** Most placeholders of a part, which are rendered in well under 200 ms. */
 const MAX_PLACEHOLDERS = 20_000
 
-// Every repetition has a limit and none can begin inside another, so the time is linear in the text.
+// Every repetition has a limit and none can begin inside another, so the time is linear in the length of the text.
 const KEY = String.raw`(?:contact|event)(?:\.\w{1,50}){1,3}|poll_url:[\w-]{1,80}|\w{1,50}`
 const INNER = String.raw`\s{0,20}(${KEY})\s{0,20}(?:\|([^{}]{0,2000}))?`
 const PLACEHOLDER = new RegExp(String.raw`\{\{\{${INNER}\}\}\}|\{\{${INNER}\}\}`, 'g')
-/** No placeholder is longer: two braces of three, twice 20 blanks and 20, a key of 160, a bar and a fallback of 2,000. */
+/**
+ * Upper limit for the length of a placeholder: two times three braces, two times 20 spaces and 20, a key of 160, a bar and a
+ * fallback of 2,000.
+ */
 const LONGEST = 3_000
-/** Characters that are searched at a time. */
+/** Characters per step of the search. */
 const STEP = 256 * 1024
 
 export function hasPlaceholder(source: string): boolean {
   return source.search(PLACEHOLDER) >= 0
 }
 
-/** `start` to `next` is where it stands; `is_raw`: its value is not escaped in HTML. */
+/** `start` and `next` are its range in the source. `is_raw`: its value is not escaped in HTML. */
 export type Placeholder = { start: number; next: number; key: string; fallback: string | undefined; is_raw: boolean }
 
-/** Yields null after each step of the search, for others to have their turn. */
+/** Yields the placeholders of a source, and null after each step of the search, so that the caller can pause. */
 export function* placeholders(source: string): Generator<Placeholder | null> {
   let seen = 0
   for (const match of matches(source)) {
@@ -41,7 +44,10 @@ export function* placeholders(source: string): Generator<Placeholder | null> {
 
 type Match = { start: number; groups: RegExpExecArray }
 
-/** Step by step, as a search does not end before it has found something. A match may begin in one step and end in the next. */
+/**
+ * Searches step by step, since a single search does not return before it has found something. A match may begin in one step and
+ * end in the next.
+ */
 function* matches(source: string): Generator<Match | null> {
   let from = 0
   for (let start = 0; start < source.length; start += STEP) {
@@ -58,7 +64,7 @@ function* matches(source: string): Generator<Match | null> {
   }
 }
 
-/** `there`, ` there `, `"there"` and `'there'` are all there. */
+/** Removes spaces and quotes: `there`, ` there `, `"there"` and `'there'` are the same. */
 function unquote(fallback: string | undefined): string | undefined {
   const text = fallback?.trim()
   return text && /^(["']).*\1$/s.test(text) && text.length > 1 ? text.slice(1, -1) : text

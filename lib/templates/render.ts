@@ -4,26 +4,26 @@ import { count, placeholders, refusal } from './placeholders.ts'
 
 export type Value = string | number
 
-/** Each part has an escaping of its own. */
+/** Each part is escaped differently. */
 export type Part = 'subject' | 'html' | 'text'
 
-/** In place of a value: the placeholder stays as it is written. */
+/** Returned in place of a value to keep the placeholder as it is written. */
 export const AS_WRITTEN = Symbol('as written')
 
 /**
- * What a key stands for; undefined when nothing is known. `has_fallback`: the placeholder brings a value of its own for
- * that case, which beats some (contract 8.1, lookup order).
+ * Returns the value of a key; undefined if there is none. `has_fallback`: the placeholder has a fallback, which takes precedence
+ * over some values (contract 8.1, lookup order).
  */
 export type Lookup = (key: string, has_fallback: boolean) => Value | typeof AS_WRITTEN | undefined
 
-/** Characters of a rendered part. */
+/** Most characters of a rendered part. */
 export const MAX_PART = 5_000_000
 
-/** Keys that no variable may have (contract 8.1). `__proto__` is no own key of anything. */
+/** Keys that variables must not have (contract 8.1). `__proto__` is not an own key of any object. */
 const RESERVED = new Set(
   'FIRST_NAME LAST_NAME EMAIL UNSUBSCRIBE_URL RESEND_UNSUBSCRIBE_URL contact this __proto__'.split(' '),
 )
-/** Keys that have a value of ours where there is one; whoever sends may still give another. */
+/** Keys that have a built-in value in some mail; senders may give another. */
 const OURS = new Set(['unsubscribe_url', 'poll'])
 
 export function isReservedKey(key: string): boolean {
@@ -31,8 +31,8 @@ export function isReservedKey(key: string): boolean {
 }
 
 /**
- * The keys of a template's variables, in order: what its placeholders name, except what is not for variables to give.
- * Yields now and then, for others to have their turn.
+ * Returns the keys of a template's variables, in order: those of its placeholders, except those that variables cannot have.
+ * Yields now and then, so that the caller can pause.
  */
 export function* listVariableKeys(...sources: string[]): Generator<void, string[]> {
   const keys = new Set<string>()
@@ -46,11 +46,10 @@ export function* listVariableKeys(...sources: string[]): Generator<void, string[
 }
 
 /**
- * Puts values in place of placeholders (contract 8.1): `{{key}}`, `{{{key}}}` without HTML escaping, `{{key|fallback}}`.
- * One pass: a value is never looked into again, and whatever is not a placeholder stays as it is. Yields now and then, for
- * others to have their turn.
+ * Replaces placeholders with values (contract 8.1): `{{key}}`, `{{{key}}}` without HTML escaping, `{{key|fallback}}`. It takes
+ * one pass: values are not searched again, and everything else stays as it is. Yields now and then, so that the caller can pause.
  *
- * @throws {ApiError} when a placeholder has no value, or the result were too long
+ * @throws {ApiError} if a placeholder has no value, or the result is too long
  */
 export function* render(source: string, part: Part, lookup: Lookup): Generator<void, string> {
   const pieces: string[] = []
@@ -88,7 +87,7 @@ export function missingValue(key: string): ApiError {
 }
 
 function write(text: string, part: Part, is_raw: boolean): string {
-  // Whatever ends a line somewhere (Unicode 5.8): a subject that gained a line would gain headers.
+  // Replaces everything that ends a line in some systems (Unicode 5.8): a line break in a subject would add headers.
   if (part === 'subject') return text.replace(/[\r\n\v\f\u0085\u2028\u2029]+/g, ' ')
   return part === 'html' && !is_raw ? escapeHtml(text) : text
 }

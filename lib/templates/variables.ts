@@ -7,7 +7,7 @@ const MAX_STRING = 2_000
 
 const MAX_NUMBER = Number.MAX_SAFE_INTEGER
 
-/** What a variable may stand for (contract 8). */
+/** The value of a variable (contract 8). */
 export const VariableValue = z.union([z.string().max(MAX_STRING), z.number().min(-MAX_NUMBER).max(MAX_NUMBER)], {
   error: `must be a string of at most ${MAX_STRING.toLocaleString('en')} characters or a number from -(2^53 - 1) to 2^53 - 1`,
 })
@@ -17,7 +17,7 @@ export const VariableKey = z
   .regex(/^\w{1,50}$/, 'must be 1 to 50 letters, digits or `_`')
   .refine(key => !isReservedKey(key), 'is reserved')
 
-/** Values by key. An object without inherited members of any meaning: ask `Object.hasOwn` first. */
+/** Values by key. The object may inherit members, so use `Object.hasOwn`. */
 export function variablesOf<Schema extends z.ZodType>(value: Schema) {
   return counted(
     0,
@@ -35,13 +35,13 @@ export function variablesOf<Schema extends z.ZodType>(value: Schema) {
   )
 }
 
-/** Values as a send gives them. */
+/** Values in a request to send. */
 export const Variables = variablesOf(VariableValue)
 export type Variables = NonNullable<z.output<typeof Variables>>
 
 const Id = z.guid().toLowerCase()
 
-/** A name of an account's own for a template. One in the form of an id would hide behind the ids. */
+/** A name for a template, chosen by the account. One in the form of an id could not be distinguished from an id. */
 export const Alias = z
   .string()
   .regex(

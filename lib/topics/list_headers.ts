@@ -1,4 +1,7 @@
-/** Mail to a list: the ids of what it belongs to, the name of its domain, and where to unsubscribe. */
+/**
+ * Mail to a list: the ids of its account, domain, topic and campaign or automation, the name of the domain, and the URIs to
+ * unsubscribe.
+ */
 type ListMail = {
   account_id: string
   domain_id: string
@@ -11,9 +14,9 @@ type ListMail = {
 }
 
 /**
- * Returns the headers of mail to one recipient of a list: List-Id (RFC 2919) and List-Unsubscribe (RFC 2369), with
- * List-Unsubscribe-Post (RFC 8058), which needs a URI of https; and Feedback-ID, by whose parts Gmail's Postmaster Tools
- * tell how many report mail as spam: campaign or automation, account and topic, and a sender of 5 to 15 characters, the domain.
+ * Returns the headers of mail to one recipient of a list: List-Id (RFC 2919); List-Unsubscribe (RFC 2369), with
+ * List-Unsubscribe-Post (RFC 8058) if the URI is https; and Feedback-ID, by whose parts Gmail's Postmaster Tools count spam
+ * reports: campaign or automation, account, topic, and the domain as the sender id of 5 to 15 characters.
  */
 export function listHeaders(mail: ListMail): Record<string, string> {
   const { topic_id, domain_id, domain, https, mailto } = mail
@@ -29,12 +32,12 @@ export function listHeaders(mail: ListMail): Record<string, string> {
   }
 }
 
-/** The last 12 digits of an id, which are random. */
+/** Returns the last 12 digits of an id, which are random. */
 function shortId(id: string | null): string {
   return id?.slice(-12) ?? ''
 }
 
-/** Tells whether a message has a way to unsubscribe of its own, beside which ours must not stand. */
+/** Tells whether a message has an unsubscribe header of its own, in which case ours must not be added. */
 export function hasUnsubscribeHeader(headers: Record<string, string>): boolean {
   return Object.keys(headers).some(name => name.toLowerCase() === 'list-unsubscribe')
 }

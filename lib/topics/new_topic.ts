@@ -6,7 +6,7 @@ import { withTwins } from '#lib/json/camel_case_twins.ts'
 const MAX_NAME = 50
 const MAX_DESCRIPTION = 200
 
-/** It stands on the preference page. */
+/** Shown on the preference page. */
 const Name = z
   .string()
   .max(MAX_NAME)
@@ -46,7 +46,7 @@ const Fixed = z
   .optional()
   .meta({ not: {}, description: 'Cannot be changed.' })
 
-/** The body of PATCH /topics/:id: what is left out stays. */
+/** The body of PATCH /topics/:id. Fields that are left out stay as they are. */
 export const TopicChange = withTwins(
   z.object({
     name: Name.optional().describe(NAME),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { TopicChoices } from '#lib/contacts/new_contact.ts'
 
-/** The body of PATCH /contacts/:id/topics: choices about topics, in an object or alone. */
+/** The body of PATCH /contacts/:id/topics: choices about topics, in an object or as a bare list. */
 export const ChoiceChange = z
   .preprocess(
     value => (Array.isArray(value) ? { topics: value } : value),

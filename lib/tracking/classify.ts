@@ -3,13 +3,16 @@ import { isbot } from 'isbot'
 import { LRUCache } from 'lru-cache'
 import { parseNetworks } from '#lib/net/client_address.ts'
 
-/** The kind of who fetched: a person; a proxy of their mail service on their behalf; Apple Mail Privacy Protection (unknown); a machine. */
+/**
+ * The kind of client: a person; a proxy of their mail service on their behalf; Apple Mail Privacy Protection (unknown whether a
+ * person opened it); a machine.
+ */
 export type HitClass = 'human' | 'proxy' | 'mpp' | 'machine'
 
-/** The class with the rule that says so. */
+/** The class and the rule that decided it. */
 export type Classified = { class: HitClass; rule: string }
 
-/** A request for a pixel or a link, as far as it tells who makes it. `purpose`: headers by which browsers mark a prefetch. */
+/** A request for a pixel or a link, as far as it shows who sends it. `purpose`: headers with which browsers mark a prefetch. */
 export type HitRequest = {
   type: 'open' | 'click'
   method: string
@@ -19,8 +22,8 @@ export type HitRequest = {
 }
 
 /**
- * Networks of mail filters: Exchange Online Protection (Outlook on the web fetches images from others) and Barracuda Email
- * Gateway Defense.
+ * Networks of mail filters: Exchange Online Protection (Outlook on the web fetches images from other networks) and Barracuda
+ * Email Gateway Defense.
  */
 const FILTERS = parseNetworks(
   [
@@ -29,21 +32,21 @@ const FILTERS = parseNetworks(
   ].join(),
 )
 
-/** They fetch when the email is opened. Outlook's apps and Outlook on the web name no proxy. */
+/** Proxies that fetch when the email is opened. Outlook's apps and Outlook on the web do not identify a proxy. */
 const PROXIES: [rule: string, pattern: RegExp][] = [
   ['gmail_proxy', /GoogleImageProxy/],
   ['yahoo_proxy', /YahooMailProxy/],
   ['outlook_proxy', /Outlook-?(?:Image-?)?Proxy/i],
 ]
 
-/** Fetches of Apple Mail Privacy Protection say nothing else. */
+/** The whole User-Agent of Apple Mail Privacy Protection. */
 const APPLE = 'Mozilla/5.0'
 
-/** Filters and programs that isbot does not know, or that open a pixel, where it is not asked. */
+/** Filters and programs that isbot does not know, or that fetch a pixel, for which isbot is not used. */
 const MACHINES: [rule: string, pattern: RegExp][] = [
   ['no_user_agent', /^\s*$/],
   ['barracuda', /BarracudaCentral|Barracuda Sentinel/i],
-  // Links that Microsoft Defender opens.
+  // Microsoft Defender, which opens links.
   ['defender', /Chrome\/42\.0\.2311\.135 Safari\/537\.36 Edge\/12\.|Microsoft Office Existence Discovery/],
   ['filter', /Proofpoint|Mimecast|Trend ?Micro|Symantec|FireEye|ZScaler|Sophos|Cisco-?IronPort|MailScanner/i],
   ['headless', /HeadlessChrome|PhantomJS|Puppeteer|Playwright/i],
@@ -55,8 +58,8 @@ const MACHINES: [rule: string, pattern: RegExp][] = [
 ]
 
 /**
- * Classes a hit by its request alone. What shows only beside other hits, or by the time of the delivery, is found when it is
- * recorded (sql/tracking/record_hits.sql).
+ * Classifies a hit by its request alone. Rules that need other hits or the time of the delivery are applied when it is recorded
+ * (sql/tracking/record_hits.sql).
  */
 export function classifyHit({ type, method, user_agent, purpose, ip }: HitRequest): Classified {
   if (method === 'HEAD') return machine('head')
@@ -69,13 +72,13 @@ export function classifyHit({ type, method, user_agent, purpose, ip }: HitReques
   return found
 }
 
-/** Most people have one of a few browsers. */
+/** Cached, since most people have one of a few browsers. */
 const byUserAgent = {
   open: new LRUCache<string, Classified>({ max: 1_000 }),
   click: new LRUCache<string, Classified>({ max: 1_000 }),
 }
 
-/** Proxies of mail services, and whoever fetches all links of an email, come again. */
+/** Cached, since proxies of mail services, and programs that fetch all links of an email, return. */
 const byAddress = new LRUCache<string, boolean>({ max: 10_000 })
 
 function isFilter(ip: string): boolean {
@@ -94,7 +97,7 @@ function classifyUserAgent(type: 'open' | 'click', user_agent: string): Classifi
   }
   const program = MACHINES.find(([, pattern]) => pattern.test(user_agent))
   if (program) return machine(program[0])
-  // It takes proxies of mail services for robots, which is right for clicks: a person clicks with a browser.
+  // isbot treats proxies of mail services as robots, which is right for clicks: people click with a browser.
   if (type === 'click' && isbot(user_agent)) return machine('isbot')
   return { class: 'human', rule: 'default' }
 }

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import { type AsnResponse, Reader } from 'maxmind'
 import { StartupError } from '#lib/errors.ts'
 
-/** The rule for a hit from networks of mail filters by which people may browse too: it is probably a filter's, and not certainly. */
+/**
+ * Returns the rule for a hit from a network of mail filters, or null. People may browse from such networks too, so the hit is
+ * probably, but not certainly, a filter's.
+ */
 export type FindScanner = (ip: string) => string | null
 
 /** Autonomous systems of mail filters. */
@@ -14,8 +17,8 @@ const RULES: Record<string, number[]> = {
 const RULE_OF = new Map(Object.entries(RULES).flatMap(([rule, systems]) => systems.map(number => [number, rule])))
 
 /**
- * Opens a file in MaxMind's format with the networks of autonomous systems, such as GeoLite2-ASN.mmdb; without one nobody is
- * found.
+ * Opens a file in MaxMind's format with the networks of autonomous systems, such as GeoLite2-ASN.mmdb. Without a file the
+ * function returns null for every address.
  *
  * @throws {StartupError}
  */

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { CREATED_AFTER, CREATED_BEFORE, moment } from '#lib/zod_fields.ts'
 import { EVENT_TYPES, TEST_EVENT } from './event_types.ts'
 
-/** What has become of an event: `attempting` is one that is due while a worker is at its webhook. */
+/** The status of an event. `attempting`: it is due, and a worker is sending to its webhook. */
 export const EventStatus = z
   .enum(['success', 'pending', 'failed', 'attempting'])
   .describe('`pending`: waits for an attempt. `attempting`: is being sent.')
 
-/** The filters of GET /webhooks/:id/events, as its query gives them. */
+/** The query of GET /webhooks/:id/events. */
 export const WebhookEventFilter = z.object({
   status: EventStatus.optional().describe('Only events with this status.'),
   type: z
@@ -19,7 +19,7 @@ export const WebhookEventFilter = z.object({
 })
 export type WebhookEventFilter = z.infer<typeof WebhookEventFilter>
 
-/** Which events of a webhook are to be sent once more: those from `from` on, before `to`. */
+/** The events of a webhook to send again: from `from` until before `to`. */
 export const WebhookReplay = z
   .object({
     from: z

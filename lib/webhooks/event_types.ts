@@ -1,4 +1,4 @@
-/** Every event that a webhook can subscribe to (contract 12.4). */
+/** All events that a webhook can subscribe to (contract 12.4). */
 export const EVENT_TYPES = [
   'email.scheduled',
   'email.sent',
@@ -35,8 +35,8 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Stands for all of them, those that are yet to come as well. */
+/** Stands for all events, including future ones. */
 export const ALL_EVENTS = '*'
 
-/** Sent by POST /webhooks/:id/test alone: nobody can subscribe to it. */
+/** Sent only by POST /webhooks/:id/test; webhooks cannot subscribe to it. */
 export const TEST_EVENT = 'test'

@@ -4,14 +4,14 @@ import { type FetchPolicy, whyNotFetchable } from '#lib/net/fetch_safely.ts'
 import { clip, counted } from '#lib/zod_fields.ts'
 import { ALL_EVENTS, EVENT_TYPES } from './event_types.ts'
 
-/** Of one account: each event is sent to as many at the most. */
+/** Per account. An event is sent to at most this many. */
 export const MAX_WEBHOOKS = 50
 const MAX_URL = 2_048
 const MAX_EVENTS = 100
 const known = new Set<string>(EVENT_TYPES)
 const all = new Set<string>([ALL_EVENTS, 'all'])
 
-/** In the order of the catalogue; `*` or `all`, alone or among them, stands for all there are (contract 12.2). */
+/** In the order of EVENT_TYPES. `*` or `all`, alone or in the list, stands for all events (contract 12.2). */
 const Events = z
   .preprocess(
     given => (typeof given === 'string' && all.has(given) ? [given] : given),
@@ -36,7 +36,7 @@ const Events = z
 const Endpoint = z.string().max(MAX_URL).describe('URL (http or https) that events are posted to, on a public host.')
 
 /**
- * Returns the URL of an endpoint as it is stored. `policy`: where the operator lets requests go to.
+ * Returns the URL of an endpoint as it is stored. `policy`: which hosts and ports the operator allows.
  *
  * @throws {ApiError} `validation_error`
  */
@@ -46,7 +46,7 @@ export function readEndpoint(endpoint: string, policy: FetchPolicy): string {
   return new URL(endpoint).href
 }
 
-/** A webhook to be added (contract 12.2). */
+/** A webhook to add (contract 12.2). */
 export const NewWebhook = z.object({ endpoint: Endpoint, events: Events }).meta({ id: 'NewWebhook' })
 export type NewWebhook = z.output<typeof NewWebhook>
 

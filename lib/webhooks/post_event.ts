@@ -5,38 +5,38 @@ import { FetchError } from '#lib/net/fetch_safely.ts'
 import { parseRetryAfter } from './retry.ts'
 import type { SignEvent } from './signature.ts'
 
-/** An event on its way to an endpoint. `body`: the bytes that are signed and sent, JSON. */
+/** An event to send to an endpoint. `body`: the JSON as the bytes that are signed and sent. */
 export type OutgoingEvent = { id: string; endpoint: string; body: Buffer; sign: SignEvent }
 
 export type Attempt = {
   is_success: boolean
-  /** The endpoint wants nothing any more (410). */
+  /** The endpoint wants no more events (410). */
   is_gone: boolean
-  /** Null: no answer in HTTP. */
+  /** Null if there was no HTTP response. */
   status: number | null
   ms: number
-  /** For whoever owns the webhook; null when it arrived. */
+  /** For the owner of the webhook; null on success. */
   error: string | null
-  /** Why there was no answer, for the operator's log only; null when there was one. */
+  /** Why there was no response, for the operator's log only; null if there was one. */
   detail: string | null
-  /** The beginning of the body. */
+  /** The beginning of the response body. */
   response: string | null
   started_at: Date
-  /** Seconds that the endpoint asked for; 0: it did not. */
+  /** Seconds to wait that the endpoint asked for; 0 if it did not ask. */
   patience: number
-  /** It took all of its time. */
+  /** It used up its time. */
   is_hung: boolean
 }
 
-/** Of one attempt, from the look-up of its name to the answer. */
+/** Time for one attempt, from the DNS look-up to the response. */
 export const ATTEMPT_MS = 15_000
-/** An attempt without an answer that took this share of its time has hung. */
+/** An attempt without a response has hung if it took this share of its time. */
 const HUNG = 0.9
 const MAX_READ = 64 * 1024
 const MAX_KEPT = 1024
 const HEADERS = { 'content-type': 'application/json', 'user-agent': 'Mailbrook-webhooks/1' }
 
-/** Posts an event once, signed at this moment. What fails is an answer too. @throws when the connections were closed */
+/** Posts an event once, signed with the current time. Failures are returned too. @throws if the connections were closed */
 export async function postEvent(
   connections: Connections,
   { id, endpoint, body, sign }: OutgoingEvent,
@@ -74,7 +74,7 @@ function judge(answer: BriefAnswer | FetchError): Omit<Attempt, 'ms' | 'is_hung'
   }
 }
 
-/** As text that Postgres stores: whatever is no UTF-8, and NUL, gives way to U+FFFD. */
+/** Returns text that Postgres can store, with U+FFFD for invalid UTF-8 and NUL. */
 function readable(body: Buffer): string {
   return body.subarray(0, MAX_KEPT).toString().replaceAll('\0', '\uFFFD')
 }

@@ -3,14 +3,14 @@ import { now } from '#lib/clock.ts'
 const MINUTE = 60
 const HOUR = 60 * MINUTE
 
-/** Seconds to wait after each failure: seven attempts in all (contract 12.3). */
+/** Seconds to wait after each failure: seven attempts in total (contract 12.3). */
 export const RETRY_SECONDS: readonly number[] = [5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR]
 const LONGEST_PATIENCE = 10 * HOUR
 const SPREAD = 0.2
 
 /**
- * Seconds to wait after attempt n (from 1), +-20 % so that what failed together does not return together, but not less
- * than the endpoint asked for. Null: it was the last.
+ * Returns the seconds to wait after attempt n (from 1), +-20 %, so that attempts that failed together are not retried together,
+ * but at least as long as the endpoint asked for. Null after the last attempt.
  */
 export function retryWebhook(
   attempt: number,
@@ -22,7 +22,9 @@ export function retryWebhook(
   return delay === undefined ? null : Math.max(delay * (1 - SPREAD + 2 * SPREAD * random()), asked)
 }
 
-/** Seconds of patience that a `Retry-After` field asks for (RFC 9110 10.2.3), ten hours at most; 0 when it says nothing. */
+/**
+ * Returns the seconds to wait that a `Retry-After` field asks for (RFC 9110 10.2.3), at most ten hours; 0 if it asks for nothing.
+ */
 export function parseRetryAfter(field: string | undefined): number {
   if (field === undefined) return 0
   const seconds = /^\d+$/.test(field) ? Number(field) : (Date.parse(field) - now().getTime()) / 1_000

@@ -2,21 +2,21 @@ import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 
 const PREFIX = 'whsec_'
 
-/** `whsec_` and 24 random bytes in base64, as the Standard Webhooks specification has it. */
+/** Returns `whsec_` and 24 random bytes in base64, as the Standard Webhooks specification defines. */
 export function newSigningSecret(): string {
   return PREFIX + randomBytes(24).toString('base64')
 }
 
-/** The headers that prove an event to come from here. */
+/** Returns the headers that prove that an event comes from here. */
 export type SignEvent = (event: { id: string; body: Buffer }, at: Date) => Record<string, string>
 
 /**
- * Signs by two schemes with one secret, over the raw bytes of the body:
+ * Signs with two schemes and one secret, over the raw bytes of the body:
  *
  * - `X-Service-Signature`: HMAC-SHA-256 in lower-case hex of `<timestamp>.<body>`, keyed with the whole secret as UTF-8;
  *   `X-Service-Timestamp` in seconds since 1970.
- * - `webhook-signature` of Standard Webhooks: `v1,` and HMAC-SHA-256 in base64 of `<id>.<timestamp>.<body>`, keyed with what
- *   the base64 after the prefix says.
+ * - `webhook-signature` of Standard Webhooks: `v1,` and HMAC-SHA-256 in base64 of `<id>.<timestamp>.<body>`, keyed with the
+ *   bytes that the base64 after the prefix encodes.
  */
 export function createSignEvent(secret: string): SignEvent {
   const whole = createSecretKey(Buffer.from(secret))

@@ -1,26 +1,30 @@
-/** The numbers that an endpoint is judged by, here and in sql/webhooks/settle_webhooks.sql. */
+/** The limits by which endpoints are rated, here and in sql/webhooks/settle_webhooks.sql. */
 export const STANDING_RULES = {
-  /** The most attempts that count, the last ones. */
+  /** Number of latest attempts that count. */
   window: 20,
-  /** The fewest attempts to judge by. */
+  /** Fewest attempts for a rating. */
   fewest: 5,
-  /** The share of failures among them from which on it rests. */
+  /** The endpoint rests from this share of failures on. */
   share: 0.9,
   /** A webhook is disabled after this many failures in a row. */
   most_failures: 50,
 }
 
-/** Results, oldest first: `s` success, `f` failure, `h` one that took all of its time. */
+/** Results, oldest first: `s` success, `f` failure, `h` hung until its time was over. */
 export type Results = string
 
-/** As `webhook_results` of sql/webhooks/settle_webhooks.sql: a success at an endpoint that was to rest makes it as good as new. */
+/**
+ * The same as `webhook_results` in sql/webhooks/settle_webhooks.sql: a success of an endpoint that rests clears its earlier
+ * results.
+ */
 export function addResult(results: Results, result: 's' | 'f' | 'h'): Results {
   return result === 's' && isToRest(results) ? result : (results + result).slice(-STANDING_RULES.window)
 }
 
 /**
- * Whether an endpoint gets single attempts with pauses between them: of its last 20 attempts (at least 5) nine in ten failed,
- * or the last five all hung, each of which held a connection for as long as may be. As `webhook_is_to_rest` of sql/webhooks/settle_webhooks.sql.
+ * Tells whether an endpoint rests, which means single attempts with pauses: nine in ten of its last 20 attempts (at least 5)
+ * failed, or the last five all hung, each of which held a connection for the full time. The same as `webhook_is_to_rest` in
+ * sql/webhooks/settle_webhooks.sql.
  */
 export function isToRest(results: Results): boolean {
   const { fewest, share } = STANDING_RULES

@@ -1,4 +1,4 @@
-/** The items of one key in a FairQueue. `later` waits behind everything in `waiting`. */
+/** The items of one key in a FairQueue. Items in `later` wait behind all in `waiting`. */
 export class FairLine<T> {
   readonly waiting: T[] = []
   readonly later: T[] = []
@@ -16,7 +16,7 @@ export class FairLine<T> {
     return this.count + this.aside === 0
   }
 
-  /** Removes and returns everything that waits. */
+  /** Removes and returns all waiting items. */
   clear(): T[] {
     return [...this.waiting.splice(0), ...this.later.splice(0)]
   }
@@ -27,7 +27,9 @@ export function half(slots: number): number {
   return Math.ceil(slots / 2)
 }
 
-/** Tells whether so much more goes into so many slots: one item that is heavier than all of them goes alone. */
+/**
+ * Tells whether this weight fits into the slots in addition to those taken. An item heavier than all slots fits if none is taken.
+ */
 export function fits(weight: number, taken: number, slots: number): boolean {
   return taken === 0 || taken + weight <= slots
 }

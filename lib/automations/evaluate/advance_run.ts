@@ -14,12 +14,12 @@ export type Surroundings = {
   now: Date
 }
 
-/** Steps that are taken without waiting, before other runs have their turn. */
+/** Most steps that a run takes without waiting before other runs get their turn. */
 const AT_ONCE = 20
 
 /**
- * Takes the steps of a run that can be taken now. Asks for what it needs by its requests, and never fails: whatever goes
- * wrong with a step fails the run.
+ * Takes all steps of a run that can be taken now. Yields requests for what it needs. Never throws: an error in a step fails the
+ * run.
  */
 export function* advanceRun(run: RunState, surroundings: Surroundings): Generator<Request, Advanced, Answer> {
   const { graph, contact, payload, purpose, now } = surroundings
@@ -44,12 +44,12 @@ export function* advanceRun(run: RunState, surroundings: Surroundings): Generato
 
 const DELETED = 'The contact was deleted.'
 
-/** Ends a run that does not go on, and the step that it waits in. */
+/** Ends a run that does not continue, and the step in which it waits. */
 export function skipRun(run: RunState, reason: string): Advanced {
   return new Walk(run, new Date(0)).end('skipped', reason)
 }
 
-/** Ends a run whose contact was deleted after it had taken these steps. */
+/** Ends a run whose contact was deleted after these steps were taken. */
 export function withoutContact(advanced: Advanced): Advanced {
   const steps = advanced.steps.filter(({ status }) => status !== 'waiting')
   const ended = skipRun(advanced.state, DELETED)

@@ -7,11 +7,11 @@ import { StepError } from './step_error.ts'
 type Until = NonNullable<ConfigOf<'delay'>['until']>
 
 /**
- * Returns when a delay that begins now ends. A time of day that a change of the clocks skips is taken after the gap, one that
- * comes twice the first time.
+ * Returns when a delay that begins now ends. A time of day that a clock change skips is taken after the gap; one that occurs
+ * twice is taken the first time.
  *
- * @param timezone that of the contact
- * @throws {StepError} if that cannot be computed: such a delay must not end at once
+ * @param timezone the zone of the contact
+ * @throws {StepError} if the end cannot be computed: such a delay must not end at once
  */
 export function endOfDelay({ duration, until }: ConfigOf<'delay'>, now: Date, timezone: string | null): Date {
   if (until) return nextTime(until, now, timezone)
@@ -25,7 +25,7 @@ export function secondsOf(duration: string): number {
   return seconds
 }
 
-/** The same day of the next week is one of them. */
+/** Includes the same day of the next week. */
 const DAYS_AHEAD = 8
 
 function nextTime({ time, days = [...DAYS], timezone: named }: Until, now: Date, timezone: string | null): Date {

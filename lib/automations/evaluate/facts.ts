@@ -2,7 +2,7 @@ import type { Field, VarRef } from '#lib/automations/rules.ts'
 
 export type Payload = Record<string, unknown>
 
-/** A contact as steps see it. `own` are its properties by key, `properties` the same with the fallback values of the account. */
+/** A contact as steps see it. `own` has its properties by key; `properties` adds the fallback values of the account. */
 export type RunContact = {
   id: string
   email: string
@@ -16,12 +16,12 @@ export type RunContact = {
 }
 
 /**
- * The values that rules and variables look at. `payload` is that of the event that the run began with, `event` that of the
- * one it has waited for last, whose members come first.
+ * The values that rules and variables read. `payload` is from the event that started the run, `event` from the last event that
+ * the run waited for. Members of `event` take precedence.
  */
 export type Facts = { contact: RunContact; payload: Payload; event: Payload | null }
 
-/** `own`: without the fallback values of properties. Undefined: there is no such value. */
+/** Returns the value of a field, or undefined if there is none. `own`: without the fallback values of properties. */
 export function readValue(field: Field, facts: Facts, { own = false } = {}): unknown {
   const [scope, ...path] = field.split('.') as [string, ...string[]]
   if (scope === 'event') return memberOf(facts.event, path) ?? memberOf(facts.payload, path)
@@ -31,7 +31,7 @@ export function readValue(field: Field, facts: Facts, { own = false } = {}): unk
   return value instanceof Date ? value.toISOString() : value
 }
 
-/** Own members only: `event.constructor` is nothing. */
+/** Reads own members only: `event.constructor` is undefined. */
 function memberOf(value: unknown, path: string[]): unknown {
   return path.reduce<unknown>(
     (parent, key) =>
@@ -42,7 +42,7 @@ function memberOf(value: unknown, path: string[]): unknown {
   )
 }
 
-/** A value of a step's configuration: itself, or what it refers to; undefined if that is not there. */
+/** Returns a value of a step's configuration, or the value it refers to; undefined if that does not exist. */
 export function resolve<Value>(value: Value | VarRef, facts: Facts): unknown {
   return isVar(value) ? (readValue(value.var, facts) ?? undefined) : value
 }

@@ -3,9 +3,10 @@ import { isDate } from '#lib/events/new_definition.ts'
 import { type Facts, readValue } from './facts.ts'
 
 /**
- * Tells whether a rule holds. Texts are compared as segments compare them: `eq` exactly, `contains` and the like in any case
- * of letters. Numbers are greater or less than numbers, dates later or earlier than dates, and nothing else. A value that is missing equals null, contains nothing, and is
- * different from all others. `exists` and `is_empty` look at the contact's own properties, all others at the fallback values too.
+ * Tells whether a rule matches. Text is compared as in segments: `eq` exactly, `contains` and the like ignoring case. Numbers are
+ * compared with numbers and dates with dates; other pairs are neither greater nor less. A missing value equals null, contains
+ * nothing, and differs from all other values. `exists` and `is_empty` read the contact's own properties, all other operators the
+ * fallback values too.
  */
 export function matches(rule: Rule, facts: Facts): boolean {
   if ('rules' in rule) {
@@ -42,13 +43,13 @@ export function matches(rule: Rule, facts: Facts): boolean {
   }
 }
 
-/** NaN if they cannot be compared: it is neither greater nor less than 0. */
+/** Returns the difference, or NaN, which is neither greater nor less than 0, if the values cannot be compared. */
 function difference(found: unknown, value: number | string): number {
   if (typeof value === 'number') return typeof found === 'number' ? found - value : Number.NaN
   return timeOf(found) - timeOf(value)
 }
 
-/** In ms. A date is its midnight in UTC, and a time of day without an offset is in UTC. NaN: it is neither. */
+/** Returns ms since 1970. A date stands for midnight UTC, and a time without an offset is in UTC. NaN for all other values. */
 function timeOf(value: unknown): number {
   if (!isDate(value)) return Number.NaN
   const has_offset = !value.includes('T') || /(?:Z|[+-]\d\d:\d\d)$/.test(value)
@@ -64,7 +65,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value as object).length === 0
 }
 
-/** Numbers have text, as in a field of a form; what has none contains nothing. */
+/** Returns strings and numbers as lower-case text; an empty string for values without text. */
 function fold(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value).toLowerCase() : ''
 }

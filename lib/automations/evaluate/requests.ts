@@ -2,7 +2,7 @@ import type { ConfigOf } from '#lib/automations/steps.ts'
 import type { Facts, Payload, RunContact } from './facts.ts'
 import type { StepError } from './step_error.ts'
 
-/** New values of a contact; what is left out stays as it is. */
+/** New values of a contact. Members that are left out stay as they are. */
 export type ContactUpdate = {
   first_name?: string | null
   last_name?: string | null
@@ -11,8 +11,8 @@ export type ContactUpdate = {
 }
 
 /**
- * Something that a run needs before it can go on, which is done for many runs at a time. `events`: events of the contact that the
- * run has not looked at in this wait; `is_first`: at all.
+ * Something that a run needs before it can continue; requests of many runs are served together. `events`: events of the contact
+ * that the run has not looked at in this wait. `is_first`: the run has just come to this step.
  */
 export type Request =
   | { kind: 'events'; name: string; is_first: boolean; consumed: string[] }
@@ -27,9 +27,9 @@ export type FoundEvent = { id: string; payload: Payload }
 /**
  * events   in the order of their ids. `is_full`: there may be more of them
  * done     with the contact as it is now, if it was changed
- * skipped  it was not to be done
- * refused  not at the moment; `retry_after`: seconds after which it may be taken
- * busy     somebody else holds what it takes: it is tried again in a moment
+ * skipped  not done, for this reason
+ * refused  not at the moment; `retry_after`: seconds after which it may succeed
+ * busy     somebody else holds a lock that it needs: it is retried in a moment
  */
 export type Answer =
   | { kind: 'events'; events: FoundEvent[]; is_full: boolean }

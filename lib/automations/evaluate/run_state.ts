@@ -4,12 +4,12 @@ import type { Payload } from './facts.ts'
  * A run between two sets of steps.
  *
  * step           position in the graph
- * seq            number of the last step that it came to; from 1
- * wait_event     the event that it waits for
- * wait_until     when its wait ends
- * refused_since  when the email of its step was first refused
- * event          payload of the event that it waited for last; `consumed`: ids of all of them
- * has_sent, has_skipped  whether an email of it was sent, or left out
+ * seq            number of the last step that the run reached; from 1
+ * wait_event     name of the event that it waits for
+ * wait_until     when the wait ends
+ * refused_since  when the email of this step was first refused
+ * event          payload of the last event that it waited for; `consumed`: ids of all of them
+ * has_sent, has_skipped  whether an email of the run was sent, or skipped
  */
 export type RunState = {
   step: number
@@ -23,7 +23,7 @@ export type RunState = {
   has_skipped: boolean
 }
 
-/** A step that was taken, or that the run waits in, by its number. */
+/** A step, by its number, that was taken or that the run waits in. */
 export type StepRecord = {
   seq: number
   step: number
@@ -32,7 +32,7 @@ export type StepRecord = {
   error: string | null
 }
 
-/** `due`: when it is looked at again; null: without end. `unexpected`: an error of ours that has failed it. */
+/** `due`: when the run is looked at again; null: not by time. `unexpected`: an internal error that failed the run. */
 export type Advanced = {
   status: 'running' | 'completed' | 'failed' | 'skipped'
   due: Date | null

@@ -10,7 +10,7 @@ import type { Answer, ContactUpdate, Request } from './requests.ts'
 import { StepError } from './step_error.ts'
 
 /**
- * The step that a run is at. `is_resumed`: it has entered the step already, and `wait_until` is when its wait ends (null:
+ * The state of a run at a step. `is_resumed`: the run entered the step earlier, and `wait_until` is when its wait ends (null:
  * never).
  */
 export type Place = {
@@ -23,8 +23,8 @@ export type Place = {
 }
 
 /**
- * done  by which connection the run goes on. `event`: the one that it has consumed
- * wait  until then (null: without end), or for an event. `is_due`: there are more events to look at
+ * done  the type of the connection to follow. `event`: the one that it consumed
+ * wait  until this time (null: without end), or for an event. `is_due`: there are more events to look at
  */
 export type Taken =
   | {
@@ -74,7 +74,7 @@ function branch(way: ConnectionType): Taken {
   return { kind: 'done', way, output: { result: way } }
 }
 
-/** Its end was computed when the run came to it: whatever wakes the run earlier, it waits on. */
+/** Waits until the end that was computed when the run entered the step, even if something wakes the run earlier. */
 function delay(config: ConfigOf<'delay'>, { facts, now, is_resumed, wait_until }: Place): Taken {
   if (!is_resumed) {
     const until = endOfDelay(config, now, facts.contact.timezone)
@@ -84,7 +84,7 @@ function delay(config: ConfigOf<'delay'>, { facts, now, is_resumed, wait_until }
   return goOn()
 }
 
-/** The event comes before the timeout: it wins even if both are there when the run is looked at. */
+/** An event wins over the timeout, even if both have happened when the run is looked at. */
 function* waitForEvent(config: ConfigOf<'wait_for_event'>, place: Place): Steps {
   const { event_name: name, timeout, filter_rule } = config
   const { now, is_resumed, consumed, facts } = place
@@ -116,7 +116,7 @@ function* act(request: Request, { facts }: Place): Steps {
   return goOn(answer.output)
 }
 
-/** Members that refer to something that is not there stay as they are. @throws {StepError} for a value that does not fit */
+/** Members that refer to a missing value stay as they are. @throws {StepError} for a value that does not fit */
 function updateOf({ properties = {}, ...config }: ConfigOf<'contact_update'>, facts: Facts): ContactUpdate {
   const given = (values: object) =>
     Object.entries(values)

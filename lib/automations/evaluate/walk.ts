@@ -4,11 +4,11 @@ import type { Advanced, RunState, StepRecord } from './run_state.ts'
 import { StepError } from './step_error.ts'
 import type { Taken } from './take_step.ts'
 
-/** How long an email that is refused for a reason that may pass is tried again. */
+/** How long an email is retried that was refused for a temporary reason. */
 const PATIENCE_MS = 72 * 60 * 60 * 1_000
 const MIN_RETRY_MS = 30_000
 const MAX_RETRY_MS = 15 * 60_000
-/** Locks of others are held for moments. */
+/** Pause before a retry if a lock is held, which takes only moments. */
 const BUSY_MS = 1_000
 
 /** The state of a run and the steps that it takes. */
@@ -26,13 +26,13 @@ export class Walk {
     this.#now = now
   }
 
-  /** It has come to its step already: that has a number. */
+  /** The run entered its current step earlier, so the step has a number already. */
   get is_resumed(): boolean {
     const { wait_event, wait_until, refused_since } = this.state
     return wait_event !== null || wait_until !== null || refused_since !== null
   }
 
-  /** Null: the run goes on with its next step. */
+  /** Records the result of a step. Returns null if the run continues with its next step. */
   note(step: GraphStep, taken: Taken): Advanced | null {
     const { state } = this
     switch (taken.kind) {
@@ -66,7 +66,7 @@ export class Walk {
   }
 
   end(status: 'completed' | 'skipped', error: string | null = null): Advanced {
-    // The step that it waits in is not taken any more.
+    // The step in which it waits will not be taken.
     if (this.is_resumed) this.#record('skipped', null)
     Object.assign(this.state, NOT_WAITING)
     return { status, due: null, error, state: this.state, steps: this.#steps }

@@ -1,9 +1,11 @@
 import type { Row } from './read_row.ts'
 
-/** A row to be staged. `id`: of the contact, if it is a new one. `may_repeat`: false if no row before has the address. */
+/** A row to stage. `id`: for the contact, if it is a new one. `may_repeat`: false if no earlier row has the address. */
 export type StagedRow = Row & { n: number; line: number; id: string; may_repeat: boolean }
 
-/** A line of COPY's text format (https://www.postgresql.org/docs/current/sql-copy.html), in the order of COPIED_COLUMNS. */
+/**
+ * Returns a line in COPY's text format (https://www.postgresql.org/docs/current/sql-copy.html), in the order of COPIED_COLUMNS.
+ */
 export function toCopyLine(import_id: string, row: StagedRow): string {
   const { n, line, id, email, first_name, last_name, unsubscribed, properties, timezone, may_repeat } = row
   const json = properties === null ? null : JSON.stringify(properties)

@@ -2,10 +2,10 @@ import { MAX_KEY, type PropertyType } from '#lib/contacts/new_property.ts'
 import type { ColumnMap } from './new_import.ts'
 import type { Column } from './options.ts'
 
-/** A column whose cells become a property. `is_asked`: the request names it; `type` is null where it does not say. */
+/** A column whose cells become a property. `is_asked`: the request names it. `type` is null if the request does not give it. */
 export type PropertyColumn = { index: number; name: string; key: string; type: PropertyType | null; is_asked: boolean }
 
-/** `members`: the columns of what every contact has. */
+/** `members`: the columns of fields that every contact has. */
 export type MappedColumns = { members: Column[]; properties: PropertyColumn[]; ignored: string[] }
 type Mapped = Omit<MappedColumns, 'ignored'>
 
@@ -14,7 +14,7 @@ export class ColumnError extends Error {}
 
 const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'timezone'] as const
 
-/** Other names of the column of the address. */
+/** Names of the column of addresses. */
 const EMAIL_NAMES = new Set(['email', 'e_mail', 'email_address'])
 
 /** Tells whether a column of this name has addresses. */
@@ -23,8 +23,9 @@ export function isEmailName(name: string): boolean {
 }
 
 /**
- * Says what the columns of a file hold: by the map, and else by the names in the header. What the map names is not looked for
- * by its name. Of several columns of a name the first is read. @throws {ColumnError}
+ * Maps the columns of a file by the column map of the request, and the others by their names in the header. A member or property
+ * that the map has is not searched for by name. If several columns have the same name, the first one is used. @throws
+ * {ColumnError}
  */
 export function mapColumns(names: string[], map: ColumnMap | null): MappedColumns {
   const mapped = withNamed(names, map ? byMap(names, map) : { members: [], properties: [] })
@@ -52,7 +53,7 @@ function byMap(names: string[], map: ColumnMap): Mapped {
   return { members, properties }
 }
 
-/** Adds the columns that the map leaves, by their names. */
+/** Adds the columns that the map does not name, by their own names. */
 function withNamed(names: string[], { members, properties }: Mapped): Mapped {
   const all: Mapped = { members: [...members], properties: [...properties] }
   const used = indexesOf(all)
@@ -61,7 +62,7 @@ function withNamed(names: string[], { members, properties }: Mapped): Mapped {
     const key = isEmailName(name) ? 'email' : keyOf(name)
     if (key === '' || used.has(index) || seen.has(key)) continue
     const member = MEMBERS.find(one => one === key)
-    // Keys of properties may differ in the case of letters alone: whoever looks them up tells whether two columns are the same.
+    // Keys of properties may differ in case alone, so the caller that looks them up finds duplicate columns.
     if (member) seen.add(key)
     if (member) all.members.push({ index, name, member })
     else all.properties.push({ index, name, key, type: null, is_asked: false })
@@ -73,7 +74,10 @@ function indexesOf({ members, properties }: Mapped): Set<number> {
   return new Set([...members, ...properties].map(({ index }) => index))
 }
 
-/** The key of a column by its name: `First Name` is `first_name`, `Straße (privat)` is `strasse_privat`. Empty if there is none. */
+/**
+ * Returns the key for a column's name: `first_name` for `First Name`, `strasse_privat` for `Straße (privat)`; empty if there is
+ * none.
+ */
 function keyOf(name: string): string {
   return name
     .normalize('NFKD')

@@ -6,13 +6,13 @@ import { DELIMITERS } from '#lib/files/csv/header.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { counted, record } from '#lib/zod_fields.ts'
 
-/** In characters; longer files come as multipart/form-data. */
+/** In characters. Longer files are sent as multipart/form-data. */
 const MAX_CSV = 5_000_000
 const MAX_PROPERTIES = 100
 
 const Header = z.string().min(1).max(2_000)
 
-/** Which columns hold what, by the names in the header; of the others the names say so themselves. */
+/** Maps columns, by their names in the header, to members of a contact. Other columns are mapped by their own names. */
 const ColumnMap = withTwins(
   z.object({
     email: Header.optional().describe('Column of the address.'),
@@ -65,7 +65,7 @@ export const NewAudienceImport = withTwins(z.object({ csv, ...importFields })).m
 
 const file = z.unknown().meta({ type: 'string', format: 'binary', description: 'The file.' })
 
-/** The fields of a form; the file itself has been stored. Lists and maps are JSON. */
+/** The fields of a form, without the file, which has been stored by then. Lists and maps are JSON. */
 export const ImportForm = withTwins(z.object({ ...importFields, ...placeFields, file })).meta({
   id: 'ContactImportForm',
 })

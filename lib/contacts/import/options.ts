@@ -14,18 +14,21 @@ const Column = z.object({
 })
 export type Column = z.infer<typeof Column>
 
-/** How the file of an import is read, and what its rows do; kept with the import. `stored_as` lists those of all columns. */
+/**
+ * How the file of an import is parsed and what its rows do; stored with the import. `stored_as` lists the names of all columns'
+ * properties.
+ */
 export const ImportOptions = z.object({
   encoding: z.string(),
   delimiter: z.string(),
-  /** Columns of the header. */
+  /** Number of columns in the header. */
   width: z.int(),
   columns: z.array(Column),
   ignored_columns: z.array(z.string()),
   stored_as: z.array(z.string()),
   on_conflict: OnConflict,
   resubscribe: z.boolean(),
-  /** Imports of earlier versions have none. */
+  /** Missing in imports of earlier versions. */
   trigger_automations: z.boolean().optional(),
   segments: z.array(z.string()),
   topics: z.array(z.object({ id: z.string(), subscription: Subscription })),

@@ -17,7 +17,7 @@ const BOOLEANS = new Map([
 ])
 const ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u
 
-/** A record as a contact. Null: its cell is empty or there is none, and leaves the member as it is. */
+/** A record as a contact. Null if the cell is empty or missing: the contact's value stays as it is. */
 export type Row = {
   email: string
   first_name: string | null
@@ -27,7 +27,7 @@ export type Row = {
   properties: Record<string, PropertyValue> | null
 }
 
-/** Returns what a record says of a contact, or a sentence that says why it is wrong. */
+/** Returns the contact of a record, or a sentence that says why the record is invalid. */
 export function readRow(cells: string[], { width, columns }: Pick<ImportOptions, 'width' | 'columns'>): Row | string {
   const fault = findFault(cells, width)
   if (fault) return fault
@@ -42,7 +42,7 @@ export function readRow(cells: string[], { width, columns }: Pick<ImportOptions,
   return row
 }
 
-/** The address of a record as it is written, for an error. */
+/** Returns the address of a record as it is written, for an error. */
 export function shownEmail(cells: string[], columns: Column[]): string | null {
   const index = columns.find(({ member }) => member === 'email')?.index ?? 0
   const text = cells[index]?.trim().replaceAll('\u0000', '\ufffd').toWellFormed() ?? ''

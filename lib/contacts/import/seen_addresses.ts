@@ -1,9 +1,9 @@
-/** 16 MB: of a million addresses one in 4,000 is taken for a repeated one. */
+/** 16 MB. With a million addresses, about one in 4,000 new ones is reported as repeated. */
 const BITS = 2 ** 27
 
 /**
- * A Bloom filter of the addresses of a file. It takes the same memory however long the file is; the longer it is, the more
- * addresses are said to be there that are not.
+ * A Bloom filter of the addresses of a file. Its size does not depend on the file; the longer the file, the more new addresses
+ * are reported as repeated.
  */
 export class SeenAddresses {
   readonly #words: Uint32Array
@@ -12,7 +12,7 @@ export class SeenAddresses {
     this.#words = new Uint32Array(bits / 32)
   }
 
-  /** False if the address was never added before. */
+  /** Adds an address. Returns false if it was never added before. */
   add(address: string): boolean {
     let [one, other] = [0x811c9dc5, 0x9747b28c]
     for (let at = 0; at < address.length; at++) {
@@ -34,7 +34,7 @@ export class SeenAddresses {
   }
 }
 
-/** Spreads what differs in few bits over all of them (MurmurHash3). */
+/** Spreads differences in a few bits over all bits (MurmurHash3). */
 function mix(hash: number): number {
   const half = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   const rest = Math.imul(half ^ (half >>> 13), 0xc2b2ae35)

@@ -4,10 +4,10 @@ import { ApiError } from '#lib/errors.ts'
 import { LONGEST_LINKS, personalLink } from '#lib/templates/personal_links.ts'
 import { placeholders } from '#lib/templates/placeholders.ts'
 
-/** Gmail shows no more of html than so many bytes. */
+/** Gmail shows at most this many bytes of html. */
 const CLIPPED_AT = 102 * 1024
 
-/** Refuses html in which a value decides on the scheme of a link: it could be `javascript:`. @throws {ApiError} */
+/** Rejects html in which a value determines the scheme of a link, which could become `javascript:`. @throws {ApiError} */
 export function refuseVariableSchemes(html: string): void {
   const slots = [...placeholders(html)].filter(slot => slot !== null)
   const values = slots.filter(({ key }) => personalLink(key, LONGEST_LINKS) === undefined)
@@ -21,7 +21,7 @@ export function refuseVariableSchemes(html: string): void {
   }
 }
 
-/** Returns what a sender should know of the frozen content of a campaign, as sentences. */
+/** Returns warnings for the sender about the frozen content of a campaign, as sentences. */
 export function listContentWarnings({ html, text }: Source, postal_address: string | null): string[] {
   const bytes = Buffer.byteLength(html ?? '')
   return [
@@ -41,7 +41,7 @@ function addressWarnings(parts: (string | null)[], postal_address: string | null
   ]
 }
 
-/** A text without tags, entities, spaces and punctuation, in which an address is found however it is set. */
+/** Returns a text without tags, entities, spaces and punctuation, in which an address is found however it is formatted. */
 function lettersOf(source: string): string {
   return source.replace(/<[^<>]*>|&#?\w+;|[^\p{L}\p{N}<>&]|[<>&]/gu, '').toLowerCase()
 }

@@ -1,10 +1,10 @@
 import type { Source } from '#lib/contents/compile_content.ts'
 import { type ContentKey, listContentKeys } from './recipient_values.ts'
 
-/** The keys and the size of a content that many recipients get. `sizes` in bytes, without values. */
+/** The keys and the size of a content that many recipients get. `sizes` are in bytes, without values. */
 export type MeasuredContent = { keys: ContentKey[]; sizes: { html: number; text: number } }
 
-/** @throws {ApiError} when there are too many placeholders */
+/** @throws {ApiError} if there are too many placeholders */
 export function measureContent({ html, text }: Source): MeasuredContent {
   return {
     keys: listContentKeys(html, text),
@@ -12,10 +12,10 @@ export function measureContent({ html, text }: Source): MeasuredContent {
   }
 }
 
-/** Bytes of a character that is escaped, as `&quot;` is. */
+/** Most bytes of an escaped character, such as `&quot;`. */
 const ESCAPED = 6
 
-/** At most: each value stands in each part as often as the content names it. */
+/** Returns the sizes with values. Each value is counted once in both parts, as if all its characters were escaped. */
 export function sizesWith({ keys, sizes }: MeasuredContent, values: Record<string, string>): MeasuredContent['sizes'] {
   const more = keys.reduce(
     (sum, { key }) => sum + ESCAPED * Buffer.byteLength((Object.hasOwn(values, key) && values[key]) || ''),

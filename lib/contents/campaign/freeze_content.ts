@@ -12,12 +12,12 @@ type Additions = { preview_text: string | null; postal_address: string | null }
 const LINK = '{{{UNSUBSCRIBE_URL}}}'
 const HIDDEN = 'display:none;max-height:0;overflow:hidden;mso-hide:all'
 const FOOTER = 'margin:24px 0;font:12px/1.5 sans-serif;color:#666;text-align:center'
-/** Mail clients show so much of what follows a short preview; these characters show nothing. */
+/** Fills the preview with invisible characters: after a short preview, mail clients show the text that follows. */
 const PADDING = '&nbsp;&zwnj;'.repeat(80)
 
 /**
- * Returns the content of a campaign as it is frozen when it is sent: with its preview text, and a footer to unsubscribe by
- * if neither part has such a link. Its values come from `recipientValues`.
+ * Returns the content of a campaign as it is frozen when it is sent: with its preview text, and with an unsubscribe footer if
+ * neither part has an unsubscribe link. Its values come from `recipientValues`.
  */
 export function freezeContent({ html, text }: Source, { preview_text, postal_address }: Additions): Source {
   const isWithout = !hasUnsubscribeLink(html) && !hasUnsubscribeLink(text)
@@ -25,7 +25,7 @@ export function freezeContent({ html, text }: Source, { preview_text, postal_add
   if (!isWithout) return nameBareKeys({ html: shown, text })
   return nameBareKeys({
     html: shown && insertFooter(shown, postal_address),
-    // An empty text next to html asks for no text part.
+    // An empty text beside html means no text part.
     text: text && `${text.trimEnd()}\n\n-- \n${textLines(postal_address)}Unsubscribe: ${LINK}\n`,
   })
 }
@@ -40,7 +40,7 @@ function slotsOf(source: string): Placeholder[] {
 }
 
 function insertPreview(html: string, preview_text: string): string {
-  // Its placeholders stay as they are written.
+  // Keeps its placeholders as they are written.
   const shown = cutAt(preview_text, slotsOf(preview_text))
     .map(piece => (typeof piece === 'string' ? escapeHtml(piece) : piece.written))
     .join('')
@@ -58,7 +58,7 @@ function textLines(postal_address: string | null): string {
   return postal_address ? `${withoutSlots(postal_address)}\n` : ''
 }
 
-/** An address has no values of the recipient. */
+/** Breaks up double braces, since an address has no placeholders. */
 function withoutSlots(text: string): string {
   return text.replace(/\{(?=\{)/g, '{ ')
 }

@@ -4,13 +4,13 @@ import { LONGEST_LINKS, personalLink } from '#lib/templates/personal_links.ts'
 import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
 import { type Lookup, render, type Value } from '#lib/templates/render.ts'
 
-/** A key that placeholders name. `has_fallback`: they bring a value of their own for those who have none. */
+/** A key that placeholders name. `has_fallback`: all its placeholders have a fallback. */
 export type ContentKey = { key: string; has_fallback: boolean }
 
 type Values = Record<string, Value | null | undefined>
 
 /**
- * A recipient of mail to contacts. `properties` are its own; `property_fallbacks` those of the account, `template_fallbacks`
+ * A recipient of mail to contacts. `properties` are its own; `property_fallbacks` are those of the account, `template_fallbacks`
  * those of the template's variables. `variables` are given for this email.
  */
 export type ValuedRecipient = {
@@ -25,10 +25,10 @@ export type ValuedRecipient = {
 
 const CONTACT = 'contact.'
 const PROPERTIES = 'contact.properties.'
-/** Names a key of a contact as nobody else writes it. */
+/** Prefix for renamed keys that nobody writes by hand. */
 const RENAMED = CONTACT.repeat(3)
 
-/** Returns the keys of a content, in order, without those of links. @throws {ApiError} when there are too many placeholders */
+/** Returns the keys of a content, in order, without those of links. @throws {ApiError} if there are too many placeholders */
 export function listContentKeys(...sources: (string | null)[]): ContentKey[] {
   const keys = new Map<string, boolean>()
   for (const { key, fallback } of sources.flatMap(slotsOf)) {
@@ -38,8 +38,9 @@ export function listContentKeys(...sources: (string | null)[]): ContentKey[] {
 }
 
 /**
- * Returns the source with other names for its placeholders without a fallback, where others of the key have one: the fallback
- * of a property is a value for the former alone, and a content has one value per key. `__proto__` is no name of a value.
+ * Returns the source with its placeholders without a fallback renamed if others of the same key have one: a property's fallback
+ * applies to the former only, and a content has one value per key. `__proto__` is renamed too, since it cannot be a key of
+ * values.
  */
 export function nameBareKeys({ html, text }: Source): Source {
   const slots = [html, text].flatMap(slotsOf)
@@ -61,14 +62,15 @@ export function nameBareKeys({ html, text }: Source): Source {
   return { html: rename(html), text: rename(text) }
 }
 
-/** Returns a piece of such a source with the names that people wrote. */
+/** Returns a piece of such a source with the names as they were written. */
 export function writtenNames(text: string): string {
   return text.replaceAll(`{{${RENAMED}`, '{{')
 }
 
 /**
- * Says what keys stand for in mail to a contact (contract 8.1): its own variables, built-ins, its properties, fallbacks; an
- * empty string if nothing is known. The fallback of a placeholder beats that of a property.
+ * Returns the lookup of values for mail to a contact (contract 8.1), in this order: variables of the email, built-ins,
+ * properties, fallbacks; an empty string if there is none. The fallback of a placeholder takes precedence over that of a
+ * property.
  */
 export function recipientLookup(recipient: ValuedRecipient): Lookup {
   const { email, first_name, last_name, properties, property_fallbacks, template_fallbacks, variables } = recipient
@@ -84,7 +86,7 @@ export function recipientLookup(recipient: ValuedRecipient): Lookup {
   }
 }
 
-/** Returns the values that an email to a recipient has for the keys of its content. */
+/** Returns the values of a content's keys for a recipient. */
 export function recipientValues(keys: ContentKey[], lookup: Lookup): Record<string, string> {
   const values: Record<string, string> = {}
   for (const { key, has_fallback } of keys) {
@@ -94,7 +96,7 @@ export function recipientValues(keys: ContentKey[], lookup: Lookup): Record<stri
   return values
 }
 
-/** A subject without values of a recipient. */
+/** Returns a subject without the values of a recipient. */
 export function subjectForNobody(subject: string): string {
   const lookup = recipientLookup({ email: '', first_name: null, last_name: null, properties: {} })
   return atOnce(render(subject, 'subject', lookup)).trim()
@@ -105,13 +107,13 @@ function slotsOf(source: string | null): Placeholder[] {
   return found.filter(({ key }) => personalLink(key, LONGEST_LINKS) === undefined)
 }
 
-/** The key of a contact without `contact.` or `contact.properties.`, as rules and steps name its fields. */
+/** Returns a key without `contact.` or `contact.properties.`, the prefixes that rules and steps use. */
 function withoutScope(key: string): string {
   if (key.startsWith(PROPERTIES)) return key.slice(PROPERTIES.length)
   return key.startsWith(CONTACT) ? withoutScope(key.slice(CONTACT.length)) : key
 }
 
-/** An empty text says as little as none. */
+/** Returns an own member of the values. An empty string counts as missing. */
 function ownValue(values: Values | undefined, key: string): Value | undefined {
   const value = values && Object.hasOwn(values, key) ? values[key] : undefined
   return value === null || value === '' ? undefined : value

@@ -5,11 +5,11 @@ import type { Protection } from '#lib/delivery/smtp/session_pool.ts'
 
 const REMEMBERED_HOSTS = 10_000
 
-/** How long a host gets mail without TLS after TLS failed, and how long its failures are remembered. */
+/** How long a host gets mail without TLS after TLS failed, and how long failures are remembered. */
 const NO_TLS_MS = 10 * 60_000
 const BREAKER_MS = 30 * 60_000
 
-/** Remembers the recent failures of hosts, by their names. */
+/** Remembers recent failures of hosts, by host name. */
 export class HostMemory {
   readonly #breakers = new Memory<Breaker>(REMEMBERED_HOSTS)
   readonly #silences = new Memory<Silence>(REMEMBERED_HOSTS)
@@ -21,7 +21,9 @@ export class HostMemory {
     return silence
   }
 
-  /** One per protection: a host without TLS has not failed for mail that does not require TLS. */
+  /**
+   * Returns the breaker of a host and a protection: a host that fails with TLS has not failed for mail that does not require it.
+   */
   breakerOf(host: string, protection: Protection): Breaker {
     const name = `${host} ${protection}`
     const breaker = this.#breakers.get(name) ?? new Breaker()
@@ -30,8 +32,7 @@ export class HostMemory {
   }
 
   /**
-   * Returns the values of `ignore_tls` to try. Where TLS is not required, a host whose TLS fails gets the mail without
-   * it (RFC 7435).
+   * Returns the values of `ignore_tls` to try. If TLS is not required and fails, the host gets the mail without it (RFC 7435).
    */
   waysOf(host: string, protection: Protection): boolean[] {
     if (protection !== 'none') return [false]

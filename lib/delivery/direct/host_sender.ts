@@ -11,19 +11,19 @@ export type HostOptions = {
   helo_name: string
   port: number
   timeouts: SmtpTimeouts
-  /** Of all hosts together. */
+  /** For all hosts together. */
   connections: number
 }
 
 /**
- * `isOver`: the message is settled for now, else the next host may be tried. `hasAnswered`: the host is there and
- * speaks; null: it was not tried. `protection` of the connection, if there was one.
+ * `isOver`: the message is settled for now; otherwise the next host may be tried. `hasAnswered`: the host exists and responds;
+ * null: it was not tried. `protection`: that of the connection, if there was one.
  */
 export type HostTry = { outcome: Outcome; isOver: boolean; hasAnswered: boolean | null; protection: Protection | null }
 
 /**
- * One attempt at one host, protected at least so well, with connections until that moment (of performance.now). None is
- * made while `most` messages to the host are set aside.
+ * One attempt at one host, with at least this protection. Connections may be opened until `until` (by performance.now), and none
+ * is opened while `most` messages to the host are set aside.
  */
 export type HostAttempt = {
   server: MailServer
@@ -33,7 +33,7 @@ export type HostAttempt = {
   outgoing: Outgoing
 }
 
-/** Sends to hosts by name. Connections are kept while there is mail; hosts that cannot be reached get a rest. */
+/** Sends to hosts by name. Connections are kept while there is mail. Hosts that cannot be reached are left alone for a while. */
 export class HostSender {
   readonly #options: HostOptions
   readonly #sessions: Sessions
@@ -57,7 +57,7 @@ export class HostSender {
     const kept = this.#sessions.take(server.host, protection)
     if (kept) {
       const tried = await this.#sendOn(server.host, kept, outgoing)
-      // The server may have closed it meanwhile: that is no failure of this message.
+      // The server may have closed it meanwhile, which is not a failure of this message.
       if (tried.isOver) return tried
     }
     return this.#sendOnNew(attempt)
@@ -99,7 +99,10 @@ export class HostSender {
     return { outcome, isOver, hasAnswered, protection }
   }
 
-  /** To the first of its addresses that answers: to the one that was looked at, the name is not looked up again. */
+  /**
+   * Connects to the first of the server's addresses that responds. It uses the addresses that were checked, without another
+   * look-up.
+   */
   async #open({ server, protection, until, outgoing }: HostAttempt): Promise<SmtpSession> {
     const { timeouts } = this.#options
     let failure: SmtpConnectError | null = null

@@ -6,16 +6,16 @@ import { registrableDomain } from '#lib/net/domain_name.ts'
 import { type AddressPolicy, isFetchable } from '#lib/net/fetch_safely.ts'
 import { isOwnAddress } from './own_address.ts'
 
-/** Of a destination that lists more, these are tried. */
+/** Most hosts and addresses that are tried. */
 const MAX_HOSTS = 10
 const MAX_ADDRESSES = 4
 
-/** A host that takes mail, and those of its addresses that may be connected to. */
+/** A mail server, with those of its addresses that may be connected to. */
 export type MailServer = { host: string; priority: number; addresses: string[] }
 
 /**
- * Where mail for a domain goes: hosts in order of preference, at least one, each with an address. `provider` is the
- * domain of the one that runs the best of them. `unsure`: some could not be asked for.
+ * Where mail for a domain goes: at least one host, in order of preference, each with an address. `provider` is the domain of the
+ * operator of the most preferred host. `unsure`: some look-ups failed.
  */
 export type MailServers =
   | { outcome: 'found'; servers: MailServer[]; provider: string; unsure: boolean }
@@ -24,7 +24,7 @@ export type MailServers =
 export type ServersOptions = {
   dns: Pick<Dns, 'mx' | 'addresses'>
   policy: AddressPolicy
-  /** The name that this host has in EHLO: mail for it would come back to us. */
+  /** This host's name in EHLO: mail sent to it would return to us. */
   helo_name: string
   isOwn?: (address: string, policy: AddressPolicy) => boolean
 }
@@ -37,7 +37,7 @@ export async function findMailServers(domain: string, options: ServersOptions): 
     if (!mx.exists) return noSuchDomain(domain)
     return judge(domain, [await lookUp({ exchange: domain, priority: 0 }, options)], options, true)
   }
-  // RFC 7505: it stands alone.
+  // RFC 7505: a null MX is the only record.
   if (mx.records.every(({ exchange }) => exchange === '')) {
     return { outcome: 'refused', refusal: bounce('556 5.1.10', `${domain} accepts no mail.`) }
   }
@@ -59,7 +59,7 @@ function judge(domain: string, hosts: Host[], options: ServersOptions, isImplici
   const found = hosts.flatMap(host => (host.answer.outcome === 'found' ? [{ ...host, all: host.answer.records }] : []))
   const isSelf = ({ exchange, all }: (typeof found)[number]) =>
     exchange === helo_name.toLowerCase() || all.some(address => isOwn(address, policy))
-  // RFC 5321 5.1: what is no better than ourselves would send the mail back to us.
+  // RFC 5321 5.1: a host with the same or a lower preference than ours would send the mail back to us.
   const own = Math.min(...found.filter(isSelf).map(({ priority }) => priority))
   const servers = found
     .filter(({ priority }) => priority < own)
@@ -78,7 +78,7 @@ function judge(domain: string, hosts: Host[], options: ServersOptions, isImplici
   return later(`None of the mail servers of ${domain} has an address.`)
 }
 
-/** Who runs a host: thousands of domains may be at one provider, and share what it takes. */
+/** Returns the domain of the host's operator. One provider may serve thousands of domains, which share its limits. */
 export function providerOf(host: string): string {
   return registrableDomain(host) ?? host
 }
@@ -87,7 +87,7 @@ function noSuchDomain(domain: string): MailServers {
   return { outcome: 'refused', refusal: bounce('550 5.1.2', `${domain} has no mail server.`) }
 }
 
-/** As the server of the recipient would say it, had it one. */
+/** Words a refusal as a server of the recipient would. */
 function bounce(code: string, text: string): Refused {
   return { ...judgeReply(`${code} ${text}`, 'rcpt'), reason: text }
 }

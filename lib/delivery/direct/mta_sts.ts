@@ -5,13 +5,13 @@ import type { Log } from '#lib/log.ts'
 import type { Dns } from '#lib/net/dns.ts'
 import { type FetchPolicy, fetchSafely } from '#lib/net/fetch_safely.ts'
 
-/** Loaded when first needed: it takes a tenth of a second, and what relays or captures mail needs it never. */
+/** Loaded on first use: it takes a tenth of a second, and workers that relay or capture mail never need it. */
 const mailauth = () => import('mailauth/lib/mta-sts.js')
 
-/** A policy as it is kept. `mode` none: it asks for nothing. */
+/** A stored policy. `mode` none: it demands nothing. */
 export type StsPolicy = { policy_id: string; mode: 'enforce' | 'testing' | 'none'; mx: string[]; expires_at: Date }
 
-/** Where policies outlive the process: who suppresses answers of DNS later on cannot make us forget them. */
+/** Stores policies beyond the life of the process, so that an attacker who later blocks DNS cannot make us forget them. */
 export type StsStore = {
   find(domain: string): Promise<StsPolicy | null>
   save(domain: string, policy: StsPolicy): Promise<void>
@@ -19,11 +19,11 @@ export type StsStore = {
 
 export type StsOptions = {
   dns: Pick<Dns, 'txt'>
-  /** Of the hosts that policies are fetched from. */
+  /** Applies to the hosts from which policies are fetched. */
   fetch: FetchPolicy
   store: StsStore
   log: Log
-  /** Of policy hosts, for tests. */
+  /** Port of the policy hosts, for tests. */
   port?: number
   deadline_ms?: number
 }
@@ -32,32 +32,32 @@ export type StsOptions = {
 const DEADLINE_MS = 60_000
 const MAX_BYTES = 64 * 1024
 
-/** What is stored of what a stranger wrote. */
+/** Limits on the text of a policy that is stored, since anybody may have written it. */
 const MAX_ID = 64
 const MAX_PATTERNS = 100
 const MX_PATTERN = /^[*a-z0-9._-]{1,255}$/i
 const UNPRINTABLE = /[^\x21-\x7e]/g
 
-/** A policy that expires sooner is fetched again, as it may be the same for years. */
+/** A policy that expires sooner than this is fetched again, since its id may stay the same for years. */
 const REFRESH_MS = 24 * 3600_000
 
 const REMEMBERED = 10_000
 const REMEMBERED_MS = 5 * 60_000
 
-/** Of one that expires at once, which would be fetched again for each message. */
+/** Shortest time in the cache. A policy that expires at once would be fetched again for each message. */
 const SHORTEST_MS = 10_000
 
-/** The policy of a domain, null when it has none (RFC 8461). */
+/** Returns the policy of a domain, or null if it has none (RFC 8461). */
 export type FindStsPolicy = (domain: string) => Promise<StsPolicy | null>
 
-/** Remembers policies for some minutes; rejects only when the store does. */
+/** Caches policies for some minutes. Rejects only if the store does. */
 export function createMtaSts(options: StsOptions): FindStsPolicy {
   const memory = new Memory<{ policy: StsPolicy | null }>(REMEMBERED)
   const find = remember(memory, async domain => ({ policy: await findPolicy(domain, options) }), keepFor)
   return async domain => (await find(domain)).policy
 }
 
-/** Whether mail under this policy may go to a host. */
+/** Tells whether mail may go to a host under this policy. */
 export async function allowsHost(policy: StsPolicy, host: string): Promise<boolean> {
   const { validateMx } = await mailauth()
   return validateMx(host, { ...policy, id: policy.policy_id }).valid
@@ -69,7 +69,10 @@ function keepFor({ policy }: { policy: StsPolicy | null }): number {
   return Math.min(Math.max(rest, SHORTEST_MS), REMEMBERED_MS)
 }
 
-/** A kept policy counts until it expires, whatever becomes of DNS or of its host (RFC 8461 section 5.1). */
+/**
+ * Returns the policy of a domain. A stored policy is valid until it expires, whether or not DNS and the policy host respond (RFC
+ * 8461 section 5.1).
+ */
 async function findPolicy(domain: string, options: StsOptions): Promise<StsPolicy | null> {
   const { store, log } = options
   const kept = await store.find(domain)
@@ -100,7 +103,10 @@ async function findPolicyId(domain: string, { dns }: StsOptions): Promise<string
   return id ? id.replace(UNPRINTABLE, '?').slice(0, MAX_ID) : ''
 }
 
-/** No redirects, and only as plain text: what users of a site can put there is none (RFC 8461 section 3.3). */
+/**
+ * Fetches a policy without redirects, and only as plain text, since users of a site may be able to publish other files there (RFC
+ * 8461 section 3.3).
+ */
 async function fetchPolicy(domain: string, policy_id: string, options: StsOptions): Promise<StsPolicy> {
   const { fetch, port, deadline_ms = DEADLINE_MS } = options
   const url = `https://mta-sts.${domain}${port ? `:${port}` : ''}/.well-known/mta-sts.txt`

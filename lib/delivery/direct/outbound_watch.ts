@@ -5,8 +5,8 @@ const HOSTS_TO_TELL = 5
 const REPEAT_MS = 10 * 60_000
 
 /**
- * Tells the operator when within a minute none of several servers could be reached: many networks let nothing out on
- * port 25, and each delivery by itself only says that one server was not there.
+ * Logs an error for the operator if several servers were tried within a minute and none could be reached. Many networks block
+ * port 25, while each delivery by itself only shows that one server was unreachable.
  */
 export class OutboundWatch {
   readonly #log: Log

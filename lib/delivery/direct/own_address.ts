@@ -2,8 +2,9 @@ import ipaddr from 'ipaddr.js'
 import { type AddressPolicy, ownAddresses } from '#lib/net/fetch_safely.ts'
 
 /**
- * Whether it is this host's: what lists it as a mail server means us. Loopback is nobody's, as every host has it, and
- * what the operator allows is another server on this host.
+ * Tells whether an address is this host's own, so that a domain that lists it as a mail server means us. Loopback addresses do
+ * not count, since every host has them. Addresses that the operator allows do not count either: they are another server on this
+ * host.
  */
 export function isOwnAddress(address: string, { allowed }: AddressPolicy): boolean {
   const ip = ipaddr.process(address)

@@ -14,7 +14,7 @@ export async function demandProtection(
   return tls === 'enforced' ? 'encrypted' : 'none'
 }
 
-/** Logs mail that an MTA-STS policy in testing mode would have kept back (RFC 8461 section 5). */
+/** Logs mail that an MTA-STS policy in testing mode would have blocked (RFC 8461 section 5). */
 export async function reportTest(
   { host }: MailServer,
   policy: StsPolicy,

@@ -1,16 +1,16 @@
 import type { Share } from '#lib/async/fair_queue.ts'
 import { Memory } from '#lib/async/ttl_cache.ts'
 
-/** Of connections to one that has not answered yet; each answer adds one. */
+/** Connections to a provider that has not responded yet. Each reply adds one. */
 const FIRST_CONNECTIONS = 4
 
 const FIRST_PAUSE_MS = 30_000
 const LONGEST_PAUSE_MS = 30 * 60_000
 
-/** What a rate allows in this time may go at once. */
+/** As many messages as the rate allows in this time may be sent at once. */
 const BURST_MS = 10_000
 
-/** What waits for its turn by the rate is looked at again after this time at the latest. */
+/** Longest wait for a turn. Mail that waits because of the rate is looked at again after this time. */
 const LONGEST_TURN_MS = 10 * 60_000
 
 const REMEMBERED = 10_000
@@ -21,29 +21,29 @@ type Limit = {
   hasAnswered: boolean
   pause: number
   paused_until: number
-  /** When the rate has been used up to, and until when turns were given to those who had to wait. */
+  /** The time up to which the rate is used, and the time up to which turns were given to waiting mail. */
   used_until: number
   turns_until: number
 }
 
 type Options = { connections: number; per_minute: number; now?: () => number }
 
-/** Why not now, and in how many seconds. */
+/** Why mail must wait, and for how many seconds. */
 export type Delay = { reason: string; delay: number }
 
 /**
- * How much each provider gets at a time. More and more while it answers; half as much, and nothing for a while, when it
- * asks us to slow down; the pause doubles from 30 s to 30 min until it takes mail again.
+ * Limits how much each provider gets at a time. The limit grows while the provider responds. If it asks us to slow down, the
+ * limit is halved and no mail is sent during a pause, which doubles from 30 s to 30 min until the provider accepts mail again.
  */
 export class ProviderLimits {
   readonly #limits: Memory<Limit>
   readonly #connections: number
-  /** Milliseconds from one message to the next, of all workers together. */
+  /** Milliseconds between two messages, for all workers together. */
   readonly #interval_of_all: number
   #interval: number
   readonly #now: () => number
 
-  /** @param options `connections` at the most, messages `per_minute` of all workers (0: any number), a clock in ms */
+  /** @param options most `connections`, messages `per_minute` of all workers together (0: no limit), a clock in ms */
   constructor({ connections, per_minute, now = () => performance.now() }: Options) {
     this.#limits = new Memory(REMEMBERED, now)
     this.#connections = connections
@@ -52,7 +52,7 @@ export class ProviderLimits {
     this.#now = now
   }
 
-  /** The rate is that of so many processes together, of which this one takes an equal part. */
+  /** Divides the rate among this many processes, of which this one takes an equal part. */
   shareWith(workers: number): void {
     this.#interval = this.#interval_of_all * Math.max(1, workers)
   }
@@ -63,15 +63,15 @@ export class ProviderLimits {
     return { slots: limit.connections, isProven: limit.hasAnswered }
   }
 
-  /** Whether it is paused; takes nothing of its rate. */
+  /** Returns the rest of the provider's pause, or null. Does not count against its rate. */
   pauseOf(provider: string): Delay | null {
     const rest = (this.#limits.get(provider)?.paused_until ?? 0) - this.#now()
     if (rest <= 0) return null
-    // Not all at once when it ends.
+    // Spreads the retries after the pause.
     return { reason: `${provider} asked us to slow down.`, delay: (rest / 1000) * (1 + Math.random() / 4) }
   }
 
-  /** Null: one message may go now, and counts. */
+  /** Returns null if a message may be sent now, and counts it; otherwise the delay. */
   admit(provider: string): Delay | null {
     const pause = this.pauseOf(provider)
     if (pause || this.#interval === 0) return pause
@@ -83,29 +83,29 @@ export class ProviderLimits {
       limit.used_until = used_until
       return null
     }
-    // Those who wait come back one after the other.
+    // Waiting messages return one after the other.
     const next = Math.max(limit.turns_until + this.#interval, used_until - burst)
     limit.turns_until = Math.min(next, now + LONGEST_TURN_MS)
     return { reason: `${provider} has had what it gets in a minute.`, delay: (limit.turns_until - now) / 1000 }
   }
 
-  /** It took a message, or refused one for reasons of that message. */
+  /** Reports that the provider accepted a message, or refused one because of that message. */
   answered(provider: string): void {
     const limit = this.#limitOf(provider)
     limit.hasAnswered = true
-    if (limit.paused_until > this.#now()) return // what was under way already
+    if (limit.paused_until > this.#now()) return // the reply belongs to a message sent before the pause
     limit.connections = Math.min(limit.connections + 1, this.#connections)
     limit.pause = Math.max(limit.pause / 2, FIRST_PAUSE_MS)
   }
 
-  /** It was silent, or not there. */
+  /** Reports that the provider did not reply or could not be reached. */
   failed(provider: string): void {
     const limit = this.#limitOf(provider)
     limit.hasAnswered = false
     limit.connections = Math.ceil(limit.connections / 2)
   }
 
-  /** It asked us to slow down. Answers for how many seconds it gets nothing, null when it was paused already. */
+  /** Reports that the provider asked us to slow down. Returns the seconds of the pause, or null if it was paused already. */
   throttled(provider: string): number | null {
     const now = this.#now()
     const limit = this.#limitOf(provider)

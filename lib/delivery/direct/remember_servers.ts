@@ -5,17 +5,17 @@ import { findMailServers, type MailServers, type ServersOptions } from './mail_s
 
 const REMEMBERED_DOMAINS = 10_000
 
-/** How long what DNS said of a domain is remembered, and that it could not say all. */
+/** How long DNS results of a domain are cached, and how long incomplete ones. */
 const FOUND_MS = 5 * 60_000
 const UNSURE_MS = 10_000
 
-/** The addresses of a host, which thousands of domains may have in common. */
+/** How long the addresses of a host are cached, which thousands of domains may share. */
 const ADDRESSES_MS = 60_000
 
-/** At the same moment. A name server that is silent holds one for 20 s. */
+/** Concurrent look-ups. A name server that does not respond holds one for 20 s. */
 const LOOKUPS = 256
 
-/** `findMailServers` that asks DNS for a domain once in a while, however much mail there is for it. */
+/** Returns a cached `findMailServers`, which asks DNS for a domain once in a while, however much mail there is for it. */
 export function rememberServers(options: ServersOptions): (domain: string) => Promise<MailServers> {
   const room = new Semaphore(LOOKUPS)
   const { mx, addresses } = options.dns

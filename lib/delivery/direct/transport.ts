@@ -14,7 +14,7 @@ import { ProviderLimits } from './provider_limits.ts'
 import { rememberServers } from './remember_servers.ts'
 import { asksToSlowDown } from './throttling.ts'
 
-/** All connections of one attempt together may take this many times the timeout of one. */
+/** Connecting may take this many times the timeout of one connection per attempt, for all servers together. */
 const CONNECTS_PER_ATTEMPT = 3
 
 const NONE_ALLOWED: Outcome = {
@@ -34,8 +34,8 @@ export type DirectOptions = HostOptions & {
 }
 
 /**
- * Delivers to the recipients' own mail servers. Domains whose best server belongs to the same provider share a lane and its
- * limits.
+ * Delivers to the recipients' own mail servers. Domains whose most preferred server belongs to the same provider share a lane and
+ * its limits.
  */
 export class DirectTransport implements Transport {
   readonly concurrency: number
@@ -79,12 +79,12 @@ export class DirectTransport implements Transport {
     this.#hosts.close()
   }
 
-  /** Both are cached, so that the delivery finds what `route` has looked up. */
+  /** Looks up the servers and the policy. Both are cached, so that the delivery finds what `route` has looked up. */
   #lookUp(domain: string) {
     return Promise.all([this.#serversOf(domain), this.#options.findPolicy(domain)])
   }
 
-  /** Tries one server after the other, until one has taken or refused the message. */
+  /** Tries one server after the other, until one accepts or refuses the message. */
   async #tryAll(servers: MailServer[], policy: StsPolicy | null, outgoing: Outgoing): Promise<Outcome> {
     const until = performance.now() + CONNECTS_PER_ATTEMPT * this.#options.timeouts.connect
     let last = NONE_ALLOWED
@@ -115,7 +115,7 @@ export class DirectTransport implements Transport {
     return tried
   }
 
-  /** Notes what the response of one host says of its provider. */
+  /** Records what the response of a host shows about its provider. */
   #learn({ host }: MailServer, { outcome, hasAnswered, isOver }: HostTry): void {
     if (outcome.outcome === 'released' || hasAnswered === null) return
     const provider = providerOf(host)

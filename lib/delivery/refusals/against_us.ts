@@ -1,6 +1,9 @@
 import type { Rule } from './rule.ts'
 
-/** Refusals for who we are or how we send. These words decide over every code: many servers send them with 5.1.1 or 5.2.1. */
+/**
+ * Refusals because of our identity or the way we send. These words take precedence over every code, since many servers send them
+ * with 5.1.1 or 5.2.1.
+ */
 export const AGAINST_US: Rule[] = [
   {
     class: 'policy',

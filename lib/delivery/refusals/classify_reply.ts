@@ -2,11 +2,11 @@ import { withoutAddresses } from '#lib/delivery/refusal_words.ts'
 import type { Reply, ReplyClass, Stage } from '#lib/delivery/smtp_reply.ts'
 import { findRule } from './rules.ts'
 
-// RFC 4954 6, RFC 3207 4: authentication or TLS is asked for, at whatever command. RFC 5321 4.2.2: a command was not
-// understood, or came at the wrong time.
+// RFC 4954 6, RFC 3207 4: the server demands authentication or TLS, at any command. RFC 5321 4.2.2: a command was not understood,
+// or came at the wrong time.
 const OUR_FAULTS = [530, 534, 535, 538, 500, 502, 503, 504]
 
-/** Returns the meaning of a refusal at a stage for the delivery. The code says whether it is final, the table of rules why. */
+/** Returns what a refusal at a stage means for the delivery. The code tells whether it is final, the table of rules tells why. */
 export function classifyReply(given: Reply & { stage: Stage }): ReplyClass {
   const reply = { ...given, text: withoutAddresses(given.text) }
   const { code, stage } = reply

@@ -3,7 +3,7 @@ import type { Rule } from './rule.ts'
 
 const AFTER_RCPT: Stage[] = ['data', 'dot']
 
-/** The message, in words that a code for the recipient (5.1.1, 5.2.0) does not make another thing of. */
+/** Refusals because of the message, in words that count even with a code about the recipient (5.1.1, 5.2.0). */
 export const MESSAGES: Rule[] = [
   {
     class: 'size',
@@ -28,7 +28,7 @@ export const MESSAGES: Rule[] = [
     reply: '550 5.2.1 Rejected: you are sending spam',
   },
   {
-    // A page about our address; some link one whatever the cause, so that words for the recipient come first.
+    // A link to a page about our IP address. Some servers send one whatever the cause, so words about the recipient come first.
     class: 'policy',
     words: /[?&]ip=\d/i,
     reply: '550 5.1.1 Refused, see https://postmaster.acme.com/reasons?ip=192.0.2.1',

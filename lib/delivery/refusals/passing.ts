@@ -1,6 +1,6 @@
 import type { Rule } from './rule.ts'
 
-/** Causes that pass, or lie between the servers: the same recipient may get the next message. */
+/** Temporary causes, or causes between the servers: the same recipient may get the next message. */
 export const PASSING: Rule[] = [
   {
     class: 'transient',
@@ -36,7 +36,7 @@ export const PASSING: Rule[] = [
   },
 ]
 
-/** The sender that we named. These come before the recipient, as both are refused in the same words. */
+/** Refusals of our sender address. These come before the recipient, since both are refused in the same words. */
 export const SENDERS: Rule[] = [
   { class: 'sender', status: /^1\.[78]$/, reply: '550 5.1.7 No such domain acme.com' },
   {
@@ -57,7 +57,7 @@ export const SENDERS: Rule[] = [
   },
 ]
 
-/** Its time was up, or their system failed, with nothing said of the recipient. */
+/** The message expired or the receiving system failed, without a word about the recipient. */
 export const EXPIRED: Rule[] = [
   {
     class: 'infrastructure',

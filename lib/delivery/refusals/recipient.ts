@@ -1,6 +1,6 @@
 import type { Rule } from './rule.ts'
 
-/** No mail can reach the recipient, in words that mean nothing else: whatever the code, also one of policy (5.7.1). */
+/** No mail can reach the recipient, in unambiguous words that count with any code, even one of policy (5.7.1). */
 export const RECIPIENTS: Rule[] = [
   {
     class: 'recipient',

@@ -1,9 +1,8 @@
 import type { Reply, ReplyClass, Stage } from '#lib/delivery/smtp_reply.ts'
 
 /**
- * A row of the table of refusals: replies that it applies to, the class they have, and the reply it was made for, as a
- * server wrote it. All that are given of `words`, `status` (RFC 3463, without its first digit: `1.1`), `code` and `stages` must
- * match.
+ * A row of the table of refusals: which replies it applies to, their class, and the reply it was made for, as a server sent it.
+ * All of `words`, `status` (RFC 3463, without its first digit: `1.1`), `code` and `stages` that are given must match.
  */
 export type Rule = {
   class: ReplyClass['class']
@@ -14,7 +13,7 @@ export type Rule = {
   reply: string
 }
 
-/** `text` without the addresses that it repeats: an address may hold any word. */
+/** Tells whether a rule applies. `reply.text` must not contain addresses, since an address may contain any word. */
 export function applies({ words, status, code, stages }: Rule, reply: Reply & { stage: Stage }): boolean {
   if (words && !words.test(reply.text)) return false
   if (status && !status.test(reply.enhanced?.slice(2) ?? '')) return false

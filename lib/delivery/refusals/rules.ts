@@ -8,8 +8,8 @@ import { RECIPIENT_STATUSES, STATUSES } from './statuses.ts'
 import { VAGUE } from './vague.ts'
 
 /**
- * All rules in their order: the first that applies decides. Words that mean one thing come before the codes, as servers
- * lie with codes; words that may mean several things come after them. Some rule applies to each refusal of MAIL, RCPT or DATA.
+ * All rules in order: the first that applies decides. Unambiguous words come before the codes, since the codes of servers are
+ * often wrong; ambiguous words come after them. At least one rule applies to each refusal of MAIL, RCPT or DATA.
  */
 export const RULES: readonly Rule[] = [
   ...AGAINST_US,
@@ -23,12 +23,12 @@ export const RULES: readonly Rule[] = [
   ...VAGUE,
 ]
 
-/** The rule for a reply of 5xx. `text` without the addresses that it repeats (withoutAddresses). */
+/** Returns the rule for a 5xx reply. Its `text` must not contain addresses (withoutAddresses). */
 export function findRule(reply: Reply & { stage: Exclude<Stage, 'connect'> }): Rule {
   return RULES.find(rule => applies(rule, reply)) as Rule
 }
 
-/** Whether words give a reason: which of them mean anything is what the rules know. */
+/** Tells whether the words of a reply give a reason, that is, whether a rule knows them. */
 export function saysWhy(text: string): boolean {
   return RULES.some(({ words }) => words?.test(text))
 }

@@ -1,6 +1,6 @@
 import type { Rule } from './rule.ts'
 
-/** Unless the words before meant something else: the status (RFC 3463 3), where it says anything (not X.0.0, X.1.0, X.2.0). */
+/** Statuses (RFC 3463 3) that say something (not X.0.0, X.1.0, X.2.0). They apply if no words before them did. */
 export const STATUSES: Rule[] = [
   { class: 'recipient', status: /^7\.13$/, reply: '525 5.7.13 Refused' },
   { class: 'recipient', status: /^7\.27$/, reply: '550 5.7.27 Refused' },
@@ -9,9 +9,9 @@ export const STATUSES: Rule[] = [
   { class: 'content', status: /^6\./, reply: '553 5.6.7 SMTPUTF8 is required for this address' },
 ]
 
-/** After the words for the message: many servers send these codes for whatever it is. */
+/** These come after the words about the message, since many servers send these codes for any cause. */
 export const RECIPIENT_STATUSES: Rule[] = [
   { class: 'recipient', status: /^[12]\.[1-9]/, reply: '550 5.2.1 Mailbox not accepting mail' },
-  // Their system, the way to it or our manners, which a recipient is not to pay for.
+  // The receiving system, the route to it or our protocol: not the recipient's fault.
   { class: 'infrastructure', status: /^[345]\.[1-9]/, stages: ['rcpt'], reply: '550 5.3.2 Refused' },
 ]

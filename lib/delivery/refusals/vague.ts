@@ -4,7 +4,7 @@ import type { Rule } from './rule.ts'
 
 const AFTER_RCPT: Stage[] = ['data', 'dot']
 
-/** Words that may mean several things count only where no code has said anything; then the command that was refused. */
+/** Ambiguous words, which count only if no code says anything, and at last the command that was refused. */
 export const VAGUE: Rule[] = [
   { class: 'policy', words: /\brelay(?!=\[)|client host/i, reply: '550 relay refused' },
   {

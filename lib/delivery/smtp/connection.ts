@@ -3,7 +3,7 @@ import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { formatReply } from '#lib/delivery/smtp_reply.ts'
 import type { SmtpServer } from './server.ts'
 
-/** `verified`: the server has proven its name. */
+/** `verified`: the server's certificate proves its name. */
 export type Protection = 'none' | 'encrypted' | 'verified'
 
 /** Connects and authenticates. */
@@ -37,7 +37,7 @@ export function protectionOf(connection: SMTPConnection): Protection {
   return _socket?.authorized ? 'verified' : 'encrypted'
 }
 
-/** Promisifies one call of the connection. It rejects on an error event of the connection, too. */
+/** Promisifies one call of the connection. Also rejects on an error event of the connection. */
 function called(connection: SMTPConnection, call: (done: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     connection.once('error', reject)

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import type { Outgoing } from '#lib/delivery/transport.ts'
 
-/** Of a message, handed over at a time: what the server has not taken yet holds back the rest, and the fence. */
+/** Bytes of a message written at a time. Bytes that the server has not accepted hold back the rest, and the fence. */
 const SLICE = 64 * 1024
 
-/** One message on its way: yields the bytes, then waits for the fence, and only then ends, which writes the dot. */
+/** One message on its way: yields the bytes, waits for the fence, and only then ends, which writes the dot. */
 export class Attempt {
   phase: 'pre' | 'refused' | 'dot' = 'pre'
   /** The server has asked for the content. */
@@ -28,12 +28,12 @@ export class Attempt {
         if (position >= length) return
         const isFirst = !this.isBegun
         this.isBegun = true
-        // A server that takes all it is given would get a large message in one turn of the event loop.
+        // A server that accepts everything at once would get a large message in one turn of the event loop.
         if (isFirst) push()
         else setImmediate(push)
       },
     })
-    // The session reports a destroyed stream itself; an unheard error event would end the process.
+    // The session reports a destroyed stream itself; an unhandled error event would end the process.
     this.content.on('error', () => {})
   }
 
@@ -42,7 +42,7 @@ export class Attempt {
     let cause = new Error('the lease was lost')
     try {
       allowed = await outgoing.fence()
-      // What has arrived meanwhile is heard first: a connection that is gone gets no dot.
+      // Processes pending input first, so that no dot is written if the connection has closed.
       await new Promise(resolve => setImmediate(resolve))
     } catch (error) {
       cause = error as Error
@@ -55,6 +55,6 @@ export class Attempt {
       this.onDot()
       this.content.push(null)
     }
-    // Closed while we waited: no dot was written, so it stays safe to send again.
+    // If the connection closed meanwhile, no dot was written, so it remains safe to send again.
   }
 }

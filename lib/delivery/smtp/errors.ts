@@ -1,6 +1,6 @@
 import type { SmtpServer } from './server.ts'
 
-/** As nodemailer tells it: `code` is its own, `originalCode` that of Node or OpenSSL, `response` what the server said. */
+/** An error of nodemailer: `code` is nodemailer's, `originalCode` is of Node or OpenSSL, `response` is the server's reply. */
 export type ServerError = Error & {
   code?: string
   originalCode?: string
@@ -9,12 +9,12 @@ export type ServerError = Error & {
   command?: string
 }
 
-/** Before the message: the attempt failed without anything having been sent. */
+/** A failure before the message: nothing was sent. */
 export class SmtpConnectError extends Error {
   readonly reply: string | null
-  /** It will fail again until somebody changes the configuration, ours or the server's. */
+  /** It will fail until somebody changes our configuration or the server's. */
   readonly isConfiguration: boolean
-  /** The server speaks SMTP, but TLS did not come about. */
+  /** The server speaks SMTP, but TLS failed. */
   readonly isTls: boolean
   constructor(message: string, reply: string | null, kind: { isConfiguration: boolean; isTls: boolean }) {
     super(message)
@@ -24,7 +24,7 @@ export class SmtpConnectError extends Error {
   }
 }
 
-/** What kept a connection from being opened, in words that may be shown. */
+/** Returns the reason why no connection was made, in words that may be shown. */
 export function connectError(error: ServerError, server: SmtpServer, isTls: boolean): SmtpConnectError {
   const told = (text: string) => withoutPassword(text, server)
   return new SmtpConnectError(
@@ -34,13 +34,15 @@ export function connectError(error: ServerError, server: SmtpServer, isTls: bool
   )
 }
 
-/** Credentials or TLS refused for good (5xx), or a certificate that does not prove the host (OpenSSL's names). */
+/**
+ * Tells whether credentials or TLS were refused permanently (5xx), or the certificate does not prove the host (OpenSSL's names).
+ */
 function isConfigurationError({ code, originalCode = '', responseCode = 0 }: ServerError): boolean {
   if (code === 'EAUTH' || code === 'ETLS') return responseCode >= 500
   return /CERT|SELF_SIGNED|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH/.test(originalCode)
 }
 
-/** Some servers repeat the command that they refuse, and what they say is shown to whoever sent the mail. */
+/** Redacts the password: some servers repeat the command that they refuse, and senders are shown the reply. */
 function withoutPassword(text: string, { auth }: SmtpServer): string {
   if (!auth?.pass) return text
   const { user, pass } = auth
@@ -48,7 +50,7 @@ function withoutPassword(text: string, { auth }: SmtpServer): string {
   return forms.reduceRight((rest, form) => rest.replaceAll(form, '[redacted]'), text)
 }
 
-/** As it can be shown and stored: an error may repeat whatever bytes a server sent. */
+/** Makes an error printable for display and storage, since it may repeat any bytes of a server. */
 export function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]+/g, '?').slice(0, 500)
 }

@@ -7,14 +7,14 @@ import { printable, type ServerError } from './errors.ts'
 import type { SmtpServer } from './server.ts'
 
 /**
- * `wasStale`: the server ended the connection before it looked at the message. `connection`: what must be done before
- * another message can be sent on it.
+ * `wasStale`: the server closed the connection before it looked at the message. `connection`: what must be done before another
+ * message can be sent on it.
  */
 export type Failure = { outcome: Outcome; wasStale: boolean; connection: 'keep' | 'reset' | 'close' }
 
-/** Reads the error of an attempt. Whether repeating is safe depends on the phase reached, never on the error's code. */
+/** Interprets the error of an attempt. Whether a retry is safe depends on the phase reached, never on the error's code. */
 export function explainFailure(error: ServerError, attempt: Attempt, server: SmtpServer, isStopped: boolean): Failure {
-  // Its size was compared with what the server takes, and nothing was said: as the server would have refused it.
+  // nodemailer compared the size with the server's limit and sent nothing. Treated as a refusal by the server.
   const isTooLarge = error.code === 'EMESSAGE' && error.command === 'MAIL FROM' && !error.response
   if (isTooLarge) {
     return { outcome: judgeReply(`552 5.3.4 ${error.message}`, 'mail'), wasStale: false, connection: 'keep' }
@@ -22,7 +22,7 @@ export function explainFailure(error: ServerError, attempt: Attempt, server: Smt
   const { code } = parseReply(error.response ?? '')
   if (code >= 400) {
     const stage = stageOf(error.command, attempt.phase)
-    // A refusal in the middle of the message leaves the rest of it on its way: only a new connection is clean.
+    // After a refusal in the middle of the message the rest of it is still on its way: only a new connection is clean.
     const isUnclean = code === 421 || (attempt.isBegun && attempt.phase !== 'dot')
     return {
       outcome: judgeReply(error.response ?? '', stage),

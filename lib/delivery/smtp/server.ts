@@ -1,15 +1,15 @@
 import type { SecureVersion } from 'node:tls'
 import type { SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
 
-/** A server and how to get in. */
+/** A server and how to connect to it. */
 export type SmtpServer = {
   host: string
   port: number
-  /** What it is called in errors. Default: its host and port. */
+  /** Its name in errors. Default: its host and port. */
   label?: string
-  /** What an event says of how the mail went: `relay`, or `direct` to the recipient's own server. */
+  /** How events say the mail went: `relay`, or `direct` to the recipient's own server. */
   via: 'relay' | 'direct'
-  /** TLS from the first byte (smtps); otherwise STARTTLS when the server offers it. */
+  /** TLS from the first byte (smtps); otherwise STARTTLS if the server offers it. */
   secure: boolean
   helo_name: string
   auth?: { user: string; pass: string } | undefined
@@ -18,19 +18,19 @@ export type SmtpServer = {
   ignore_tls?: boolean | undefined
 }
 
-/** Absolute limits in ms: a peer that dribbles a byte now and then gets no more time (RFC 5321 4.5.3.2 for the values). */
+/** Absolute limits in ms: a peer that sends a byte now and then gets no more time (RFC 5321 4.5.3.2 for the values). */
 export type SmtpTimeouts = {
   /** TCP, greeting, EHLO, TLS and AUTH together. */
   connect: number
-  /** MAIL to the last byte of the message but the dot, on top of the time for its size. */
+  /** From MAIL to the last byte of the message before the dot, in addition to the time for its size. */
   message: number
   /** From the final dot to its reply. */
   dot: number
-  /** From the final dot until the delivery is set aside: it goes on waiting, without a place. Default: 30 s. */
+  /** From the final dot until the delivery is set aside and continues to wait without a slot. Default: 30 s. */
   silence?: number
   /**
-   * A relay whose connections are all in use and that has answered nothing for so long, with a message ended, is passed
-   * over for the next one. Default: 1 s.
+   * A relay is skipped for the next one if all its connections are in use and, with a message ended, it has sent no reply for
+   * this long. Default: 1 s.
    */
   stall?: number
 }
@@ -40,7 +40,7 @@ export const STALL_MS = 1_000
 
 export const DEFAULT_TIMEOUTS: SmtpTimeouts = { connect: 60_000, message: 300_000, dot: 600_000 }
 
-/** What nodemailer's connection is told of both. */
+/** Returns the options of nodemailer's connection. */
 export function connectionOptions(server: SmtpServer, timeouts: SmtpTimeouts): SMTPConnectionOptions {
   return {
     host: server.host,
@@ -50,7 +50,7 @@ export function connectionOptions(server: SmtpServer, timeouts: SmtpTimeouts): S
     ignoreTLS: server.ignore_tls,
     requireTLS: server.require_tls,
     tls: server.tls,
-    // Our own timers are absolute, shorter, and do not count the time for which this process stood still.
+    // Our own timers are absolute and shorter, and do not count the time for which this process was blocked.
     connectionTimeout: 3 * timeouts.connect,
     greetingTimeout: 3 * timeouts.connect,
     socketTimeout: timeouts.dot + timeouts.message,

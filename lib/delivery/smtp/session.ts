@@ -7,18 +7,18 @@ import { connectError, type ServerError } from './errors.ts'
 import { explainFailure } from './explain_failure.ts'
 import { connectionOptions, SILENCE_MS, type SmtpServer, type SmtpTimeouts } from './server.ts'
 
-/** A message may be this slow (bytes per ms) without losing its connection. */
+/** Slowest rate, in bytes per ms, at which a message may be sent without losing its connection. */
 const SLOWEST = 10
 
-/** How long the answer to QUIT is waited for; a server that owes it would keep this process alive. */
+/** How long the reply to QUIT is awaited. Without a limit a silent server would keep this process alive. */
 const QUIT_MS = 2_000
 
 /** An open and authenticated connection to a server. One message at a time. */
 export class SmtpSession {
   sent = 0
-  /** The server ended the connection before it looked at the last message. */
+  /** The server closed the connection before it looked at the last message. */
   wasStale = false
-  /** Its last message was set aside: it is not counted among the connections in use, and not used again. */
+  /** Its last message was set aside: it does not count as a connection in use, and is not used again. */
   isAside = false
   #connection: SMTPConnection
   #timeouts: SmtpTimeouts
@@ -56,7 +56,7 @@ export class SmtpSession {
     return session
   }
 
-  /** Sends one message. Whether a failure is safe to repeat depends on the phase reached, never on an error's code. */
+  /** Sends one message. Whether a retry is safe depends on the phase reached, never on an error's code. */
   async send(outgoing: Outgoing): Promise<Outcome> {
     const attempt = new Attempt(outgoing, () => this.#open)
     this.sent++
@@ -71,7 +71,7 @@ export class SmtpSession {
   }
 
   close(): void {
-    // Destroys the socket: whatever is still buffered, a dot included, is not sent.
+    // Destroys the socket: buffered bytes, including a dot, are not sent.
     this.#connection.close()
     this.#ended()
   }
@@ -85,7 +85,7 @@ export class SmtpSession {
   }
 
   async #exchange(outgoing: Outgoing, attempt: Attempt): Promise<string> {
-    // RFC 1870: who announces that it takes less is not sent it all.
+    // RFC 1870: a server that announces a lower limit is not sent the whole message.
     const envelope = { from: outgoing.mail_from, to: [outgoing.recipient], size: outgoing.message.bytes.length }
     const message_ms = this.#timeouts.message + outgoing.message.bytes.length / SLOWEST
     return this.#within(message_ms, outgoing.signal, deadline => {
@@ -97,7 +97,7 @@ export class SmtpSession {
     })
   }
 
-  /** For `left` ms more; whenever the server has been silent for long, asks for the delivery to be set aside. */
+  /** Waits `left` ms more. Whenever the server has been silent for long, asks to set the delivery aside. */
   #awaitReply(left: number, deadline: Deadline, outgoing: Outgoing): void {
     const { dot, silence = SILENCE_MS } = this.#timeouts
     const { restart, expire } = deadline
@@ -119,7 +119,7 @@ export class SmtpSession {
     return outcome
   }
 
-  /** Makes the connection ready for another message; one that does not answer is closed. */
+  /** Makes the connection ready for another message; closes it if the server does not reply. */
   async #reset(signal: AbortSignal): Promise<void> {
     try {
       await this.#within(this.#timeouts.connect, signal, () => reset(this.#connection))
@@ -128,7 +128,7 @@ export class SmtpSession {
     }
   }
 
-  /** Runs a step of the conversation; at its deadline, or when aborted, the connection is destroyed. */
+  /** Runs a step of the conversation. At its deadline, or when it is aborted, the connection is destroyed. */
   #within<T>(ms: number, signal: AbortSignal, run: (deadline: Deadline) => Promise<T>): Promise<T> {
     const step = new TimedStep<T>(ms, signal, () => this.close())
     this.#onClose = () => step.fail(new Error('the server closed the connection'))
@@ -140,7 +140,7 @@ export class SmtpSession {
   #ended(): void {
     if (!this.#open) return
     this.#open = false
-    // The connection says that it ended before it hands on the reply or the error it ended with: those come first.
+    // The connection reports its end before it delivers the reply or error that it ended with: those come first.
     if (this.#onClose) setImmediate(this.#onClose)
   }
 }

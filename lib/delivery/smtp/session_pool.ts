@@ -3,7 +3,7 @@ import type { SmtpSession } from './session.ts'
 
 export type { Protection } from './connection.ts'
 
-/** Servers close a connection that sends for ever; better to do it first. */
+/** Servers close a connection after many messages, so we close it first. */
 const MESSAGES_PER_CONNECTION = 100
 const IDLE_MS = 5_000
 
@@ -11,7 +11,7 @@ type Idle = { host: string; session: SmtpSession; timer: NodeJS.Timeout }
 
 const RANK: Record<Protection, number> = { none: 0, encrypted: 1, verified: 2 }
 
-/** Connections of many hosts that wait for another message, at most so many with those in use and not set aside. */
+/** Idle connections of many hosts. Together with those in use and not set aside there are at most `most`. */
 export class Sessions {
   readonly #idle: Idle[] = []
   readonly #busy = new Set<SmtpSession>()
@@ -21,7 +21,7 @@ export class Sessions {
     this.#most = most
   }
 
-  /** One to this host that is protected well enough. */
+  /** Returns an idle connection to this host with at least this protection. */
   take(host: string, protection: Protection): SmtpSession | null {
     for (;;) {
       const at = this.#idle.findLastIndex(
@@ -34,7 +34,7 @@ export class Sessions {
     }
   }
 
-  /** Before a new one is opened: the one that waits for the longest makes room. */
+  /** Called before a new connection is opened: closes the one that has been idle longest if there is no room. */
   makeRoom(): void {
     if (this.#idle.length + this.#inUse() < this.#most) return
     const oldest = this.#idle.shift()
@@ -43,7 +43,7 @@ export class Sessions {
     oldest.session.quit()
   }
 
-  /** Uses a session, and keeps it for the next message when it can. */
+  /** Uses a session, and keeps it for the next message if possible. */
   async use<Result>(host: string, session: SmtpSession, send: (session: SmtpSession) => Promise<Result>) {
     this.#busy.add(session)
     try {

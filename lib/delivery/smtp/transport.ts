@@ -9,7 +9,7 @@ import { Sessions } from './session_pool.ts'
 
 const unreached = { outcome: 'deferred', class: 'infrastructure', is_unanswered: true } as const
 
-/** The server of a relay URL such as `smtp://user:pass@host:587?tls.rejectUnauthorized=false`. */
+/** Parses a relay URL such as `smtp://user:pass@host:587?tls.rejectUnauthorized=false`. */
 export function relayServer(url: string, helo_name: string): SmtpServer {
   const { host, port, secure, auth, tls, requireTLS, ignoreTLS } = parseConnectionUrl(url)
   const withPassword = auth?.user !== undefined && auth.pass !== undefined
@@ -27,8 +27,8 @@ export function relayServer(url: string, helo_name: string): SmtpServer {
 }
 
 /**
- * Sends everything through one server, over connections that are kept while there is mail. `onConfiguration` is told of
- * each new connection why none can be made until somebody changes the configuration, or null when it was made.
+ * Sends everything through one server, over connections that are kept while there is mail. For each new connection
+ * `onConfiguration` is called with null, or with the reason why none can be made until somebody changes the configuration.
  */
 export function createSmtpTransport(
   server: SmtpServer,
@@ -67,7 +67,7 @@ export function createSmtpTransport(
       const kept = sessions.take(server.host, 'none')
       if (!kept) return sendOnNew(outgoing)
       const outcome = await sendOn(kept, outgoing)
-      // A kept connection may have been closed by the server meanwhile: that is no failure of this message.
+      // The server may have closed a kept connection meanwhile, which is not a failure of this message.
       return outcome.outcome === 'deferred' && kept.wasStale ? sendOnNew(outgoing) : outcome
     },
     close: () => sessions.close(),

@@ -13,12 +13,12 @@ export const ExportedRecords = z.object({
 })
 export type ExportedRecords = z.infer<typeof ExportedRecords>
 
-/** Seconds. Where records are typed in it says Auto, which no file can. */
+/** In seconds. Forms of DNS providers offer "Auto", which a file cannot express. */
 const TTL = 3600
 
 const CONTENT_TYPES: Record<ExportFormat, string> = { zone: 'text/dns', csv: 'text/csv', json: 'application/json' }
 
-/** The records of a domain as a file, to be read in where its zone is kept. */
+/** Returns the records of a domain as a file to import at its DNS provider. */
 export function exportRecords(
   domain: { name: string },
   records: DomainRecord[],

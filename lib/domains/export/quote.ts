@@ -1,7 +1,7 @@
-/** The most bytes of one string of a TXT record (RFC 1035 section 3.3). */
+/** Most bytes of one string of a TXT record (RFC 1035 section 3.3). */
 const MAX_STRING = 255
 
-/** A text as the strings of a TXT record, in quotes, as zone files have them (RFC 1035 section 5.1). */
+/** Returns a text as the quoted strings of a TXT record in a zone file (RFC 1035 section 5.1). */
 export function quoteText(text: string): string {
   const bytes = Buffer.from(text)
   const strings = Array.from({ length: Math.max(1, Math.ceil(bytes.length / MAX_STRING)) }, (_, i) =>
@@ -16,7 +16,7 @@ function escapeByte(byte: number): string {
   return character === '"' || character === '\\' ? `\\${character}` : character
 }
 
-/** The text of such strings, which some providers answer; what is not in quotes is the text itself. */
+/** Returns the text of such strings, which some providers return; text without quotes stays as it is. */
 export function unquoteText(text: string): string {
   if (!/^\s*"/.test(text)) return text
   const strings = Array.from(text.matchAll(/"((?:[^"\\]|\\.)*)"/gs), ([, string = '']) => string)

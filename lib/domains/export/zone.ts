@@ -1,7 +1,7 @@
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { quoteText } from './quote.ts'
 
-/** Lines for the zone file of a domain (RFC 1035 section 5.1): every name is whole, so that it fits into any zone. */
+/** Returns lines for a zone file (RFC 1035 section 5.1). All names are fully qualified, so they fit into any zone. */
 export function zoneOf(domain: string, records: DomainRecord[], ttl: number): string {
   const lines = records.flatMap(record => [
     `; ${record.record}`,

@@ -4,14 +4,14 @@ import { planRecord, type Step } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import type { ProviderZone } from './zone.ts'
 
-/** A record as it is typed in where the zone is kept. */
+/** A record as it is entered at the DNS provider. */
 const Named = z.object({
   type: z.string().describe('`TXT`, `MX` or `CNAME`.'),
   name: z.string().describe('Name within the zone.'),
 })
 const NamedWhy = Named.extend({ message: z.string().describe('Why it was not written.') })
 
-/** What became of each record: written, left as it was, or refused by the provider. */
+/** The result per record: written, skipped, or refused by the provider. */
 export const Applied = z.object({
   applied: z.array(Named).describe('Records that were written.'),
   skipped: z.array(NamedWhy).describe('Records that exist already, or that another record is in the way of.'),
@@ -20,9 +20,9 @@ export const Applied = z.object({
 export type Applied = z.infer<typeof Applied>
 
 /**
- * Writes the records that are not there into a zone. Done twice, the second time changes nothing.
+ * Adds missing records to a zone. A second call changes nothing.
  *
- * @throws {ProviderError} when the zone cannot be read, or every record was refused
+ * @throws {ProviderError} if the zone cannot be read, or every record was refused
  */
 export async function applyRecords(zone: ProviderZone, records: DomainRecord[]): Promise<Applied> {
   const outcome: Applied = { applied: [], skipped: [], failed: [] }

@@ -3,10 +3,10 @@ import { portOf } from '#lib/net/fetch/policy.ts'
 import { FetchError, type FetchPolicy, type FetchRequest, fetchSafely } from '#lib/net/fetch_safely.ts'
 import { ProviderError } from './provider_error.ts'
 
-/** What was answered, whatever its status. */
+/** The response, whatever its status. */
 export type ProviderAnswer = { status: number; text: string }
 
-/** `path` is put behind the URL of the API. Throws ProviderError when there is no answer. */
+/** `path` is appended to the URL of the API. @throws {ProviderError} if there is no response */
 export type AskProvider = (
   path: string,
   request?: Pick<FetchRequest, 'method' | 'headers' | 'body'>,
@@ -17,9 +17,9 @@ export type ProviderApi = { provider: string; url: string; policy: FetchPolicy }
 /** A page of a hundred records has less than 100 kB. */
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** Asks one provider, all in all until `signal` says that it is over. */
+/** Returns a function that sends requests to one provider. `signal` ends all of them. */
 export function createAsk({ provider, url, policy }: ProviderApi, signal: AbortSignal): AskProvider {
-  // The operator has chosen this port, whatever strangers may choose.
+  // The operator has chosen this port, so the limits for ports of users do not apply.
   const own = { ...policy, ports: [portOf(new URL(url))] }
   return async (path, request = {}) => {
     try {
@@ -35,10 +35,10 @@ export function createAsk({ provider, url, policy }: ProviderApi, signal: AbortS
   }
 }
 
-/** Of one request. */
+/** Per request. */
 const DEADLINE_MS = 10_000
 
-/** Undefined: it is none, such as the page of some proxy or no body at all; the status says enough. */
+/** Returns undefined if the text is not JSON, such as a proxy's page or an empty body; the status says enough. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -49,10 +49,10 @@ export function parseJson(text: string): unknown {
 
 const MAX_WORDS = 300
 
-/** In characters: a user name of three is found in every other word. */
+/** In characters. A user name of three letters would occur in many words. */
 const MIN_SECRET = 4
 
-/** What a provider said, in one line without the credentials, which some repeat. */
+/** Returns a provider's message on one line, without the credentials, which some providers repeat. */
 export function wordsOf(text: string, secrets: string[]): string {
   const forms = secrets
     .filter(secret => secret.length >= MIN_SECRET)

@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net'
 import { hostAddresses, isPublicAddress } from '#lib/net/host_addresses.ts'
 import { ProviderError } from './provider_error.ts'
 
-/** The public IPv4 address of this host, or the one that its operator says it is seen at. @throws {ProviderError} */
+/** Returns the address that the operator configured, or this host's public IPv4 address. @throws {ProviderError} */
 export function clientIp(configured: string | undefined): string {
   const address = configured ?? hostAddresses().find(own => isIPv4(own) && isPublicAddress(own))
   if (address !== undefined) return address

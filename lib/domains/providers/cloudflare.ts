@@ -7,7 +7,7 @@ import type { ZoneRecord } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import { type ProviderZone, plainName } from './zone.ts'
 
-/** A token of the API with the permission to edit the DNS of the zone. */
+/** An API token with the permission to edit the DNS of the zone. */
 export const CloudflareCredentials = z
   .object({
     token: z
@@ -24,13 +24,13 @@ const Records = z.object({
   result: z.array(z.object({ id: z.string(), type: z.string(), name: z.string(), content: z.string() })),
 })
 
-/** Of one name: there are never so many. */
+/** Per name, which never has so many. */
 const MAX_RECORDS = 100
 
-/** Seconds; 1 is what Cloudflare calls automatic. */
+/** In seconds; Cloudflare calls 1 automatic. */
 const TTL = 1
 
-/** https://developers.cloudflare.com/api/resources/dns/subresources/records/ @throws {ProviderError} */
+/** Opens a zone (https://developers.cloudflare.com/api/resources/dns/subresources/records/). @throws {ProviderError} */
 export async function openCloudflare(
   ask: AskProvider,
   { token }: CloudflareCredentials,
@@ -78,7 +78,7 @@ function zoneRecord({ id, type, name, content }: z.infer<typeof Records>['result
   return { id, type, name: plainName(name), value: type === 'TXT' ? unquoteText(content) : plainName(content) }
 }
 
-/** Not proxied: an alias that is answered with addresses of Cloudflare is none to anybody. */
+/** Not proxied: DNS would return addresses of Cloudflare in place of the CNAME. */
 function newRecord({ type, name, value, priority }: DomainRecord): object {
   const record = { type, name, ttl: TTL, content: type === 'TXT' ? quoteText(value) : value }
   if (type === 'MX') return { ...record, priority }

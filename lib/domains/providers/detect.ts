@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Dns } from '#lib/net/dns.ts'
 import { listZones } from '#lib/net/domain_name.ts'
 
-/** Who keeps a zone, by the names of its name servers. */
+/** DNS providers by the names of their name servers. */
 const PROVIDERS = [
   { name: 'Cloudflare', servers: /\.(?:ns\.cloudflare\.com|foundationdns\.(?:com|net|org))$/, has_helper: true },
   { name: 'GoDaddy', servers: /\.domaincontrol\.com$/, has_helper: true },
@@ -23,8 +23,8 @@ export const DetectedProvider = z.object({
 export type DetectedProvider = z.infer<typeof DetectedProvider>
 
 /**
- * Who keeps the zone that a domain is in: its own or the next one above it, up to the registered domain. Null: DNS could
- * not be asked, and may be later.
+ * Returns the provider of the zone that has a domain: its own or the next one above it, up to the registered domain. Returns null
+ * if DNS did not respond.
  */
 export async function detectProvider(dns: Dns, domain: string): Promise<DetectedProvider | null> {
   for (const name of listZones(domain)) {

@@ -19,20 +19,20 @@ const Refusal = z.object({
   fields: z.array(z.object({ message: z.string(), path: z.string().optional() })).optional(),
 })
 
-/** With whatever else a record has, which is written back as it was. */
+/** Keeps other members of a record, which are written back unchanged. */
 const Records = z.array(z.looseObject({ type: z.string(), name: z.string(), data: z.string() }))
 
-/** Seconds; the least that GoDaddy takes is 600. */
+/** In seconds; GoDaddy accepts no less than 600. */
 const TTL = 3600
 
-/** What can be in the way of a record, or be it. */
+/** Types of records that conflict with a record, or may be that record. */
 const TYPES: Record<DomainRecord['type'], string[]> = {
   TXT: ['TXT', 'CNAME'],
   MX: ['MX', 'CNAME'],
   CNAME: ['CNAME', 'A', 'AAAA', 'TXT', 'MX'],
 }
 
-/** https://developer.godaddy.com/doc/endpoint/domains: the zone is that of the registered domain. */
+/** Opens the zone of the registered domain (https://developer.godaddy.com/doc/endpoint/domains). */
 export function openGodaddy(ask: AskProvider, { key, secret }: GodaddyCredentials, domain: string): ProviderZone {
   const zone = registrableDomain(domain) ?? domain
   const records = `/domains/${zone}/records`
@@ -52,7 +52,7 @@ export function openGodaddy(ask: AskProvider, { key, secret }: GodaddyCredential
       const found = await Promise.all(TYPES[type].map(type => call(Records, pathOf(type, name))))
       return found.flat().map(record => zoneRecord(zone, record))
     },
-    // PATCH adds, PUT replaces all that are of one type and name.
+    // PATCH adds records; PUT replaces all records of one type and name.
     add: async wanted => {
       await call(z.unknown(), records, 'PATCH', [newRecord(zone, wanted)])
     },

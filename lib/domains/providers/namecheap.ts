@@ -10,7 +10,7 @@ import { hostIn, nameIn, type ProviderZone, plainName } from './zone.ts'
 const User = z.string().regex(/^[\x21-\x7e]{1,100}$/, 'must be a Namecheap user name')
 const Key = z.string().regex(/^[\x21-\x7e]{8,1000}$/, 'must be a Namecheap API key')
 
-/** `user_name`: whose domain it is, if not of who calls. */
+/** `user_name`: the owner of the domain, if it is not the caller. */
 export const NamecheapCredentials = withTwins(
   z.object({
     api_key: Key.describe('API key.'),
@@ -20,16 +20,17 @@ export const NamecheapCredentials = withTwins(
 ).meta({ id: 'NamecheapCredentials' })
 export type NamecheapCredentials = z.infer<typeof NamecheapCredentials>
 
-/** Seconds. */
+/** In seconds. */
 const TTL = '1800'
 
-/** How a domain gets mail at Namecheap; MX records count, and are there, with the first of these only. */
+/** Namecheap's mail settings of a domain. MX records exist and count with the first one only. */
 const OWN_MX = 'MX'
 const NO_MAIL = ['MX', 'NONE', '']
 
 /**
- * https://www.namecheap.com/support/api/methods/domains-dns/: the zone is that of the registered domain, and is only
- * read and written whole. `client_ip`: the address that they see us at. @throws {ProviderError}
+ * Opens the zone of the registered domain, which can only be read and written as a whole
+ * (https://www.namecheap.com/support/api/methods/domains-dns/). `client_ip`: our address as Namecheap sees it. @throws
+ * {ProviderError}
  */
 export async function openNamecheap(
   ask: AskProvider,
@@ -76,7 +77,7 @@ function common({ api_key, api_user, user_name }: NamecheapCredentials, zone: st
   return { ...who, SLD, TLD: labels.join('.') }
 }
 
-/** Without it Namecheap would turn the domain's mail off. */
+/** Without this field Namecheap would turn off the domain's mail. */
 function mailOf(type: string): Record<string, string> {
   return type === '' ? {} : { EmailType: type }
 }

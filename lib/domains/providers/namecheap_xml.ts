@@ -9,7 +9,7 @@ const parser = new XMLParser({
   parseAttributeValue: false,
   parseTagValue: false,
   trimValues: false,
-  htmlEntities: true, // numeric ones
+  htmlEntities: true, // for numeric entities
   transformTagName: name => (name === 'Host' ? 'host' : name), // both are documented
   isArray: name => name === 'host' || name === 'Error',
 })
@@ -27,7 +27,7 @@ const Host = z.object({
   MXPref: z.string().optional(),
   TTL: z.string().optional(),
 })
-/** A record as Namecheap has it. */
+/** A record in Namecheap's form. */
 export type Host = z.infer<typeof Host>
 
 const answered = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -47,7 +47,8 @@ const Hosts = answered({
 const Saved = answered({ DomainDNSSetHostsResult: z.object({ IsSuccess: z.string() }) })
 
 /**
- * All records of a zone. What is not understood whole is refused: what is left out when they are written back is lost.
+ * Parses all records of a zone. Anything that is not fully understood is rejected, since it would be lost when the records are
+ * written back.
  *
  * @throws {ProviderError}
  */
@@ -60,7 +61,7 @@ export function readHosts(answer: ProviderAnswer, zone: string): { email_type: s
   return { email_type: found.EmailType.toUpperCase(), hosts: found.host }
 }
 
-/** @throws {ProviderError} when nothing was changed */
+/** @throws {ProviderError} if nothing was changed */
 export function readSaved(answer: ProviderAnswer): void {
   const { DomainDNSSetHostsResult: saved } = read(Saved, answer).ApiResponse.CommandResponse
   if (saved.IsSuccess.toLowerCase() !== 'true') throw new ProviderError('Namecheap: the records were not changed.')
@@ -79,6 +80,6 @@ function parseXml(text: string): unknown {
   try {
     return parser.parse(text, true)
   } catch {
-    return undefined // a page of some proxy: its status says enough
+    return undefined // a proxy's page: the status says enough
   }
 }

@@ -1,10 +1,10 @@
 import { isSpfPolicy, whyNotSpf } from '#lib/domains/check_policy_record.ts'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 
-/** A record that is in a zone. `value`: a text without quotes; a name in lower case without a dot at its end. */
+/** A record in a zone. `value` is a text without quotes, or a name in lower case without a trailing dot. */
 export type ZoneRecord = { type: string; name: string; value: string }
 
-/** What is to be done for a record that is wanted. `message` says why nothing is. */
+/** The step for a wanted record. `message` says why nothing is done. */
 export type Step =
   | { act: 'add' }
   | { act: 'replace'; found: ZoneRecord; value: string }
@@ -13,8 +13,8 @@ export type Step =
 const THERE = 'It is there already.'
 
 /**
- * What it takes that a record is there, given all records of its name. What is not ours is never removed or changed, but
- * for an SPF policy, which may be only one and gets our part.
+ * Returns the step that makes a record exist, given all records of its name. Records that are not ours are never removed or
+ * changed, except for an SPF policy: only one is allowed, so our part is added to it.
  */
 export function planRecord(wanted: DomainRecord, found: ZoneRecord[]): Step {
   const alias = found.find(({ type }) => type === 'CNAME')
@@ -51,7 +51,7 @@ function keyOf(text: string): string | undefined {
   return /(?:^|;)\s*p\s*=([^;]*)/i.exec(text)?.[1]?.replace(/\s+/g, '')
 }
 
-/** RFC 7208 section 4.5: more than one policy is none. Ours goes first: what comes after `all` is never looked at. */
+/** RFC 7208 section 4.5: several policies count as none. Ours goes first, since terms after `all` are ignored. */
 function planSpf({ value: wanted }: DomainRecord, others: ZoneRecord[]): Step {
   const policies = others.filter(({ value }) => isSpfPolicy(value))
   const [policy] = policies

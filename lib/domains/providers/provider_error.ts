@@ -1,2 +1,2 @@
-/** A provider refused, or did not answer. Its message is for who gave the credentials, and does not hold them. */
+/** A provider refused a request or did not respond. The message is for the owner of the credentials and does not contain them. */
 export class ProviderError extends Error {}

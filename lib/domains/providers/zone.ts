@@ -1,29 +1,29 @@
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import type { ZoneRecord } from './plan.ts'
 
-/** A zone at a provider, opened with the credentials of whoever owns it. Each function throws ProviderError. */
+/** A zone at a provider, opened with its owner's credentials. Each function throws ProviderError. */
 export type ProviderZone = {
-  /** All records that are in the way of this one, or are it: those of its name, or of it all that matter to its type. */
+  /** Returns all records that may conflict with this one, or be it: all of its name, or those of its name whose types matter. */
   list(wanted: DomainRecord): Promise<ZoneRecord[]>
-  /** Why it cannot have this record, or null. */
+  /** Returns why the zone cannot have this record, or null. */
   whyNot?(wanted: DomainRecord): string | null
   add(wanted: DomainRecord): Promise<void>
   replace(found: ZoneRecord, value: string): Promise<void>
-  /** Where a zone is only written whole: what was added and replaced until now is nothing before. */
+  /** Writes all changes, for zones that can only be written as a whole. */
   save?(): Promise<void>
 }
 
-/** A name as it is called inside a zone; `@` is the zone itself. */
+/** Returns a name relative to the zone; `@` is the zone itself. */
 export function hostIn(zone: string, name: string): string {
   return name === zone ? '@' : name.slice(0, -zone.length - 1)
 }
 
-/** The other way round. */
+/** The reverse of `hostIn`. */
 export function nameIn(zone: string, host: string): string {
   return host === '@' || host === '' ? zone : `${host.toLowerCase()}.${zone}`
 }
 
-/** A name that a record leads to, as all names are compared. */
+/** Returns the target of a record in the form in which names are compared. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }

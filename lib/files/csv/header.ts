@@ -10,7 +10,7 @@ const SEP_LINE = /^"?sep=([,;\t|])"?[ \t]*(?:\r\n|\n|\r)/i
 
 export type Header = { delimiter: Delimiter; names: string[] }
 
-/** The file has no header that can be read. The message says why, as a sentence. */
+/** The file has no readable header. The message says why, as a sentence. */
 export class HeaderError extends Error {}
 
 /**
@@ -29,7 +29,7 @@ export function readHeader(head: string, given?: Delimiter): Header {
   return { delimiter, names: names.map(name => name.trim()) }
 }
 
-/** Up to the first line break outside of quotes. */
+/** Returns the text up to the first line break outside of quotes. */
 function firstLine(text: string): string {
   let isQuoted = false
   for (let at = 0; at < text.length; at++) {
@@ -42,7 +42,7 @@ function firstLine(text: string): string {
   return text
 }
 
-/** The most frequent outside of quotes, or a comma if there is none. */
+/** Returns the most frequent delimiter outside of quotes, or a comma if there is none. */
 function guessDelimiter(line: string): Delimiter {
   const bare = line.replace(/"[^"]*"/g, '')
   const counts = DELIMITERS.map(delimiter => ({ delimiter, count: bare.split(delimiter).length }))

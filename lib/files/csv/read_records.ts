@@ -2,23 +2,23 @@ import { type Parser, parse } from 'csv-parse'
 import { Turns } from '#lib/async/turns.ts'
 import { toUtf8 } from './text_encoding.ts'
 
-/** Columns of a file. */
+/** Most columns of a file. */
 export const MAX_COLUMNS = 100
 
-/** Longest record that is read at all, in bytes: what is longer is a quote that nobody closed. */
+/** Longest record that is read, in bytes. A longer one is an unclosed quote. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** Quotes in the middle of a cell are taken as they are: a stray one must not swallow the lines after it. */
+/** Quotes in the middle of a cell are literal: a stray one must not swallow the lines after it. */
 export const RECORD_OPTIONS = {
   record_delimiter: ['\r\n', '\n', '\r'],
   relax_column_count: true,
   relax_quotes: true,
 }
 
-/** A record of a file. `n` counts records, from 1, without the header; it begins in the physical line `line`, from 1. */
+/** A record of a file. `n` is its number, from 1, without the header; `line` is the physical line where it begins, from 1. */
 export type CsvRecord = { n: number; line: number; cells: string[] }
 
-/** From here on the file cannot be read. The message is a sentence. */
+/** The file cannot be read from this record on. The message is a sentence. */
 export class UnreadableError extends Error {
   readonly n: number
   readonly line: number
@@ -33,9 +33,9 @@ export class UnreadableError extends Error {
 type Format = { encoding: string; delimiter: string }
 
 /**
- * Reads the records of a CSV file (RFC 4180) after its header, in turns with others. Blank lines are no records.
+ * Reads the records of a CSV file (RFC 4180) after its header, sharing the event loop. Blank lines are skipped.
  *
- * @throws {UnreadableError} where the file cannot be read any further, after the records before that
+ * @throws {UnreadableError} if the rest of the file cannot be read, after yielding the records before it
  */
 export async function* readRecords(
   chunks: AsyncIterable<Buffer>,
@@ -66,13 +66,13 @@ class RecordParser {
   #line = 1
 
   constructor(delimiter: string) {
-    // Not as a stream of records: an error would take those with it that were not read yet.
+    // Does not read records from the stream, since an error would discard those not read yet.
     const on_record = (cells: string[]) => {
       this.#parsed.push(cells)
       return null
     }
     this.#parser = parse({ ...RECORD_OPTIONS, delimiter, max_record_size: MAX_BYTES, on_record })
-    this.#parser.on('error', () => {}) // whoever writes is told
+    this.#parser.on('error', () => {}) // the callback of `write` gets the error
   }
 
   /** Number and line of the record that is being read. */
@@ -119,12 +119,12 @@ function isBlank(cells: string[]): boolean {
   return cells.every(cell => cell.trim() === '')
 }
 
-/** The first line of a file for Excel, `sep=;`, is no header. */
+/** Detects `sep=;`, the first line of files for Excel, which is not a header. */
 function isSeparatorLine(cells: string[]): boolean {
   return /^sep=[,;\t|]?\s*$/i.test(cells.join(''))
 }
 
-/** Line breaks in quoted cells. */
+/** Returns the number of line breaks in quoted cells. */
 function countBreaks(cells: string[]): number {
   let count = 0
   for (const cell of cells) {

@@ -1,4 +1,4 @@
-/** Bytes of a file that tell how it is to be read: its header is in them. */
+/** First bytes of a file, which show its encoding and contain its header. */
 export const HEAD_BYTES = 64 * 1024
 
 const MARKS = [
@@ -7,12 +7,12 @@ const MARKS = [
   { encoding: 'utf-16be', bytes: Buffer.from([0xfe, 0xff]) },
 ]
 
-/** Encoding of a file. `head`: its first bytes. */
+/** The encoding of a file. `head`: its first bytes. */
 export type FileText = { head: Buffer; encoding: string; is_utf8: boolean }
 
 /**
- * Learns from the bytes of a file, while they pass, how they are encoded: as the byte order mark says, else UTF-8 if all of
- * them are, else Windows-1252, in which Excel writes. Any other encoding has to be named.
+ * Detects the encoding of a file from its bytes as they pass: by the byte order mark, else UTF-8 if all bytes are valid, else
+ * Windows-1252, which Excel writes. Any other encoding must be given.
  */
 export class EncodingProbe {
   readonly #utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -42,15 +42,17 @@ export class EncodingProbe {
   }
 }
 
-/** The text of the first bytes of a file, which may end in half a character. */
+/** Decodes the first bytes of a file, which may end in the middle of a character. */
 export function decodeHead(head: Buffer, encoding: string): string {
   return new TextDecoder(encoding).decode(head, { stream: true })
 }
 
-/** Bytes of UTF-8 that are parsed at a time. */
+/** Bytes of UTF-8 per piece for the parser. */
 const PIECE = 32 * 1024
 
-/** Turns a file into pieces of UTF-8 without a byte order mark. @throws {TypeError} for what is not in the encoding */
+/**
+ * Converts a file to pieces of UTF-8 without a byte order mark. @throws {TypeError} for bytes that are invalid in the encoding
+ */
 export async function* toUtf8(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(encoding, { fatal: true })
   const pieces = function* (text: string) {

@@ -1,16 +1,18 @@
 type Cell = string | number | boolean | Date | null | undefined
 
-/** A spreadsheet takes a cell that begins so for a formula, but for a `'`, which is doubled so that it can be told from ours. */
+/** Text that a spreadsheet would treat as a formula. Leading `'` are included, so that ours can be told from the text's own. */
 const FORMULA = /^'*[=+\-@\t\r]/
 const ESCAPED = /^'(?='*[=+\-@\t\r])/
 const SPECIAL = /[",\r\n]/
 
-/** A line of a CSV file (RFC 4180). Text that would be a formula gets a `'` before it, which spreadsheets do not show. */
+/**
+ * Returns a line of a CSV file (RFC 4180). Text that would be a formula is prefixed with a `'`, which spreadsheets do not show.
+ */
 export function toCsvLine(cells: Cell[]): string {
   return `${cells.map(toCell).join(',')}\r\n`
 }
 
-/** Returns the text of a cell as it was before it was written by `toCsvLine`. */
+/** Returns the text of a cell as it was before `toCsvLine`. */
 export function unescapeFormula(text: string): string {
   return text.replace(ESCAPED, '')
 }

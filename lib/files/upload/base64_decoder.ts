@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** 25 MiB: the largest file that may be attached (contract 2). */
+/** 25 MiB: the largest attachment (contract 2). */
 export const MAX_FILE_BYTES: number = 25 * 1024 * 1024
 
-/** `fault` goes behind the name of what was decoded: `attachments[0].content must have at most 26,214,400 bytes`. */
+/** `fault` follows the name of the decoded field: `attachments[0].content must have at most 26,214,400 bytes`. */
 export type Decoded = { bytes: Buffer; size: number; sha256: Buffer } | { fault: string }
 
 const NO_LETTER = /[^A-Za-z0-9+/_-]/
@@ -14,17 +14,17 @@ const isWhiteSpace = new Uint8Array(256)
 for (const character of ' \t\r\n') isWhiteSpace[character.charCodeAt(0)] = 1
 
 /**
- * Decodes base64 as it arrives (RFC 4648 section 4), never more than a piece at a time.
+ * Decodes base64 as it arrives (RFC 4648 section 4), at most one piece at a time.
  *
- * Lines may be wrapped, as in MIME, and padding may be missing. The alphabet for URLs (section 5) is taken too: mail APIs
- * hand out files in it, and the two never differ on a letter. All else is refused that `Buffer.from(text, 'base64')`
- * skips, or ends at, without a word: the file would arrive damaged.
+ * Lines may be wrapped, as in MIME, and padding may be missing. The URL-safe alphabet (section 5) is accepted too, since mail
+ * APIs return files in it and the two alphabets never conflict. Any other character is rejected: `Buffer.from(text, 'base64')`
+ * would silently skip it or stop there, and the file would arrive damaged.
  */
 export class Base64Decoder {
   readonly #limit: number
   readonly #hash = createHash('sha256')
   #size = 0
-  /** What is not decoded yet: less than a group of four, or a few letters and the padding behind them. */
+  /** Text not decoded yet: less than a group of four, or a few letters and the padding after them. */
   #rest = ''
   #fault: string | null = null
 
@@ -32,19 +32,19 @@ export class Base64Decoder {
     this.#limit = limit
   }
 
-  /** What is wrong so far. Whatever comes after is dropped, so it need not come at all. */
+  /** The first fault so far. Everything after it is dropped, so the caller may stop. */
   get fault(): string | null {
     return this.#fault
   }
 
-  /** Takes ASCII, gives the bytes of the groups that became whole; none once there is a fault. */
+  /** Takes ASCII and returns the bytes of complete groups; empty after a fault. */
   write(piece: Buffer): Buffer {
     if (this.#fault) return NOTHING
     const text = this.#rest + piece.toString('latin1')
     return this.#count(this.#decodeGroups(text, text.length) ?? this.#decodeLetters(withoutWhiteSpace(text)))
   }
 
-  /** To be called once. `bytes` are the last two at most, where padding stood or was missing. */
+  /** To be called once. `bytes` are the last two at most, where the padding was or was missing. */
   end(): Decoded {
     const [letters, padding] = splitLetters(withoutWhiteSpace(this.#rest))
     if (!PADDING.test(padding)) this.#fault ??= faultOf(padding)
@@ -54,7 +54,7 @@ export class Base64Decoder {
     return this.#fault ? { fault: this.#fault } : { bytes, size: this.#size, sha256: this.#hash.digest() }
   }
 
-  /** Null when something else is among the letters: the native decoder then gives less than it should. */
+  /** Returns null if there are other characters among the letters: the native decoder then returns fewer bytes than it should. */
   #decodeGroups(text: string, letters: number): Buffer | null {
     const whole = letters - (letters % 4)
     const bytes = Buffer.from(text.slice(0, whole), 'base64')
@@ -79,7 +79,7 @@ export class Base64Decoder {
   }
 }
 
-/** A text that is there already, by the same rules. */
+/** Decodes a complete text by the same rules. */
 export function decodeBase64(text: string, limit?: number): Decoded {
   const decoder = new Base64Decoder(limit)
   const bytes = decoder.write(Buffer.from(text))
@@ -87,7 +87,7 @@ export function decodeBase64(text: string, limit?: number): Decoded {
   return 'fault' in end ? end : { ...end, bytes: end.bytes.length > 0 ? Buffer.concat([bytes, end.bytes]) : bytes }
 }
 
-/** Not by a regular expression: white space at every other character would take it a hundred times as long. */
+/** Without a regular expression, which would take a hundred times as long if every other character were white space. */
 function withoutWhiteSpace(text: string): string {
   const bytes = Buffer.from(text, 'latin1')
   let length = 0
@@ -98,13 +98,13 @@ function withoutWhiteSpace(text: string): string {
   return bytes.toString('latin1', 0, length)
 }
 
-/** The letters a text begins with, and all that is behind them. */
+/** Splits a text after the base64 letters at its beginning. */
 function splitLetters(text: string): [letters: string, rest: string] {
   const end = text.search(NO_LETTER)
   return end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end)]
 }
 
-/** `rest` begins where the letters end. */
+/** Explains the fault. `rest` is the text after the letters. */
 function faultOf(rest: string): string {
   if (rest[0] === ':') return 'must be base64 without `data:…;base64,` in front'
   return rest[0] === '=' ? 'must be base64 that ends after its padding' : 'must be base64: it has another character'

@@ -4,18 +4,18 @@ import { type ExtractOptions, type Skeleton, StringExtractor, type StringPart } 
 export { TooLargeError } from './string_extractor.ts'
 export type { ExtractOptions, StringPart }
 
-/** Then it is somebody else's turn: of a fast client, the event loop would read megabytes from each socket in one turn. */
+/** Bytes per turn of the event loop. Without a limit, one turn would read megabytes from each fast client. */
 const TURN_BYTES = 64 * 1024
 
 /**
- * Takes large strings out of a JSON text as it arrives, so that only its skeleton has to be kept and parsed. Whether the
- * text is JSON is for JSON.parse of the skeleton to say, which fails exactly when it would fail on the text; only what
- * the skeleton no longer shows, inside the strings, is a SyntaxError here. The strings are as in `StringReader`. Of a
- * key that comes twice both strings are extracted, and only the last one is in the parsed skeleton.
+ * Extracts large strings from a JSON text as it arrives, so that only its skeleton has to be stored and parsed. JSON.parse of the
+ * skeleton fails exactly when it would fail on the text; errors inside the extracted strings, which the skeleton does not
+ * contain, are thrown here as SyntaxError. The strings are decoded as in `StringReader`. If a key occurs twice, both strings are
+ * extracted, but only the last one is in the parsed skeleton.
  *
- * Waits for `take` before it reads on; what that throws ends it. Throws TooLargeError beyond the limits. A stream that
- * is not read to its end is destroyed, and a request's answer with it: to spare it, give its
- * `iterator({ destroyOnReturn: false })`.
+ * Waits for `take` before it reads on; an error of `take` ends it. Throws TooLargeError beyond the limits. A stream that is not
+ * read to its end is destroyed, and so is the response to a request; to avoid that, pass the request's `iterator({
+ * destroyOnReturn: false })`.
  */
 export async function extractStrings(
   text: AsyncIterable<Buffer>,

@@ -1,15 +1,15 @@
 const FIRST_ROOM = 4 * 1024
 
 /**
- * Bytes that arrive piece by piece, copied together. A list of the pieces would take a hundred bytes and more for each,
- * and nothing keeps a client from sending them one byte at a time.
+ * Concatenates bytes that arrive in pieces. A list of the pieces would take at least a hundred bytes per piece, and a client may
+ * send one byte at a time.
  */
 export class GrowingBuffer {
   #bytes: Buffer = Buffer.alloc(0)
   #length = 0
   readonly #max: number
 
-  /** The room doubles as it fills, up to `max` bytes; whoever appends keeps to that. */
+  /** The capacity doubles as it fills, up to `max` bytes, which callers must not exceed. */
   constructor(max: number) {
     this.#max = max
   }
@@ -29,7 +29,7 @@ export class GrowingBuffer {
     return this.#bytes.toString('latin1', start, this.#length)
   }
 
-  /** Hands everything over and is empty again. */
+  /** Returns all bytes and becomes empty. */
   take(): Buffer {
     const bytes = this.#bytes.subarray(0, this.#length)
     this.#bytes = Buffer.alloc(0)

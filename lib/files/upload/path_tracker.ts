@@ -1,14 +1,14 @@
-/** Keys from the root down, in ASCII; `*` is every element of an array. */
+/** Keys from the root down, in ASCII; `*` stands for every element of an array. */
 export type JsonPath = readonly string[]
 
 const EVERY = '*'
 
 /**
- * Follows paths through the tokens of a JSON text: it needs to know the containers that lie on one of them, and of all
- * others only how many are open, however deep they go. Of a text that is not JSON it may say anything.
+ * Follows paths through the tokens of a JSON text. It keeps the open containers on a path, and only the number of all others,
+ * however deep they are. For a text that is not JSON the results are arbitrary.
  */
 export class PathTracker {
-  /** No key that is longer, in characters of the text, can be one of a path: `\u0061` for each character. */
+  /** Longest key, as written in the text, that can be on a path: `\u0061` for each character. */
   readonly longest_key: number
   readonly #paths: readonly JsonPath[]
   /** The paths that lead into each open container, from the root down. */
@@ -57,7 +57,7 @@ export class PathTracker {
     return this.#isValue || this.#open[depth - 1]?.[0]?.[depth - 1] === EVERY ? null : 'key'
   }
 
-  /** The key of the member that begins here, as it is written between its quotes. */
+  /** Sets the key of the member that begins here, as written between its quotes. */
   key(written: string): void {
     this.#key = written.includes('\\') ? unquote(written) : written
   }
@@ -75,6 +75,6 @@ function unquote(written: string): string | null {
   try {
     return JSON.parse(`"${written}"`)
   } catch {
-    return null // it will fail in the whole text as well
+    return null // JSON.parse of the whole text will fail as well
   }
 }

@@ -5,19 +5,19 @@ import { type JsonPath, PathTracker } from './path_tracker.ts'
 import { StringReader } from './string_reader.ts'
 
 export type ExtractOptions = {
-  /** To the strings that are wanted, in a root that is an object or an array. */
+  /** Paths to the strings to extract. The root must be an object or an array. */
   paths: readonly JsonPath[]
-  /** Of the skeleton, at most. */
+  /** Most bytes of the skeleton. */
   max_bytes: number
   max_strings: number
-  /** Told how long the skeleton has become; nothing more is read until it is done. */
+  /** Called with the current length of the skeleton. Nothing more is read until it resolves. */
   onLength?: (bytes: number) => Promise<void>
 }
 
-/** Bytes of the string of that number, in order; the last may be empty. `is_well_formed`: without lone surrogates so far. */
+/** Bytes of the string `index`, in order; the last part may be empty. `is_well_formed`: no lone surrogates so far. */
 export type StringPart = { path: JsonPath; index: number; bytes: Buffer; is_last: boolean; is_well_formed: boolean }
 
-/** The text with a placeholder for each string. `indexOf` knows them again; of any other value it is null. */
+/** The text with a placeholder for each string. `indexOf` returns the index for a placeholder, and null for any other value. */
 export type Skeleton = { bytes: Buffer; indexOf: (value: unknown) => number | null }
 
 type Wanted = { path: JsonPath; reader: StringReader }
@@ -26,20 +26,20 @@ export class TooLargeError extends Error {
   override readonly name = 'TooLargeError'
 }
 
-/** What `extractStrings` does, piece by piece. Only tells strings from what is between them: JSON.parse judges the rest. */
+/** Extracts strings piece by piece. It only tells strings from what is between them; JSON.parse checks the rest. */
 export class StringExtractor {
   readonly #options: ExtractOptions
   readonly #path: PathTracker
   readonly #skeleton: GrowingBuffer
-  /** Made up here and told to nobody, so no client can write a placeholder. */
+  /** Random and never shown, so no client can write a placeholder. */
   readonly #token = `${randomUUID()}:`
   #count = 0
   #wanted: Wanted | null = null
   #isInString = false
   #isEscaped = false
-  /** Where the key that is being read begins in the skeleton. */
+  /** Start of the current key in the skeleton. */
   #key_start: number | null = null
-  /** The bytes of this piece before it are in the skeleton, or were taken out. */
+  /** Position in this piece: the bytes before it are in the skeleton, or were extracted. */
   #kept = 0
 
   constructor(options: ExtractOptions) {
@@ -48,7 +48,7 @@ export class StringExtractor {
     this.#skeleton = new GrowingBuffer(options.max_bytes)
   }
 
-  /** Bytes of the skeleton so far. */
+  /** Length of the skeleton so far, in bytes. */
   get length(): number {
     return this.#skeleton.length
   }
@@ -120,7 +120,7 @@ export class StringExtractor {
       at++
     }
     while (at < piece.length && piece[at] !== QUOTE && piece[at] !== BACKSLASH) at++
-    if (at === piece.length) return at // to look beyond it would make the loop above slow for good
+    if (at === piece.length) return at // reading past the end would make the loop above slow from then on
     if (piece[at] === BACKSLASH) {
       this.#isEscaped = true
     } else {

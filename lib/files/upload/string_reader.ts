@@ -3,7 +3,7 @@ import { BACKSLASH, QUOTE } from '#lib/json/bytes.ts'
 
 const LOWER_U = 0x75
 const FOREIGN = 255
-/** Hex digits missing behind a backslash of which it is not known yet whether it takes any. */
+/** Value of `#missing` directly after a backslash, when it is unknown whether hex digits follow. */
 const BEHIND_BACKSLASH = 5
 
 const BEYOND_ASCII = 1
@@ -20,26 +20,26 @@ const hexDigits = new Uint8Array(256).fill(FOREIGN)
 for (const digit of '0123456789abcdefABCDEF') hexDigits[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
 
 /**
- * Reads one JSON string from behind its opening quote (RFC 8259 section 7), cut into pieces anywhere. What it gives, put
- * together, is `Buffer.from(JSON.parse(string))`: UTF-8, a lone surrogate as U+FFFD. Throws a SyntaxError where the text
- * is not JSON: at control characters, bad escapes, broken UTF-8.
+ * Reads one JSON string from after its opening quote (RFC 8259 section 7), split into pieces anywhere. The returned bytes,
+ * concatenated, are `Buffer.from(JSON.parse(string))`: UTF-8, with U+FFFD for a lone surrogate. Throws a SyntaxError where the
+ * text is not JSON: at control characters, invalid escapes and invalid UTF-8.
  */
 export class StringReader {
   /** The closing quote has been read. */
   isDone = false
-  /** False once a lone surrogate was read. */
+  /** False after a lone surrogate. */
   isWellFormed = true
   #missing = 0
   #unit = 0
-  /** The first half of a character whose second half the next escape may be. */
+  /** The first half of a surrogate pair, whose second half may be in the next escape. */
   #high = ''
-  /** In the midst of text beyond ASCII, which is to be checked. */
+  /** Checks text beyond ASCII; null outside of such text. */
   #utf8: TextDecoder | null = null
-  /** The bytes of this piece, once they differ from the piece itself. */
+  /** The output for this piece, once it differs from the piece itself. */
   #out: Buffer | null = null
   #length = 0
 
-  /** `end` lies behind the closing quote, or is the length of the piece; `bytes` may be a part of the piece. */
+  /** `end` is the position after the closing quote, or the length of the piece; `bytes` may be a slice of the piece. */
   read(piece: Buffer, start: number): { end: number; bytes: Buffer } {
     this.#out = null
     if (this.#missing > 0 || this.#high) this.#copyOut(piece, start, start)
@@ -70,7 +70,7 @@ export class StringReader {
     return this.#out ? this.#out.subarray(0, this.#length) : piece.subarray(start, end)
   }
 
-  /** From here on, bytes are copied. An escape is longer than what it stands for, but may have begun in the last piece. */
+  /** Copies bytes from now on. An escape is longer than its character, but may have begun in the last piece. */
   #copyOut(piece: Buffer, start: number, end: number): void {
     this.#out = Buffer.allocUnsafe(piece.length - start + 8)
     this.#length = piece.copy(this.#out, 0, start, end)
@@ -133,7 +133,7 @@ export class StringReader {
     }
   }
 
-  /** It stayed alone. */
+  /** Writes a first half that remained without a second one. */
   #putHigh(): void {
     if (!this.#high) return
     this.#length += (this.#out as Buffer).write(this.#high, this.#length)

@@ -1,9 +1,9 @@
 import { decodeBase64 } from './base64_decoder.ts'
 
-/** What stood in the `content` of an attachment: bytes at hand, or a blob that was stored while they arrived. */
+/** The `content` of an attachment: bytes in memory, or a blob that was stored while they arrived. */
 export type ContentSource = { bytes: Buffer } | { blob_id: string }
 
-/** The content of a file that came with a request. In a fingerprint it stands for the text it came as. */
+/** The content of a file in a request. In a fingerprint it replaces the text in which it was sent. */
 export class UploadedContent {
   /** Hex. */
   readonly sha256: string
@@ -22,7 +22,7 @@ export class UploadedContent {
   }
 }
 
-/** What is wrong with the `content` of an attachment, as words to follow its name. */
+/** The fault of an attachment's `content`, in words that follow its name. */
 export class WrongContent {
   readonly fault: string
 
@@ -31,7 +31,7 @@ export class WrongContent {
   }
 }
 
-/** Decodes the files of a body that is at hand. */
+/** Decodes the files of a complete body. */
 export function decodeContents(body: unknown): void {
   replaceContents(body, text => {
     const decoded = decodeBase64(text)
@@ -42,7 +42,7 @@ export function decodeContents(body: unknown): void {
 
 type Attached = { attachments?: unknown }
 
-/** Replaces the `content` of each attachment in the body of a send, single or batch, where it is text. */
+/** Replaces the `content` of each attachment in the body of a send, single or batch, if it is a string. */
 export function replaceContents(body: unknown, replace: (text: string) => unknown): void {
   for (const email of Array.isArray(body) ? body : [body]) {
     const attachments = (email as Attached | null)?.attachments
@@ -53,7 +53,7 @@ export function replaceContents(body: unknown, replace: (text: string) => unknow
   }
 }
 
-/** Replaces the `html` of each email in the body of a batch, where it is text. */
+/** Replaces the `html` of each email in the body of a batch, if it is a string. */
 export function replaceHtml(body: unknown, replace: (text: string) => unknown): void {
   for (const email of Array.isArray(body) ? body : []) {
     if (typeof email?.html === 'string') email.html = replace(email.html)

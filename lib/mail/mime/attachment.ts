@@ -8,13 +8,13 @@ import {
 } from '#lib/mail/attachment_limits.ts'
 import { atomsField, type HeaderField, isPlainText } from './field.ts'
 
-/** What an attachment's header is written from; null: the type goes by the file name's extension. */
+/** The input for an attachment's header. A null `content_type` means the type for the file name's extension. */
 export type AttachmentHead = {
   filename: string
   content_type: string | null
   content_disposition: 'attachment' | 'inline'
   content_id: string | null
-  /** It is a message in lines that are sent as they are (embedded_message.ts). */
+  /** The file is a message whose lines are sent as they are (embedded_message.ts). */
   is_embedded?: boolean
 }
 
@@ -23,18 +23,18 @@ const ANY_TYPE = 'application/octet-stream'
 export const MESSAGE = 'message/rfc822'
 
 /**
- * May not be encoded as base64 (RFC 2045 section 6.4, RFC 2046 section 5.2.1), so the file is sent as bytes of any type,
- * unless it is a message that need not be encoded.
+ * Types that may not be encoded as base64 (RFC 2045 section 6.4, RFC 2046 section 5.2.1), so the file is sent as
+ * application/octet-stream, unless it is a message that need not be encoded.
  */
 const COMPOSITE = /^(?:message|multipart)\//
 
-/** Longer names are written as RFC 2231 says, in parts: a quoted string cannot be folded. */
+/** Longer names are written in parts (RFC 2231), since a quoted string cannot be folded. */
 const LONGEST_PLAIN_NAME = 60
 
-/** Of an encoded name in one line, behind ` filename*10*=utf-8''`. */
+/** Characters of an encoded name per line, after ` filename*10*=utf-8''`. */
 const SEGMENT = 54
 
-/** Throws TypeError for a content id or type that nobody validated; names are cleaned. */
+/** Returns the fields of an attachment. Throws TypeError for an unvalidated content id or type; names are cleaned. */
 export function attachmentFields(head: AttachmentHead, disposition: 'attachment' | 'inline'): HeaderField[] {
   const filename = safeFilename(head.filename)
   const fields = [
@@ -49,16 +49,16 @@ export function attachmentFields(head: AttachmentHead, disposition: 'attachment'
   return [...fields, atomsField('Content-ID', [`<${content_id}>`])]
 }
 
-/** Whether it is an invitation, or an answer to one: what a mail program does with it is in its type (RFC 6047 section 2.4). */
+/** Tells whether a file is an invitation or a reply to one: mail clients decide by its type (RFC 6047 section 2.4). */
 export function isInvitation(content_type: string | null): boolean {
   const { type, parameters } = parseContentType(content_type ?? '') ?? { type: '', parameters: [] }
   return type === 'text/calendar' && parameters.some(({ name }) => name === 'method')
 }
 
-/** The fields of an invitation that is a form of the body and no file. Throws as above. */
+/** Returns the fields of an invitation that is an alternative of the body, not a file. Throws as above. */
 export function invitationFields(head: AttachmentHead): HeaderField[] {
   const atoms = typeAtoms(head)
-  // iCalendar is UTF-8 (RFC 5545 section 3.1.4), and text without a charset is ASCII.
+  // iCalendar is UTF-8 (RFC 5545 section 3.1.4), while text without a charset is ASCII.
   const charset = atoms.some(atom => /^charset=/i.test(atom)) ? [] : ['charset=utf-8;']
   return [
     atomsField('Content-Type', [...atoms, ...charset, `name="${plainFilename(safeFilename(head.filename))}"`]),
@@ -67,8 +67,8 @@ export function invitationFields(head: AttachmentHead): HeaderField[] {
 }
 
 /**
- * `type/subtype` of what is given, else by the name's extension; that of any bytes for a composite type other than a
- * message. Throws as above.
+ * Returns the given `type/subtype`, else the one for the name's extension; application/octet-stream for a composite type other
+ * than a message. Throws as above.
  */
 export function typeOfFile(content_type: string | null, filename: string): string {
   return contentTypeOf(content_type, filename, true).type
@@ -81,7 +81,7 @@ function contentTypeOf(content_type: string | null, filename: string, canBeMessa
   return { type: ANY_TYPE, parameters: [] }
 }
 
-/** All but a parameter `name`: that is written from the file name. */
+/** Returns the type and its parameters, except `name`, which is written from the file name. */
 function typeAtoms({ content_type, filename, is_embedded = false }: AttachmentHead): string[] {
   const { type, parameters } = contentTypeOf(content_type, filename, is_embedded)
   const others = parameters.filter(({ name }) => name !== 'name')
@@ -89,8 +89,8 @@ function typeAtoms({ content_type, filename, is_embedded = false }: AttachmentHe
 }
 
 /**
- * The name in the disposition: as it is, or encoded as UTF-8 (RFC 2231 sections 3 and 4). Not both: of the two, Python
- * and others show the plain one. Who cannot read the encoded one finds a plain one in the Content-Type.
+ * Returns the name for the disposition: as it is, or encoded as UTF-8 (RFC 2231 sections 3 and 4). Not both, since Python and
+ * others would show the plain one. Readers that do not support the encoded one find a plain one in the Content-Type.
  */
 function filenameAtoms(filename: string): string[] {
   if (isPlainFilename(filename)) return [`filename="${filename}"`]
@@ -100,7 +100,7 @@ function filenameAtoms(filename: string): string[] {
   return segments.map((segment, i) => `filename*${i}*=${i === 0 ? "utf-8''" : ''}${segment}${i < last ? ';' : ''}`)
 }
 
-/** No segment splits a character: some readers decode each for itself. */
+/** Splits a name into segments, never within a character, since some readers decode each segment separately. */
 function encodedSegments(filename: string): string[] {
   const segments = ['']
   for (const character of filename) {
@@ -117,11 +117,11 @@ function percentEncoded(character: string): string {
   return Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&')
 }
 
-/** What is nearest to the name in ASCII: `Résumé.pdf` is `Resume.pdf`. */
+/** Returns the nearest name in ASCII: `Resume.pdf` for `Résumé.pdf`. */
 function plainFilename(filename: string): string {
   if (isPlainFilename(filename)) return filename
   const plain = filename
-    .normalize('NFKD') // may make a slash or a dot of what looked like one
+    .normalize('NFKD') // may produce a slash or a dot from a look-alike
     .replace(/\p{M}/gu, '')
     .replace(/[^ -~]+|["%/\\]|=\?|^\.+/g, '_')
     .replace(/ +/g, ' ')
@@ -129,7 +129,10 @@ function plainFilename(filename: string): string {
   return clipFilename(plain || 'attachment', LONGEST_PLAIN_NAME)
 }
 
-/** Quotes and backslashes would have to be escaped, which not every reader takes back; some decode percents. */
+/**
+ * Tells whether a name needs no encoding. Quotes and backslashes would need escapes, which not every reader removes; some decode
+ * percent signs.
+ */
 function isPlainFilename(filename: string): boolean {
   return filename.length <= LONGEST_PLAIN_NAME && isPlainText(filename) && !/["\\%]/.test(filename)
 }

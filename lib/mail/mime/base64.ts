@@ -1,11 +1,11 @@
-/** RFC 2045 section 6.8: 76 characters a line, which are 57 bytes. */
+/** RFC 2045 section 6.8: 76 characters per line, which are 57 bytes. */
 const LINE = 76
 const LINE_BYTES = 57
 
-/** Encoded at a time: a string that stays small, and lines that are still in the cache when they are moved. */
+/** Bytes encoded at a time: the string stays small, and its lines are still in the CPU cache when they are moved. */
 const BLOCK_BYTES = LINE_BYTES * 1024
 
-/** Base64 in CRLF lines, the last one ended too; one empty line for no bytes. */
+/** Returns base64 in CRLF lines, including the last; one empty line for no bytes. */
 export function base64Lines(bytes: Buffer): string {
   const encoded = bytes.toString('base64')
   let lines = ''
@@ -13,20 +13,20 @@ export function base64Lines(bytes: Buffer): string {
   return lines || '\r\n'
 }
 
-/** The length of `base64Lines` of so many bytes. */
+/** Returns the length of `base64Lines` for this many bytes. */
 export function base64LinesLength(bytes: number): number {
   const encoded = 4 * Math.ceil(bytes / 3)
   return Math.max(2, encoded + 2 * Math.ceil(encoded / LINE))
 }
 
-/** Writes `base64Lines` of bytes that come in pieces of any length straight into the place that is kept for them. */
+/** Writes `base64Lines` of bytes that come in pieces of any length directly into the space reserved for them. */
 export class Base64Writer {
   readonly #target: Buffer
-  /** The start of a line that is not full yet. */
+  /** The start of a line that is not full yet, as bytes. */
   readonly #rest = Buffer.allocUnsafe(LINE_BYTES)
   #rested = 0
   #isEmpty = true
-  /** Behind the last byte written. */
+  /** Position after the last byte written. */
   end: number
 
   constructor(target: Buffer, start: number) {
@@ -47,13 +47,13 @@ export class Base64Writer {
     this.#rested = bytes.copy(this.#rest, 0, rest)
   }
 
-  /** Writes the last line, which need not be full. */
+  /** Writes the last line, which may be shorter. */
   finish(): void {
     if (this.#rested > 0) this.#encode(this.#rest, 0, this.#rested)
     else if (this.#isEmpty) this.#endLine()
   }
 
-  /** Base64 is written behind the room of its line breaks, then line after line is moved forward to its place. */
+  /** Writes base64 after the space for its line breaks, then moves each line forward to its place. */
   #encode(bytes: Buffer, start: number, end: number): void {
     this.#isEmpty = false
     const encoded = bytes.toString('base64', start, end)

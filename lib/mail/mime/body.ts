@@ -3,18 +3,20 @@ import { type AttachmentHead, attachmentFields, invitationFields } from './attac
 import { base64Lines, base64LinesLength } from './base64.ts'
 import { atomsField, type HeaderField } from './field.ts'
 
-/** Where the content of an attachment belongs, as base64 lines or embedded: `length` bytes. Its index is the message's. */
+/**
+ * The place of an attachment's content, as base64 lines or embedded: `length` bytes. `attachment` is its index in the message.
+ */
 type Slot = { attachment: number; length: number }
 
 /**
- * The fields that describe a body, and the body in pieces: CRLF lines of at most 76 characters, the last one ended too,
- * and the places of attachments. Text is ASCII; from a thread it comes as bytes.
+ * The fields that describe a body, and the body in pieces: CRLF lines of at most 76 characters, including the last, and the
+ * places of attachments. Text is ASCII; from a thread it comes as bytes.
  */
 export type MimePart = { fields: HeaderField[]; body: (string | Uint8Array<ArrayBuffer> | Slot)[] }
 
 type Multipart = 'alternative' | 'related' | 'mixed'
 
-/** Base64 keeps every text exactly, and leaves no line that is too long, starts with a dot or ends in white space. */
+/** Returns a part with text. Base64 preserves every text, and no line is too long, starts with a dot or ends in white space. */
 export function textPart(subtype: 'plain' | 'html', content: string): MimePart {
   return {
     fields: [
@@ -25,7 +27,7 @@ export function textPart(subtype: 'plain' | 'html', content: string): MimePart {
   }
 }
 
-/** A file of `size` bytes. Throws as `attachmentFields` does. */
+/** Returns the part of a file of `size` bytes. Throws as `attachmentFields` does. */
 export function filePart(
   head: AttachmentHead & { size: number },
   attachment: number,
@@ -33,20 +35,21 @@ export function filePart(
 ): MimePart {
   const fields = attachmentFields(head, disposition)
   if (!head.is_embedded) return { fields, body: [{ attachment, length: base64LinesLength(head.size) }] }
-  // The line end before a boundary is none of the part's (RFC 2046 section 5.1.1): the message keeps its last one.
+  // The line end before a boundary does not belong to the part (RFC 2046 section 5.1.1), so the message needs another one to keep
+  // its last.
   return { fields, body: [{ attachment, length: head.size }, '\r\n'] }
 }
 
-/** An invitation of `size` bytes as a form of the body. Throws as `attachmentFields` does. */
+/** Returns the part of an invitation of `size` bytes as an alternative of the body. Throws as `attachmentFields` does. */
 export function invitationPart(head: AttachmentHead & { size: number }, attachment: number): MimePart {
   return { fields: invitationFields(head), body: [{ attachment, length: base64LinesLength(head.size) }] }
 }
 
 /**
- * multipart/alternative, the plainest part first (RFC 2046 section 5.1.4), multipart/related, the root first (RFC 2387),
- * or multipart/mixed. The boundary depends on the seed alone; it cannot occur in a part: base64 has no hyphen, a header
- * line begins with no hyphen, parts that are multiparts themselves have boundaries of their own, and whoever wrote an
- * embedded message did not know the seed.
+ * Returns multipart/alternative with the plainest part first (RFC 2046 section 5.1.4), multipart/related with the root first (RFC
+ * 2387), or multipart/mixed. The boundary depends on the seed alone. It cannot occur in a part: base64 has no hyphens, header
+ * lines do not begin with hyphens, nested multiparts have boundaries of their own, and the author of an embedded message did not
+ * know the seed.
  */
 export function multipart(subtype: Multipart, parts: MimePart[], seed: string, parameters: string[] = []): MimePart {
   const boundary = boundaryOf(subtype, seed)
@@ -64,7 +67,7 @@ function boundaryOf(subtype: Multipart, seed: string): string {
   return `mb-${hash('sha256', subtype === 'alternative' ? seed : `${seed} ${subtype}`, 'hex').slice(0, 24)}`
 }
 
-/** The canonical form of text: every line break is CRLF before it is encoded (RFC 2045 section 6.8). */
+/** Returns the canonical form of text: every line break is CRLF before it is encoded (RFC 2045 section 6.8). */
 function withCrlf(text: string): string {
   return text.replace(/\r\n|\r|\n/g, '\r\n')
 }

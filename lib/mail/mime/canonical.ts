@@ -16,14 +16,14 @@ export function relaxedBody(body: Buffer): Buffer {
   return endedOnce(body.at(-1) === 0x20 ? withoutExtraSpace(body) : relaxedLines(body))
 }
 
-/** The same of CRLF lines, the last one ended, that are part of a body: empty ones at the end stay. */
+/** Relaxed canonicalization of CRLF lines, including the last, that are a part of a body: empty lines at the end stay. */
 export function relaxedLines(lines: Buffer): Buffer {
   return hasExtraSpace(lines) ? withoutExtraSpace(lines) : lines
 }
 
 /**
- * Whether white space in CRLF lines, the last one ended, is to be changed. Scans at memory speed, which spare most bodies
- * a rewrite: base64 has no white space, part headers single spaces.
+ * Tells whether white space in CRLF lines, including the last, would change. These scans at memory speed spare most bodies a
+ * rewrite: base64 has no white space, and part headers have single spaces.
  */
 function hasExtraSpace(lines: Buffer): boolean {
   return lines.includes('\t') || lines.includes('  ') || lines.includes(' \r\n')
@@ -34,7 +34,7 @@ function withoutExtraSpace(body: Buffer): Buffer {
   return Buffer.from(lines.replace(/ (?=\r\n|$)/g, ''), 'latin1')
 }
 
-/** Empty lines at the end do not count, an empty body stays empty, any other ends with one CRLF. */
+/** Drops empty lines at the end. An empty body stays empty; any other ends with one CRLF. */
 function endedOnce(body: Buffer): Buffer {
   let end = body.length
   while (end >= 2 && body[end - 2] === 0x0d && body[end - 1] === 0x0a) end -= 2

@@ -5,22 +5,22 @@ import { Base64Writer, base64LinesLength } from './base64.ts'
 import { isSevenBit } from './seven_bit.ts'
 
 const CRLF = Buffer.from('\r\n')
-/** Encodings that leave the data as they are (RFC 2045 section 6.2); binary data may not have been through `withCrlf`. */
+/** Encodings that do not change the data (RFC 2045 section 6.2), except binary, which `withCrlf` may have damaged. */
 const PLAIN = /^(?:7bit|8bit)$/
 /** Types that may not be encoded (RFC 2045 section 6.4). */
 const COMPOSITE = /^(?:message|multipart)\//
-/** A signature is of the bytes (RFC 1847), and parts of a digest are messages without saying so (RFC 2046 section 5.1.5). */
+/** A signature covers the bytes (RFC 1847), and parts of a digest are messages by default (RFC 2046 section 5.1.5). */
 const FIXED = /^multipart\/(?:signed|encrypted|digest)$/
 
-/** Each line that begins so is compared with the boundaries; a message has few of them. */
+/** Lines that begin with hyphens are compared with the boundaries; normal messages have few of them. */
 const HYPHENS = '\n--'
 const MAX_HYPHENS = 100_000
 
 class Unencodable extends Error {}
 
 /**
- * Writes a message of CRLF lines, the last one ended, in 7bit: each leaf that is not becomes base64, and messages within
- * it are treated likewise. Returns null if that cannot be done. Linear in the length of the message.
+ * Converts a message of CRLF lines, including the last, to 7bit: each leaf that is not 7bit becomes base64, also in messages
+ * within it. Returns null if that is impossible. Linear in the length of the message.
  */
 export function encodeLeaves(raw: Buffer): Buffer | null {
   try {
@@ -35,7 +35,7 @@ class LeafEncoder {
   readonly #raw: Buffer
   readonly #delimiters: Delimiters
   readonly #pieces: Buffer[] = []
-  /** Bytes of the headers of all parts. */
+  /** Total bytes of the headers of all parts. */
   #headers = 0
 
   constructor(raw: Buffer) {
@@ -60,7 +60,7 @@ class LeafEncoder {
     }
   }
 
-  /** Writes the part that begins at `start`; returns where the next one does, or null behind the last one. */
+  /** Writes the part that begins at `start`; returns where the next one begins, or null after the last one. */
   #writePart(start: number, isRoot: boolean): number | null {
     const { header, body } = readPartHeader(this.#raw, start, this.#delimiters, { isRoot, isDigest: false })
     const head = this.#raw.subarray(start, body)
@@ -75,13 +75,13 @@ class LeafEncoder {
     const found = this.#delimiters.find(body)
     const content = this.#raw.subarray(body, found?.start)
     if (isMultipart && found?.level === this.#delimiters.depth - 1) {
-      // Text before the parts is never shown.
+      // Text before the parts is never shown, so it is dropped if it is not 7bit.
       this.#pieces.push(withEncoding(head, header, '7bit'), ...(isSevenBit(content) ? [content] : []))
     } else this.#writeLeaf(head, header, content, found !== null)
     return found && this.#writeDelimiters(found)
   }
 
-  /** `isDelimited`: the line end at its end belongs to the delimiter line behind it (RFC 2046 section 5.1.1). */
+  /** `isDelimited`: the last line end belongs to the delimiter line after it (RFC 2046 section 5.1.1). */
   #writeLeaf(head: Buffer, header: PartHeader, content: Buffer, isDelimited: boolean): void {
     const encoding = encodingOf(header)
     if (isSevenBit(content)) {
@@ -93,7 +93,7 @@ class LeafEncoder {
     this.#pieces.push(withEncoding(head, header, 'base64'), base64Of(content.subarray(0, end)))
   }
 
-  /** Up to the line behind which a part begins. What stands between delimiter lines otherwise is shown to nobody. */
+  /** Writes delimiter lines up to one that begins a part. Other text between delimiter lines is never shown. */
   #writeDelimiters(first: Delimiter): number | null {
     for (let found: Delimiter | null = first; found; found = this.#delimiters.find(found.next)) {
       const { start, next, level, isClose } = found
@@ -111,7 +111,7 @@ function encodingOf({ fields }: PartHeader): string {
   return fields.find(({ name }) => name === 'content-transfer-encoding')?.value.toLowerCase() || '7bit'
 }
 
-/** The same header with this encoding. */
+/** Returns the header with this encoding. */
 function withEncoding(head: Buffer, header: PartHeader, encoding: string): Buffer {
   if (encodingOf(header) === encoding) return head
   const others = header.fields.filter(({ name }) => name !== 'content-transfer-encoding')

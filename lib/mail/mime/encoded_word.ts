@@ -1,10 +1,10 @@
-/** 39 bytes are 52 base64 characters, a word of 64: behind any field name of our own the line stays within 76. */
+/** 39 bytes are 52 base64 characters and a word of 64: after any field name of ours the line has at most 76. */
 const WORD_BYTES = 39
 
 /**
- * Text as encoded words, UTF-8 and B encoding, each at most 64 characters (RFC 2047 sections 2 and 5 allow 75).
- * The words are to be separated by one space or fold, which readers drop. No word splits a code point; a lone
- * surrogate becomes U+FFFD. Empty text gives no words.
+ * Returns text as encoded-words in UTF-8 and B encoding, each of at most 64 characters (RFC 2047 sections 2 and 5 allow 75).
+ * Separate them by one space or fold, which readers drop. No word splits a code point; a lone surrogate becomes U+FFFD. Empty
+ * text gives no words.
  */
 export function encodedWords(text: string): string[] {
   const bytes = Buffer.from(text)
@@ -17,7 +17,10 @@ export function encodedWords(text: string): string[] {
   return words
 }
 
-/** Readers decode anything between these two marks, also inside quoted strings, where RFC 2047 section 5 forbids it. */
+/**
+ * Tells whether mail clients may decode the text: they decode anything between these two marks, even in quoted strings, where RFC
+ * 2047 section 5 forbids it.
+ */
 export function looksEncoded(text: string): boolean {
   return text.includes('=?')
 }

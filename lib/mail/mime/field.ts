@@ -1,14 +1,14 @@
 import { encodedWords, looksEncoded } from './encoded_word.ts'
 
-/** One header field: `raw` is `Name: value`, folded, ASCII, without the CRLF that ends it. */
+/** A header field. `raw` is `Name: value`, folded, ASCII, without the CRLF at its end. */
 export type HeaderField = { name: string; raw: string }
 
-/** RFC 2047 section 2 allows a line with an encoded word 76 characters, RFC 5322 section 2.1.1 asks for 78 at most. */
+/** RFC 2047 section 2 allows 76 characters for a line with an encoded-word; RFC 5322 section 2.1.1 recommends at most 78. */
 const LINE = 76
 
-// RFC 5322 3.6.8, but no `;`: it would end the list of what a signature signs (RFC 6376 3.5).
+// RFC 5322 3.6.8, except `;`, which would end the list of fields that a signature covers (RFC 6376 3.5).
 const NAME = /^[!-9<-~]{1,64}$/
-const CONTROLS = /[^\t -~\u0080-\uffff]+/g // the tab is white space like any other
+const CONTROLS = /[^\t -~\u0080-\uffff]+/g // a tab counts as white space
 const NOT_ASCII = /[^\t -~]/
 const PLAIN_WORDS = /^[!-~]+(?: [!-~]+)*$/
 const OVER_78 = /.{79}/
@@ -17,15 +17,15 @@ const OVER_998 = /.{999}/
 /** A line break other than CRLF and white space would end the field (RFC 5322 section 2.2.3). */
 const UNSAFE = /[^\t\r\n -~]|\r(?!\n[\t ])|(?<!\r)\n/
 
-/** Whether a field of this name can be written: names of more kinds than the API takes arrive by SMTP. */
+/** Tells whether a field of this name can be written. By SMTP, names arrive that the API does not accept. */
 export function isFieldName(name: string): boolean {
   return NAME.test(name)
 }
 
 /**
- * A field of atoms that are never broken, one space or fold between them. Every field is made here, so that no input
- * can add a header line. Throws TypeError for a name or an atom that cannot be written safely. Free text is cleaned or
- * encoded before it comes here: only an identifier that nobody validated is refused.
+ * Returns a field of atoms that are never broken, with one space or fold between them. Every field is made here, so that no input
+ * can add a header line. Throws TypeError for a name or an atom that cannot be written safely. Free text is cleaned or encoded
+ * before, so only unvalidated identifiers are rejected.
  */
 export function atomsField(name: string, atoms: string[]): HeaderField {
   const raw = fold(name, atoms)
@@ -36,8 +36,8 @@ export function atomsField(name: string, atoms: string[]): HeaderField {
 }
 
 /**
- * Text for people, which arrives exactly as given, spaces included: encoded when folding or an eager reader could
- * change it. Controls become a space.
+ * Returns a field with text for people, which arrives exactly as given, including its spaces: it is encoded if folding or lenient
+ * readers could change it. Control characters become a space.
  */
 export function textField(name: string, text: string): HeaderField {
   const value = withoutControls(text)
@@ -47,8 +47,8 @@ export function textField(name: string, text: string): HeaderField {
 }
 
 /**
- * A value whose syntax is the caller's (List-Unsubscribe, References, X-anything). ASCII goes out as it is, encoded
- * words in it too, folded only where it has a space; anything else, or a line over 998 characters, is encoded whole.
+ * Returns a field whose syntax is the caller's (List-Unsubscribe, References, X-anything). ASCII stays as it is, including
+ * encoded-words, and is folded at spaces only. Other text, or text with a line over 998 characters, is encoded as a whole.
  */
 export function rawField(name: string, text: string): HeaderField {
   const value = withoutControls(text).replace(/^[\t ]+|[\t ]+$/g, '')
@@ -57,12 +57,15 @@ export function rawField(name: string, text: string): HeaderField {
   return atomsField(name, isPlain ? words : encodedWords(value))
 }
 
-/** Whether text needs no encoding: ASCII words with single spaces, which every fold and every reader keeps. */
+/** Tells whether text needs no encoding: ASCII words with single spaces, which every fold and every reader preserves. */
 export function isPlainText(text: string): boolean {
   return PLAIN_WORDS.test(text) && !looksEncoded(text)
 }
 
-/** Encoded, a line break could not end a field, but would come back to life in a program that decodes and copies. */
+/**
+ * Replaces control characters with a space. An encoded line break could not end the field, but it could have an effect in a
+ * program that decodes and copies the text.
+ */
 export function withoutControls(text: string): string {
   return text.replace(CONTROLS, ' ')
 }
@@ -85,8 +88,8 @@ function fold(name: string, atoms: string[]): string {
 }
 
 /**
- * Only before a visible character: a line of nothing but white space is obsolete syntax, and some readers drop all
- * white space that begins a line. Right behind the name only when that makes the line fit.
+ * Folds only before a visible character: a line of white space alone is obsolete syntax, and some readers drop all white space at
+ * the beginning of a line. Folds directly after the name only if that makes the line fit.
  */
 function mayFold(atom: string, isFirst: boolean, end: number): boolean {
   if (!(atom.charCodeAt(0) > 0x20)) return false

@@ -1,6 +1,6 @@
 /**
- * A field of a header (RFC 5322 2.2). `name` is in lower case. `value` is unfolded and trimmed, with one character per
- * byte (latin1), as 8-bit bytes have no charset yet. `raw` is the whole field as it was written, with its line ends.
+ * A header field (RFC 5322 2.2). `name` is in lower case. `value` is unfolded and trimmed, with one character per byte (latin1),
+ * since 8-bit bytes have no charset yet. `raw` is the whole field as it was written, with its line ends.
  */
 export type ReadField = { name: string; value: string; raw: Buffer }
 
@@ -11,9 +11,9 @@ const SPACE = 32
 const COLON = 58
 
 /**
- * Splits a message, or a part of one, at the first empty line (RFC 5322 2.1). A line ends in CRLF, LF or CR. `header` is
- * the beginning of `raw` up to the last field. Lines behind that field that are no field belong to `body`, as the empty
- * line is missing then. Linear in the length of the header.
+ * Splits a message, or a part of one, at the first empty line (RFC 5322 2.1). Lines end in CRLF, LF or CR. `header` is the
+ * beginning of `raw` up to the last field. If the empty line is missing, lines after the last field that are not fields belong to
+ * `body`. Linear in the length of the header.
  */
 export function splitMessage(raw: Buffer): { header: Buffer; body: Buffer } {
   let end = 0
@@ -24,7 +24,7 @@ export function splitMessage(raw: Buffer): { header: Buffer; body: Buffer } {
     const isFold = isBlank(raw[at])
     if (!isFold) isInside = colonOf(raw, at, line.end) !== -1
     if (isInside) end = line.next
-    // Without any field before it, it is the beginning of a text.
+    // Without a field before it, this line begins a text.
     else if (end === 0 && !isFold && !isEnvelopeLine(raw, at)) return { header: raw.subarray(0, 0), body: raw }
     at = line.next
   }
@@ -32,8 +32,8 @@ export function splitMessage(raw: Buffer): { header: Buffer; body: Buffer } {
 }
 
 /**
- * Reads the fields of a header in their order, those of the same name too. Lines that are no field are skipped: the line
- * of an mbox (`From ann@x.com Mon ...`), or a continuation that has lost its blank on the way. Linear in the length.
+ * Parses the fields of a header in their order, including repeated names. Lines that are not fields are skipped: the line of an
+ * mbox (`From ann@x.com Mon ...`), or a continuation that lost its leading space on the way. Linear in the length.
  */
 export function readHeader(header: Buffer): ReadField[] {
   const text = header.toString('latin1')
@@ -57,7 +57,7 @@ export function readHeader(header: Buffer): ReadField[] {
   return fields
 }
 
-/** The values by name, the first where a name is repeated: fields that were added on the way stand above the others. */
+/** Returns the values by name. The first of repeated fields counts, since fields added on the way are above the others. */
 export function firstValues(fields: ReadField[]): Map<string, string> {
   const values = new Map<string, string>()
   for (const { name, value } of fields) if (!values.has(name)) values.set(name, value)
@@ -72,7 +72,7 @@ function readField(text: string): { name: string; value: string } {
   }
 }
 
-/** Without a pattern, as one that looks for blanks before the end is quadratic in blanks that are not at the end. */
+/** Trims without a regular expression, which would be quadratic in spaces that are not at the end. */
 function trimBlanks(text: string): string {
   let start = 0
   let end = text.length
@@ -81,7 +81,7 @@ function trimBlanks(text: string): string {
   return text.slice(start, end)
 }
 
-/** Where the line ends, and where the next one begins. */
+/** Returns where the line ends and where the next one begins. */
 function lineAt(bytes: Buffer, start: number): { end: number; next: number } {
   let end = start
   while (end < bytes.length && bytes[end] !== LF && bytes[end] !== CR) end++
@@ -89,7 +89,7 @@ function lineAt(bytes: Buffer, start: number): { end: number; next: number } {
   return { end, next: Math.min(end + (isPair ? 2 : 1), bytes.length) }
 }
 
-/** Position of the colon behind a field name, or -1. Blanks before it are obsolete syntax (RFC 5322 4.5). */
+/** Returns the position of the colon after a field name, or -1. White space before it is obsolete syntax (RFC 5322 4.5). */
 function colonOf(bytes: Buffer, start: number, end: number): number {
   let at = start
   while (at < end && isNameByte(bytes[at] as number)) at++
@@ -106,7 +106,7 @@ function isBlank(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB
 }
 
-/** `From ann@x.com Mon Jan 1 ...`, which an mbox writes before each message, also quoted. */
+/** Detects `From ann@x.com Mon Jan 1 ...`, also quoted, which an mbox has before each message. */
 function isEnvelopeLine(bytes: Buffer, start: number): boolean {
   return /^>?From /.test(bytes.toString('latin1', start, start + 6))
 }

@@ -1,13 +1,13 @@
-/** A structured field such as Content-Type: its value in lower case, its parameters by their names in lower case. */
+/** A structured field such as Content-Type: its value in lower case, and its parameters by name in lower case. */
 export type Structured = { value: string; parameters: Map<string, string> }
 
-/** More of one field are not read. */
+/** Further parameters of a field are ignored. */
 const MAX_PARAMETERS = 1_000
 
 /**
- * Reads a field of RFC 2045 5.1: `multipart/mixed; boundary="b"`. Comments are skipped, quoted pairs are decoded, values
- * in pieces (RFC 2231 3) are joined and percent-decoded to one character per byte. The first of two
- * parameters of one name counts. Linear in the length of the field.
+ * Parses a field of RFC 2045 5.1: `multipart/mixed; boundary="b"`. Comments are skipped, quoted pairs are decoded, and values in
+ * pieces (RFC 2231 3) are joined and percent-decoded to one character per byte. The first of two parameters with the same name
+ * counts. Linear in the length of the field.
  */
 export function readParameters(field: string): Structured {
   const [value = '', ...rest] = splitField(field)
@@ -40,7 +40,7 @@ function joinPieces(pieces: Piece[]): Map<string, string> {
   return joined
 }
 
-/** The texts between the semicolons, without quotes and comments. */
+/** Splits a field at its semicolons, without quotes and comments. */
 function splitField(field: string): string[] {
   const texts: string[] = []
   let text = ''
@@ -59,7 +59,7 @@ function splitField(field: string): string[] {
       if (char === '(') depth++
       if (char === ')') depth--
     } else if (char === '"') isQuoted = true
-    // Inside a word it is written by senders that do not quote what they should.
+    // A parenthesis inside a word is literal: some senders do not quote it.
     else if (char === '(' && /[\s=;]/.test(last)) depth = 1
     else if (char === ';') {
       texts.push(text)

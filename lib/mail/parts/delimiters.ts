@@ -1,4 +1,4 @@
-/** A delimiter line (RFC 2046 5.1.1), from its hyphens up to the next line. `level` is the multipart that it belongs to. */
+/** A delimiter line (RFC 2046 5.1.1), from its hyphens to the next line. `level` is that of its multipart. */
 export type Delimiter = { start: number; next: number; level: number; isClose: boolean }
 
 const LF = 10
@@ -10,15 +10,15 @@ const HYPHENS = Buffer.from('\n--')
 const MAX_BOUNDARY = 1_000
 
 /**
- * The boundaries of the multiparts that the reader is inside of, the outermost first. A delimiter line may belong to any
- * of them (RFC 2046 5.1.2): one of an outer multipart ends the inner ones, whose last delimiter line is missing then.
+ * The boundaries of the open multiparts, the outermost first. A delimiter line may belong to any of them (RFC 2046 5.1.2): one of
+ * an outer multipart ends the inner ones, whose last delimiter line is then missing.
  */
 export class Delimiters {
   readonly #raw: Buffer
   readonly #boundaries: string[] = []
-  /** The levels of each boundary: senders use one for a multipart and for another inside it. */
+  /** The levels of each boundary, since some senders use the same one for a multipart and another inside it. */
   readonly #levels = new Map<string, number[]>()
-  /** Whether the innermost multipart had its last delimiter line. */
+  /** True after the last delimiter line of the innermost multipart. */
   #isClosed = false
 
   constructor(raw: Buffer) {
@@ -31,7 +31,7 @@ export class Delimiters {
 
   /** Enters a multipart. `boundary` has one character per byte. */
   open(boundary: string): void {
-    // Blanks at the end are padding, there as in the delimiter lines.
+    // White space at the end is padding, here as in the delimiter lines.
     const trimmed = boundary.slice(0, MAX_BOUNDARY).replace(/\s{1,1000}$/, '')
     const levels = this.#levels.get(trimmed)
     if (levels) levels.push(this.depth)
@@ -40,7 +40,7 @@ export class Delimiters {
     this.#isClosed = false
   }
 
-  /** Leaves all multiparts inside of the level; whether the level itself is closed is told by `isClosed`. */
+  /** Leaves all multiparts inside of the level. `isClosed`: the level itself is closed. */
   leave(level: number, isClosed: boolean): void {
     while (this.depth > level + 1) {
       const boundary = this.#boundaries.pop() as string
@@ -51,7 +51,7 @@ export class Delimiters {
     this.#isClosed = isClosed
   }
 
-  /** The next delimiter line at or behind a line's beginning. Linear in the bytes up to there. */
+  /** Returns the next delimiter line at or after the beginning of a line. Linear in the bytes up to there. */
   find(from: number): Delimiter | null {
     if (this.depth === 0) return null
     for (let start = this.#hyphensAt(from); start !== -1; start = this.#hyphensAt(start + 2)) {
@@ -61,7 +61,7 @@ export class Delimiters {
     return null
   }
 
-  /** Reads the line that begins here; null when it is no delimiter. */
+  /** Parses the line that begins here; null if it is not a delimiter. */
   at(start: number): Delimiter | null {
     const raw = this.#raw
     if (raw[start] !== 45 || raw[start + 1] !== 45) return null
@@ -77,7 +77,7 @@ export class Delimiters {
     return closed === -1 ? null : { start, next, level: closed, isClose: true }
   }
 
-  /** The innermost multipart of this boundary that is not closed; only where there is none, one that is. */
+  /** Returns the level of the innermost open multipart with this boundary; that of a closed one only if there is no other. */
   #levelOf(boundary: string): number {
     const levels = this.#levels.get(boundary)
     if (!levels) return -1
@@ -85,7 +85,7 @@ export class Delimiters {
     return levels.at(isLastClosed && levels.length > 1 ? -2 : -1) as number
   }
 
-  /** The next two hyphens that begin a line. */
+  /** Returns the position of the next two hyphens at the beginning of a line. */
   #hyphensAt(from: number): number {
     const raw = this.#raw
     const isLineBegin = from === 0 || raw[from - 1] === LF

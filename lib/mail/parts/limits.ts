@@ -1,4 +1,4 @@
-/** Parts of a message; one with more is not read. */
+/** Most parts of a message; one with more is not parsed. */
 export const MAX_PARTS = 1_000
-/** Bytes of the headers of one part; a message with more is not read. */
+/** Most bytes of the headers of one part; a message with more is not parsed. */
 export const MAX_HEADERS = 1024 * 1024

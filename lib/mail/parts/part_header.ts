@@ -4,7 +4,10 @@ import type { Delimiters } from './delimiters.ts'
 import { MAX_HEADERS } from './limits.ts'
 import { repairHeader } from './repair_header.ts'
 
-/** `bytes` are whole lines in UTF-8, `fields` what is in them. `boundary` has one character per byte; null without one, or without parts. */
+/**
+ * `bytes` are whole lines in UTF-8, `fields` the fields in them. `boundary` has one character per byte; null if there is none, or
+ * no parts.
+ */
 export type PartHeader = {
   bytes: Buffer
   fields: ReadField[]
@@ -21,9 +24,9 @@ const LONE_CR = /\r(?!\n)/
 const LONE_CRS = /\r(?!\n)/g
 
 /**
- * Reads the header of a part that begins at `start`, and where its content begins. A line that is no field ends it
- * (RFC 2046 5.1 asks for an empty line), as does a delimiter line. In the header of the message such lines are skipped
- * where fields follow: `isCut` tells of it. Longer ones than MAX_HEADERS are left to whoever reads the message.
+ * Parses the header of a part that begins at `start`, and finds where its content begins. A line that is not a field ends the header
+ * (RFC 2046 5.1 requires an empty line), and so does a delimiter line. In the header of the message itself such lines are skipped
+ * if fields follow, which `isCut` reports. Headers over MAX_HEADERS are left to the reader of the message.
  */
 export function readPartHeader(
   raw: Buffer,
@@ -55,7 +58,7 @@ export function readPartHeader(
   return { header: { ...plain, type: value, boundary, start: parameters.get('start') ?? null }, body, isCut }
 }
 
-/** The same header for a multipart of this boundary, or without one for a text. */
+/** Returns the header for a multipart with this boundary, or for a text if it is null. */
 export function writePartHeader({ fields, type, start }: PartHeader, boundary: string | null): Buffer {
   const others = fields.filter(({ name }) => name !== 'content-type')
   const known = /^multipart\/[\w.+-]{1,60}$/.test(type) ? type : 'multipart/mixed'
@@ -64,7 +67,7 @@ export function writePartHeader({ fields, type, start }: PartHeader, boundary: s
   return Buffer.concat([Buffer.from(`Content-Type: ${field}\r\n`), ...others.map(({ raw }) => raw)])
 }
 
-/** Behind the empty line, at a delimiter line, or at the end. */
+/** Returns the end of the header: after the empty line, at a delimiter line, or the end of the message. */
 function findEnd(raw: Buffer, start: number, delimiters: Delimiters): number {
   for (let at = start; at < raw.length; ) {
     if (delimiters.depth > 0 && delimiters.at(at)) return at
@@ -77,7 +80,9 @@ function findEnd(raw: Buffer, start: number, delimiters: Delimiters): number {
   return raw.length
 }
 
-/** The first lines between fields that are no field; an mbox begins with such a line, which is none of the message. */
+/**
+ * Returns the position of the first lines between fields that are not fields. The line at the beginning of an mbox does not count.
+ */
 function findGap(header: Buffer, fields: ReadField[], isRoot: boolean): { at: number; count: number } | null {
   let at = 0
   for (const [count, { raw }] of fields.entries()) {
@@ -89,7 +94,7 @@ function findGap(header: Buffer, fields: ReadField[], isRoot: boolean): { at: nu
   return null
 }
 
-/** Ends the lines in LF, as mailparser knows no other end. */
+/** Converts line ends that are a lone CR to CRLF, which mailparser needs, and ends the last line. */
 function endLines(header: Buffer): Buffer {
   if (header.length === 0) return header
   const text = header.toString('latin1')

@@ -3,20 +3,20 @@ import { type ReadField, readHeader } from '#lib/mail/mime/header.ts'
 import { guessText } from './guess_text.ts'
 
 /**
- * An encoded word in Q with whatever stands in it (RFC 2047 2). B has no meaning for 8-bit bytes.
- * Linear: no text of a match contains the `?` that the next one begins with.
+ * An encoded-word in Q encoding with any content (RFC 2047 2). In B encoding 8-bit bytes have no meaning. Linear: no text of a
+ * match contains the `?` with which the next match begins.
  */
 const Q_WORD = /=\?([^?\s]{1,60})\?q\?([^?]*)\?=/gi
-/** These say little: 8-bit bytes are no US-ASCII, and many that are said to be UTF-8 are not. */
+/** Charsets that are not reliable: 8-bit bytes are not US-ASCII, and much text that is declared as UTF-8 is not. */
 const GUESSED = /^(?:utf-?8|us-ascii|ascii)$/i
-/** Charsets whose second byte of a character may be an ASCII one, `_` among them, which means a blank in Q. */
+/** Charsets in which the second byte of a character may be ASCII, for example `_`, which means a space in Q encoding. */
 const ASCII_SECOND =
   /^(?:x-)?(?:shift|s-?jis|ms_?kanji|windows-?(?:31j|936|949|950)|cp-?(?:932|936|949|950)|gb|big|ks|uhc)/i
 
 const RAW = /[\x80-\xff]+/g
 const RAW_PAIRS = /[\x80-\xff][\x40-\x7e\x80-\xff]?/g
 
-/** The fields of a header in UTF-8 (RFC 6532), whatever bytes they were written in, each of them judged by itself. */
+/** Returns the fields of a header in UTF-8 (RFC 6532), whatever their encoding, which is guessed per field. */
 export function repairHeader(header: Buffer): Buffer {
   if (isAscii(header)) return header
   return Buffer.concat(readHeader(header).map(repairField))
@@ -28,7 +28,7 @@ function repairField({ raw }: ReadField): Buffer {
   return Buffer.from(guessText(Buffer.from(encoded, 'latin1')))
 }
 
-/** Writes the 8-bit bytes of a word as Q asks for, so that they are decoded by the charset that the word names. */
+/** Encodes the 8-bit bytes of a word as Q encoding requires, so that they are decoded with the charset that the word names. */
 function encodeWord(word: string, charset: string, text: string): string {
   const name = charset.replace(/\*.*$/, '')
   if (GUESSED.test(name)) {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { detailOf, FetchError } from './error.ts'
 
 export type BodyLimits = {
-  /** Of the body. A longer one fails, or, with `excess: 'cut'`, ends there. */
+  /** Most bytes of the body. A longer one fails or, with `excess: 'cut'`, ends there. */
   max_bytes: number
   excess?: 'refuse' | 'cut'
   signal?: AbortSignal | undefined
@@ -11,11 +11,11 @@ export type BodyLimits = {
 type Response = { headers: IncomingHttpHeaders; body: AsyncIterable<Buffer> }
 
 /**
- * A body within its limits, in the chunks of the wire, 64 KB at most, which wait for the reader. A compressed one is
- * refused, since we ask for none (`Accept-Encoding: identity`, RFC 9110 section 12.5.3): without a decoder there is no
- * bomb, and what the wire carries is what the limit counts.
+ * Yields a body within its limits, in the chunks of the connection, of at most 64 KB, which wait for the reader. A compressed
+ * body is rejected, since we ask for none (`Accept-Encoding: identity`, RFC 9110 section 12.5.3): without a decoder there are no
+ * decompression bombs, and the limit counts the bytes of the connection.
  *
- * @throws {FetchError} while it is read, so that its status and headers are known even so
+ * @throws {FetchError} while it is read, so that the status and headers are known first
  */
 export async function* boundedBody(response: Response, limits: BodyLimits, close: () => void): AsyncGenerator<Buffer> {
   const { max_bytes, signal } = limits
@@ -51,7 +51,7 @@ function tooLarge(max_bytes: number): FetchError {
   return new FetchError('The URL answered with too much.', detail, { is_permanent: true })
 }
 
-/** After an answer that was allowed, so what is told of it tells nothing about our network. */
+/** Makes the error for a body that broke off. The connection was allowed, so details reveal nothing about our network. */
 function brokenOff(error: unknown): FetchError {
   const isSlow = (error as Error).name === 'TimeoutError'
   const reason = isSlow ? 'The URL answered too slowly.' : 'The answer of the URL broke off.'

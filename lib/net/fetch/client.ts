@@ -15,11 +15,13 @@ export type HttpRequest = {
 const MAX_HEADER_BYTES = 16 * 1024
 
 /**
- * Dials, and speaks over this connection only. Its own timeouts are off: they start anew with each byte, a deadline does not.
+ * Connects, and sends requests over this connection only. undici's timeouts are off: they restart with each byte, while a
+ * deadline does not.
  */
 export async function connectClient(dial: () => Promise<Socket>, url: URL): Promise<Client> {
-  // To read undici takes a tenth of the start of a process, and most never speak HTTP. First, for nobody hears the socket yet.
-  // biome-ignore lint/style/noRestrictedImports: everything else that speaks HTTP comes through here.
+  // Loaded on first use: loading undici takes a tenth of the start of a process, and most processes never use HTTP. It comes
+  // before `dial`, since nothing listens to the socket yet.
+  // biome-ignore lint/style/noRestrictedImports: everything else that uses HTTP comes through here.
   const { Client } = await import('undici')
   const socket = await dial()
   let isUsed = false
@@ -29,7 +31,7 @@ export async function connectClient(dial: () => Promise<Socket>, url: URL): Prom
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
     connect: (_, callback) => {
-      // Later, as every connection comes: undici does not notice one that is there at once.
+      // In a microtask, since undici does not notice a connection that is there at once.
       const isLost = isUsed
       isUsed = true
       queueMicrotask(() => (isLost ? callback(new Error('the connection was lost'), null) : callback(null, socket)))
@@ -37,7 +39,7 @@ export async function connectClient(dial: () => Promise<Socket>, url: URL): Prom
   })
 }
 
-/** The answer as soon as its headers are there. `reset`: the connection is not to be kept. Whatever fails ends it. */
+/** Resolves to the response once its headers have arrived. `reset`: the connection is not reused. Any failure closes it. */
 export async function requestOver(
   client: Client,
   request: HttpRequest,
@@ -45,7 +47,7 @@ export async function requestOver(
   reset: boolean,
 ): Promise<Dispatcher.ResponseData> {
   const { pathname, search } = new URL(request.url)
-  // undici heeds the signal of a request only once it is being written.
+  // undici observes the signal of a request only once the request is being written.
   signal.addEventListener('abort', () => client.destroy(signal.reason), { once: true })
   try {
     const response = await client.request({
@@ -56,7 +58,7 @@ export async function requestOver(
       signal,
       reset,
     })
-    response.body.on('error', () => {}) // of a body that nobody reads
+    response.body.on('error', () => {}) // errors of a body that nobody reads
     return response
   } catch (error) {
     void client.destroy()
@@ -64,7 +66,7 @@ export async function requestOver(
   }
 }
 
-/** In lower case. No compressed answer is asked for: see `boundedBody`. */
+/** Returns the headers in lower case. They do not ask for compression: see `boundedBody`. */
 export function headersOf(request: HttpRequest): Record<string, string> {
   const given = Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
   return { 'user-agent': 'Mailbrook', ...Object.fromEntries(given), 'accept-encoding': 'identity' }

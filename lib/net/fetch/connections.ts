@@ -5,15 +5,15 @@ import { FetchError, refused, unanswered } from './error.ts'
 import { type FetchPolicy, whyNotFetchable } from './policy.ts'
 import { askBriefly, type BriefAnswer, type BriefRequest } from './short_request.ts'
 
-/** Servers that do not say how long they keep a connection close it after 5 s at the earliest. */
+/** Most servers that do not say how long they keep a connection keep it for at least 5 s. */
 const IDLE_MS = 4_000
 
 type Kept = { client: Client; timer: NodeJS.Timeout }
 
 /**
- * `fetchSafely` for who asks the same servers again and again, and needs little of their answers: a connection is kept
- * for a few seconds for the next request to its origin. Each was made to an address that was looked at then. A redirect
- * is an answer.
+ * As `fetchSafely`, for repeated requests to the same servers that need little of the responses: a connection is kept for a few
+ * seconds for the next request to its origin. Each was made to an address that was checked then. A redirect is returned as a
+ * response.
  */
 export class Connections {
   readonly policy: FetchPolicy
@@ -25,13 +25,13 @@ export class Connections {
     this.policy = policy
   }
 
-  /** @throws {FetchError} when there is no answer. Another error: `close` was called meanwhile */
+  /** @throws {FetchError} if there is no response. Another error if `close` was called meanwhile */
   async ask(request: BriefRequest): Promise<BriefAnswer> {
     const url = URL.parse(request.url)
     if (!url) throw refused('the URL is none')
     const ends_at = performance.now() + request.deadline_ms
     const kept = this.#take(url.origin)
-    // One that was kept may have been closed at the moment it was used: then a new one is tried.
+    // The server may have closed a kept connection at that moment: then a new one is tried.
     const answer = kept && (await this.#askOver(kept, url, request).catch(() => null))
     if (answer) return answer
     const left_ms = ends_at - performance.now()
@@ -39,7 +39,7 @@ export class Connections {
     return this.#askAnew(url, { ...request, deadline_ms: left_ms })
   }
 
-  /** Ends every connection, those in use as well. */
+  /** Closes all connections, including those in use. */
   close(): void {
     this.#closing.abort(new Error('the connections were closed'))
     for (const { client } of [...this.#idle.values()].flat()) void client.destroy()
@@ -73,7 +73,7 @@ export class Connections {
     } finally {
       this.#busy.delete(client)
       if (isWhole && !this.#closing.signal.aborted) this.#keep(url.origin, client)
-      // Waited for: who asks two at a time is not to be seen with three.
+      // Waits for the end, so that a caller with two requests at a time never has three connections.
       else await client.destroy()
     }
   }

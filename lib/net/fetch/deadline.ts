@@ -1,10 +1,10 @@
 import { PatientTimer } from '#lib/async/patient_timer.ts'
 
-/** Aborts after so many milliseconds, or with another signal, unless it is cleared before. */
+/** A signal that aborts after `ms` milliseconds, or with another signal, unless it is cleared first. */
 export class Deadline {
   readonly #stop = new AbortController()
   readonly #timer: PatientTimer
-  /** Whoever asked does not want it any more. */
+  /** The caller's signal. */
   readonly #given: AbortSignal | undefined
   readonly #giveUp = () => this.#stop.abort(this.#given?.reason)
 

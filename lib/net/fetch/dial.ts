@@ -5,14 +5,14 @@ import { Deadline } from './deadline.ts'
 import { detailOf, refused, unreachable } from './error.ts'
 import { type FetchPolicy, hostOf, isFetchable, portOf } from './policy.ts'
 
-/** For one address, since a host may not really serve all that it has. */
+/** Limit per address, since a host may not really listen on all of its addresses. */
 const ADDRESS_MS = 5_000
 
 /**
- * A connection to the host of a URL, for `https:` with TLS that proves its name. Each of its addresses must be allowed,
- * and it goes to one of those very addresses: a name that resolves to something else a moment later gains nothing.
+ * Connects to the host of a URL; for `https:` with TLS that proves the host's name. All of its addresses must be allowed, and the
+ * connection goes to one of these very addresses, so a name that resolves differently a moment later gains nothing.
  *
- * @throws {FetchError} always the same to the caller, whether it is not allowed or not there
+ * @throws {FetchError} with the same message whether the host is not allowed or unreachable
  */
 export async function dial(url: URL, policy: FetchPolicy, signal: AbortSignal): Promise<Socket> {
   const host = hostOf(url)
@@ -52,15 +52,15 @@ async function connectToAny(addresses: string[], port: number, signal: AbortSign
   throw failure
 }
 
-/** Certificates are verified whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
+/** Verifies certificates whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
 async function secure(socket: Socket, host: string, signal: AbortSignal): Promise<Socket> {
-  const servername = isIP(host) ? '' : host // SNI knows names only (RFC 6066 section 3)
+  const servername = isIP(host) ? '' : host // SNI allows names only (RFC 6066 section 3)
   const tls = connectTls({ socket, host, servername, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] })
   return opened(tls, 'secureConnect', signal)
 }
 
 async function opened(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<Socket> {
-  // Until somebody else listens, and after: an unheard error event would end the process.
+  // Before and after others listen: an unhandled error event would end the process.
   socket.on('error', () => {})
   try {
     await once(socket, event, { signal })

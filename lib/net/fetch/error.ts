@@ -1,15 +1,15 @@
 /**
- * The one text for whatever went wrong before an allowed server took the request: an address that is refused, a name that
- * does not resolve and a port that is closed must look alike, or the caller scans our network by reading errors.
+ * The only message for all failures before an allowed server accepted the request. A rejected address, a name that does not
+ * resolve and a closed port must look the same, or callers could scan our network by reading errors.
  */
 const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
-/** Only of a server that may be connected to, and was. */
+/** Only for a server to which a connection was allowed and made. */
 const LATE = 'The server did not answer in time.'
 
 /**
- * Why there is no answer, or not the whole of it. `reason` is for who gave the URL. `detail` is for the operator's log
- * only: it names addresses and ports. `is_permanent` says that another try would end the same way; it decides on
- * retries and is not to be shown either.
+ * There is no response, or not the whole of it. `reason` is for the caller who gave the URL. `detail` is for the operator's log
+ * only, since it names addresses and ports. `is_permanent`: another try would fail the same way. It decides about retries and is
+ * not shown to callers either.
  */
 export class FetchError extends Error {
   readonly reason: string
@@ -25,17 +25,17 @@ export class FetchError extends Error {
   }
 }
 
-/** The policy forbids it, wherever it leads. */
+/** The policy forbids the URL. */
 export function refused(detail: string): FetchError {
   return new FetchError(UNREACHABLE, detail, { is_permanent: true })
 }
 
-/** No name, no connection, no TLS, no answer in HTTP, or none in time: it may be there later. */
+/** There was no name, no connection, no TLS, no HTTP response, or none in time. A retry may succeed. */
 export function unreachable(detail: string, cause?: unknown): FetchError {
   return new FetchError(UNREACHABLE, detail, { is_permanent: false, cause })
 }
 
-/** The server was connected to and did not answer the request, for lack of time or for another reason. */
+/** The connection was made, but the server did not respond to the request, because of a timeout or for another reason. */
 export function unanswered(host: string, error: unknown): FetchError {
   const reason = isTimeout(error) ? LATE : UNREACHABLE
   return new FetchError(reason, `${host}: ${detailOf(error)}`, { is_permanent: false, cause: error })
@@ -46,7 +46,7 @@ function isTimeout(error: unknown): boolean {
   return name === 'TimeoutError' || (cause instanceof Error && isTimeout(cause))
 }
 
-/** One line of an error that came from a resolver, a socket or a parser. */
+/** Returns one line for an error of a resolver, a socket or a parser. */
 export function detailOf(error: unknown): string {
   const { name, code, message, cause } = error as Error & { code?: unknown }
   if (name === 'AbortError' && cause) return detailOf(cause)

@@ -3,20 +3,20 @@ import ipaddr from 'ipaddr.js'
 import { hostAddresses, isPublicAddress } from '#lib/net/host_addresses.ts'
 import { createResolve, type Resolve } from './resolve.ts'
 
-/** Which addresses may be connected to. */
+/** The addresses that may be connected to. */
 export type AddressPolicy = {
-  /** Connected to although it is not public: an operator's own receiver. */
+  /** Allowed although they are not public, such as an operator's own receiver. */
   allowed?: BlockList | undefined
-  /** Never connected to, whatever else says it may be. */
+  /** Never allowed, whatever else allows them. */
   denied?: BlockList | undefined
 }
 
-/** Where may be fetched from. */
+/** The URLs that may be fetched. */
 export type FetchPolicy = AddressPolicy & { ports: readonly number[]; resolve: Resolve }
 
 const localName = /^(?:.*\.)?localhost$/
 
-/** Azure's wire server hands out a machine's secrets and has an address that is formally public. */
+/** Azure's wire server returns a machine's secrets at an address that is formally public. */
 const neverPublic = new BlockList()
 neverPublic.addAddress('168.63.129.16')
 
@@ -33,9 +33,9 @@ export function fetchPolicy({ FETCH_PORTS, FETCH_ALLOW, FETCH_DENY, DNS_SERVERS 
 }
 
 /**
- * What can be seen from the URL alone, for the error that refuses it when it is given to us: `must be ...`, or null.
- * Null promises nothing: what a name resolves to is looked at when it is fetched. Spellings such as `0x7f.1`, `①②⑦.1`,
- * `127.1.` or `[::ffff:127.0.0.1]` are one address to the URL parser, and are judged as that.
+ * Checks what the URL alone shows, and returns an error for the caller who gives it to us, `must be ...`, or null. Null promises
+ * nothing: the addresses of a name are checked when it is fetched. The URL parser turns spellings such as `0x7f.1`, `①②⑦.1`,
+ * `127.1.` or `[::ffff:127.0.0.1]` into one address, which is checked.
  */
 export function whyNotFetchable(url: string, policy: FetchPolicy): string | null {
   if (!URL.canParse(url)) return 'must be a URL'
@@ -48,9 +48,9 @@ export function whyNotFetchable(url: string, policy: FetchPolicy): string | null
   return isPublic ? null : 'must be on a public host, or on one that the operator of this server allows (FETCH_ALLOW)'
 }
 
-/** Whether this address may be connected to. What is not known to be public is not. */
+/** Tells whether this address may be connected to. One that is not known to be public may not. */
 export function isFetchable(address: string, policy: AddressPolicy): boolean {
-  if (!isIP(address) || address.includes('%')) return false // a zone is a link of this host
+  if (!isIP(address) || address.includes('%')) return false // a zone is an interface of this host
   const ip = ipaddr.process(address)
   const isIn = (networks: BlockList | undefined) => networks?.check(ip.toString(), ip.kind()) ?? false
   if (isIn(policy.denied)) return false
@@ -58,7 +58,7 @@ export function isFetchable(address: string, policy: AddressPolicy): boolean {
   return isPublicAddress(address) && !isIn(neverPublic) && !isIn(ownAddresses())
 }
 
-/** The name or address that a URL leads to, without brackets and the dot at the end. */
+/** Returns the name or address of a URL's host, without brackets and a trailing dot. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$|\.+$/g, '')
 }
@@ -67,7 +67,7 @@ export function portOf(url: URL): number {
   return Number(url.port || (url.protocol === 'https:' ? 443 : 80))
 }
 
-/** A public address of this host leads to what listens here behind the firewall. */
+/** Returns the addresses of this host. They are denied, since they lead to services that listen behind the firewall. */
 export function ownAddresses(): BlockList {
   const own = new BlockList()
   for (const address of hostAddresses()) own.addAddress(address, isIPv6(address) ? 'ipv6' : 'ipv4')

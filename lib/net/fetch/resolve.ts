@@ -1,9 +1,9 @@
 import { createDns } from '#lib/net/dns.ts'
 
-/** All addresses of a name, at least one. Rejects when there are none, or when the signal is aborted. */
+/** Resolves to all addresses of a name, at least one. Rejects if there are none, or if the signal is aborted. */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<string[]>
 
-/** `/etc/hosts` and search domains have no say, which suits names that strangers give us. */
+/** Ignores `/etc/hosts` and search domains, which suits names that users give us. */
 export function createResolve(servers?: readonly string[]): Resolve {
   const dns = createDns(servers)
   return async (name, signal) => {

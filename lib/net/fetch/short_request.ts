@@ -3,26 +3,26 @@ import { PatientTimer } from '#lib/async/patient_timer.ts'
 import { type Client, type Dispatcher, type HttpRequest, headersOf } from './client.ts'
 
 export type BriefRequest = HttpRequest & {
-  /** Of the body that are read. */
+  /** Most bytes of the body that are read. */
   max_bytes: number
-  /** From now to the last byte that is waited for. */
+  /** From now to the last byte that is awaited. */
   deadline_ms: number
 }
 
-/** `body`: its beginning; null when it is compressed, which was not asked for (RFC 9110 12.5.3). */
+/** `body`: its beginning; null if it is compressed, which we did not ask for (RFC 9110 12.5.3). */
 export type BriefAnswer = { status: number; headers: IncomingHttpHeaders; body: Buffer | null }
 
 type Head = Pick<BriefAnswer, 'status' | 'headers'>
 type Outcome = BriefAnswer & { isWhole: boolean }
 
-/** After the headers of an answer, which say what there is to know. */
+/** Time for the body after the headers, which are enough by themselves. */
 const BODY_MS = 2_000
 
 /**
- * Asks over this connection, and reads the beginning of the answer. `isWhole`: it was read to its end, so that the
- * connection can be used again. Rejects when there were no headers in time.
+ * Sends a request over this connection, and reads the beginning of the response. `isWhole`: it was read to its end, so the
+ * connection can be reused. Rejects if no headers arrived in time.
  *
- * By undici's own handlers: a stream for each body would cost more than all the rest.
+ * It uses undici's own handlers: a stream per body would cost more than everything else.
  */
 export function askBriefly(client: Client, url: URL, request: BriefRequest): Promise<Outcome> {
   return new Promise((resolve, reject) => {
@@ -60,7 +60,7 @@ class Reader implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return // more is to come
+    if (status < 200) return // an informational response, which another follows
     this.#head = { status, headers }
     this.#timer.clear()
     this.#timer = new PatientTimer(Math.min(BODY_MS, this.#ends_at - performance.now()), () => this.#giveUp())
@@ -86,7 +86,7 @@ class Reader implements Dispatcher.DispatchHandler {
     this.#controller?.abort(tooLate())
   }
 
-  /** What the headers said holds all the same. */
+  /** The headers remain valid even if the body fails. */
   #fail(error: Error): void {
     if (this.#head) this.#end(false)
     this.#timer.clear()

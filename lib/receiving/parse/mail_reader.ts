@@ -14,27 +14,27 @@ const OPTIONS = {
   skipTextToHtml: true,
   skipImageLinks: true,
   skipTextLinks: true,
-  keepDeliveryStatus: true, // it is read by others, as a file
-  ignoreEmbedded: true, // messages within a message are files: how deep they are nested is nothing to us
+  keepDeliveryStatus: true, // it becomes a file, which is parsed elsewhere
+  ignoreEmbedded: true, // messages within a message are files, so their nesting does not matter
   maxHeadSize: MAX_HEADERS,
   maxChildNodes: MAX_PARTS,
 }
 
-/** Reading one of them takes a second for a megabyte: a thousand recipients are far shorter. */
+/** Longest header line that is parsed, since parsing takes a second per megabyte. A thousand recipients are much shorter. */
 const MAX_LINE = 256 * 1024
 const ONE = new Set(['from', 'sender', 'reply-to', 'subject'])
 const MANY = new Set(['to', 'cc', 'bcc'])
 const GUESSED = 'guessed'
 const JAPANESE = /^(cs)?iso-?2022-?jp|^jis/i
 
-/** By this name the headers of a part tell what its sender declared, where mailparser guesses by the file's name. */
+/** Name under which the headers of a part keep the sender's declarations, since mailparser guesses by the file's name. */
 export const DECLARED = ':declared'
 export type Declared = { type: string; method: string | undefined; disposition: 'attachment' | 'inline' }
 
-/** mailparser without what is costly, and with the first of two headers, not the last one (reliability F13). */
+/** mailparser without its costly features, and with the first of two headers instead of the last (reliability F13). */
 export class MailReader extends Base {
   readonly #note: Note
-  /** Children so far, of each multipart. */
+  /** Number of children so far, per multipart. */
   readonly #children = new WeakMap<Split, number>()
 
   constructor(note: Note) {
@@ -50,7 +50,7 @@ export class MailReader extends Base {
       try {
         return known.decodeStream(charset)
       } catch {
-        return null // nobody knows it
+        return null // an unknown charset
       }
     }
     return { decodeStream: charset => new TextPartDecoder(find(charset)) }
@@ -70,17 +70,17 @@ export class MailReader extends Base {
 
   override createNode(split: Split): Node {
     const type = split.contentType || ''
-    // What is no type is text (RFC 2045 section 5.2).
+    // An invalid type counts as text (RFC 2045 section 5.2).
     if (!type.includes('/')) split.contentType = 'text/plain'
     const isText = this.#isText(split)
     const disposition = dispositionOf(split)
-    // mailparser makes a file of it for this word alone.
+    // This makes mailparser treat the part as a file.
     if (!isText) split.disposition = 'attachment'
     if (split.encoding === 'quoted-printable') split.getDecoder = () => new QuotedDecoder()
     if (split.encoding === 'base64') split.getDecoder = () => new Base64PartDecoder(isText, this.#note)
     const node = super.createNode(split)
     node.flow = split.flowed ? { delSp: split.delSp } : null
-    split.flowed = false // or mailparser would do it
+    split.flowed = false // else mailparser would unflow it
     const charset = (split.charset || 'utf-8').toLowerCase().replace(/[^a-z0-9]+/g, '')
     if (['utf8', 'ascii', 'usascii'].includes(charset)) node.charset = GUESSED
     const { method } = split._parsedContentType.params
@@ -89,8 +89,8 @@ export class MailReader extends Base {
   }
 
   /**
-   * Whether a part belongs to the text of the message (RFC 8621 4.1.4, `isInline`). One that is put inline by its name is
-   * a file even as the first part: its name would be lost.
+   * Tells whether a part belongs to the text of the message (RFC 8621 4.1.4, `isInline`). An inline part with a file name is a
+   * file even as the first part, or its name would be lost.
    */
   #isText(split: Split): boolean {
     const { parentNode, contentType, disposition, filename } = split
@@ -103,7 +103,7 @@ export class MailReader extends Base {
     return position === 0 || parentNode.contentType !== 'multipart/related'
   }
 
-  /** Plain texts are part of the HTML too where they do not say the same in other words. */
+  /** Joins the texts. Plain texts are part of the HTML too, unless they are an alternative to it. */
   override getTextContent(): FoundText {
     const texts: string[] = []
     const htmls: { isPlain: boolean; html: string }[] = []
@@ -125,7 +125,7 @@ export class MailReader extends Base {
   }
 }
 
-/** Without a word of its own a part is an attachment, but for a picture that the text refers to. */
+/** A part without a disposition is an attachment, except for a picture to which the text refers. */
 function dispositionOf({ disposition, parentNode, headers }: Split): Declared['disposition'] {
   if (disposition) return disposition === 'inline' ? 'inline' : 'attachment' // RFC 2183 2.8
   return isRelated(parentNode) && headers.hasHeader('Content-ID') ? 'inline' : 'attachment'

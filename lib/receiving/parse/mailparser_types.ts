@@ -26,7 +26,7 @@ export type FoundFile = {
 
 export type FoundText = { type: 'text'; text: string | null; html: string | null }
 
-/** What mailsplit tells of a part. */
+/** A part as mailsplit describes it. */
 export type Split = {
   parentNode: Split | false
   contentType: string | false
@@ -42,7 +42,7 @@ export type Split = {
   _parsedContentType: { params: Record<string, string> }
 }
 
-/** What mailparser makes of it. */
+/** The node that mailparser makes of a part. */
 export type Node = {
   headers: Map<string, unknown>
   contentType: string
@@ -54,7 +54,7 @@ export type Node = {
 
 export type Decoder = { decodeStream(charset: string): Transform }
 
-/** The parts of mailparser 3.9.31 that are changed here; no others are relied on. */
+/** The parts of mailparser 3.9.31 that are overridden here. Nothing else of its internals is used. */
 export type Internals = Omit<Transform, typeof Symbol.asyncIterator> & {
   tree: Node | false
   headers: Map<string, unknown> | false

@@ -3,10 +3,10 @@ import { readHeader, splitMessage } from '#lib/mail/mime/header.ts'
 import { repairHeader } from '#lib/mail/parts/repair_header.ts'
 import { MailReader } from './mail_reader.ts'
 
-/** A subject is among the first bytes of a message. */
+/** Bytes of a message in which its subject is searched. */
 const MAX_HEADER = 64 * 1024
 
-/** The name of a file that came without one; null where its type does not suggest any. */
+/** Returns a name for a file without one; null if its type does not suggest any. */
 export function nameFile(type: string, content: Uint8Array): string | null {
   if (type === 'text/calendar') return 'invite.ics'
   if (type !== 'message/rfc822' && type !== 'message/global') return null
@@ -14,7 +14,7 @@ export function nameFile(type: string, content: Uint8Array): string | null {
   return subject ? safeFilename(`${subject}.eml`) : 'message.eml'
 }
 
-/** The decoded subject of a message, empty without one. */
+/** Returns the decoded subject of a message, or an empty string. */
 function readSubject(content: Uint8Array): string {
   const bytes = Buffer.from(content.buffer, content.byteOffset, Math.min(content.byteLength, MAX_HEADER))
   const fields = readHeader(splitMessage(bytes).header)

@@ -6,10 +6,10 @@ const LIMITS = { count: 2, deadline_ms: 5_000, heap_mb: 512 }
 let threads: Threads<Uint8Array, Parsed> | null = null
 
 /**
- * Reads a message in a thread of its own: what a stranger wrote can hold up nothing else. Its bytes are moved there and
- * back, not copied: they must be all of their buffer, and are not to be used meanwhile.
+ * Parses a message in a thread, so that untrusted content blocks nothing else. Its bytes are moved there and back, not copied:
+ * they must be the whole of their buffer and must not be used meanwhile.
  *
- * @throws {EndedThreadError} when it takes too long or too much; the bytes are lost then
+ * @throws {EndedThreadError} if it takes too much time or memory; the bytes are lost then
  */
 export async function parseMessage(raw: Uint8Array<ArrayBuffer>): Promise<Parsed> {
   threads ??= new Threads(new URL('./parse_thread.ts', import.meta.url), LIMITS)

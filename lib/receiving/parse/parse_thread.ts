@@ -2,7 +2,7 @@ import { move, transferableSymbol, valueSymbol } from 'piscina'
 import type { Parsed } from './parsed_message.ts'
 import { readMessage, UnreadableError } from './read_message.ts'
 
-/** `parse_message.ts` runs this in a separate thread. The bytes are handed back as they came, not copied. */
+/** `parse_message.ts` runs this in a thread. The bytes are moved back, not copied. */
 export default async function parse(raw: Uint8Array<ArrayBuffer>): Promise<unknown> {
   const parsed = await read(raw)
   const files = 'message' in parsed ? parsed.message.files.map(file => file.content.buffer) : []

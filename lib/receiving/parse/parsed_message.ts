@@ -1,22 +1,22 @@
-/** An address as it was written; `address` may be anything a stranger wrote there. */
+/** An address as it was written. `address` may be any text of the sender. */
 export type ParsedAddress = { name: string; address: string }
 
-/** A part that is not the text of the message, messages within it among them. */
+/** A part that is not the text of the message, including messages within it. */
 export type ParsedFile = {
-  /** One that is safe to save under. */
+  /** Safe as a name to save the file under. */
   filename: string | null
-  /** In lower case; without parameters but the method of a calendar. */
+  /** In lower case, without parameters except the method of a calendar. */
   content_type: string
   disposition: 'attachment' | 'inline'
-  /** Without the angle brackets. */
+  /** Without angle brackets. */
   content_id: string | null
   content: Uint8Array<ArrayBuffer>
 }
 
-/** What a message says, decoded: every text is Unicode without halves of characters and NUL. */
+/** A decoded message. All texts are Unicode without lone surrogates and NUL. */
 export type ParsedMessage = {
   from: ParsedAddress | null
-  /** All of From, `from` the first of them (RFC 5322 section 3.6.2). */
+  /** All authors; `from` is the first of them (RFC 5322 section 3.6.2). */
   authors: ParsedAddress[]
   /** The mailbox of the Sender field. */
   sender: ParsedAddress | null
@@ -27,21 +27,21 @@ export type ParsedMessage = {
   subject: string
   message_id: string | null
   /**
-   * By name in lower case, as they were written but unfolded; the values of one name that comes more than once are on
-   * lines of their own, the topmost first.
+   * Values by name in lower case, as they were written but unfolded. Values of a repeated name are on separate lines, the topmost
+   * first.
    */
   headers: Record<string, string>
   html: string | null
   text: string | null
   files: ParsedFile[]
-  /** What was left out of it, in plain words. */
+  /** The parts that were left out, described in sentences. */
   cut: string | null
 }
 
-/** `raw` is handed back, since it was given away. `refused` says in plain words why the message cannot be read. */
+/** `raw` is moved back to the caller. `refused` is a sentence that says why the message cannot be parsed. */
 export type Parsed = { raw: Uint8Array<ArrayBuffer> } & ({ message: ParsedMessage } | { refused: string })
 
-/** More of a list field (To, Cc ...) is not kept, nor more names of headers. */
+/** Further entries of a list field (To, Cc ...) are dropped, and so are further names of headers. */
 export const MAX_ENTRIES = 1_000
-/** Characters of a text or HTML; the rest is in the raw message only. */
+/** Most characters of a text or HTML; the rest is only in the raw message. */
 export const MAX_TEXT = 10_000_000

@@ -1,16 +1,18 @@
 import { Transform, type TransformCallback } from 'node:stream'
 
 const [TAB, LF, CR, SPACE, EQUALS] = [9, 10, 13, 32, 61]
-/** What a byte says as a hexadecimal digit, or -1. */
+/** The value of a byte as a hexadecimal digit, or -1. */
 const DIGITS = Int8Array.from({ length: 256 }, (_, byte) =>
   '0123456789abcdef'.indexOf(String.fromCharCode(byte).toLowerCase()),
 )
-/** Blanks at the end of a line are no content (RFC 2045 section 6.7); more of them than this are. */
+/**
+ * White space at the end of a line is not content (RFC 2045 section 6.7), but more characters than this are treated as content.
+ */
 const MAX_BLANKS = 1_000
 
 /**
- * Decodes quoted-printable as it arrives. mailparser's own decoder makes a list of all that is encoded first: one message
- * of 40 MB filled the memory so fast with it that the whole process ended, not its thread.
+ * Decodes quoted-printable as it arrives. mailparser's own decoder first lists everything that is encoded: a message of 40 MB
+ * filled the memory so fast that the whole process ended, not just its thread.
  */
 export class QuotedDecoder extends Transform {
   #held: Buffer = Buffer.alloc(0)
@@ -35,7 +37,7 @@ export class QuotedDecoder extends Transform {
         i++
         continue
       }
-      // What follows decides what it is: the end of a line, or two digits.
+      // The next bytes decide what this is: the end of a line, or two digits.
       const end = skipBlanks(input, isBlank ? i : i + 1)
       if (end + 1 >= input.length && !isEnd && end - i < MAX_BLANKS) break
       const next = input[end]

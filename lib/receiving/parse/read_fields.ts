@@ -3,10 +3,13 @@ import type { ReadField } from '#lib/mail/mime/header.ts'
 import type { Mailbox } from './mailparser_types.ts'
 import { MAX_ENTRIES, MAX_TEXT, type ParsedAddress } from './parsed_message.ts'
 
-/** Characters of an address, a name or an id: a line of RFC 5322 is no longer. */
+/** Most characters of an address, a name or an id, which is the limit for a line in RFC 5322. */
 const MAX_WORD = 998
 
-/** Lists the members of a group in place of the group. `cuts` gets a sentence about what is left out, here and below. */
+/**
+ * Returns the addresses of a field, with the members of a group in place of the group. `cuts` gets a sentence about what is left
+ * out, here and below.
+ */
 export function listAddresses(field: { value: Mailbox[] } | { value: Mailbox[] }[] | undefined, cuts: Set<string>) {
   const all = [field ?? []].flat().flatMap(({ value }) => value.flatMap(entry => entry.group ?? [entry]))
   if (all.length > MAX_ENTRIES)
@@ -28,7 +31,7 @@ export function listHeaders(fields: ReadField[], cuts: Set<string>): Record<stri
   return Object.fromEntries(Array.from(values, ([name, all]) => [name, all.join('\n')]))
 }
 
-/** Returns the first one as it was written: mailparser would always end it in `>`. */
+/** Returns the first Message-ID as it was written: mailparser would always end it with `>`. */
 export function readMessageId(fields: ReadField[]): string | null {
   const found = fields.find(({ name }) => name === 'message-id')
   return (found && clip(contentOf(found))) || null

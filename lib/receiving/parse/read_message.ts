@@ -10,10 +10,10 @@ import { nameFile } from './name_file.ts'
 import type { ParsedFile, ParsedMessage } from './parsed_message.ts'
 import { clip, clipText, listAddresses, listHeaders, readMessageId } from './read_fields.ts'
 
-/** Why a message cannot be read, in plain words: another try would not help. */
+/** The message cannot be parsed, and another try would not help. The error's message says why, in plain words. */
 export class UnreadableError extends Error {}
 
-/** Of what is fed to the parser at a time. */
+/** Bytes that the parser gets at a time. */
 const PIECE = 64 * 1024
 
 /** @throws {UnreadableError} */
@@ -66,7 +66,7 @@ function explain(error: NodeJS.ErrnoException): string {
     : `It has more than ${MAX_PARTS} parts: what follows was not read.`
 }
 
-/** Small pieces together, as each is a step of its own for the parser; large ones are not copied. */
+/** Joins small pieces, since each is a separate step for the parser; large ones are not copied. */
 function* piecesOf(chunks: Buffer[]): Iterable<Buffer> {
   let small: Buffer[] = []
   let size = 0
@@ -100,7 +100,7 @@ async function readFile(found: FoundFile, max: number): Promise<ParsedFile> {
   }
 }
 
-/** How a calendar is to be taken is in its type (RFC 5546). */
+/** Returns the type, for a calendar with its method, which says how to treat it (RFC 5546). */
 function typeOf({ type, method }: Declared): string {
   if (type === 'text/calendar' && method && /^[A-Za-z-]{1,40}$/.test(method)) return `${type}; method=${method}`
   return parseContentType(type)?.type ?? 'application/octet-stream'

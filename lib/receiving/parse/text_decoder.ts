@@ -2,10 +2,10 @@ import { Transform, type TransformCallback } from 'node:stream'
 import { guessText } from '#lib/mail/parts/guess_text.ts'
 import { MAX_TEXT } from './parsed_message.ts'
 
-/** What may be behind it is cut away later on; longer texts would fill the memory of the thread in one step. */
+/** Most bytes of a text. The rest is dropped later anyway, and a longer text would fill the memory of the thread in one step. */
 const MAX_BYTES = MAX_TEXT + 1_000_000
 
-/** Decodes a text that has to be seen whole, by `decode` or by guess. */
+/** Decodes a text as a whole, with `decoder` or by guessing its charset. */
 export class TextPartDecoder extends Transform {
   readonly #chunks: Buffer[] = []
   readonly #decoder: Transform | null
@@ -36,7 +36,7 @@ export class TextPartDecoder extends Transform {
   }
 }
 
-/** In a charset that the platform knows. */
+/** Decodes a charset that the platform supports. */
 export class PlatformDecoder extends Transform {
   readonly #decoder: InstanceType<typeof TextDecoder>
 

@@ -1,12 +1,12 @@
-/** A longer text stays as it was broken into lines: nobody reads that far. */
+/** A longer text keeps its line breaks, since nobody reads that far. */
 const MAX_LENGTH = 1_000_000
 
-/** Joins the lines of a format=flowed text (RFC 3676); of quotes those of the same depth. */
+/** Joins the lines of a format=flowed text (RFC 3676), in quotes only lines of the same depth. */
 export function unflow(text: string, delSp: boolean): string {
   if (text.length > MAX_LENGTH) return text
   const paragraphs: string[] = []
   let lines: string[] = []
-  let openDepth = -1 // of the paragraph that goes on, if one does
+  let openDepth = -1 // of the paragraph that continues, or -1
   const close = () => {
     if (lines.length > 0) paragraphs.push(lines.join(''))
     lines = []

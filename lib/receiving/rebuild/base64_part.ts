@@ -5,19 +5,19 @@ const OTHER = /[^A-Za-z0-9+/]/
 const OTHERS = /[^A-Za-z0-9+/]+/g
 const BLANKS = /^[ \t\r\n]*$/
 const GROUPS = /^[A-Za-z0-9+/]+={0,2}$/
-/** Base64 of four or more bytes hardly ever looks like it. */
+/** Words, which base64 of four or more bytes hardly ever resembles. */
 const WORD = /^[A-Z]?[a-z]+$|^[A-Z]+$/
 const TWO_WORDS = /[^\s=][ \t]+\S/g
-/** A line of base64 has 76 characters; longer ones are decoded before their end is there. */
+/** A line of base64 has 76 characters. Longer ones are decoded before they end. */
 const MAX_REST = 10_000
 
-/** Takes down what was left out or taken for something else, in plain words. */
+/** Records in plain words what was left out or misread. */
 export type Note = (note: string) => void
 
 /**
- * Decodes base64 as it arrives (RFC 2045 6.8). Behind its padding it goes on with lines that are base64 themselves, as
- * some senders join what was encoded in pieces. Words behind it, which mailing lists add to a text, are part of it in a
- * text; in a file they are left out with a note. A part that begins with words is no base64, whatever its header says, and stays as it is.
+ * Decodes base64 as it arrives (RFC 2045 6.8). After its padding it continues with lines that are base64, since some senders join
+ * pieces that were encoded separately. Words after the base64, which mailing lists append, become part of a text; in a file they
+ * are left out with a note. A part that begins with words is not base64, whatever its header says, and stays as it is.
  */
 export class Base64PartDecoder extends Transform {
   readonly #isText: boolean
@@ -69,7 +69,7 @@ export class Base64PartDecoder extends Transform {
     if (stop < text.length) this.#tail.push(text.slice(stop))
   }
 
-  /** Decodes lines up to the first that is not base64; returns that one and all that follow. */
+  /** Decodes lines up to the first that is not base64; returns that line and all after it. */
   #decodeLines(text: string): string {
     const bytes = Buffer.allocUnsafe(text.length)
     let length = 0
@@ -99,7 +99,7 @@ export class Base64PartDecoder extends Transform {
     if (whole > 0) this.push(Buffer.from(letters.slice(0, whole), 'base64'))
   }
 
-  /** The group that the padding or the end of the part completes. */
+  /** Decodes the last group, which the padding or the end of the part completes. */
   #end(): void {
     if (this.#letters.length === 1) this.#note('The base64 of a part was cut short.')
     this.push(Buffer.from(this.#letters, 'base64'))
@@ -107,7 +107,7 @@ export class Base64PartDecoder extends Transform {
   }
 }
 
-/** Where lines begin that are words, those before them included that cannot be base64; -1 without any. */
+/** Returns where lines with words begin, including lines before them that cannot be base64; -1 if there are none. */
 function findWords(text: string): number {
   if (!text.includes(' ') && !text.includes('\t')) return -1
   TWO_WORDS.lastIndex = 0
@@ -119,18 +119,21 @@ function findWords(text: string): number {
   return -1
 }
 
-/** Blanks may have come into base64 on its way, but whole groups are between them then. */
+/**
+ * Tells whether a line has words. Spaces may have been inserted into base64 on the way, but then there are whole groups between
+ * them.
+ */
 function isWords(line: string): boolean {
   return line.split(/\s+/).some(word => word !== '' && (word.length % 4 !== 0 || !GROUPS.test(word)))
 }
 
-/** Behind the last whole line of base64: what is behind it may turn out to be words. */
+/** Returns the position after the last complete line of base64: the text after it may turn out to be words. */
 function endOfLines(text: string): number {
   const end = beforeOthers(text, text.lastIndexOf('\n') + 1)
   return text.length - end > MAX_REST ? text.length : end
 }
 
-/** Goes back to the end of the last line that is base64. */
+/** Returns the end of the last line before `start` that is base64. */
 function beforeOthers(text: string, start: number): number {
   let from = start
   while (from > 0) {

@@ -4,7 +4,7 @@ import { MAX_PARTS } from '#lib/mail/parts/limits.ts'
 import { type PartHeader, readPartHeader, writePartHeader } from '#lib/mail/parts/part_header.ts'
 import { Pieces } from './pieces.ts'
 
-/** The message in pieces that are to be read one after the other, and the fields of its header in UTF-8. */
+/** The message in pieces, to be read in order, and the fields of its header in UTF-8. */
 export type Rebuilt = { pieces: Buffer[]; fields: ReadField[]; notes: string[] }
 
 type Level = { header: PartHeader; piece: number; boundary: string; hasParts: boolean; preamble: Buffer }
@@ -16,9 +16,9 @@ const SPACE = 32
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Writes a message anew so that a strict reader finds all its parts: each delimiter line as it should be, under a new
- * boundary that nothing else in the message can be taken for, and an empty line behind each header. mailparser alone
- * loses parts behind delimiter lines with padding, ends that are missing and headers without an empty line.
+ * Rewrites a message so that a strict reader finds all its parts: correct delimiter lines with a new boundary that occurs nowhere
+ * else in the message, and an empty line after each header. mailparser alone loses parts after delimiter lines with padding,
+ * parts without an end, and headers without an empty line.
  *
  * Contents are not copied. Linear in the length of the message.
  */
@@ -34,9 +34,9 @@ class Rebuild {
   readonly #notes = new Set<string>()
   #fields: ReadField[] = []
   #count = 0
-  /** The next bytes are the content of a part, not text before or behind the parts. */
+  /** True if the next bytes are the content of a part, not text before or after the parts. */
   #isContent = false
-  /** It belongs to a multipart that does not say where its parts begin. */
+  /** True if the content belongs to a multipart without a boundary. */
   #isMistaken = false
 
   constructor(raw: Buffer) {
@@ -57,7 +57,7 @@ class Rebuild {
     return { pieces: this.#pieces.list, fields: this.#fields, notes: [...this.#notes] }
   }
 
-  /** The line end before a delimiter line is part of it. */
+  /** Returns the end of the content before a delimiter line, to which the preceding line end belongs. */
   #contentEnd(from: number, delimiter: number): number {
     let end = delimiter
     if (end > from && this.#raw[end - 1] === LF) end--
@@ -78,7 +78,7 @@ class Rebuild {
   #pass({ level, isClose, next }: Delimiter): number {
     this.#leave(level)
     this.#delimiters.leave(level, isClose)
-    // More parts may come behind the last delimiter line: it is written when the multipart is left.
+    // More parts may follow the last delimiter line, so ours is written when the multipart is left.
     if (isClose) return next
     const entered = this.#levels[level] as Level
     entered.hasParts = true
@@ -90,7 +90,7 @@ class Rebuild {
     return this.#readPart(next)
   }
 
-  /** Reads the header of a part; returns where its content begins. */
+  /** Parses the header of a part; returns where its content begins. */
   #readPart(start: number): number {
     this.#count++
     const isRoot = start === 0 && this.#count === 1
@@ -125,7 +125,7 @@ class Rebuild {
     }
   }
 
-  /** A multipart without parts is shown as it is. */
+  /** Notes that a multipart without parts is shown as text. */
   #noteText(content: Buffer): void {
     if (!isBlank(content)) this.#notes.add('It says that it has parts, but none begins in it: it is shown as text.')
   }
@@ -135,7 +135,7 @@ function isBlank(content: Buffer): boolean {
   return content.every(byte => byte === SPACE || byte === TAB || byte === CR || byte === LF)
 }
 
-/** A message whose lines end in CR alone. */
+/** Converts a message whose lines end in CR alone. */
 function withLineFeeds(raw: Buffer): Buffer {
   return raw.includes(CR) ? Buffer.from(raw.toString('latin1').replaceAll('\r', '\r\n'), 'latin1') : raw
 }

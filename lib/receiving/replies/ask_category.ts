@@ -5,10 +5,10 @@ import { portOf } from '#lib/net/fetch/policy.ts'
 import { FetchError, type FetchPolicy, fetchSafely } from '#lib/net/fetch_safely.ts'
 import { CATEGORIES, type Category } from './category.ts'
 
-/** Who is asked: the base of an API that speaks as OpenAI's does, such as https://api.openai.com/v1. */
+/** The base URL of an OpenAI-compatible API, such as https://api.openai.com/v1, its key and the model. */
 export type AiService = { url: string; key: string | undefined; model: string }
 
-/** Why there is no answer to go by. */
+/** The service returned no usable answer. */
 export class AiError extends Error {}
 
 const DEADLINE_MS = 20_000
@@ -25,14 +25,14 @@ const Answer = z.object({
 })
 
 /**
- * Asks for the category of a reply; null when the answer is that it is unsure. Whatever the text makes the model say, the
- * answer can only be one of these words.
+ * Asks the service for the category of a reply; null if it is unsure. The result can only be one of these words, whatever the
+ * text makes the model say.
  *
- * @throws {AiError} when it does not answer in 20 seconds, or with anything else
+ * @throws {AiError} if it does not respond within 20 seconds, or with anything else
  */
 export async function askCategory(service: AiService, policy: FetchPolicy, text: string): Promise<Category | null> {
   const url = urlOf(service)
-  // The operator has chosen this host and port, be they on this machine.
+  // The operator has chosen this host and port, which may be on this machine.
   const own = { ...policy, ports: [portOf(new URL(url))], allowed: parseNetworks('0.0.0.0/0,::/0'), denied: undefined }
   try {
     const { status, body, close } = await fetchSafely(
@@ -53,7 +53,7 @@ export async function askCategory(service: AiService, policy: FetchPolicy, text:
   }
 }
 
-/** `localhost` is a name that nothing else may be fetched from. */
+/** Replaces `localhost`, which fetchSafely always rejects. */
 function urlOf({ url }: AiService): string {
   const asked = new URL(`${url}/chat/completions`)
   if (asked.hostname === 'localhost') asked.hostname = '127.0.0.1'
@@ -65,7 +65,7 @@ function headersOf({ key }: AiService): Record<string, string> {
 }
 
 function questionOf({ model }: AiService, text: string) {
-  // A tag of its own would end the data.
+  // Removes tags in the text that would end the data.
   const data = text
     .slice(0, MAX_CHARACTERS)
     .toWellFormed()

@@ -1,8 +1,8 @@
 type Headers = Readonly<Record<string, string>>
 
 /**
- * Whether a program wrote it by itself: an absence note, a bounce, a list, a ticket (RFC 3834 2 and 5, and what was in use
- * before). It is no reply, and nothing is ever to answer it. `headers` by name in lower case.
+ * Tells whether a program wrote a message automatically, such as an absence note, a bounce, list mail or a ticket (RFC 3834 2 and
+ * 5, and older conventions). Such a message is not a reply and must never be answered. `headers` by name in lower case.
  */
 export function isAutomatic(headers: Headers, subject: string, mail_from: string): boolean {
   if (mail_from === '' || mail_from === '<>') return true
@@ -13,7 +13,7 @@ export function isAutomatic(headers: Headers, subject: string, mail_from: string
   if (SENDER.test(mail_from) || SENDER.test(headers.from ?? '')) return true
   if (/multipart\/report/i.test(headers['content-type'] ?? '')) return true
   if (NOTES.test(subject)) return true
-  // A subject alone proves nothing: people write "out of office on Friday?" too.
+  // A subject alone proves nothing: people also write "out of office on Friday?".
   return SUBJECT.test(subject) && WEAK.some(name => headers[name] !== undefined)
 }
 
@@ -22,7 +22,7 @@ const SURE = [
   ...['list-id', 'list-unsubscribe', 'x-loop', 'x-failed-recipients', 'x-ms-exchange-generated-message-source'],
 ]
 
-/** Ordinary mail has these as well, of some servers. */
+/** Headers that some servers add to ordinary mail too. */
 const WEAK = [
   ...[
     'x-auto-response-suppress',
@@ -36,7 +36,7 @@ const WEAK = [
 
 const SENDER = /(?:^|<)(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|auto-?(?:reply|responder|confirm))@/i
 
-/** Lotus Notes, which says it nowhere else. */
+/** Lotus Notes, which shows it nowhere else. */
 const NOTES = /^AUTO: .{1,200}(?:is out of the office|\(returning|ist abwesend|est absent|不在)/
 
 const OUT =

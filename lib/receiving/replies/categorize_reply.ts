@@ -2,14 +2,14 @@ import type { Category } from './category.ts'
 import { ASKED, BARE_NO, NEGATIONS, NOT_WANTED, ON_CONDITION, SUPPOSED, TROUBLE } from './patterns.ts'
 import { PHRASES } from './phrases.ts'
 
-/** People come to the point early; what follows is about other things. */
+/** Characters that are searched: people come to the point early, and the rest is about other things. */
 const MAX_CHARACTERS = 2_500
-/** The weight of one phrase that leaves no doubt. */
+/** The weight of one unambiguous phrase. */
 const ENOUGH = 3
 
 /**
- * Reads the category off phrases in English, German, Swedish, French and Spanish. Null when it says nothing of that kind or
- * things that do not fit together: a wrong word is worse than none. `text` is the reply's own, without what it quotes.
+ * Categorizes a reply by phrases in English, German, Swedish, French and Spanish. Returns null if it has none, or contradictory
+ * ones: a wrong category is worse than none. `text` is the reply's own, without quotes.
  */
 export function categorizeReply(text: string): Category | null {
   let rest = text
@@ -24,7 +24,7 @@ export function categorizeReply(text: string): Category | null {
     rest = rest.replace(pattern, (found, offset: number, whole: string) => {
       const before = sentenceBefore(whole, offset)
       if (isNotMeant(category, before, whole.slice(offset, offset + 200), found)) return blank(found)
-      // `Not that I would not be interested` is beyond us.
+      // `Not that I would not be interested` is not recognized.
       const isTurned = category === 'interested' && NEGATIONS.test(before)
       score[isTurned ? 'not_interested' : category] += isTurned ? Math.min(weight, 2) : weight
       return blank(found)
@@ -48,7 +48,7 @@ function isNotMeant(category: Category, before: string, from: string, found: str
   return category === 'not_interested' && (NOT_WANTED.test(before) || ASKED.test(before + from))
 }
 
-/** Covered, and still a place between words. */
+/** Replaces a phrase with dots of the same length that still separate words. */
 function blank(found: string): string {
   return ` ${'·'.repeat(Math.max(found.length - 2, 1))} `
 }

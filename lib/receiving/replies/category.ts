@@ -1,4 +1,4 @@
 export const CATEGORIES = ['interested', 'neutral', 'not_interested'] as const
 
-/** What a reply means to whoever wrote the campaign. */
+/** The meaning of a reply for the author of the campaign. */
 export type Category = (typeof CATEGORIES)[number]

@@ -1,20 +1,20 @@
-/** Nobody reads further to see whether somebody is interested: who is says so at once. */
+/** Most characters of text that are searched: people who are interested say so at the beginning. */
 const MAX_TEXT = 20_000
-/** Characters of HTML, most of which are tags. */
+/** Most characters of HTML, most of which are tags. */
 const MAX_HTML = 5 * MAX_TEXT
-/** A line that begins a quote is shorter. */
+/** Longest line that can begin a quote. */
 const MAX_LINE = 400
 
 export type ReplyBody = { text: string | null; html: string | null }
 
-/** The beginning of a reply, as much as `ownText` looks at. */
+/** Returns the beginning of a reply, as much as `ownText` reads. */
 export function clipReply({ text, html }: ReplyBody): ReplyBody {
   return { text: text?.slice(0, MAX_TEXT) ?? null, html: html?.slice(0, MAX_HTML) ?? null }
 }
 
 /**
- * Returns what was written in a reply itself: without what it quotes, the signature, and what a telephone adds. `html`
- * counts where there is no text. Linear in the length of the reply, of which it reads the beginning (`clipReply`).
+ * Returns the text that was written in a reply itself, without quotes, the signature and footers of phones. `html` is used if
+ * there is no text. Linear in the length of the reply, of which only the beginning is read (`clipReply`).
  */
 export function ownText(reply: ReplyBody): string {
   const { text, html } = clipReply(reply)
@@ -22,7 +22,7 @@ export function ownText(reply: ReplyBody): string {
   const lines: string[] = []
   const all = whole.split('\n')
   for (const [n, line] of all.entries()) {
-    // Signatures (RFC 3676 4.3), and the lines before what is quoted as mail programs write them.
+    // Stops at a signature (RFC 3676 4.3), or a line that mail clients write before a quote.
     if (/^-- ?$/.test(line) || isQuoteBegin(line.trim(), all[n + 1]?.trim() ?? '')) break
     if (/^\s*>/.test(line) || SENT_FROM.test(line)) continue
     lines.push(line)
@@ -33,14 +33,14 @@ export function ownText(reply: ReplyBody): string {
 const SENT_FROM =
   /^\s*(?:sent from my|sent from (?:outlook|mail)|get outlook for|von meinem .{0,30} gesendet|gesendet von|skickat från|envoyé de(?:puis)? mon|enviado desde)/i
 
-// These are for lines without blanks around them: a pattern of blanks that may be empty takes quadratic time.
+// These expect lines without spaces around them: an optional run of spaces would make a pattern quadratic.
 const DIVIDER =
   /^(?:-{2,}\s*(?:original message|ursprüngliche nachricht|ursprungligt meddelande|ursprungligt mejl|message d'origine|mensaje original|forwarded message).*|_{10,}\s*|\*?(?:from|von|från|de)\*?\s?:\s.*@.*)$/i
 
 const WROTE = /(?:wrote|schrieb|skrev|a écrit|escribió)(?!\p{L}).{0,80}:?$/iu
 const BEGINS = /^>?\s*(?:on|am|den|le|el|op|\d{4}-\d\d-\d\d|\d{1,2}[./ ])/i
 
-/** Whether a quote begins at the first of two lines, which have no blanks around them. */
+/** Tells whether a quote begins at the first of two lines, which have no spaces around them. */
 function isQuoteBegin(line: string, next: string): boolean {
   if (DIVIDER.test(line)) return true
   if (line.length > MAX_LINE) return false

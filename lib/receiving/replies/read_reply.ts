@@ -3,17 +3,17 @@ import type { Category } from './category.ts'
 import { clipReply, type ReplyBody } from './own_text.ts'
 import type { ReplyTask } from './reply_thread.ts'
 
-/** It is kept for a while, as its hundreds of patterns take a third of a second to compile. */
+/** The thread is kept for a while, since compiling its hundreds of patterns takes a third of a second. */
 const LIMITS = { count: 1, deadline_ms: 5_000, heap_mb: 128, idle_ms: 30_000 }
 
 let threads: Threads<ReplyTask, string | null> | null = null
 
-/** `ownText` in a thread of its own. @throws {EndedThreadError} when it takes too long */
+/** `ownText` in a thread. @throws {EndedThreadError} if it takes too long */
 export async function readOwnText(reply: ReplyBody): Promise<string> {
   return (await run({ own_text_of: clipReply(reply) })) ?? ''
 }
 
-/** `categorizeReply` in a thread of its own. @throws {EndedThreadError} when it takes too long */
+/** `categorizeReply` in a thread. @throws {EndedThreadError} if it takes too long */
 export async function readCategory(text: string): Promise<Category | null> {
   return (await run({ category_of: text })) as Category | null
 }

@@ -3,7 +3,7 @@ import { ownText, type ReplyBody } from './own_text.ts'
 
 export type ReplyTask = { own_text_of: ReplyBody } | { category_of: string }
 
-/** `read_reply.ts` runs this in a separate thread. */
+/** `read_reply.ts` runs this in a thread. */
 export default function read(task: ReplyTask): string | null {
   return 'own_text_of' in task ? ownText(task.own_text_of) : categorizeReply(task.category_of)
 }

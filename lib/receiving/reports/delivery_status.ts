@@ -3,8 +3,8 @@ import { findAddress, type ReportedRecipient } from './report.ts'
 const MAX_RECIPIENTS = 100
 
 /**
- * Reads a delivery status notification (RFC 3464 2). Groups of fields are told apart by the field that each recipient has
- * once, and not by empty lines, which some leave out and some put everywhere. What names no recipient says nothing.
+ * Parses a delivery status notification (RFC 3464 2). Groups of fields are separated by the field that each recipient has once,
+ * not by empty lines, which some programs omit and others put everywhere. A group without a recipient is skipped.
  */
 export function readDeliveryStatus(text: string): ReportedRecipient[] {
   const groups: Map<string, string>[] = []
@@ -56,7 +56,7 @@ function readRecipient(fields: Map<string, string>): ReportedRecipient | null {
   return { address: (final === undefined ? null : addressOf(final)) ?? original, original, action, status, diagnostic }
 }
 
-/** `rfc822; x@y.com`; also without the type, with <>, or with the encoding of RFC 3461 4 (x+40y is x@y). */
+/** Parses `rfc822; x@y.com`, also without the type, with <>, or in the encoding of RFC 3461 4 (x+40y is x@y). */
 function addressOf(value: string): string | null {
   const text = value.replace(/^[a-z0-9-]+\s*;/i, '').trim()
   return findAddress(text) ?? findAddress(text.replace(/\+40/g, '@'))
@@ -70,11 +70,11 @@ function actionOf(value: string, status: string | null): ReportedRecipient['acti
   if (known) return known
   if (/^(?:fail|bounce|undeliver|reject|expired)/.test(word)) return 'failed'
   if (/^(?:delay|defer|retry)/.test(word)) return 'delayed'
-  // Without a word that anybody knows, the class of the status is all there is.
+  // Without a known word, only the class of the status is left.
   return status?.startsWith('5') ? 'failed' : null
 }
 
-/** Exchange tells more in a field of its own than in the one that is meant for it. */
+/** Returns the diagnostic. Exchange writes more into a field of its own than into the standard one. */
 function diagnosticOf(fields: Map<string, string>): string {
   const diagnostic = fields.get('diagnostic-code') ?? ''
   return (diagnostic || fields.get('x-supplementary-info') || '').replace(/\s+/g, ' ').slice(0, 1000)

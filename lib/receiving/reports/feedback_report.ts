@@ -2,12 +2,12 @@ import { readHeader, splitMessage } from '#lib/mail/mime/header.ts'
 import { type ReportPart, splitHeaders } from './mime_parts.ts'
 import { findAddress, type Report } from './report.ts'
 
-/** Those that say that somebody does not want it (RFC 5965 7.3, RFC 6650 3); others tell of failed checks, or of peace. */
+/** Types of reports that are complaints (RFC 5965 7.3, RFC 6650 3); others report failed checks, or mail that is not spam. */
 const COMPLAINTS = ['abuse', 'fraud', 'virus', 'opt-out', 'opt-out-list', 'other', 'complaint']
 
 /**
- * Reads a feedback report (RFC 5965). Where our token may stand is the original sender that it tells, and the fields of
- * the message that it returns.
+ * Parses a feedback report (RFC 5965). Our token may be in the original sender that it reports, and in the fields of the message
+ * that it returns.
  */
 export function readFeedbackReport(parts: ReportPart[]): Report | null {
   const report = parts.find(part => part.type === 'message/feedback-report' || isMistaken(part))
@@ -18,17 +18,17 @@ export function readFeedbackReport(parts: ReportPart[]): Report | null {
   return complaint(feedback_type, [fields.get('original-mail-from') ?? '', ...returnedValues(parts)])
 }
 
-/** Senders that return the message itself, with no feedback part: Outlook.com (JMRP), and Amazon for its customers. */
+/** Senders that return the message itself, without a feedback part: Outlook.com (JMRP), and Amazon for its customers. */
 const STAFF = ['staff@hotmail.com', 'complaints@email-abuse.amazonses.com']
 
-/** Whether readPlainComplaint may find one. */
+/** Tells whether readPlainComplaint may find a complaint. */
 export function mayComplain(headers: Map<string, string>): boolean {
   return isFromStaff(headers) || headers.has('x-apple-unsubscribe')
 }
 
 /**
- * Reads a complaint that is no feedback report: the message, sent back by the staff of its receiver; or the mail by which
- * Apple Mail unsubscribes for its user, which counts by the address that it comes to.
+ * Parses a complaint that is not a feedback report: a message returned by the staff of its receiver, or the mail with which Apple
+ * Mail unsubscribes its user, whose meaning depends on the address that it is sent to.
  */
 export function readPlainComplaint(headers: Map<string, string>, parts: ReportPart[]): Report | null {
   if (/^true\b/i.test(headers.get('x-apple-unsubscribe') ?? '')) return complaint('opt-out', [])
@@ -45,7 +45,7 @@ function complaint(feedback_type: string, texts: string[]): Report {
   return { kind: 'complaint', feedback_type, texts: texts.filter(text => text !== '') }
 }
 
-/** The fields of the message that was returned, where it looks like one. */
+/** Returns the field values of the returned message, from the parts that look like one. */
 function returnedValues(parts: ReportPart[]): string[] {
   return parts
     .filter(({ type }) => RETURNED.test(type) || type === 'text/plain')
@@ -58,7 +58,7 @@ const OF_MESSAGE = new Set(['message-id', 'received', 'return-path'])
 
 const RETURNED = /^(?:message\/(?:rfc822|global|partial)|text\/rfc822-headers|message\/rfc822-headers)/
 
-/** Some write the right fields into a part of the wrong type. */
+/** Detects parts with the right fields but the wrong type. */
 function isMistaken({ type, text }: ReportPart): boolean {
   return /^(?:text\/plain|application\/octet-stream|text\/)/.test(type) && /^\s*Feedback-Type:\s*[a-z]/i.test(text)
 }

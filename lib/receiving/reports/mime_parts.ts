@@ -1,18 +1,20 @@
 import { firstValues, readHeader, splitMessage } from '#lib/mail/mime/header.ts'
 
-/** A leaf of the tree of parts, decoded. Header names are in lower case, values unfolded; the first of a name counts. */
+/**
+ * A leaf of the tree of parts, decoded. Header names are in lower case, values are unfolded; the first of a repeated name counts.
+ */
 export type ReportPart = { type: string; headers: Map<string, string>; text: string }
 
-/** What of a report is read: the notice comes first in it, and what was returned may be as long as it likes. */
+/** Limits of what is read of a report: the notice comes first, and the returned message may be of any length. */
 const MAX_BYTES = 512 * 1024
 const MAX_HEADERS = 64 * 1024
 const MAX_PARTS = 32
 const MAX_DEPTH = 4
 
 /**
- * The headers of a message and its parts, in order. Lenient, as reports are written by programs that are not: wrong ends
- * of lines, boundaries that never close, encodings that are not kept. What was returned (message/rfc822) is one part,
- * which is not looked into: what it says is somebody else's word. Linear in the bytes that are read.
+ * Returns the headers of a message and its parts, in order. Parsing is lenient, since many programs write incorrect reports:
+ * wrong line ends, boundaries that never close, wrong encodings. A returned message (message/rfc822) is one part and is not
+ * parsed further, since its parts are not the reporter's. Linear in the bytes that are read.
  */
 export function readParts(raw: Uint8Array): { headers: Map<string, string>; parts: ReportPart[] } {
   const parts: ReportPart[] = []
@@ -21,24 +23,24 @@ export function readParts(raw: Uint8Array): { headers: Map<string, string>; part
   return { headers, parts }
 }
 
-/** Its headers alone, which tell most messages from a report. */
+/** Returns the headers of a message alone, which are enough to tell most messages from reports. */
 export function readHeaders(raw: Uint8Array): Map<string, string> {
   return splitHeaders(beginning(raw, MAX_HEADERS)).headers
 }
 
-/** The first field of each name, of those that begin a long header, and what follows the header. */
+/** Returns the first field of each name, from the beginning of a long header, and the content after the header. */
 export function splitHeaders(raw: Buffer): { headers: Map<string, string>; body: Buffer } {
   const { header, body } = splitMessage(raw)
   return { headers: firstValues(readHeader(header.subarray(0, MAX_HEADERS))), body }
 }
 
-/** A parameter of a structured field, such as the boundary of a Content-Type. */
+/** Returns a parameter of a structured field, such as the boundary of a Content-Type. */
 export function parameterOf(field: string, name: string): string | null {
   const found = new RegExp(`;\\s*${name}\\s*=\\s*(?:"([^"]*)"|([^\\s;]+))`, 'i').exec(field)
   return found?.[1] ?? found?.[2] ?? null
 }
 
-/** With LF alone at the end of each line. */
+/** Returns the beginning of a message with LF alone at the end of each line. */
 function beginning(raw: Uint8Array, bytes: number): Buffer {
   const text = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, bytes)).toString('latin1')
   return Buffer.from(text.replace(/\r\n?/g, '\n'), 'latin1')
@@ -54,7 +56,7 @@ function collect(headers: Map<string, string>, body: Buffer, depth: number, part
   }
   if (depth === MAX_DEPTH) return
   const split = splitAt(body, boundary)
-  // A boundary that is nowhere in it: what there is may still say what became of the message.
+  // If the boundary never occurs, the text may still have the notice.
   if (split.length === 0 && parts.length < MAX_PARTS) parts.push({ type: 'text/plain', headers, text: body.toString() })
   for (const part of split) {
     const inner = splitHeaders(part)
@@ -64,7 +66,7 @@ function collect(headers: Map<string, string>, body: Buffer, depth: number, part
 
 const LF = 10
 
-/** The parts between lines of a boundary, which may have blanks behind it (RFC 2046 5.1.1). */
+/** Splits a body at the lines of a boundary, which may have spaces after it (RFC 2046 5.1.1). */
 function splitAt(body: Buffer, boundary: string): Buffer[] {
   const mark = Buffer.from(`--${boundary}`, 'latin1')
   const parts: Buffer[] = []
@@ -74,7 +76,7 @@ function splitAt(body: Buffer, boundary: string): Buffer[] {
     const end = body.indexOf(LF, at)
     const line = end === -1 ? body.length : end
     const rest = body.toString('latin1', at + mark.length, line).trimEnd()
-    if (rest !== '' && rest !== '--') continue // a longer boundary, which begins like this one
+    if (rest !== '' && rest !== '--') continue // a longer boundary with this prefix
     if (start !== -1) parts.push(body.subarray(start, at))
     start = rest === '' ? line + 1 : -1
     if (rest !== '') break

@@ -5,9 +5,9 @@ import { findAddress, type Report, type ReportedRecipient } from './report.ts'
 import { readTextBounce } from './text_bounce.ts'
 
 /**
- * Reads what a server says of a message that was sent: a delivery status notification (RFC 3464), a feedback report (RFC
- * 5965), or a bounce in words alone. Null: it is something else, such as a reply that quotes one. What it says is a
- * stranger's word: who may be meant by it at all is not decided here.
+ * Parses a report about a message that was sent: a delivery status notification (RFC 3464), a feedback report (RFC 5965), or a
+ * bounce in plain text. Returns null for anything else, such as a reply that quotes a report. The content is untrusted: the
+ * caller decides whether it is about mail of ours.
  */
 export function readReport(raw: Uint8Array): Report | null {
   const headers = readHeaders(raw)
@@ -26,8 +26,8 @@ export function readReport(raw: Uint8Array): Report | null {
 }
 
 /**
- * Whether a message is meant as a report of failure, though readReport makes nothing of it: its type says so, or it came to
- * a return path and nobody wrote it. `path`: it came to one; `null`: with the null sender.
+ * Tells whether a message is meant as a report of failure that readReport could not parse: by its type, or because a program sent
+ * it to a return path. `path`: it came to a return path; `null`: it did, with the null sender.
  */
 export function seemsReport(raw: Uint8Array, path: 'none' | 'path' | 'null'): boolean {
   const headers = readHeaders(raw)
@@ -37,11 +37,11 @@ export function seemsReport(raw: Uint8Array, path: 'none' | 'path' | 'null'): bo
     return !isReceipt(type, parts) && !parts.some(part => part.type === 'message/feedback-report')
   }
   if (path === 'none') return false
-  // Absence notes come with the null sender too; they say that a program replied for a person.
+  // Absence notes have the null sender too; their header says that a program replied for a person.
   return isFromDaemon(headers) || (path === 'null' && !/^auto-replied/i.test(headers.get('auto-submitted') ?? ''))
 }
 
-/** Some declare it as text, or as a file. */
+/** Detects a delivery status, which some declare as text or as a file. */
 function mayBeStatus({ type, text }: ReportPart): boolean {
   if (/^message\/(?:global-)?delivery-status$/.test(type)) return true
   const mayBe = /^(?:text\/(?:plain|rfc822-headers)|message\/(?!rfc822)|application\/octet-stream|multipart\/)/.test(
@@ -50,7 +50,7 @@ function mayBeStatus({ type, text }: ReportPart): boolean {
   return mayBe && /^(?:Final|Original)-Recipient:/im.test(text) && /^(?:Action|Status):/im.test(text)
 }
 
-/** A disposition notification (RFC 8098) tells that it was read, or deleted: it has arrived. */
+/** Detects a disposition notification (RFC 8098), which reports that the message was read or deleted, and so has arrived. */
 function isReceipt(type: string, parts: ReportPart[]): boolean {
   return (
     /disposition-notification/i.test(parameterOf(type, 'report-type') ?? '') ||
@@ -61,17 +61,17 @@ function isReceipt(type: string, parts: ReportPart[]): boolean {
 const DAEMON =
   /mailer[- ]?daemon|post[-_]?master|\bndr\b|mail[-_. ]?(?:delivery|daemon|system|administrator)|\bmdaemon\b|microsoftexchange[0-9a-f]|mail ?delivery ?(?:sub)?system|delivery ?(?:sub)?system|\bbounces?\b.*@|^<>$/i
 
-/** Characters of a From field that are looked at, which a stranger may make as long as the header. */
+/** Most characters of a From field that are searched, since senders may make it as long as the header. */
 const MAX_FROM = 1_000
 
-/** Who writes bounces: no person does, whatever they quote. */
+/** Tells whether the sender is a program that writes bounces, and not a person. */
 function isFromDaemon(headers: Map<string, string>): boolean {
   const from = (headers.get('from') ?? '').slice(0, MAX_FROM)
   const address = findAddress(/<([^>]*)>/.exec(from)?.[1] ?? from) ?? ''
   return DAEMON.test(`${address.replace(/@.*/, '@')} ${from.replace(/<[^>]*>/, '')}`) || from.trim() === '<>'
 }
 
-/** A notice without a reason of its own has one in the words before it, if there is any. */
+/** If the notice has no reason of its own, adds the words before it, if there are any. */
 function withWords(recipient: ReportedRecipient, parts: ReportPart[]): ReportedRecipient {
   if (/[a-z]{3}/i.test(recipient.diagnostic.replace(/^[a-z0-9-]+;/i, ''))) return recipient
   const words = parts.find(part => part.type === 'text/plain' && !mayBeStatus(part))?.text ?? ''

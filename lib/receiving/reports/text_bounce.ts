@@ -5,8 +5,8 @@ import { findAddress, type ReportedRecipient } from './report.ts'
 import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
 
 /**
- * Reads a bounce that is words alone: qmail, old Exim and Exchange, Notes, and whatever else writes as it likes. For
- * messages that no person has written. Nobody when it does not say that something failed, or not for whom.
+ * Parses a bounce in plain text: of qmail, old Exim and Exchange, Notes, and other programs with formats of their own. For
+ * messages that programs have written. Returns an empty list if the text does not say that something failed, or for whom.
  */
 export function readTextBounce(headers: Map<string, string>, parts: ReportPart[]): ReportedRecipient[] {
   const whole = parts.find(part => part.type === 'text/plain')?.text ?? htmlText(parts)
@@ -21,7 +21,7 @@ export function readTextBounce(headers: Map<string, string>, parts: ReportPart[]
   const isDelayed = LATE.test(subject) || (DELAYED.test(notice) && !FINAL.test(notice))
   const reasons = addresses.length > 1 ? ownReasons(notice, addresses) : new Map<string, string>()
   return addresses.map(address => {
-    // The reason of one recipient says nothing about another.
+    // A reason for one recipient says nothing about another.
     const diagnostic = reasons.get(address) ?? (reasons.size > 0 ? '' : reasonOf(notice, address))
     const status = /(?<![\d.])([45]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(diagnostic)?.[1] ?? null
     return { address, original: null, action: isDelayed ? 'delayed' : 'failed', status, diagnostic }
@@ -54,13 +54,13 @@ const DELAYED =
 const FINAL =
   /permanent|gave up|error (?:has )?(?:occurred|delivering)|had delivery (?:errors|problems)|delivery problems|was aborted|giving up|given up|expired|retry time(?:out)? (?:exceeded|not reached)|no longer (?:be )?(?:tr|attempt)|will not be (?:retried|attempted)|could not be delivered|too long|undeliverable|failed/i
 
-/** What was returned begins: its addresses are not whom the notice is about. */
+/** The beginning of the returned message, whose addresses are not those of the notice. */
 const RETURNED =
   /^[ \t>]*-{2,}.{0,60}(?:below this line|copy of (?:the|your)|original (?:message|mail)|returned|message (?:headers?|follows|text)|headers?|forwarded|unsent|начало|ursprüngl).*$|^-{3,}[ \t]*$|^(?:Return-Path|Received|DKIM-Signature|MIME-Version|X-Originating-IP): ?.*$|^(?:the )?(?:original message|message headers?)(?: (?:follows?|was|headers))?:?[ \t]*$|^Original (?:message|headers).*:?[ \t]*$|^Your (?:original )?message (?:reads|follows).*$/im
 
 function cutReturned(text: string): string {
   let from = 0
-  // A rule of dashes at the very top is an ornament.
+  // A line of dashes at the very top is decoration.
   for (let tries = 0; tries < 4; tries++) {
     const found = RETURNED.exec(text.slice(from))
     if (!found) return text
@@ -72,9 +72,9 @@ function cutReturned(text: string): string {
 }
 
 /**
- * All recipients that stand at the beginning of a line or in the transcript of a session; else the first one behind a word
- * for it, else the first address that is not the notice's own. An address such as support@ may be whom to ask, or the
- * recipient: it is the recipient where recipients are listed, unless it is of the server that writes and another is named.
+ * Returns all recipients at the beginnings of lines or in the transcript of a session; else the first one after a word for a
+ * recipient; else the first address that is not the notice's own. An address such as support@ may be a contact or the recipient:
+ * it counts as the recipient in a list of recipients, unless it belongs to the reporting server and another recipient is named.
  */
 function findRecipients(notice: string, from: string | null, to: string | null): string[] {
   const site = siteOf(from ?? '')
@@ -91,7 +91,7 @@ function findRecipients(notice: string, from: string | null, to: string | null):
   return attempts.find(addresses => addresses.length > 0) ?? []
 }
 
-/** Whom a notice may name as the one to ask, and people write to. */
+/** Addresses that a notice may name as a contact, but that people also write to. */
 const ROLE = /^(?:postmaster|support|abuse|help)@/
 const OF_PROGRAMS = /^(?:mailer-daemon|b-[a-z2-7]{42})@/
 
@@ -111,10 +111,10 @@ const LABELLED = new RegExp(
   String.raw`(?:recipients?|user|addressee|address|to|mailbox|for|deliver(?:ed|y)?|reach|rcpt to)\b[^\n@]{0,60}?[\s:<"'(\[](${SPEC})`,
   'gi',
 )
-/** Where a notice lists its recipients. */
+/** Places where a notice lists its recipients. */
 const LISTED = [ALONE, IN_TRANSCRIPT, AT_START]
 
-/** HTML alone, as few write it. */
+/** Returns the text of HTML, for the few notices without plain text. */
 function htmlText(parts: ReportPart[]): string {
   const html = parts.find(part => part.type === 'text/html')?.text ?? ''
   return html

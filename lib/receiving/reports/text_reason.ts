@@ -2,14 +2,14 @@ import { withoutAddresses } from '#lib/delivery/refusal_words.ts'
 import { saysWhy } from '#lib/delivery/refusals/rules.ts'
 import { findAddress } from './report.ts'
 
-/** An address in words, as the source of a pattern. */
+/** An address within text, as the source of a pattern. */
 export const SPEC = String.raw`[^\s<>"'(),;:\[\]\\]{1,64}@[\w.-]{1,255}`
-/** Every address of a text. */
+/** Finds every address in a text. */
 export const ANY = new RegExp(`(${SPEC})`, 'g')
 
 /**
- * Why each of several recipients failed: a reply in its line, or before the next recipient is named; else words there that
- * say why. Recipients that are named in a row share what follows. A recipient of whom nothing is said has no entry.
+ * Returns why each of several recipients failed: a reply on its line or before the next recipient; else words there that give a
+ * reason. Recipients that are named in a row share the text after them. A recipient without a reason has no entry.
  */
 export function ownReasons(notice: string, addresses: string[]): Map<string, string> {
   const reasons = new Map<string, string>()
@@ -32,7 +32,10 @@ export function ownReasons(notice: string, addresses: string[]): Map<string, str
 
 type Mention = { address: string; line: string; section: string; words: string }
 
-/** Where recipients are named. `section`: from the beginning of that line to the next recipient; `words`: behind the address. */
+/**
+ * Returns where recipients are named. `section`: from the beginning of that line to the next recipient; `words`: the text after
+ * the address.
+ */
 function mentions(notice: string, addresses: string[]): Mention[] {
   const named = Array.from(notice.matchAll(ANY), ({ 1: found = '', index }) => ({
     address: findAddress(found) ?? '',
@@ -51,7 +54,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim().slice(0, 1000)
 }
 
-/** From the words after the recipient, or those of the whole notice: a reply of a server, if there is one. */
+/** Returns the reason from the text after the recipient, or from the whole notice: preferably the reply of a server. */
 export function reasonOf(notice: string, address: string): string {
   const at = notice.toLowerCase().indexOf(address)
   const after = at === -1 ? notice : notice.slice(at + address.length)
@@ -63,5 +66,5 @@ export function reasonOf(notice: string, address: string): string {
   return isReason(words) || (!isReason(whole) && words.length > 15) ? words : whole
 }
 
-/** A reply goes on until an empty line. */
+/** A reply ends at an empty line. */
 const REPLIED = /(?<![\d.:/])[45]\d\d[ -](?:[#(]?[45]\.\d+\.\d+|[A-Za-z<"'[])(?:[^\n]|\n(?!\s*\n)){0,900}/

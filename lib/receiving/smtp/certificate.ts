@@ -6,10 +6,10 @@ import { StartupError } from '#lib/errors.ts'
 export type Certificate = { cert: Buffer; key: Buffer }
 type Files = { cert: string; key: string }
 
-/** A renewed one is seen within this time. */
+/** A renewed certificate is noticed within this time. */
 const INTERVAL_MS = 10_000
 
-/** @throws {StartupError} when a file cannot be read, or the two do not fit */
+/** @throws {StartupError} if a file cannot be read, or the two do not match */
 export async function readCertificate(files: Files): Promise<Certificate> {
   try {
     const certificate = { cert: await readFile(files.cert), key: await readFile(files.key) }
@@ -21,7 +21,10 @@ export async function readCertificate(files: Files): Promise<Certificate> {
   }
 }
 
-/** Tells of each new one. While its files do not fit, as when one of the two is written, the last one holds. */
+/**
+ * Calls `onChange` for each new certificate. While its files do not match, such as when only one of the two is written, the last
+ * certificate remains in use.
+ */
 export function watchCertificate(
   files: Files,
   onChange: (certificate: Certificate) => void,

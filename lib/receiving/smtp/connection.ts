@@ -3,19 +3,19 @@ import type { SMTPServer } from 'smtp-server'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 import type { SmtpLimits } from './limits.ts'
 
-/** A reply that names its enhanced code itself (RFC 3463); others get the one that the library has for them. */
+/** A reply with an enhanced code of its own (RFC 3463); the library adds one to others. */
 const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3} /
 
-/** A path whose local part is a quoted string (RFC 5321 section 4.1.2), behind a route if there is one. */
+/** A path whose local part is a quoted string (RFC 5321 section 4.1.2), after a route if there is one. */
 const QUOTED_PATH =
   /^([^:]{1,20}:\s*<(?:@[^\s":]+:)?)("(?:[ !#-[\]-~]|\\[ -~]|[^\p{ASCII}\p{Cc}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}])*")(@.*)$/su
 
-/** What the client is doing: nothing, or not yet all of a command; waiting for our answer; sending a message. */
+/** The state of the session: waiting for a complete command, working on a reply, or receiving a message. */
 type Phase = 'command' | 'answer' | 'data'
 
 /**
- * A session that ends in time. smtp-server's own timeout begins anew with every byte, so that a client may hold a session
- * for as long as it likes; and it counts neither commands nor errors.
+ * A session with a limited duration. smtp-server's own timeout restarts with every byte, so a client could keep a session for as
+ * long as it likes; and it counts neither commands nor errors.
  */
 export class BoundedConnection extends SMTPConnection {
   readonly #limits: SmtpLimits
@@ -34,7 +34,7 @@ export class BoundedConnection extends SMTPConnection {
     this.#startCommand()
   }
 
-  /** The reason for which it is not even greeted, or null. */
+  /** The reason why the client is refused before the greeting, or null. */
   refusal: string | null = null
 
   override init(): void {
@@ -44,12 +44,12 @@ export class BoundedConnection extends SMTPConnection {
     })
   }
 
-  /** Whether nothing would be lost if it ended now. */
+  /** Tells whether nothing would be lost if the session ended now. */
   get isIdle(): boolean {
     return this.#phase === 'command'
   }
 
-  /** How long it has waited for its client; 0 when that waits for us. */
+  /** How long the session has waited for its client; 0 while the client waits for us. */
   get idle_ms(): number {
     return this.isIdle ? performance.now() - this.#idleSince : 0
   }
@@ -61,7 +61,10 @@ export class BoundedConnection extends SMTPConnection {
     else super._onCommand(command, callback)
   }
 
-  /** The library splits a command at blanks and an address at its at sign, also within quotes: it gets a word there instead. */
+  /**
+   * The library splits a command at spaces and an address at its at sign, even within quotes, so a placeholder replaces a quoted
+   * local part.
+   */
   override _parseAddressCommand(name: string, command: Buffer | string) {
     const [, begin = '', quoted, end = ''] = QUOTED_PATH.exec(command.toString()) ?? []
     if (quoted === undefined) return super._parseAddressCommand(name, command)
@@ -87,14 +90,14 @@ export class BoundedConnection extends SMTPConnection {
   }
 
   /**
-   * The reply to EHLO. The library offers AUTH before STARTTLS as well and then answers 538: by that time a client that
-   * believed the offer has sent its password in the clear (RFC 4954 section 4).
+   * Removes AUTH from the reply to EHLO before STARTTLS. The library offers it, then replies 538 when a client has already sent
+   * its password in the clear (RFC 4954 section 4).
    */
   #withoutClearAuth(lines: string[]): string[] {
     return this.secure ? lines : lines.filter(line => !/^AUTH\b/i.test(line))
   }
 
-  /** Whoever talks before the greeting is refused, so it is worth a wait: most such clients send nothing but spam. */
+  /** Delays the greeting: clients that talk before it are rejected, and most of them only send spam. */
   #greet(delay_ms: number): void {
     if (delay_ms > 0) setTimeout(() => this.connectionReady(), delay_ms).unref()
     else this.connectionReady()
@@ -107,7 +110,7 @@ export class BoundedConnection extends SMTPConnection {
     this.#timer = setTimeout(() => this.send(421, '4.4.2 No command in time'), this.#limits.command_ms)
   }
 
-  /** The stream ends when the message has arrived; what follows is ours to do, in a time of its own. */
+  /** Limits the time for the message. The stream ends when it has arrived; storing it has a limit of its own. */
   #startData(): void {
     const { data_ms, data_rate, data_grace_ms } = this.#limits
     this.#phase = 'data'

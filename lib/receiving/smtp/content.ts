@@ -3,27 +3,27 @@ import type { Readable } from 'node:stream'
 import { CHUNK_SIZE, rechunk } from '#lib/files/chunker.ts'
 import { ContentCheck, type ContentLimits } from './content_check.ts'
 
-/** What a message is: short and at hand, or long and still arriving. It is read once. */
+/** The content of a message: short and in memory, or long and still arriving. It can be read once. */
 export type IncomingContent = {
-  /** Null: it is long. */
+  /** Null if it is long. */
   bytes: Buffer | null
-  /** All of it. Fails with an SmtpReplyError at its end, when it may not be stored. */
+  /** Yields all of it. Fails with an SmtpReplyError at its end if it must not be stored. */
   chunks(): AsyncIterable<Buffer>
-  /** Once all of it was read. `sha256` is hex. */
+  /** Available once all of it was read. `sha256` is hex. */
   digest(): { sha256: string; size: number; has_message_id: boolean }
-  /** Whoever does not read all of it lets go of the rest. */
+  /** Discards the rest if not all of it was read. */
   close(): Promise<unknown>
 }
 
-/** What is longer is not held in memory: one stored chunk. */
+/** Longer messages are not held in memory. The limit is one stored chunk. */
 const SHORT_BYTES = CHUNK_SIZE
 
 /**
- * Reads a message as it comes by SMTP, its dots taken away already, until it has ended or is long. Lines end in CRLF; bytes
- * are otherwise kept as they are, NUL too (RFC 5322 section 4). What may not be stored is read to its end all the same, so
- * that the answer comes when the client expects it.
+ * Reads a message as it arrives by SMTP, after dot-unstuffing, until it has ended or is long. Lines end in CRLF; other bytes are
+ * kept as they are, including NUL (RFC 5322 section 4). A message that must not be stored is still read to its end, so that the
+ * reply comes when the client expects it.
  *
- * @throws {SmtpReplyError} when it may not be stored
+ * @throws {SmtpReplyError} if it must not be stored
  */
 export async function readContent(stream: Readable, limits: ContentLimits): Promise<IncomingContent> {
   const check = new ContentCheck(limits)
@@ -65,7 +65,10 @@ function longContent(first: Buffer, stream: Readable, check: ContentCheck): Inco
   }
 }
 
-/** All of a short message; of a long one the begin, and the stream stands still. By events, which cost less than an iterator. */
+/**
+ * Resolves to all of a short message, or to the beginning of a long one with the stream paused. Events cost less than an
+ * iterator.
+ */
 function readFirst(stream: Readable, check: ContentCheck): Promise<{ first: Buffer; isOver: boolean }> {
   const pieces: Buffer[] = []
   let size = 0
@@ -101,7 +104,7 @@ function readFirst(stream: Readable, check: ContentCheck): Promise<{ first: Buff
   })
 }
 
-/** The stream is left open by whoever stops reading: smtp-server answers when it has ended. */
+/** Stays open if the reader stops early: smtp-server replies when the stream has ended. */
 async function* readAll(first: Buffer, stream: Readable, check: ContentCheck): AsyncGenerator<Buffer> {
   yield first
   try {

@@ -6,7 +6,7 @@ export type ContentLimits = HeaderLimits & { size: number }
 
 const NOTHING = Buffer.alloc(0)
 
-/** Repairs the line ends of what arrives. Once the message may not be stored, returns nothing of it any more. */
+/** Repairs line ends as bytes arrive. Returns nothing more once the message must not be stored. */
 export class ContentCheck {
   readonly #limits: ContentLimits
   readonly #lines = new LineEnds()
@@ -27,7 +27,7 @@ export class ContentCheck {
     return this.#look(this.#lines.push(piece))
   }
 
-  /** Returns the rest of the last piece. @throws {SmtpReplyError} why the message may not be stored */
+  /** Returns the rest of the last piece. @throws {SmtpReplyError} why the message must not be stored */
   end(): Buffer {
     const rest = this.#look(this.#lines.end())
     if (this.#refusal) throw this.#refusal

@@ -1,7 +1,7 @@
-/** More addresses than this are not told apart. */
+/** Most addresses that are counted; then all counts are forgotten. */
 const MAX_KNOWN = 10_000
 
-/** Failures of an address within a time; it is over after so many of them. */
+/** Counts failures per address within a time. `isOver` becomes true after `max` of them. */
 export class FailureCount {
   readonly #max: number
   readonly #ms: number

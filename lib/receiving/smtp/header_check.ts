@@ -7,7 +7,9 @@ const CR = 13
 const COLON = 58
 const LONGEST = 'message-id:'.length
 
-/** Looks at the header of a message as it arrives, its lines ended by CRLF: what is more than anybody's, or goes round. */
+/**
+ * Checks the header of a message as it arrives, in CRLF lines, against limits that no normal message exceeds, and for mail loops.
+ */
 export class HeaderCheck {
   readonly #limits: HeaderLimits
   #isOver = false
@@ -26,7 +28,7 @@ export class HeaderCheck {
     return this.#hasMessageId
   }
 
-  /** Why the message is refused, once that is known. */
+  /** Returns why the message is rejected, once that is known. */
   push(piece: Buffer): SmtpReplyError | null {
     if (this.#isOver) return null
     for (let i = 0; i < piece.length && !this.#isOver; i++) this.#pushByte(piece[i] as number)

@@ -1,36 +1,36 @@
 import type { ContentLimits } from './content_check.ts'
 
-/** What one client may take of the listener. Times are absolute: no byte that a client sends makes one longer. */
+/** Limits for the clients of the listener. Times are absolute: bytes that a client sends do not extend them. */
 export type SmtpLimits = ContentLimits & {
   recipients: number
   connections: number
-  /** Of one address, or one /64 of IPv6. */
+  /** From one address, or one /64 of IPv6. */
   connections_per_address: number
-  /** Since the last message. */
+  /** Commands since the last message. */
   commands: number
-  /** Replies of 5xx in one session. */
+  /** 5xx replies per session. */
   errors: number
-  /** Messages that are being stored, before others are told to come later. */
+  /** Messages that are being stored at a time; above that, clients are told to retry later. */
   storing: number
   greeting_delay_ms: number
-  /** That a domain still receives, once it has gone. */
+  /** How long a domain continues to receive after its removal. */
   remember_ms: number
-  /** Of doing nothing, after which a session ends when another needs its place. */
+  /** How long a session must be idle before it may be ended to make room for another. */
   spare_ms: number
   session_ms: number
-  /** Until a command is complete. */
+  /** Time for a complete command. */
   command_ms: number
   data_ms: number
-  /** Bytes per second that a message must come at, once the grace is over. */
+  /** Bytes per second at which a message must arrive after the grace period. */
   data_rate: number
   data_grace_ms: number
-  /** Until a message is stored, once it has arrived. */
+  /** Time for storing a message after it has arrived. */
   store_ms: number
-  /** That a long message waits until it can be written: the client, which waits as well, gives up after 3 minutes. */
+  /** How long a long message waits until it can be stored. The client waits too, and gives up after 3 minutes. */
   place_ms: number
-  /** That a short message waits for a bucket before Postgres stores it. */
+  /** How long a short message waits for a bucket before Postgres stores it. */
   bucket_ms: number
-  /** For messages under way, when the process stops. */
+  /** Time for messages under way when the process stops. */
   stop_ms: number
 }
 

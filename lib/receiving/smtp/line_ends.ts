@@ -2,7 +2,7 @@ const CR = 13
 const LF = 10
 const CRLF = Buffer.from('\r\n')
 
-/** Makes every CR and every LF that stands alone a CRLF, in bytes that arrive in pieces of any size. */
+/** Converts every lone CR and LF to CRLF, in bytes that arrive in pieces of any size. */
 export class LineEnds {
   #endsInCr = false
 
@@ -31,7 +31,7 @@ export class LineEnds {
     return Buffer.concat(parts)
   }
 
-  /** What is left of the last piece. */
+  /** Returns the rest of the last piece. */
   end(): Buffer {
     const rest = this.#endsInCr ? CRLF : Buffer.alloc(0)
     this.#endsInCr = false
@@ -39,7 +39,7 @@ export class LineEnds {
   }
 }
 
-/** Whether every LF follows a CR, and every CR is followed by one: as nearly always, and found out faster than mended. */
+/** Tells whether every LF follows a CR and every CR precedes an LF, as nearly always. The test is faster than the conversion. */
 function isNormal(piece: Buffer): boolean {
   const text = piece.toString('latin1')
   for (let start = 0; ; ) {

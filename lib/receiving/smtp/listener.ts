@@ -6,7 +6,7 @@ import type { SmtpLimits } from './limits.ts'
 
 type Options = SMTPServerOptions & { limits: SmtpLimits }
 
-/** An SMTP server whose clients have limits. */
+/** An SMTP server with limits for its clients. */
 export class SmtpListener extends SMTPServer {
   readonly #limits: SmtpLimits
   readonly #open = new Map<string, number>()
@@ -18,7 +18,7 @@ export class SmtpListener extends SMTPServer {
       size: limits.size,
       rejectOversized: true,
       maxRecipients: limits.recipients,
-      // Ours comes first; this one is for what only its idle timer sees, such as a TLS handshake.
+      // Our own timer fires first; this one covers states that only the library's timer sees, such as a TLS handshake.
       socketTimeout: limits.command_ms + 5_000,
       closeTimeout: limits.stop_ms,
       hideENHANCEDSTATUSCODES: false,
@@ -26,7 +26,7 @@ export class SmtpListener extends SMTPServer {
       logger: false,
     })
     this.#limits = limits
-    // Who is refused is told so; a flood of them is not.
+    // Refused clients get a reply, except in a flood of them.
     this.server.maxConnections = 2 * limits.connections + 50
   }
 
@@ -43,7 +43,9 @@ export class SmtpListener extends SMTPServer {
     connection.init()
   }
 
-  /** Ends the session that has done nothing for the longest time; else whoever opens enough of them keeps all others out. */
+  /**
+   * Ends the session that has been idle longest, to make room. Otherwise a client with enough sessions would keep all others out.
+   */
   #spareOne(): boolean {
     let spare: BoundedConnection | null = null
     for (const connection of this.connections as Set<BoundedConnection>) {
@@ -66,7 +68,7 @@ export class SmtpListener extends SMTPServer {
     })
   }
 
-  /** Tells those who do nothing to come back later; others have so long as the limits say. */
+  /** Tells idle clients to come back later, and waits for the others up to the limit. */
   async stop(): Promise<void> {
     const closed = new Promise<void>(resolve => this.close(() => resolve()))
     for (const connection of this.connections) {

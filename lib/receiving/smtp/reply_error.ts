@@ -1,4 +1,4 @@
-/** What a client is told; its message begins with the enhanced code (RFC 3463). smtp-server reads `responseCode`. */
+/** A reply to the client. The message begins with the enhanced code (RFC 3463). smtp-server reads `responseCode`. */
 export class SmtpReplyError extends Error {
   readonly responseCode: number
 

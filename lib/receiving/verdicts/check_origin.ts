@@ -5,35 +5,37 @@ import { limitHeader } from './limit_header.ts'
 import { createLookUp } from './look_up.ts'
 import type { Envelope, Verdict } from './verdict.ts'
 
-/** Whether a message comes from whom it says. `spf` and `arc` are words of RFC 8601 section 2.7. */
+/**
+ * The origin of a message, and whether it is the one that the message claims. `spf` and `arc` are words of RFC 8601 section 2.7.
+ */
 export type Origin = { spf: SpfWord; arc: string; verdicts: { spf: Verdict; dkim: Verdict; dmarc: Verdict } }
 
 type SpfWord = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror'
 
-/** A message as it came, with CRLF line ends; `dns_servers` as in createDns. */
+/** A message as it arrived, with CRLF line ends. `dns_servers` as in createDns. */
 export type MessageToCheck = Envelope & { raw: Uint8Array; dns_servers: readonly string[] | undefined }
 
-/** One answer. A name server that is silent for it is silent. */
+/** Per DNS query. */
 const TIMES: DnsTimes = { try_ms: 1_500, tries: 2, deadline_ms: 4_000 }
 
 /**
- * Each check has a budget of its own: a sender who signs with names that nobody answers for, or lists them in an SPF record,
- * takes nothing from the other checks. One after the other, these are 10 seconds at most. SPF: RFC 7208 section 4.6.4
- * lets 10 terms ask, each MX or PTR for 10 addresses more.
+ * Each check has its own budget, so that senders who sign with names whose servers do not respond, or list such names in an SPF
+ * record, take nothing from the other checks. The checks that run one after the other take at most 10 seconds. SPF: RFC 7208
+ * section 4.6.4 allows 10 terms that cause look-ups, and 10 more for the addresses of each MX or PTR.
  */
 const SPF_LIMITS = { deadline_ms: 6_000, lookups: 120 }
 const DKIM_LIMITS = { deadline_ms: 6_000, lookups: 70 }
 const DMARC_LIMITS = { deadline_ms: 4_000, lookups: 60 }
 
-/** The RFCs to the letter: RFC 7208, 6376, 8301 (no rsa-sha1, no key below 1,024 bits), 8463, 8617, 9989. */
+/** Strictly by the RFCs: RFC 7208, 6376, 8301 (no rsa-sha1, no key below 1,024 bits), 8463, 8617, 9989. */
 const STRICT = { strict: true, minBitLength: 1024 }
 
 /**
- * Checks SPF (of MAIL FROM, or of HELO for the null sender), DKIM, ARC and DMARC, the last from what the first two say.
- * A chain of ARC is only reported: it lets nothing pass, since that would take a list of sealers that are trusted.
+ * Checks SPF (of MAIL FROM, or of HELO for the null sender), DKIM, ARC and DMARC, which depends on SPF and DKIM. An ARC chain is
+ * only reported and lets nothing pass, since that would need a list of trusted sealers.
  */
 export async function checkOrigin(message: MessageToCheck): Promise<Origin> {
-  // Not at every start of a process: it takes a quarter of that.
+  // Loaded on first use: it takes a quarter of the start of a process.
   const { arc, dkimVerify, dmarc, spf } = await import('mailauth')
   const { address, helo, mail_from, dns_servers } = message
   const dns = createDns(dns_servers, TIMES)
@@ -69,8 +71,8 @@ export async function checkOrigin(message: MessageToCheck): Promise<Origin> {
 }
 
 /**
- * softfail, in the words of its publisher: probably not, but refuse nothing for it. permerror: the check came to its end, and
- * what is published lets nobody pass.
+ * softfail means, by its publisher: probably not authorized, but do not reject. permerror: the check is complete, and the
+ * published record lets nobody pass.
  */
 const SPF: Record<SpfWord, Verdict> = {
   pass: 'PASS',
@@ -82,7 +84,7 @@ const SPF: Record<SpfWord, Verdict> = {
   permerror: 'FAIL',
 }
 
-/** One signature that holds is enough (RFC 6376 section 6.1). Without any there is nothing to say. */
+/** One valid signature is enough (RFC 6376 section 6.1). Without any signature the result is neutral. */
 function dkimVerdict({ results }: DKIMVerifyResult): Verdict {
   if (results.some(holds)) return 'PASS'
   const words = results.map(({ status }) => status.result)
@@ -90,14 +92,17 @@ function dkimVerdict({ results }: DKIMVerifyResult): Verdict {
   return words.includes('temperror') ? 'PROCESSING_FAILED' : 'FAIL'
 }
 
-/** Not when the body goes on where its `l=` ends: anybody may have added that and sent it on (RFC 6376 section 8.2). */
+/**
+ * Tells whether a signature is valid for the whole body. If the body continues after its `l=`, anybody may have added that and
+ * sent it on (RFC 6376 section 8.2).
+ */
 function holds({ status }: DKIMResult): boolean {
   return status.result === 'pass' && !status.underSized
 }
 
-/** Whatever the policy asks for: a failure is one under `p=none` too. */
+/** Ignores the requested policy: a failure counts under `p=none` too. */
 function dmarcVerdict(policy: DMARCResult | false, sender: SPFResult, signed: DKIMVerifyResult): Verdict {
-  // Several authors, of whom a reader sees one: RFC 9989 section 11.5 calls that suspicious.
+  // Mail with several authors, of whom readers see one, is suspicious by RFC 9989 section 11.5.
   if (!policy) return signed.headerFrom.length > 0 ? 'FAIL' : 'GRAY'
   switch (policy.status.result) {
     case 'pass':
@@ -110,7 +115,10 @@ function dmarcVerdict(policy: DMARCResult | false, sender: SPFResult, signed: DK
   return 'PROCESSING_FAILED'
 }
 
-/** Whether the author's own domain could not be asked. Another's, which anybody may name in a signature, changes nothing. */
+/**
+ * Tells whether DNS did not respond for the author's own domain. Other domains, which anybody may name in a signature, do not
+ * matter.
+ */
 function mightHavePassed(sender: SPFResult, signed: DKIMVerifyResult): boolean {
   const author = organization(signed.headerFrom[0]?.split('@').pop())
   const unknown = signed.results.flatMap(({ signingDomain, status }) =>

@@ -1,4 +1,4 @@
 import { checkOrigin } from './check_origin.ts'
 
-/** What `authenticate.ts` runs in a thread of its own. */
+/** `authenticate.ts` runs this in a thread. */
 export default checkOrigin

@@ -7,10 +7,10 @@ const MAX_ANSWER = 4_096
 const CHUNK = 64 * 1024
 
 /**
- * Asks ClamAV's clamd whether a message has a virus, by its INSTREAM command (clamd(8)): chunks behind their lengths, the
- * last of none. The next chunk is given when clamd has taken the one before.
+ * Asks ClamAV's clamd whether a message has a virus, with its INSTREAM command (clamd(8)): chunks preceded by their lengths,
+ * ending with a length of zero. The next chunk is sent when clamd has accepted the previous one.
  *
- * @throws when clamd does not answer, or answers that it could not look, as when more came than its StreamMaxLength
+ * @throws if clamd does not respond, or reports that it could not scan, such as beyond its StreamMaxLength
  */
 export async function checkVirus(
   clamd: NetConnectOpts,
@@ -21,10 +21,10 @@ export async function checkVirus(
   const giveUp = () => socket.destroy(new Error(`clamd took longer than ${deadline_ms} ms`))
   const timer = new PatientTimer(deadline_ms, giveUp)
   try {
-    // Read from the start: clamd answers in the middle when it has had too much, and closes.
+    // Reads from the start, since clamd replies early and closes when it has received too much.
     const answer = readAnswer(socket)
     answer.catch(() => {})
-    await writeStream(socket, raw).catch(() => {}) // whatever it was, reading tells better
+    await writeStream(socket, raw).catch(() => {}) // the reader reports the better error
     return verdictOf(await answer)
   } finally {
     timer.clear()
@@ -59,7 +59,7 @@ function lengthOf(bytes: number): Buffer {
   return length
 }
 
-/** To its NUL. */
+/** Reads the reply up to its NUL. */
 function readAnswer(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''

@@ -1,15 +1,18 @@
 import { readHeader } from '#lib/mail/mime/header.ts'
 
-/** Each may ask for a name, and read the body in a way of its own: RFC 6376 section 6.1 lets a verifier set a limit. */
+/**
+ * Signatures that are checked. Each may cause a look-up and a different canonicalization of the body; RFC 6376 section 6.1 allows
+ * a limit.
+ */
 const MAX_SIGNATURES = 8
 
-/** The time that mailauth takes for a header grows with the square of its lines: 40,000 of them take 14 seconds. */
+/** mailauth's time is quadratic in the lines of the header: 40,000 of them take 14 seconds. */
 const MAX_LINES = 2_000
 const MAX_BYTES = 256 * 1024
 
 /**
- * The message without the signatures below the first ones, which were added last. Null: its header is not to be read. It
- * ends where mailauth ends it, whose time is limited here.
+ * Returns the message with only the first signatures, which were added last. Null if its header is too large to be checked. The
+ * header ends where mailauth ends it, since this limits mailauth's time.
  */
 export function limitHeader(raw: Buffer): Buffer | null {
   const end = raw.indexOf('\r\n\r\n')

@@ -1,14 +1,14 @@
 import { PatientTimer } from '#lib/async/patient_timer.ts'
 import type { Answer, Dns } from '#lib/net/dns.ts'
 
-/** DNS as mailauth asks it: the records, or an error with a code of node:dns. */
+/** DNS in the form that mailauth expects: the records, or an error with a code of node:dns. */
 export type LookUp = (name: string, type: string) => Promise<string[] | string[][]>
 
 export type LookUpLimits = { deadline_ms: number; lookups: number }
 
 /**
- * Asks until its deadline and its number of lookups are used up, since strangers say what is asked; all that is asked
- * after that has timed out.
+ * Looks up names until its deadline or its number of look-ups is reached, since senders decide what is looked up. Every look-up
+ * after that times out.
  */
 export function createLookUp(dns: Dns, { deadline_ms, lookups }: LookUpLimits): LookUp {
   const end = performance.now() + deadline_ms

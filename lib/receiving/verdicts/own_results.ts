@@ -3,13 +3,12 @@ import { isWithin } from '#lib/net/domain_name.ts'
 
 const FIELD = 'authentication-results'
 
-/** No name is as long, and no line may be (RFC 5322 section 2.1.1). */
+/** Longer than any name, and than a line may be (RFC 5322 section 2.1.1). */
 const MAX_ID = 998
 
 /**
- * Headers without the Authentication-Results that say they are ours (RFC 8601 section 5): whoever reads them would take a
- * stranger's word for our own. `headers` as in ParsedMessage, `names` are what we are called; what is below one of them is
- * ours as well.
+ * Removes Authentication-Results that claim to be ours (RFC 8601 section 5), since readers would trust a stranger's results as
+ * ours. `headers` as in ParsedMessage; `names` are our names, which include the names below them.
  */
 export function stripOwnResults(headers: Record<string, string>, names: readonly string[]): Record<string, string> {
   const own = names.map(canonical)
@@ -22,8 +21,8 @@ export function stripOwnResults(headers: Record<string, string>, names: readonly
 }
 
 /**
- * Whether one of ours is what stands before the first semicolon, however it is written there. Nobody's is taken for ours, and
- * so is an encoded word: no server calls itself so, but a reader may decode it.
+ * Tells whether one of our names is before the first semicolon, in any spelling. An empty name counts as ours, and so does an
+ * encoded-word: no server has such a name, but a reader may decode it.
  */
 function isOwn(value: string, own: readonly string[]): boolean {
   const id = authority(value)
@@ -32,7 +31,7 @@ function isOwn(value: string, own: readonly string[]): boolean {
   return names.length === 0 || id.includes('=?') || names.some(name => own.some(ours => isWithin(name, ours)))
 }
 
-/** The authserv-id with its version, without comments, which may nest and hold semicolons. */
+/** Returns the authserv-id with its version, without comments, which may nest and contain semicolons. */
 function authority(value: string): string {
   let depth = 0
   let text = ''
@@ -46,12 +45,12 @@ function authority(value: string): string {
     else if (depth > 0) continue
     else if (char === ';') break
     else text += char
-    if (depth > 0 && text.at(-1) !== ' ') text += ' ' // a comment parts words
+    if (depth > 0 && text.at(-1) !== ' ') text += ' ' // a comment separates words
   }
   return text
 }
 
-/** A name as DNS has it: wide letters, letters that nobody sees and the dot at the end are spellings of it. */
+/** Returns a name in the form of DNS: full-width letters, invisible characters and a trailing dot are only spellings of it. */
 function canonical(name: string): string {
   return (domainToASCII(name) || name.toLowerCase()).replace(/^\.+|\.+$/g, '')
 }

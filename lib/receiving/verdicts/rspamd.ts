@@ -7,12 +7,12 @@ import type { Envelope, Verdict } from './verdict.ts'
 const DEADLINE_MS = 10_000
 const MAX_ANSWER = 1024 * 1024
 
-/** The actions that rspamd names, from what it thinks of a message. Another is one that its operator made up. */
+/** rspamd's own actions. An operator may define others, which count as GRAY. */
 const VERDICTS: Record<string, Verdict> = {
   'no action': 'PASS',
   greylist: 'GRAY',
   'soft reject': 'GRAY',
-  'add header': 'FAIL', // to be told apart as spam, though let in
+  'add header': 'FAIL', // marked as spam, but accepted
   'rewrite subject': 'FAIL',
   quarantine: 'FAIL',
   discard: 'FAIL',
@@ -22,9 +22,9 @@ const VERDICTS: Record<string, Verdict> = {
 const Answer = z.object({ action: z.string(), is_skipped: z.boolean().optional() })
 
 /**
- * Asks rspamd whether a message is spam (POST /checkv2). `url` is the operator's, such as `http://127.0.0.1:11333`.
+ * Asks rspamd whether a message is spam (POST /checkv2). `url` is configured by the operator, such as `http://127.0.0.1:11333`.
  *
- * @throws when rspamd does not answer, or what it answers cannot be read
+ * @throws if rspamd does not respond, or its response cannot be parsed
  */
 export async function checkSpam(
   url: string,
@@ -47,18 +47,18 @@ export async function checkSpam(
   const chunks = await Array.fromAsync(answer.body)
   if (answer.status !== 200) throw new Error(`rspamd answered ${answer.status}`)
   const { action, is_skipped } = Answer.parse(JSON.parse(Buffer.concat(chunks).toString()))
-  // What is known at once, it answers without looking further, and calls that skipped too.
+  // rspamd also calls a check skipped if the result was known at once, without further checks.
   return is_skipped && action === 'no action' ? 'GRAY' : (VERDICTS[action] ?? 'GRAY')
 }
 
 function targetOf(url: string): URL {
   const target = new URL(`${url.replace(/\/+$/, '')}/checkv2`)
-  // Names are looked up in DNS only, which does not know this one.
+  // Names are looked up in DNS only, which does not have this one.
   if (target.hostname === 'localhost') target.hostname = '127.0.0.1'
   return target
 }
 
-/** Any address, since the operator said where it is; only its port. */
+/** Allows any address, since the operator configured it, but only its port. */
 function policyFor(target: URL, dns_servers: readonly string[] | undefined): FetchPolicy {
   const allowed = new BlockList()
   allowed.addSubnet('0.0.0.0', 0, 'ipv4')
@@ -67,7 +67,7 @@ function policyFor(target: URL, dns_servers: readonly string[] | undefined): Fet
   return { ports: [port], allowed, resolve: createResolve(dns_servers) }
 }
 
-/** What a stranger said goes into a header without what would end it, and without other bytes than ASCII. */
+/** Returns headers with only printable ASCII of the sender's text, so that nothing in it can end a header. */
 function headersOf({ address, name, helo, mail_from, rcpt_to }: Envelope): Record<string, string> {
   return {
     'content-type': 'application/octet-stream',

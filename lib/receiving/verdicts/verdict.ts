@@ -1,11 +1,11 @@
 /**
- * What became of one check. GRAY: it says nothing, for or against. PROCESSING_FAILED: it could not be made this time, or
- * who makes it was away. DISABLED: nobody is configured to make it.
+ * The result of one check. GRAY: neither for nor against. PROCESSING_FAILED: the check failed this time, or its service did not
+ * respond. DISABLED: the check is not configured.
  */
 export type Verdict = 'PASS' | 'FAIL' | 'GRAY' | 'PROCESSING_FAILED' | 'DISABLED'
 
-/** As they are stored and answered (contract 4.2). */
+/** Verdicts as they are stored and returned (contract 4.2). */
 export type Verdicts = Record<'spf' | 'dkim' | 'dmarc' | 'spam' | 'virus', Verdict>
 
-/** Who brought a message, and for whom. `name` is what DNS calls the client; `mail_from` '' is the null sender. */
+/** The client and the envelope of a message. `name` is the client's name in DNS; `mail_from` '' is the null sender. */
 export type Envelope = { address: string; name: string | null; helo: string; mail_from: string; rcpt_to: string[] }

@@ -1,4 +1,4 @@
-/** Counts that are stored, by quarter of an hour (sql/sending/metrics/count_metrics.sql). */
+/** Counts that are stored per quarter of an hour (sql/sending/metrics/count_metrics.sql). */
 export const FIGURES = [
   'received',
   'sent',
@@ -16,10 +16,10 @@ export const FIGURES = [
   'unique_clicked',
   'unsubscribed',
 ] as const
-/** Those that are 0 may be missing. */
+/** Counts of 0 may be missing. */
 export type Figures = Partial<Record<(typeof FIGURES)[number], number>>
 
-/** Metrics of an answer, in the order of the resend package. */
+/** Metrics in a response, in the order of the resend package. */
 export const METRICS = [
   'received',
   'delivered',

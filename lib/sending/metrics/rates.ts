@@ -5,7 +5,7 @@ type Counts = Record<'sent' | 'delivered' | 'bounced' | 'complained', number> &
 
 type Rates = Record<Extract<Metric, `${string}_rate`>, number>
 
-/** The rates of what was counted (contract 9.3). */
+/** Returns the rates of these counts (contract 9.3). */
 export function ratesOf(counts: Counts): Rates {
   const { sent, delivered } = counts
   return {
@@ -18,12 +18,12 @@ export function ratesOf(counts: Counts): Rates {
   }
 }
 
-/** 4 decimals; 0 of nothing. */
+/** Returns a rate with 4 decimals; 0 if the whole is 0. */
 export function rateOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 10_000
 }
 
-/** All metrics of these figures. One that is negative counts as 0: what it counted was purged. */
+/** Returns all metrics of these figures. A negative figure counts as 0: it appears when the events it counted were purged. */
 export function metricsOf(figures: Figures): Record<Metric, number> {
   const figure = (name: keyof Figures) => Math.max(0, figures[name] ?? 0)
   const bounces = {
@@ -50,7 +50,7 @@ export function metricsOf(figures: Figures): Record<Metric, number> {
   return { ...counts, ...ratesOf(counts) }
 }
 
-/** Figures of several parts together. */
+/** Returns the sum of the figures of several parts. */
 export function addFigures(parts: Figures[]): Figures {
   return Object.fromEntries(FIGURES.map(name => [name, parts.reduce((sum, part) => sum + (part[name] ?? 0), 0)]))
 }
